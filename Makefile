@@ -1,0 +1,44 @@
+# Everything a fresh machine needs is Python >= 3.11 and make: each target sets up .venv by itself.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: help setup demo test check format bench docs clean
+
+help:
+	@echo "make demo    a first look: the built-in PUMA 560"
+	@echo "make test    all tests, README and examples included"
+	@echo "make check   lint, format and types"
+	@echo "make format  rewrite the sources as the linter wants them"
+	@echo "make bench   ratios against the peers, measured in one run"
+	@echo "make clean   remove the environment and what was built"
+
+setup: $(INSTALLED)
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "zveno needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: setup
+	$(BIN)/zveno demo
+
+test: setup
+	$(BIN)/python -m pytest -n 2
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) out dist .pytest_cache .ruff_cache

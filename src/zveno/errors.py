@@ -1,0 +1,85 @@
+"""One error tree: what was wrong, where (file and element), and what would work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class ZvenoError(Exception):
+    """Base of every error that bad input can cause.
+
+    Args:
+        problem: what is wrong, one sentence without the final full stop.
+        file: the file it was read from.
+        element: the element, link, joint, argument or line inside it.
+        remedy: what the user can do about it.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: object | None = None,
+        element: str | None = None,
+        remedy: str | None = None,
+    ):
+        self.problem, self.file, self.element, self.remedy = problem, file, element, remedy
+        place = ": ".join(str(part) for part in (file, element) if part is not None)
+        text = f"{place}: {problem}" if place else problem
+        super().__init__(f"{text}. {remedy}" if remedy else text)
+
+    def __reduce__(self):
+        # Keyword arguments do not survive the default pickling of exceptions.
+        return _rebuild, (type(self), self.problem, self.file, self.element, self.remedy)
+
+    def located(self, *, file: object | None = None, element: str | None = None) -> ZvenoError:
+        """The same error with the place filled in where it was not known yet."""
+        return type(self)(
+            self.problem,
+            file=self.file if self.file is not None else file,
+            element=self.element if self.element is not None else element,
+            remedy=self.remedy,
+        )
+
+
+def _rebuild(kind, problem, file, element, remedy):
+    return kind(problem, file=file, element=element, remedy=remedy)
+
+
+class ModelError(ZvenoError):
+    """A mechanism, or the file that describes it, is not valid."""
+
+
+class ShapeError(ZvenoError):
+    """An array has the wrong shape or type for the argument it was given as."""
+
+
+class UnknownNameError(ZvenoError):
+    """A link, joint, frame, robot or option of that name does not exist."""
+
+
+class TraceError(ZvenoError):
+    """A function cannot be traced, for example because it branches on a traced value."""
+
+
+class BuildError(ZvenoError):
+    """A kernel cannot be compiled, loaded or exported."""
+
+
+class MissingExtraError(ZvenoError):
+    """An optional dependency is needed and not installed."""
+
+
+class ZvenoWarning(UserWarning):
+    """Legal input that deserves a second look."""
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
+    """The error for a name that does not exist, with the nearest and the existing names."""
+    import difflib
+
+    known = list(known)
+    near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.6)
+    shown = ", ".join(known[:40]) + (f", … ({len(known)} in all)" if len(known) > 40 else "")
+    hint = f"Did you mean {' or '.join(near)}? " if near else ""
+    return UnknownNameError(f"there is no {kind} named {name!r}", remedy=f"{hint}Known: {shown or 'none'}")
