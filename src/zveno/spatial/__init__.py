@@ -1,1 +1,1 @@
-"""spatial"""
+"""One body: vectors, rotations, rigid transforms and inertia."""

@@ -1,0 +1,212 @@
+"""Putting a mechanism together: checks, depth-first order, mimic chains resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import ModelError, unknown_name
+from ..spatial.transforms import is_transform
+from .joints import JointType
+from .mechanism import DEFAULT_GRAVITY, Mechanism
+from .parts import Frame, Joint, Link, Mimic
+
+ROTATION_TOLERANCE = 1e-6
+
+
+def assemble(
+    name: str,
+    links: Iterable[Link],
+    joints: Iterable[Joint],
+    frames: Iterable[Frame] = (),
+    gravity=DEFAULT_GRAVITY,
+    transmission: np.ndarray | None = None,
+    source: str = "",
+    notes: Iterable[str] = (),
+) -> Mechanism:
+    """A checked mechanism from links, joints and frames in any order.
+
+    Links come out depth first, siblings in the order of `joints`. Everything that is wrong raises a `ModelError`
+    that names the link, joint or frame.
+    """
+    links, joints, frames = list(links), list(joints), list(frames)
+    _refuse_duplicates("link", [link.name for link in links])
+    _refuse_duplicates("joint", [joint.name for joint in joints])
+    _refuse_duplicates("frame", [link.name for link in links] + [frame.name for frame in frames])
+    for link in links:
+        _check_link(link)
+    for joint in joints:
+        _check_joint(joint, {link.name for link in links})
+    joints = _resolved_mimics(joints)
+    for frame in frames:
+        if frame.link not in {link.name for link in links}:
+            raise unknown_name("link", frame.link, [link.name for link in links]).located(
+                element=f"frame {frame.name}"
+            )
+        _check_transform(frame.T_link_frame, f"frame {frame.name}")
+    if not np.isfinite(gravity).all():
+        raise ModelError(f"gravity {gravity} is not finite", remedy="Give three numbers in m/s²")
+    ordered_links, ordered_joints = _depth_first(links, joints)
+    return Mechanism(
+        name,
+        ordered_links,
+        ordered_joints,
+        tuple(frames),
+        np.asarray(gravity),
+        transmission,
+        source,
+        tuple(notes),
+    )
+
+
+def _refuse_duplicates(kind: str, names: list[str]):
+    seen = set()
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"a {kind} has no name", remedy="Name it")
+        if name in seen:
+            raise ModelError(
+                f"two {kind}s are named {name!r}", remedy="Names must be unique; rename one of them"
+            )
+        seen.add(name)
+
+
+def _check_link(link: Link):
+    if not np.isfinite(link.inertia).all():
+        raise ModelError("its mass, centre of mass or inertia is not finite", element=f"link {link.name}")
+    if link.inertia[0] < 0:
+        raise ModelError(
+            f"its mass is negative ({link.inertia[0]:g} kg)",
+            element=f"link {link.name}",
+            remedy="A mass is zero or positive",
+        )
+
+
+def _check_joint(joint: Joint, links: set[str]):
+    where = f"joint {joint.name}"
+    if not isinstance(joint.type, JointType):
+        raise ModelError(f"its type is {joint.type!r}, not a JointType", element=where)
+    for role, link in (("parent", joint.parent), ("child", joint.child)):
+        if link not in links:
+            raise ModelError(
+                f"its {role} link {link!r} does not exist",
+                element=where,
+                remedy="Links: " + ", ".join(sorted(links)[:20]),
+            )
+    if joint.parent == joint.child:
+        raise ModelError(f"it connects link {joint.child!r} to itself", element=where)
+    _check_transform(joint.T_parent_joint, where)
+    _check_transform(joint.T_joint_child, where)
+    limits = joint.limits
+    for what, low, high in (
+        ("limits", limits.lower, limits.upper),
+        ("limits", 0.0, limits.velocity),
+        ("limits", 0.0, limits.effort),
+    ):
+        if np.isnan(low).any() or np.isnan(high).any():
+            raise ModelError("a limit is not a number", element=where)
+        if np.any(np.asarray(low) > high):
+            raise ModelError(
+                f"its {what} are reversed: {np.asarray(low).tolist()} > {np.asarray(high).tolist()}",
+                element=where,
+                remedy="Give the lower limit first; velocity and effort limits are positive",
+            )
+    drive = joint.drive
+    if drive is not None:
+        for what in ("rotor_inertia", "gear_ratio", "viscous", "coulomb", "offset"):
+            values = getattr(drive, what)
+            if not np.isfinite(values).all():
+                raise ModelError(f"its drive's {what} is not finite", element=where)
+            if what in ("rotor_inertia", "viscous", "coulomb") and np.any(values < 0):
+                raise ModelError(f"its drive's {what} is negative", element=where)
+
+
+def _check_transform(T: np.ndarray, where: str):
+    if not np.isfinite(T).all():
+        raise ModelError("its placement is not finite", element=where)
+    if not is_transform(T, ROTATION_TOLERANCE):
+        raise ModelError(
+            "its placement is not a rigid transform",
+            element=where,
+            remedy="The rotation must be orthonormal, det +1",
+        )
+
+
+def _resolved_mimics(joints: list[Joint]) -> list[Joint]:
+    """Every mimic joint refers straight to a joint with a coordinate of its own."""
+    by_name = {joint.name: joint for joint in joints}
+    resolved = []
+    for joint in joints:
+        leader, multiplier, offset, seen = joint, 1.0, 0.0, [joint.name]
+        while leader.mimic is not None:
+            if leader.mimic.joint not in by_name:
+                raise unknown_name("joint", leader.mimic.joint, by_name).located(
+                    element=f"joint {joint.name}, mimic"
+                )
+            if not np.isfinite([leader.mimic.multiplier, leader.mimic.offset]).all():
+                raise ModelError(
+                    "its mimic multiplier or offset is not finite", element=f"joint {leader.name}"
+                )
+            offset += multiplier * leader.mimic.offset
+            multiplier *= leader.mimic.multiplier
+            leader = by_name[leader.mimic.joint]
+            if leader.name in seen:
+                raise ModelError(
+                    "it mimics itself" + ("" if len(seen) == 1 else " through " + ", ".join(seen[1:])),
+                    element=f"joint {joint.name}",
+                    remedy="A mimic joint must follow a joint that moves by itself",
+                )
+            seen.append(leader.name)
+        if joint.mimic is not None:
+            for one in (joint, leader):
+                if one.type.n_q != 1:
+                    raise ModelError(
+                        f"joint {one.name} is {one.type.kind}, and only joints with one coordinate can mimic or be mimicked",
+                        element=f"joint {joint.name}, mimic",
+                    )
+            joint = replace(joint, mimic=Mimic(leader.name, multiplier, offset))
+        resolved.append(joint)
+    return resolved
+
+
+def _depth_first(links: list[Link], joints: list[Joint]) -> tuple[tuple[Link, ...], tuple[Joint, ...]]:
+    if not links:
+        raise ModelError("it has no links", remedy="A mechanism needs at least its fixed link")
+    by_name = {link.name: link for link in links}
+    above: dict[str, Joint] = {}
+    below: dict[str, list[Joint]] = {name: [] for name in by_name}
+    for joint in joints:
+        if joint.child in above:
+            raise ModelError(
+                f"link {joint.child!r} has two parents, through joints {above[joint.child].name!r} and {joint.name!r}",
+                element=f"joint {joint.name}",
+                remedy="Cut closed loops at one joint; a mechanism is a tree",
+            )
+        above[joint.child] = joint
+        below[joint.parent].append(joint)
+    roots = [name for name in by_name if name not in above]
+    if len(roots) > 1:
+        raise ModelError(
+            "it has several root links: " + ", ".join(roots[:10]) + (" …" if len(roots) > 10 else ""),
+            remedy="Connect all but one of them to the rest with a joint",
+        )
+    ordered_links: list[Link] = []
+    ordered_joints: list[Joint] = []
+    waiting: list[Joint | None] = [None] if roots else []
+    while waiting:
+        joint = waiting.pop()
+        name = roots[0] if joint is None else joint.child
+        if joint is not None:
+            ordered_joints.append(joint)
+        ordered_links.append(by_name[name])
+        waiting.extend(reversed(below[name]))
+    if len(ordered_links) < len(links):
+        reached = {link.name for link in ordered_links}
+        loop = [name for name in by_name if name not in reached]
+        raise ModelError(
+            "links " + ", ".join(loop[:10]) + " form a cycle",
+            remedy="Cut closed loops at one joint; a mechanism is a tree",
+        )
+    return tuple(ordered_links), tuple(ordered_joints)

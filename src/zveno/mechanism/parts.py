@@ -1,0 +1,188 @@
+"""What a mechanism is made of: links, joints, limits, drives, mimic relations and named frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import ModelError
+from ..spatial import transforms
+from ..spatial.inertia import N_PARAMETERS
+from .joints import Fixed, JointType
+
+
+def frozen_array(value, shape: tuple[int, ...], what: str) -> np.ndarray:
+    """A read-only copy of `value` broadcast to `shape`; traced entries are kept as they are."""
+    array = np.array(value)
+    if array.dtype != object:
+        array = array.astype(float)
+    try:
+        array = np.array(np.broadcast_to(array, shape))
+    except ValueError:
+        raise ModelError(f"{what} has shape {array.shape} where {shape} is needed") from None
+    array.setflags(write=False)
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A rigid body and its frame.
+
+    Attributes:
+        name: unique in the mechanism.
+        inertia: the ten inertial parameters in the link's frame, (10,), see `zveno.spatial.inertia`.
+        inertia_given: False where the model file says nothing about the link's inertia.
+    """
+
+    name: str
+    inertia: np.ndarray = field(default_factory=lambda: np.zeros(N_PARAMETERS))
+    inertia_given: bool = True
+
+    def __post_init__(self):
+        object.__setattr__(self, "inertia", frozen_array(self.inertia, (N_PARAMETERS,), "the inertia"))
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """Range of a joint's coordinates, and bounds of its velocity and effort; infinite where unlimited."""
+
+    lower: np.ndarray | float = -np.inf
+    upper: np.ndarray | float = np.inf
+    velocity: np.ndarray | float = np.inf
+    effort: np.ndarray | float = np.inf
+
+    def shaped(self, n_q: int, n_v: int) -> Limits:
+        """The same limits as arrays, one entry a coordinate or velocity."""
+        return Limits(
+            frozen_array(self.lower, (n_q,), "the lower limit"),
+            frozen_array(self.upper, (n_q,), "the upper limit"),
+            frozen_array(self.velocity, (n_v,), "the velocity limit"),
+            frozen_array(self.effort, (n_v,), "the effort limit"),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Drive:
+    """Motor, gear and friction of a joint.
+
+    The rotor turns at `gear_ratio` times the joint's velocity and adds gear_ratio² · rotor_inertia to the
+    joint's own inertia. Friction acts at the joint: viscous · v + coulomb · sign(v) + offset.
+
+    Attributes:
+        rotor_inertia: on the motor's side, kg·m² (kg for a linear motor).
+        gear_ratio: motor velocity over joint velocity; negative where the motor turns the other way.
+        viscous: N·m·s/rad or N·s/m.
+        coulomb: N·m or N.
+        offset: constant torque or force, N·m or N.
+    """
+
+    rotor_inertia: np.ndarray | float = 0.0
+    gear_ratio: np.ndarray | float = 1.0
+    viscous: np.ndarray | float = 0.0
+    coulomb: np.ndarray | float = 0.0
+    offset: np.ndarray | float = 0.0
+
+    def shaped(self, n_v: int) -> Drive:
+        """The same drive as arrays, one entry a velocity."""
+        return Drive(
+            *(
+                frozen_array(getattr(self, name), (n_v,), f"the drive's {name}")
+                for name in ("rotor_inertia", "gear_ratio", "viscous", "coulomb", "offset")
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """A joint that follows another: q = multiplier · q(joint) + offset."""
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """The joint that connects a link to its parent.
+
+    The child's frame in the parent's is T = T_parent_joint · motion(q) · T_joint_child, which is
+    M_{f(i),ns(i)} · A_i in document 003 with A_i = motion(q) · T_joint_child.
+
+    Attributes:
+        name: unique in the mechanism.
+        parent, child: names of the links.
+        type: the relative motion, see `zveno.mechanism.joints`.
+        T_parent_joint: where the joint sits on the parent (document 003's auxiliary frame M).
+        T_joint_child: from the moved joint frame to the child's frame; identity unless the model's
+            convention puts the link frame elsewhere (distal Denavit–Hartenberg frames).
+    """
+
+    name: str
+    parent: str
+    child: str
+    type: JointType = field(default_factory=Fixed)
+    T_parent_joint: np.ndarray = field(default_factory=lambda: np.eye(4))
+    T_joint_child: np.ndarray = field(default_factory=lambda: np.eye(4))
+    limits: Limits = field(default_factory=Limits)
+    drive: Drive | None = None
+    mimic: Mimic | None = None
+
+    def __post_init__(self):
+        put = object.__setattr__
+        put(self, "T_parent_joint", frozen_array(self.T_parent_joint, (4, 4), "the joint's placement"))
+        put(self, "T_joint_child", frozen_array(self.T_joint_child, (4, 4), "the child's placement"))
+        put(self, "limits", self.limits.shaped(self.type.n_q, self.type.n_v))
+        if self.drive is not None:
+            put(self, "drive", self.drive.shaped(self.type.n_v))
+
+    def motion(self, q):
+        """A_i: (4, 4) transform from the child's frame to the joint frame, at the joint's own coordinates."""
+        return self.type.motion(q) @ self.T_joint_child
+
+    def transform(self, q):
+        """T_parent_child = M A_i, (4, 4), at the joint's own coordinates (n_q,)."""
+        return self.T_parent_joint @ self.motion(q)
+
+    def subspace(self, q):
+        """S, (6, n_v): the child's twist relative to its parent is S q̇, in the child's frame."""
+        return self._to_child @ self.type.subspace(q)
+
+    def bias(self, q, v):
+        """Ṡ q̇, (6,), in the child's frame."""
+        return self._to_child @ self.type.bias(q, v)
+
+    @cached_property
+    def _to_child(self):
+        return transforms.adjoint(transforms.inverse(self.T_joint_child))
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A named frame fixed on a link."""
+
+    name: str
+    link: str
+    T_link_frame: np.ndarray = field(default_factory=lambda: np.eye(4))
+
+    def __post_init__(self):
+        object.__setattr__(
+            self, "T_link_frame", frozen_array(self.T_link_frame, (4, 4), "the frame's placement")
+        )
+
+
+def renamed(part: Link | Joint | Frame, names: Mapping[str, str] | None = None, prefix: str = ""):
+    """A copy of a link, joint or frame with every name in it mapped and prefixed."""
+    names = names or {}
+
+    def new(name: str) -> str:
+        return prefix + names.get(name, name)
+
+    if isinstance(part, Link):
+        return replace(part, name=new(part.name))
+    if isinstance(part, Frame):
+        return replace(part, name=new(part.name), link=new(part.link))
+    mimic = None if part.mimic is None else replace(part.mimic, joint=new(part.mimic.joint))
+    return replace(part, name=new(part.name), parent=new(part.parent), child=new(part.child), mimic=mimic)

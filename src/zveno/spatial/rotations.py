@@ -1,0 +1,183 @@
+"""Rotations of one body: matrices, axis and angle, roll–pitch–yaw, quaternions `wxyz`, rotation vectors.
+
+Functions that algorithms call inside a recursion (`about_axis`, `from_quaternion`, `exp`, `log`, …) take
+float, complex or traced entries. Those that only readers call (`from_rpy`, `to_quaternion`, …) take floats.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..kernels.math import atan2, cos, select, sin, sqrt
+from .vectors import cross, skew
+
+RIGHT_ANGLE = math.pi / 2
+_ROUNDING = 4 * np.finfo(float).eps
+
+
+def cos_sin(angle: float) -> tuple[float, float]:
+    """cos and sin of a constant, exact at multiples of 90° that are off by rounding only.
+
+    π/2 is not a double; without this every right angle of a model file leaves 6e-17 where a zero was meant.
+    """
+    quarter_turns = round(angle / RIGHT_ANGLE)
+    if abs(angle - quarter_turns * RIGHT_ANGLE) <= _ROUNDING * max(1.0, abs(angle)):
+        return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarter_turns % 4]
+    return math.cos(angle), math.sin(angle)
+
+
+def about_axis(axis, c, s):
+    """Rotation matrix about a unit axis, from the cosine and sine of the angle.
+
+    R = aaᵀ + cos θ (1 − aaᵀ) + sin θ [a]× (Rodrigues). This grouping leaves no arithmetic
+    behind when the axis is a coordinate axis and the angle is traced.
+    """
+    along = np.outer(axis, axis)
+    return along + c * (np.eye(3) - along) + s * skew(axis)
+
+
+def about_axis_by(axis, angle):
+    """Rotation matrix about a unit axis by an angle in radians, which may be traced."""
+    return about_axis(axis, cos(angle), sin(angle))
+
+
+def elementary(letter: str, angle: float) -> np.ndarray:
+    """Constant rotation about the x, y or z axis by `angle` radians."""
+    return about_axis(np.eye(3)["xyz".index(letter)], *cos_sin(angle))
+
+
+def from_rpy(rpy) -> np.ndarray:
+    """R = Rz(yaw) Ry(pitch) Rx(roll) from (roll, pitch, yaw) in radians: URDF's fixed-axis angles."""
+    roll, pitch, yaw = (float(angle) for angle in rpy)
+    return elementary("z", yaw) @ elementary("y", pitch) @ elementary("x", roll)
+
+
+def to_rpy(R) -> np.ndarray:
+    """(roll, pitch, yaw) in radians with pitch in [−π/2, π/2]; roll is 0 at pitch = ±π/2."""
+    horizontal = math.hypot(R[0, 0], R[1, 0])
+    pitch = math.atan2(-R[2, 0], horizontal)
+    if horizontal < 1e-9:
+        return np.array([0.0, pitch, math.atan2(-R[0, 1], R[1, 1])])
+    return np.array([math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])])
+
+
+def from_quaternion(wxyz):
+    """Rotation matrix of a unit quaternion `wxyz`."""
+    w, x, y, z = wxyz[0], wxyz[1], wxyz[2], wxyz[3]
+    return np.array(
+        [
+            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+            [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
+        ]
+    )
+
+
+def to_quaternion(R) -> np.ndarray:
+    """Unit quaternion `wxyz` with w ≥ 0 of a rotation matrix (Shepperd's choice of the largest component)."""
+    trace = R[0, 0] + R[1, 1] + R[2, 2]
+    squares = np.array([trace, R[0, 0], R[1, 1], R[2, 2]])
+    k = int(np.argmax(squares))
+    if k == 0:
+        q = np.array([1.0 + trace, R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    else:
+        i, j, m = k - 1, k % 3, (k + 1) % 3
+        q = np.empty(4)
+        q[0] = R[m, j] - R[j, m]
+        q[1 + i] = 1.0 + R[i, i] - R[j, j] - R[m, m]
+        q[1 + j] = R[j, i] + R[i, j]
+        q[1 + m] = R[m, i] + R[i, m]
+    q /= np.linalg.norm(q)
+    return -q if q[0] < 0 else q
+
+
+def quaternion_product(p, q):
+    """p ⊗ q of two quaternions `wxyz`: first q, then p."""
+    vector = p[0] * q[1:] + q[0] * p[1:] + cross(p[1:], q[1:])
+    return np.concatenate([[p[0] * q[0] - p[1:] @ q[1:]], vector])
+
+
+def quaternion_conjugate(q):
+    """The inverse of a unit quaternion `wxyz`."""
+    return np.concatenate([q[:1], -q[1:]])
+
+
+def exp_coefficients(squared):
+    """sin θ/θ, (1 − cos θ)/θ², (θ − sin θ)/θ³ and (θ²/2 − 1 + cos θ)/θ⁴ as smooth functions of θ².
+
+    The m-th is Σ (−θ²)^k/(2k + m)!. The series serves up to θ = 1, where the closed forms, each of which
+    loses the leading digits of the one before it, have lost only a few.
+    """
+    small = squared < 1.0
+    safe = select(small, 1.0, squared)
+    angle = sqrt(safe)
+    a = sin(angle) / angle
+    b = (1.0 - cos(angle)) / safe
+    closed = (a, b, (1.0 - a) / safe, (0.5 - b) / safe)
+    return tuple(select(small, _series(squared, m), form) for m, form in enumerate(closed, start=1))
+
+
+def _series(squared, m: int):
+    """Σ (−θ²)^k/(2k + m)! by Horner, to rounding for θ ≤ 1."""
+    total = 1.0 / math.factorial(18 + m)
+    for k in range(8, -1, -1):
+        total = 1.0 / math.factorial(2 * k + m) - squared * total
+    return total
+
+
+def exp(rotation_vector):
+    """Rotation matrix of a rotation vector (axis times angle, radians)."""
+    a, b, *_ = exp_coefficients(rotation_vector @ rotation_vector)
+    K = skew(rotation_vector)
+    return np.eye(3) + a * K + b * (K @ K)
+
+
+def quaternion_exp(rotation_vector):
+    """Unit quaternion `wxyz` of a rotation vector."""
+    half = 0.5 * rotation_vector
+    squared = half @ half
+    a, b, *_ = exp_coefficients(squared)
+    return np.concatenate([[1.0 - squared * b], a * half])
+
+
+def quaternion_log(q):
+    """Rotation vector, of angle at most π, of a unit quaternion `wxyz`."""
+    q = q * select(q[0] < 0.0, -1.0, 1.0)
+    squared = q[1:] @ q[1:]
+    small = squared < 1e-6
+    norm = sqrt(select(small, 1.0, squared))
+    # 2 atan2(|u|, w)/|u|; near zero its series 2 asin(|u|)/|u|, whose next term is below 1e-17.
+    factor = select(small, 2.0 + squared / 3.0 * (1.0 + 0.45 * squared), 2.0 * atan2(norm, q[0]) / norm)
+    return factor * q[1:]
+
+
+def log(R):
+    """Rotation vector, of angle at most π, of a constant rotation matrix."""
+    return quaternion_log(to_quaternion(R))
+
+
+def is_rotation(R, tolerance: float = 1e-9) -> bool:
+    """Whether RᵀR = 1 and det R = +1 to `tolerance`."""
+    R = np.asarray(R, dtype=float)
+    return bool(np.isfinite(R).all() and abs(R.T @ R - np.eye(3)).max() <= tolerance and np.linalg.det(R) > 0)
+
+
+def nearest_rotation(A) -> np.ndarray:
+    """The proper rotation nearest to a 3×3 matrix in the Frobenius norm (polar factor, det = +1)."""
+    U, _, Vt = np.linalg.svd(A)
+    return U @ np.diag([1.0, 1.0, np.linalg.det(U @ Vt)]) @ Vt
+
+
+def z_to(axis) -> np.ndarray:
+    """A rotation that takes the z axis to the unit vector `axis`, by the shortest way.
+
+    Coordinate axes give exact entries; −z turns about x.
+    """
+    axis = np.asarray(axis, dtype=float)
+    if axis[2] < -1.0 + 1e-12:
+        return np.diag([1.0, -1.0, -1.0])
+    v = cross(np.array([0.0, 0.0, 1.0]), axis)
+    K = skew(v)
+    return np.eye(3) + K + K @ K / (1.0 + axis[2])
