@@ -67,9 +67,7 @@ def _refuse_duplicates(kind: str, names: list[str]):
         if not isinstance(name, str) or not name:
             raise ModelError(f"a {kind} has no name", remedy="Name it")
         if name in seen:
-            raise ModelError(
-                f"two {kind}s are named {name!r}", remedy="Names must be unique; rename one of them"
-            )
+            raise ModelError(f"two {kind}s are named {name!r}", remedy="Names must be unique; rename one of them")
         seen.add(name)
 
 
@@ -100,16 +98,12 @@ def _check_joint(joint: Joint, links: set[str]):
     _check_transform(joint.T_parent_joint, where)
     _check_transform(joint.T_joint_child, where)
     limits = joint.limits
-    for what, low, high in (
-        ("limits", limits.lower, limits.upper),
-        ("limits", 0.0, limits.velocity),
-        ("limits", 0.0, limits.effort),
-    ):
+    for low, high in ((limits.lower, limits.upper), (0.0, limits.velocity), (0.0, limits.effort)):
         if np.isnan(low).any() or np.isnan(high).any():
             raise ModelError("a limit is not a number", element=where)
         if np.any(np.asarray(low) > high):
             raise ModelError(
-                f"its {what} are reversed: {np.asarray(low).tolist()} > {np.asarray(high).tolist()}",
+                f"its limits are reversed: {np.asarray(low).tolist()} > {np.asarray(high).tolist()}",
                 element=where,
                 remedy="Give the lower limit first; velocity and effort limits are positive",
             )
@@ -146,9 +140,7 @@ def _resolved_mimics(joints: list[Joint]) -> list[Joint]:
                     element=f"joint {joint.name}, mimic"
                 )
             if not np.isfinite([leader.mimic.multiplier, leader.mimic.offset]).all():
-                raise ModelError(
-                    "its mimic multiplier or offset is not finite", element=f"joint {leader.name}"
-                )
+                raise ModelError("its mimic multiplier or offset is not finite", element=f"joint {leader.name}")
             offset += multiplier * leader.mimic.offset
             multiplier *= leader.mimic.multiplier
             leader = by_name[leader.mimic.joint]
@@ -163,8 +155,9 @@ def _resolved_mimics(joints: list[Joint]) -> list[Joint]:
             for one in (joint, leader):
                 if one.type.n_q != 1:
                     raise ModelError(
-                        f"joint {one.name} is {one.type.kind}, and only joints with one coordinate can mimic or be mimicked",
+                        f"joint {one.name} is {one.type.kind}",
                         element=f"joint {joint.name}, mimic",
+                        remedy="Only joints with one coordinate can mimic or be mimicked",
                     )
             joint = replace(joint, mimic=Mimic(leader.name, multiplier, offset))
         resolved.append(joint)
@@ -180,7 +173,7 @@ def _depth_first(links: list[Link], joints: list[Joint]) -> tuple[tuple[Link, ..
     for joint in joints:
         if joint.child in above:
             raise ModelError(
-                f"link {joint.child!r} has two parents, through joints {above[joint.child].name!r} and {joint.name!r}",
+                f"link {joint.child!r} is already the child of joint {above[joint.child].name!r}",
                 element=f"joint {joint.name}",
                 remedy="Cut closed loops at one joint; a mechanism is a tree",
             )

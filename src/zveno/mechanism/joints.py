@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -71,11 +71,11 @@ class JointType(ABC):
     """σ of document 003: 1 revolute, 0 prismatic, None where the document has no such joint."""
 
     @abstractmethod
-    def motion(self, q):
+    def motion(self, q) -> Any:
         """(4, 4) transform from the moved frame to the joint frame."""
 
     @abstractmethod
-    def subspace(self, q):
+    def subspace(self, q) -> Any:
         """(6, n_v) matrix S of the relative twist, in the moved frame."""
 
     def bias(self, q, v):
@@ -267,9 +267,7 @@ class Universal(JointType):
 
     def motion(self, q):
         """R = R(first, q[0]) R(second, q[1])."""
-        return transform(
-            rotations.about_axis_by(self.first, q[0]) @ rotations.about_axis_by(self.second, q[1])
-        )
+        return transform(rotations.about_axis_by(self.first, q[0]) @ rotations.about_axis_by(self.second, q[1]))
 
     def subspace(self, q):
         """w = R₂ᵀ first · q̇₁ + second · q̇₂."""
@@ -319,9 +317,7 @@ class Planar(JointType):
     def subspace(self, q):
         """[Rᵀ(x ẋ + y ẏ), normal θ̇]."""
         linear = rotations.about_axis_by(self.normal, q[2]).T @ self.in_plane
-        return np.concatenate(
-            [np.concatenate([linear, np.zeros((3, 2))]), _angular_column(self.normal)], axis=1
-        )
+        return np.concatenate([np.concatenate([linear, np.zeros((3, 2))]), _angular_column(self.normal)], axis=1)
 
     def bias(self, q, v):
         """−w × Rᵀ(x ẋ + y ẏ)."""

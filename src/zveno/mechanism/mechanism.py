@@ -198,7 +198,7 @@ class Mechanism:
         return own
 
     def gather_velocities(self, per_link: Sequence):
-        """The transpose of `joint_velocities`: sums (n_v of the joint,) parts by link number into one (n_v,) vector.
+        """The transpose of `joint_velocities`: parts by link number summed into one (n_v,) vector.
 
         Torques of mimic joints act on their leader, multiplied as its velocity is.
         """
@@ -233,8 +233,7 @@ class Mechanism:
         q = self.checked_q(q)
         parts = {name: q[..., self.q_slices[name]] for name in self.joint_names}
         return {
-            name: part[..., 0] if self.joint(name).type.n_q == 1 else part.copy()
-            for name, part in parts.items()
+            name: part[..., 0] if self.joint(name).type.n_q == 1 else part.copy() for name, part in parts.items()
         }
 
     def neutral(self) -> np.ndarray:
@@ -245,10 +244,7 @@ class Mechanism:
         """Uniform random q within the limits; ±π and ±1 m where there are none."""
         rng = np.random.default_rng(rng)
         return self._join(
-            [
-                joint.type.random(rng, joint.limits.lower, joint.limits.upper)
-                for joint in self._coordinate_joints
-            ]
+            [joint.type.random(rng, joint.limits.lower, joint.limits.upper) for joint in self._coordinate_joints]
         )
 
     def integrate(self, q, v):
@@ -306,6 +302,17 @@ class Mechanism:
             )
         return array
 
+    @cached_property
+    def transmission_matrix(self) -> np.ndarray:
+        """N (n_v, n_v) with motor velocities = N q̇: the one given, or the gear ratios on a diagonal."""
+        if self.transmission is not None:
+            return self.transmission
+        ratios = np.ones(self.n_v)
+        for joint in self._coordinate_joints:
+            if joint.drive is not None:
+                ratios[self.v_slices[joint.name]] = joint.drive.gear_ratio
+        return np.diag(ratios)
+
     # --- identity
 
     @cached_property
@@ -336,7 +343,8 @@ class Mechanism:
             for kind in JOINT_TYPES
             if any(joint.type.kind == kind for joint in self.joints)
         ]
-        return f"<Mechanism {self.name}: {self.n_links} links, joints: {', '.join(counts) or 'none'}, n_v = {self.n_v}>"
+        joints = ", ".join(counts) or "none"
+        return f"<Mechanism {self.name}: {self.n_links} links, joints: {joints}, n_v = {self.n_v}>"
 
     # --- private
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -168,21 +168,19 @@ class Frame:
     T_link_frame: np.ndarray = field(default_factory=lambda: np.eye(4))
 
     def __post_init__(self):
-        object.__setattr__(
-            self, "T_link_frame", frozen_array(self.T_link_frame, (4, 4), "the frame's placement")
-        )
+        object.__setattr__(self, "T_link_frame", frozen_array(self.T_link_frame, (4, 4), "the frame's placement"))
 
 
-def renamed(part: Link | Joint | Frame, names: Mapping[str, str] | None = None, prefix: str = ""):
-    """A copy of a link, joint or frame with every name in it mapped and prefixed."""
-    names = names or {}
+Part = TypeVar("Part", Link, Joint, Frame)
 
-    def new(name: str) -> str:
-        return prefix + names.get(name, name)
 
+def prefixed(part: Part, prefix: str) -> Part:
+    """A copy of a link, joint or frame with a prefix before every name in it."""
     if isinstance(part, Link):
-        return replace(part, name=new(part.name))
+        return replace(part, name=prefix + part.name)
     if isinstance(part, Frame):
-        return replace(part, name=new(part.name), link=new(part.link))
-    mimic = None if part.mimic is None else replace(part.mimic, joint=new(part.mimic.joint))
-    return replace(part, name=new(part.name), parent=new(part.parent), child=new(part.child), mimic=mimic)
+        return replace(part, name=prefix + part.name, link=prefix + part.link)
+    mimic = None if part.mimic is None else replace(part.mimic, joint=prefix + part.mimic.joint)
+    return replace(
+        part, name=prefix + part.name, parent=prefix + part.parent, child=prefix + part.child, mimic=mimic
+    )

@@ -78,7 +78,7 @@ class Tree:
         return len(self._ancestors[self._checked(i)])
 
     def ancestor(self, i: int, j: int) -> int:
-        """an(i, j): the number of the j-th ancestor of link i counted from the root, j = 1 … nan(i); an(i, 1) = 0."""
+        """an(i, j): the j-th ancestor of link i counted from the root, j = 1 … nan(i); an(i, 1) = 0."""
         ancestors = self._ancestors[self._checked(i)]
         if not 1 <= j <= len(ancestors):
             raise ShapeError(
@@ -100,7 +100,7 @@ class Tree:
         return self._depth_first_order[self._checked(n)]
 
     def depth_first_number_from(self, k: int, i: int) -> int:
-        """Dnum_k(i): the place of link i in a depth-first search from link k; Dnum_k(k) = 1, as in document 003's sums."""
+        """Dnum_k(i): the place of link i in a depth-first search from link k, counted from Dnum_k(k) = 1."""
         if not self.reachability[self._checked(i), self._checked(k)]:
             raise ShapeError(f"link {i} is not reachable from link {k}", element="Dnum_k(i)")
         return self.depth_first_number(i) - self.depth_first_number(k) + 1
@@ -108,9 +108,7 @@ class Tree:
     def link_at_from(self, k: int, n: int) -> int:
         """Dnum_k⁻¹(n): the link that a depth-first search from link k meets as its n-th."""
         if not 1 <= n <= self.subtree_size(k):
-            raise ShapeError(
-                f"the subtree of link {k} has {self.subtree_size(k)} links", element="Dnum_k⁻¹(n)"
-            )
+            raise ShapeError(f"the subtree of link {k} has {self.subtree_size(k)} links", element="Dnum_k⁻¹(n)")
         return self.link_at(self.depth_first_number(k) + n - 1)
 
     def subtree(self, k: int) -> tuple[int, ...]:

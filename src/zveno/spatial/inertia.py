@@ -101,8 +101,6 @@ def problems(p, tolerance: float = 1e-6) -> list[str]:
         found.append(f"a principal moment of inertia is negative ({moments[0]:.3g} kg·m²)")
     elif moments[0] + moments[1] < moments[2] - slack:
         found.append(
-            "its principal moments {:.3g}, {:.3g}, {:.3g} kg·m² break the triangle inequality".format(
-                *moments
-            )
+            "its principal moments {:.3g}, {:.3g}, {:.3g} kg·m² break the triangle inequality".format(*moments)
         )
     return found

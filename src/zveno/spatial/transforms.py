@@ -30,9 +30,7 @@ def inverse(T):
 def adjoint(T_a_b):
     """The 6×6 matrix that maps a twist `[v, w]` from frame b to frame a: [[R, [p]×R], [0, R]]."""
     R, p = T_a_b[:3, :3], T_a_b[:3, 3]
-    return np.concatenate(
-        [np.concatenate([R, skew(p) @ R], axis=1), np.concatenate([np.zeros((3, 3)), R], axis=1)]
-    )
+    return np.concatenate([np.concatenate([R, skew(p) @ R], axis=1), np.concatenate([np.zeros((3, 3)), R], axis=1)])
 
 
 def move_twist(T_a_b, twist):
@@ -76,7 +74,5 @@ def is_transform(T, tolerance: float = 1e-9) -> bool:
     """Whether a (4, 4) float array is a rigid transform to `tolerance`."""
     T = np.asarray(T, dtype=float)
     return T.shape == (4, 4) and bool(
-        np.isfinite(T).all()
-        and abs(T[3] - _LAST_ROW[0]).max() <= tolerance
-        and is_rotation(T[:3, :3], tolerance)
+        np.isfinite(T).all() and abs(T[3] - _LAST_ROW[0]).max() <= tolerance and is_rotation(T[:3, :3], tolerance)
     )

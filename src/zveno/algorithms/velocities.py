@@ -1,0 +1,123 @@
+"""Velocities and accelerations of every link, in body axes and in world axes (document 003, (4)–(5)).
+
+Linear quantities are the true velocity and acceleration of a point; gravity plays no part here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..mechanism import Mechanism
+from ..spatial.inertia import center_of_mass
+from ..spatial.vectors import cross
+from .forward_kinematics import link_poses
+
+
+class Motion(NamedTuple):
+    """Motion of a link and of one point on it, all (3,) in the same axes."""
+
+    v: Any
+    """velocity of the point, m/s"""
+    w: Any
+    """angular velocity ω, rad/s"""
+    a: Any
+    """acceleration of the point, m/s²"""
+    e: Any
+    """angular acceleration ε, rad/s²"""
+
+    def at(self, r) -> Motion:
+        """The motion of another point of the same link, at r from this one: v + ω×r, a + ε×r + ω×(ω×r)."""
+        return Motion(
+            self.v + cross(self.w, r),
+            self.w,
+            self.a + cross(self.e, r) + cross(self.w, cross(self.w, r)),
+            self.e,
+        )
+
+
+AT_REST = Motion(np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3))
+
+
+def body_motions(mechanism: Mechanism, q, v, a, base: Motion = AT_REST) -> list[Motion]:
+    """Motion of every link's frame origin in the link's own axes, by link number.
+
+    Args:
+        q, v, a: coordinates (n_q,), velocities and accelerations (n_v,).
+        base: the motion of link 0, at rest unless given.
+    """
+    q_own = mechanism.joint_positions(q)
+    v_own, a_own = mechanism.joint_velocities(v), mechanism.joint_velocities(a)
+    motions = [base]
+    for i, f, joint in mechanism.outward():
+        T = joint.transform(q_own[i])
+        Rt = T[:3, :3].T
+        carried = motions[f].at(T[:3, 3])
+        S = joint.subspace(q_own[i])
+        relative = S @ v_own[i]
+        change = S @ a_own[i] + joint.bias(q_own[i], v_own[i])
+        v_J, w_J = relative[:3], relative[3:]
+        w_f = Rt @ carried.w
+        motions.append(
+            Motion(
+                Rt @ carried.v + v_J,
+                w_f + w_J,
+                Rt @ carried.a + 2.0 * cross(w_f, v_J) + change[:3] + cross(w_J, v_J),
+                Rt @ carried.e + cross(w_f, w_J) + change[3:],
+            )
+        )
+    return motions
+
+
+def world_motions(mechanism: Mechanism, q, v, a, base: Motion = AT_REST) -> list[Motion]:
+    """Motion of every link's frame origin in world axes, by link number: the document's absolute form.
+
+    l_{i,1} is the vector between the origins, so nothing is rotated but the joint's own motion.
+    """
+    q_own = mechanism.joint_positions(q)
+    v_own, a_own = mechanism.joint_velocities(v), mechanism.joint_velocities(a)
+    T = link_poses(mechanism, q)
+    motions = [base]
+    for i, f, joint in mechanism.outward():
+        R = T[i][:3, :3]
+        carried = motions[f].at(T[i][:3, 3] - T[f][:3, 3])
+        S = joint.subspace(q_own[i])
+        relative = S @ v_own[i]
+        change = S @ a_own[i] + joint.bias(q_own[i], v_own[i])
+        v_J, w_J = R @ relative[:3], R @ relative[3:]
+        motions.append(
+            Motion(
+                carried.v + v_J,
+                carried.w + w_J,
+                carried.a + 2.0 * cross(carried.w, v_J) + R @ change[:3] + cross(w_J, v_J),
+                carried.e + cross(carried.w, w_J) + R @ change[3:],
+            )
+        )
+    return motions
+
+
+def child_frame_motion(mechanism: Mechanism, motions: list[Motion], i: int, k: int) -> Motion:
+    """v_{i,k} and a_{i,k}: the motion of the origin of link i's k-th child's joint frame, from body motions."""
+    return motions[i].at(mechanism.auxiliary_transform(i, k)[:3, 3])
+
+
+def center_of_mass_motion(mechanism: Mechanism, motions: list[Motion], i: int) -> Motion:
+    """v_{ci} and a_{ci}: the motion of link i's centre of mass, from body motions."""
+    return motions[i].at(center_of_mass(mechanism.links[i].inertia))
+
+
+def frame_motion(mechanism: Mechanism, q, v, a, frame: str | None = None, reference: str = "aligned"):
+    """Twist `[v, w]` and its rate `[a, e]` at a frame's origin, (6,) each; the default frame if none is named.
+
+    The rate holds true accelerations in the axes of `reference`, "aligned" (world axes) or "local".
+    """
+    target = mechanism.frame(frame)
+    link = mechanism.link_number(target.link)
+    motion = body_motions(mechanism, q, v, a)[link].at(target.T_link_frame[:3, 3])
+    if reference == "local":
+        Rt = target.T_link_frame[:3, :3].T
+    else:
+        Rt = link_poses(mechanism, q)[link][:3, :3]
+    motion = Motion(*(Rt @ part for part in motion))
+    return np.concatenate([motion.v, motion.w]), np.concatenate([motion.a, motion.e])

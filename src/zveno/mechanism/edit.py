@@ -1,0 +1,314 @@
+"""Editing: every function returns a new mechanism and leaves the old one as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import ModelError, ShapeError, unknown_name
+from ..spatial import inertia as inertial
+from ..spatial.transforms import is_transform, transform
+from .assemble import ROTATION_TOLERANCE, assemble
+from .joints import Fixed, JointType
+from .mechanism import Mechanism
+from .parts import Frame, Joint, Limits, prefixed
+
+
+def rebuilt(mechanism: Mechanism, **changes) -> Mechanism:
+    """The mechanism with some of its fields replaced, checked and ordered anew."""
+    fields = ("name", "links", "joints", "frames", "gravity", "transmission", "source", "notes")
+    return assemble(**({field: getattr(mechanism, field) for field in fields} | changes))
+
+
+def fix_joints(mechanism: Mechanism, values: Mapping[str, object] | Iterable[str]) -> Mechanism:
+    """Joints locked at given coordinates (by name), or at neutral when only names are given.
+
+    Joints that mimic a locked one are locked with it.
+    """
+    if not isinstance(values, Mapping):
+        values = dict.fromkeys(values)
+    for name in values:
+        if name not in mechanism.joint_names:
+            raise unknown_name("joint with coordinates", name, mechanism.joint_names)
+    locked = {name: value for name, value in values.items() if value is not None}
+    own = mechanism.joint_positions(mechanism.pack(locked))
+    joints = []
+    for i, _, joint in mechanism.outward():
+        leader = joint.name if joint.mimic is None else joint.mimic.joint
+        joints.append(_locked(joint, own[i]) if leader in values else joint)
+    keep = [k for name in mechanism.joint_names if name not in values for k in _indices(mechanism.v_slices[name])]
+    transmission = None if mechanism.transmission is None else mechanism.transmission[np.ix_(keep, keep)]
+    return rebuilt(mechanism, joints=joints, transmission=transmission)
+
+
+def attach(
+    mechanism: Mechanism,
+    other: Mechanism,
+    to: str | None = None,
+    T_frame_base=None,
+    prefix: str = "",
+    joint: JointType | None = None,
+) -> Mechanism:
+    """Another mechanism mounted on a frame of this one: a gripper on an arm, two arms in one cell.
+
+    Args:
+        mechanism: the one that carries.
+        other: the one mounted by its link 0.
+        to: frame it is mounted on; the default frame if not given.
+        T_frame_base: pose of the other's link 0 in that frame, (4, 4).
+        prefix: put before every name of the other, so that names stay unique.
+        joint: joint type between the two; fixed if not given.
+    """
+    frame = mechanism.frame(to)
+    T = frame.T_link_frame @ _checked_transform(T_frame_base, "T_frame_base")
+    base = prefix + other.links[0].name
+    mount = Joint(f"{prefix}mount" if prefix else f"{other.name}_mount", frame.link, base, joint or Fixed(), T)
+    frames = [prefixed(one, prefix) for one in other.frames]
+    if not prefix and any(one.name == "tool" for one in frames):
+        # The mounted mechanism's tool is what now works; the carrier's is where it is mounted.
+        kept = [one for one in mechanism.frames if one.name != "tool"]
+    else:
+        kept = list(mechanism.frames)
+    return assemble(
+        f"{mechanism.name}+{other.name}",
+        mechanism.links + tuple(prefixed(link, prefix) for link in other.links),
+        mechanism.joints + (mount,) + tuple(prefixed(one, prefix) for one in other.joints),
+        kept + frames,
+        mechanism.gravity,
+        _joined_transmission(mechanism, other, mount),
+        "; ".join(source for source in (mechanism.source, other.source) if source),
+        mechanism.notes + other.notes,
+    )
+
+
+def cut(mechanism: Mechanism, link: str) -> Mechanism:
+    """The mechanism without a link, its subtree and the frames on them."""
+    gone = _subtree_names(mechanism, link)
+    if mechanism.link_names[0] in gone:
+        raise ModelError("link 0 carries the whole mechanism and cannot be cut off", element=f"link {link}")
+    return _restricted(mechanism, [one.name for one in mechanism.links if one.name not in gone])
+
+
+def subtree(mechanism: Mechanism, link: str) -> Mechanism:
+    """A link and everything it carries as a mechanism of its own, the link fixed in the world."""
+    return _restricted(mechanism, _subtree_names(mechanism, link))
+
+
+def with_frame(mechanism: Mechanism, name: str, link: str, T_link_frame=None) -> Mechanism:
+    """A named frame added on a link, or moved if it exists."""
+    mechanism.link_number(link)
+    others = tuple(frame for frame in mechanism.frames if frame.name != name)
+    frame = Frame(name, link, _checked_transform(T_link_frame, "T_link_frame"))
+    return rebuilt(mechanism, frames=others + (frame,))
+
+
+def with_tool(mechanism: Mechanism, T_frame_tool, frame: str | None = None) -> Mechanism:
+    """The frame `tool` put at `T_frame_tool` in a frame; the default frame if none is named."""
+    carrier = mechanism.frame(frame)
+    return with_frame(
+        mechanism, "tool", carrier.link, carrier.T_link_frame @ _checked_transform(T_frame_tool, "T_frame_tool")
+    )
+
+
+def with_payload(
+    mechanism: Mechanism, mass: float, center_of_mass=(0.0, 0.0, 0.0), inertia=None, frame: str | None = None
+) -> Mechanism:
+    """A rigid load held at a frame, the default frame if none is named.
+
+    Args:
+        mechanism: the mechanism.
+        mass: kg.
+        center_of_mass: in the frame, (3,), m.
+        inertia: tensor about the load's centre of mass in the frame's axes, (3, 3), kg·m²; a point mass if none.
+        frame: where it is held.
+    """
+    if not np.isfinite(mass) or mass < 0:
+        raise ModelError(f"the payload's mass is {mass}", remedy="Give zero or a positive number of kilograms")
+    carrier = mechanism.frame(frame)
+    load = inertial.parameters(
+        float(mass), _shaped(center_of_mass, (3,), "center_of_mass"), _shaped(inertia, (3, 3), "inertia")
+    )
+    number = mechanism.link_number(carrier.link)
+    links = list(mechanism.links)
+    total = links[number].inertia + inertial.moved(load, carrier.T_link_frame)
+    links[number] = replace(links[number], inertia=total, inertia_given=True)
+    return rebuilt(mechanism, links=links)
+
+
+def with_inertia(mechanism: Mechanism, parameters: Mapping[str, object]) -> Mechanism:
+    """Ten inertial parameters replaced on the links named."""
+    for name in parameters:
+        mechanism.link_number(name)
+    links = [
+        replace(link, inertia=_shaped(parameters[link.name], (10,), f"link {link.name}"), inertia_given=True)
+        if link.name in parameters
+        else link
+        for link in mechanism.links
+    ]
+    return rebuilt(mechanism, links=links)
+
+
+def with_gravity(mechanism: Mechanism, gravity) -> Mechanism:
+    """Another acceleration of free fall in world axes, m/s²."""
+    return rebuilt(mechanism, gravity=_shaped(gravity, (3,), "gravity"))
+
+
+def scaled(mechanism: Mechanism, length: float = 1.0, mass: float = 1.0) -> Mechanism:
+    """All lengths multiplied by `length` and all masses by `mass`; inertias follow, drives and gravity stay."""
+    for what, factor in (("length", length), ("mass", mass)):
+        if not (np.isfinite(factor) and factor > 0):
+            raise ModelError(f"the {what} scale is {factor}", remedy="Give a positive number")
+    factors = mass * np.array([1.0] + [length] * 3 + [length**2] * 6)
+
+    def at(T):
+        return transform(T[:3, :3], length * T[:3, 3])
+
+    return rebuilt(
+        mechanism,
+        links=[replace(link, inertia=factors * link.inertia) for link in mechanism.links],
+        joints=[
+            replace(
+                joint,
+                type=joint.type.scaled(length),
+                T_parent_joint=at(joint.T_parent_joint),
+                T_joint_child=at(joint.T_joint_child),
+                limits=_scaled_limits(joint, length),
+                mimic=_scaled_mimic(mechanism, joint, length),
+            )
+            for joint in mechanism.joints
+        ],
+        frames=[replace(frame, T_link_frame=at(frame.T_link_frame)) for frame in mechanism.frames],
+    )
+
+
+def merge_fixed(mechanism: Mechanism) -> Mechanism:
+    """The same motion with fewer bodies: links on fixed joints become frames of the link that carries them.
+
+    Their inertia is added to the carrier's, so dynamics is unchanged.
+    """
+    carrier = {mechanism.link_names[0]: (mechanism.link_names[0], np.eye(4))}
+    links = {mechanism.link_names[0]: mechanism.links[0]}
+    joints, frames = [], []
+    for i, _, joint in mechanism.outward():
+        parent, T = carrier[joint.parent]
+        link = mechanism.links[i]
+        if isinstance(joint.type, Fixed):
+            T_carrier_link = T @ joint.transform(np.zeros(0))
+            carrier[link.name] = (parent, T_carrier_link)
+            frames.append(Frame(link.name, parent, T_carrier_link))
+            merged = links[parent]
+            total = merged.inertia + inertial.moved(link.inertia, T_carrier_link)
+            links[parent] = replace(merged, inertia=total, inertia_given=merged.inertia_given or link.inertia_given)
+        else:
+            carrier[link.name] = (link.name, np.eye(4))
+            links[link.name] = link
+            joints.append(replace(joint, parent=parent, T_parent_joint=T @ joint.T_parent_joint))
+    for frame in mechanism.frames:
+        link, T = carrier[frame.link]
+        frames.append(Frame(frame.name, link, T @ frame.T_link_frame))
+    return rebuilt(mechanism, links=links.values(), joints=joints, frames=frames)
+
+
+def _locked(joint: Joint, q) -> Joint:
+    return replace(
+        joint,
+        type=Fixed(),
+        T_parent_joint=joint.T_parent_joint @ joint.type.motion(q),
+        limits=Limits(),
+        drive=None,
+        mimic=None,
+    )
+
+
+def _subtree_names(mechanism: Mechanism, link: str) -> list[str]:
+    return [mechanism.link_names[i] for i in mechanism.tree.subtree(mechanism.link_number(link))]
+
+
+def _restricted(mechanism: Mechanism, names: list[str]) -> Mechanism:
+    """The part of the mechanism made of the links named, which must hang together."""
+    kept = set(names)
+    joints = [joint for joint in mechanism.joints if joint.child in kept and joint.parent in kept]
+    moving = {joint.name for joint in joints}
+    for joint in joints:
+        if joint.mimic is not None and joint.mimic.joint not in moving:
+            raise ModelError(
+                f"it mimics joint {joint.mimic.joint!r}, which would be cut off",
+                element=f"joint {joint.name}",
+                remedy="Fix one of the two first",
+            )
+    keep = [k for joint in joints if joint.mimic is None for k in _indices(mechanism.v_slices[joint.name])]
+    transmission = None if mechanism.transmission is None else mechanism.transmission[np.ix_(keep, keep)]
+    return rebuilt(
+        mechanism,
+        links=[link for link in mechanism.links if link.name in kept],
+        joints=joints,
+        frames=[frame for frame in mechanism.frames if frame.link in kept],
+        transmission=transmission,
+    )
+
+
+def _indices(part: slice) -> range:
+    return range(part.start, part.stop)
+
+
+def _joined_transmission(mechanism: Mechanism, other: Mechanism, mount: Joint):
+    """Block diagonal in the order the joined mechanism will have: the other's block follows its mount's link."""
+    if mechanism.transmission is None and other.transmission is None:
+        return None
+    carried = mechanism.tree.subtree(mechanism.link_number(mount.parent))[-1]
+    before = sum(joint.type.n_v for joint in mechanism.joints[:carried] if joint.mimic is None)
+    N, inner = mechanism.transmission_matrix, other.transmission_matrix
+    n = mount.type.n_v + other.n_v
+    total = np.eye(mechanism.n_v + n)
+    old = [*range(before), *range(before + n, mechanism.n_v + n)]
+    new = range(before + mount.type.n_v, before + n)
+    total[np.ix_(old, old)] = N
+    total[np.ix_(new, new)] = inner
+    return total
+
+
+def _scaled_limits(joint: Joint, length: float) -> Limits:
+    # Only lengths scale: an angle's range stays, and so do the bounds of velocity and effort in its unit.
+    if len(joint.type.units) != joint.type.n_q:
+        return joint.limits
+    factors = np.array([length if unit == "m" else 1.0 for unit in joint.type.units])
+    return Limits(
+        joint.limits.lower * factors,
+        joint.limits.upper * factors,
+        joint.limits.velocity * factors,
+        joint.limits.effort,
+    )
+
+
+def _scaled_mimic(mechanism: Mechanism, joint: Joint, length: float):
+    if joint.mimic is None:
+        return None
+    own, leader = (
+        length if one.type.units == ("m",) else 1.0 for one in (joint, mechanism.joint(joint.mimic.joint))
+    )
+    return replace(joint.mimic, multiplier=joint.mimic.multiplier * own / leader, offset=joint.mimic.offset * own)
+
+
+def _checked_transform(T, what: str) -> np.ndarray:
+    if T is None:
+        return np.eye(4)
+    T = _shaped(T, (4, 4), what)
+    if not is_transform(T, ROTATION_TOLERANCE):
+        raise ModelError(
+            "is not a rigid transform", element=what, remedy="The rotation must be orthonormal, det +1"
+        )
+    return T
+
+
+def _shaped(value, shape: tuple[int, ...], what: str) -> np.ndarray:
+    try:
+        array = np.zeros(shape) if value is None else np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ShapeError("is not an array of numbers", element=what) from None
+    if array.shape != shape:
+        raise ShapeError(f"has shape {array.shape} where {shape} is needed", element=what)
+    if not np.isfinite(array).all():
+        raise ModelError("is not finite", element=what)
+    return array

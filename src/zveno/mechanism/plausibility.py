@@ -1,0 +1,84 @@
+"""Inertia worth a second look: links that move without any, and numbers that no body can have."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from ..errors import ZvenoWarning
+from ..spatial import inertia
+from .mechanism import Mechanism
+
+_MOST_NAMES = 20
+"""A warning names at most this many links and counts the others."""
+
+
+def rigid_clusters(mechanism: Mechanism) -> list[list[int]]:
+    """Link numbers grouped by what fixed joints hold together; each group starts with the link nearest the root."""
+    cluster_of, clusters = {0: 0}, [[0]]
+    for i, f, joint in mechanism.outward():
+        if joint.type.n_v == 0:
+            cluster_of[i] = cluster_of[f]
+        else:
+            cluster_of[i] = len(clusters)
+            clusters.append([])
+        clusters[cluster_of[i]].append(i)
+    return clusters
+
+
+def links_without_inertia(mechanism: Mechanism) -> tuple[str, ...]:
+    """Names of the links that move and that neither have inertia nor carry any rigidly.
+
+    Frames at the end of a fixed joint need none. A link whose zero inertia is written down, as between the axes
+    of a wrist, is taken as meant, unless nothing beyond it has inertia either.
+    """
+    given = np.array([link.inertia_given for link in mechanism.links])
+    filled = np.array([bool(link.inertia.any()) for link in mechanism.links])
+    carried = filled.copy()
+    for i, f, _ in mechanism.inward():
+        carried[f] |= carried[i]
+    names = []
+    for cluster in rigid_clusters(mechanism)[1:]:
+        if not filled[cluster].any() and not (given[cluster].any() and carried[cluster].any()):
+            names.append(mechanism.links[cluster[0]].name)
+    return tuple(names)
+
+
+def impossible_inertias(mechanism: Mechanism) -> dict[str, str]:
+    """What is wrong, by link name, with inertia that no body can have."""
+    found = {}
+    for link in mechanism.links:
+        with np.errstate(all="ignore"):
+            try:
+                problems = inertia.problems(link.inertia)
+            except np.linalg.LinAlgError:
+                problems = ["its numbers are beyond the range of floating point"]
+        if problems:
+            found[link.name] = "; ".join(problems)
+    return found
+
+
+def warn_about_inertia(mechanism: Mechanism, stacklevel: int = 2):
+    """One `ZvenoWarning` that names all moving links without inertia, one that names all impossible inertias."""
+    missing = links_without_inertia(mechanism)
+    if missing:
+        warnings.warn(
+            f"{mechanism.name}: {len(missing)} moving link(s) have no inertia: {_listed(missing, ', ')}. "
+            "Kinematics is not affected; dynamics takes them as massless",
+            ZvenoWarning,
+            stacklevel=stacklevel + 1,
+        )
+    impossible = [f"link {name}: {problem}" for name, problem in impossible_inertias(mechanism).items()]
+    if impossible:
+        warnings.warn(
+            f"{mechanism.name}: no body can have the inertia of {len(impossible)} link(s): "
+            f"{_listed(impossible, '; ')}. Check signs, units and the frame the inertia is given in",
+            ZvenoWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def _listed(items, separator: str) -> str:
+    shown = separator.join(items[:_MOST_NAMES])
+    return shown if len(items) <= _MOST_NAMES else f"{shown} and {len(items) - _MOST_NAMES} more"
