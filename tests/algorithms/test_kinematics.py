@@ -3,9 +3,9 @@
 import numpy as np
 import pinocchio as pin
 import pytest
+
 from mechanisms import KINDS, directional_derivative, random_mechanism, random_state, relative_error
 from pinocchio_oracle import Oracle
-
 from zveno.algorithms.center_of_mass import center_of_mass, center_of_mass_jacobian, total_mass
 from zveno.algorithms.forward_kinematics import frame_pose, frame_poses, link_poses
 from zveno.algorithms.jacobian import REFERENCES, jacobian
@@ -187,9 +187,9 @@ def test_every_joint_type_is_met():
 
 def test_unknown_frame_and_reference():
     mechanism = random_mechanism(0)
-    with pytest.raises(UnknownNameError, match="no frame named 'tol'.*tool"):
+    with pytest.raises(UnknownNameError, match=r"no frame named 'tol'.*tool"):
         jacobian(mechanism, mechanism.neutral(), "tol")
-    with pytest.raises(UnknownNameError, match="no reference named 'body'.*aligned, local, world"):
+    with pytest.raises(UnknownNameError, match=r"no reference named 'body'.*aligned, local, world"):
         jacobian(mechanism, mechanism.neutral(), "tool", "body")
 
 
@@ -198,5 +198,5 @@ def test_no_joints_and_no_mass():
     assert jacobian(alone, np.zeros(0)).shape == (6, 0)
     assert np.array_equal(frame_pose(alone, np.zeros(0)), np.eye(4))
     massless = assemble("wire", [Link("a"), Link("b")], [Joint("j", "a", "b", Revolute())])
-    with pytest.raises(ModelError, match="wire.*no mass"):
+    with pytest.raises(ModelError, match=r"wire.*no mass"):
         center_of_mass(massless, np.zeros(1))

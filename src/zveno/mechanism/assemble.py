@@ -9,7 +9,6 @@ import numpy as np
 
 from ..errors import ModelError, unknown_name
 from ..spatial.transforms import is_transform
-from .joints import JointType
 from .mechanism import DEFAULT_GRAVITY, Mechanism
 from .parts import Frame, Joint, Link, Mimic
 
@@ -84,8 +83,6 @@ def _check_link(link: Link):
 
 def _check_joint(joint: Joint, links: set[str]):
     where = f"joint {joint.name}"
-    if not isinstance(joint.type, JointType):
-        raise ModelError(f"its type is {joint.type!r}, not a JointType", element=where)
     for role, link in (("parent", joint.parent), ("child", joint.child)):
         if link not in links:
             raise ModelError(

@@ -105,9 +105,7 @@ class JointType(ABC):
     def random(self, rng: np.random.Generator, lower, upper) -> np.ndarray:
         """Uniform coordinates between limits; infinite ones stand for ±π and ±1 m."""
         reach = np.array([math.pi if unit == "rad" else 1.0 for unit in self.units])
-        low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * reach, -reach))
-        high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower + 2 * reach, reach))
-        return rng.uniform(low, high)
+        return _uniform(rng, lower, upper, reach)
 
     def reversed_sign(self) -> JointType:
         """The same joint with its coordinate counted the other way round (one degree of freedom only)."""
@@ -329,6 +327,13 @@ class Planar(JointType):
         return {"normal": self.normal}
 
 
+def _uniform(rng: np.random.Generator, lower, upper, reach) -> np.ndarray:
+    """Uniform between limits; one that is infinite is put at 2·reach from the other, both at ±reach."""
+    low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * reach, -reach))
+    high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower + 2 * reach, reach))
+    return rng.uniform(low, high)
+
+
 def _random_quaternion(rng: np.random.Generator) -> np.ndarray:
     q = rng.normal(size=4)
     return q / np.linalg.norm(q)
@@ -423,9 +428,8 @@ class Free(JointType):
 
     def random(self, rng, lower, upper):
         """Uniform over a cube (±1 m without limits) and over all rotations."""
-        low = np.where(np.isfinite(lower[:3]), lower[:3], -1.0)
-        high = np.where(np.isfinite(upper[:3]), upper[:3], 1.0)
-        return np.concatenate([rng.uniform(low, high), _random_quaternion(rng)])
+        p = _uniform(rng, lower[:3], upper[:3], np.ones(3))
+        return np.concatenate([p, _random_quaternion(rng)])
 
 
 JOINT_TYPES: dict[str, type[JointType]] = {

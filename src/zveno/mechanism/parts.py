@@ -131,6 +131,12 @@ class Joint:
     mimic: Mimic | None = None
 
     def __post_init__(self):
+        if not isinstance(self.type, JointType):
+            raise ModelError(
+                f"its type is {self.type!r}",
+                element=f"joint {self.name}",
+                remedy="Give a joint type such as zveno.mechanism.Revolute((0, 0, 1))",
+            )
         put = object.__setattr__
         put(self, "T_parent_joint", frozen_array(self.T_parent_joint, (4, 4), "the joint's placement"))
         put(self, "T_joint_child", frozen_array(self.T_joint_child, (4, 4), "the child's placement"))
