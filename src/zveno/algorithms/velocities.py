@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..mechanism import Mechanism
+from ..mechanism import Joint, Mechanism
 from ..spatial.inertia import center_of_mass
 from ..spatial.vectors import cross
 from .forward_kinematics import link_poses
@@ -28,12 +28,19 @@ class Motion(NamedTuple):
     """angular acceleration ε, rad/s²"""
 
     def at(self, r) -> Motion:
-        """The motion of another point of the same link, at r from this one: v + ω×r, a + ε×r + ω×(ω×r)."""
-        return Motion(
-            self.v + cross(self.w, r),
-            self.w,
-            self.a + cross(self.e, r) + cross(self.w, cross(self.w, r)),
-            self.e,
+        """The motion of another point of the same link, at r from this one: v + ω×r, a + Ω r."""
+        return Motion(self.v + cross(self.w, r), self.w, self.a + self.rates @ r, self.e)
+
+    @property
+    def rates(self):
+        """Ω = [ε]× + [ω]×[ω]×, (3, 3): the acceleration of a point of the link at r from another is Ω r.
+
+        Its entries serve every point and the link's own inertia forces, so they are written to be shared.
+        """
+        (wx, wy, wz), (ex, ey, ez) = self.w, self.e
+        xx, yy, zz, xy, xz, yz = wx * wx, wy * wy, wz * wz, wx * wy, wx * wz, wy * wz
+        return np.array(
+            [[-(yy + zz), xy - ez, xz + ey], [xy + ez, -(xx + zz), yz - ex], [xz - ey, yz + ex, -(xx + yy)]]
         )
 
 
@@ -51,23 +58,30 @@ def body_motions(mechanism: Mechanism, q, v, a, base: Motion = AT_REST) -> list[
     v_own, a_own = mechanism.joint_velocities(v), mechanism.joint_velocities(a)
     motions = [base]
     for i, f, joint in mechanism.outward():
-        T = joint.transform(q_own[i])
-        Rt = T[:3, :3].T
-        carried = motions[f].at(T[:3, 3])
-        S = joint.subspace(q_own[i])
-        relative = S @ v_own[i]
-        change = S @ a_own[i] + joint.bias(q_own[i], v_own[i])
-        v_J, w_J = relative[:3], relative[3:]
-        w_f = Rt @ carried.w
-        motions.append(
-            Motion(
-                Rt @ carried.v + v_J,
-                w_f + w_J,
-                Rt @ carried.a + 2.0 * cross(w_f, v_J) + change[:3] + cross(w_J, v_J),
-                Rt @ carried.e + cross(w_f, w_J) + change[3:],
-            )
-        )
+        motions.append(carried_motion(joint, q_own[i], v_own[i], a_own[i], motions[f]))
     return motions
+
+
+def carried_motion(joint: Joint, q, v, a, parent: Motion) -> Motion:
+    """Motion of a joint's child in its own axes, from the parent's motion and the joint's own coordinates.
+
+    ω = Rᵀω_f + ω_J, ε = Rᵀε_f + Rᵀω_f × ω_J + ε_J, and likewise the origin's velocity and acceleration with
+    the Coriolis term 2 Rᵀω_f × v_J (document 003, the equations in body axes, for any joint type).
+    """
+    T = joint.transform(q)
+    Rt = T[:3, :3].T
+    carried = parent.at(T[:3, 3])
+    S = joint.subspace(q)
+    relative = S @ v
+    change = S @ a + joint.bias(q, v)
+    v_J, w_J = relative[:3], relative[3:]
+    w_f = Rt @ carried.w
+    return Motion(
+        Rt @ carried.v + v_J,
+        w_f + w_J,
+        Rt @ carried.a + 2.0 * cross(w_f, v_J) + change[:3] + cross(w_J, v_J),
+        Rt @ carried.e + cross(w_f, w_J) + change[3:],
+    )
 
 
 def world_motions(mechanism: Mechanism, q, v, a, base: Motion = AT_REST) -> list[Motion]:

@@ -1,0 +1,69 @@
+"""Motors, gears and friction of the joints."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels.math import sign, tanh
+from ..mechanism import Mechanism
+
+
+def rotor_torque(mechanism: Mechanism, a):
+    """Torque that accelerates the rotors, (n_v,): Nᵀ diag(J) N a with motor velocities N q̇."""
+    if mechanism.transmission is None:
+        own = mechanism.joint_velocities(a)
+        turned = [
+            np.zeros(len(own[i])) if joint.drive is None else _reflected(joint.drive) * own[i]
+            for i, _, joint in mechanism.outward()
+        ]
+        return mechanism.gather_velocities([np.zeros(0), *turned])
+    N = mechanism.transmission
+    return N.T @ (rotor_inertias(mechanism) * (N @ a))
+
+
+def rotor_matrix(mechanism: Mechanism):
+    """Nᵀ diag(J) N, (n_v, n_v): what the rotors add to the mass matrix."""
+    columns = [rotor_torque(mechanism, unit) for unit in np.eye(mechanism.n_v)]
+    return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
+
+
+def rotor_inertias(mechanism: Mechanism) -> np.ndarray:
+    """Rotor inertia of the motor that belongs to every velocity, on the motor's side, (n_v,)."""
+    J = [
+        np.zeros(joint.type.n_v) if joint.drive is None else joint.drive.rotor_inertia
+        for joint in mechanism.joints
+        if joint.mimic is None
+    ]
+    return np.concatenate([np.zeros(0), *J])
+
+
+def friction_torque(mechanism: Mechanism, v, smoothing: float = 0.0):
+    """Torque the drives spend on friction, (n_v,): viscous · v + coulomb · sign(v) + offset.
+
+    Args:
+        mechanism: the mechanism.
+        v: velocities, (n_v,).
+        smoothing: velocity over which sign(v) is smoothed to tanh(v/smoothing); 0 keeps the jump, sign(0) = 0.
+    """
+    own = mechanism.joint_velocities(v)
+    spent = []
+    for i, _, joint in mechanism.outward():
+        drive = joint.drive
+        if drive is None:
+            spent.append(np.zeros(len(own[i])))
+        else:
+            direction = tanh(own[i] / smoothing) if smoothing else sign(own[i])
+            spent.append(drive.viscous * own[i] + drive.coulomb * direction + drive.offset)
+    return mechanism.gather_velocities([np.zeros(0), *spent])
+
+
+def couples_joints(mechanism: Mechanism) -> bool:
+    """Whether rotors or mimic relations tie joints together, so that the tree no longer separates the bodies."""
+    if any(joint.mimic is not None for joint in mechanism.joints):
+        return True
+    N = mechanism.transmission
+    return N is not None and bool(np.any(rotor_matrix(mechanism) * (1 - np.eye(mechanism.n_v))))
+
+
+def _reflected(drive):
+    return drive.gear_ratio * drive.gear_ratio * drive.rotor_inertia

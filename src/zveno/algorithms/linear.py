@@ -1,0 +1,67 @@
+"""Symmetric positive definite systems on float, complex or traced entries, without fill-in on a tree."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def factor(A):
+    """(L, d) with A = Lᵀ diag(d) L, L unit lower triangular, eliminating the last row first.
+
+    In depth-first order this leaves every structural zero of a tree's mass matrix zero (Featherstone 2008, 6.5).
+    Only the lower triangle of A is read.
+    """
+    n = len(A)
+    L = [[A[i][j] for j in range(i)] for i in range(n)]
+    d = [A[i][i] for i in range(n)]
+    for k in range(n - 1, -1, -1):
+        row = L[k]
+        scaled = [entry / d[k] for entry in row]
+        for i in range(k):
+            if not _is_zero(scaled[i]):
+                d[i] = d[i] - scaled[i] * row[i]
+                for j in range(i):
+                    L[i][j] = L[i][j] - scaled[i] * row[j]
+        L[k] = scaled
+    return L, d
+
+
+def solve_factored(factors, b):
+    """x with Lᵀ diag(d) L x = b, for one right-hand side (n,)."""
+    L, d = factors
+    x = list(b)
+    n = len(x)
+    for k in range(n - 1, -1, -1):
+        for i in range(k):
+            x[i] = x[i] - L[k][i] * x[k]
+    for k in range(n):
+        x[k] = x[k] / d[k]
+        for i in range(k):
+            x[k] = x[k] - L[k][i] * x[i]
+    return np.array(x)
+
+
+def solve(A, b):
+    """x with A x = b for a symmetric positive definite A (n, n) and b (n,) or (n, m)."""
+    factors = factor(A)
+    b = np.asarray(b)
+    if b.ndim == 1:
+        return solve_factored(factors, b) if len(b) else np.zeros(0)
+    columns = [solve_factored(factors, b[:, k]) for k in range(b.shape[1])]
+    return np.stack(columns, axis=1) if columns else np.zeros(b.shape)
+
+
+def inverse(A):
+    """A⁻¹ of a symmetric positive definite A, made symmetric by copying its lower triangle."""
+    full = solve(A, np.eye(len(A)))
+    return symmetric(full.T)
+
+
+def symmetric(A):
+    """The symmetric matrix with the upper triangle of A; the lower one is not even computed when traced."""
+    n = len(A)
+    return np.array([[A[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)]).reshape(n, n)
+
+
+def _is_zero(x) -> bool:
+    return isinstance(x, float | int) and x == 0
