@@ -6,6 +6,7 @@ import pytest
 from mechanisms import random_inertia, random_mechanism, random_state, relative_error
 from zveno.algorithms.center_of_mass import center_of_mass, total_mass
 from zveno.algorithms.forward_kinematics import frame_pose, link_poses
+from zveno.algorithms.inverse_dynamics import inverse_dynamics
 from zveno.algorithms.jacobian import jacobian
 from zveno.errors import ModelError, ShapeError, UnknownNameError
 from zveno.mechanism import Fixed, Joint, Link, Mimic, Prismatic, Revolute, assemble
@@ -14,7 +15,6 @@ from zveno.mechanism.edit import (
     attach,
     cut,
     fix_joints,
-    merge_fixed,
     scaled,
     subtree,
     with_frame,
@@ -23,6 +23,7 @@ from zveno.mechanism.edit import (
     with_payload,
     with_tool,
 )
+from zveno.mechanism.reduce import merge_fixed, reduced
 from zveno.spatial import inertia
 from zveno.spatial.rotations import exp, to_quaternion
 from zveno.spatial.transforms import inverse, transform
@@ -129,6 +130,23 @@ def test_merging_fixed_joints_changes_no_motion(seed):
     for name in mechanism.frame_names:
         assert relative_error(frame_pose(mechanism, q, name), frame_pose(merged, q, name)) < ROUNDING
     assert np.allclose(center_of_mass(mechanism, q), center_of_mass(merged, q))
+
+
+@seeds
+def test_reduced_mechanism_moves_and_weighs_the_same(seed):
+    mechanism = random_mechanism(seed, n=12)
+    q, v, a = random_state(mechanism, seed)
+    smaller, carriers = reduced(mechanism)
+    T, T_smaller = link_poses(mechanism, q), link_poses(smaller, q)
+    for i, (k, T_new_old) in enumerate(carriers):
+        assert relative_error(T_smaller[k] @ T_new_old, T[i]) < ROUNDING
+    for name in ("tool", "mark"):
+        assert relative_error(frame_pose(mechanism, q, name), frame_pose(smaller, q, name)) < ROUNDING
+    assert relative_error(inverse_dynamics(smaller, q, v, a), inverse_dynamics(mechanism, q, v, a)) < ROUNDING
+    for joint in smaller.joints:
+        assert np.array_equal(joint.T_joint_child, np.eye(4))
+        if hasattr(joint.type, "axis"):
+            assert np.count_nonzero(joint.type.axis) == 1
 
 
 @seeds

@@ -84,7 +84,7 @@ def test_random_respects_limits(kind, seed):
 @pytest.mark.parametrize("joint", [Revolute((1, 2, 3)), Prismatic((0, 1, 0)), Helical((1, 0, 1), 0.2)])
 def test_reversed_joint_moves_the_other_way(joint):
     q = np.array([0.7])
-    assert np.allclose(joint.reversed_sign().motion(-q), joint.motion(q))
+    assert np.allclose(joint.about(-joint.axis).motion(-q), joint.motion(q))
 
 
 def test_coordinate_axes_stay_exact():

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import unknown_name
 from ..mechanism import Mechanism
 from ..spatial.vectors import cross
 from .forward_kinematics import link_poses
-
-REFERENCES = ("aligned", "local", "world")
-
-
-def checked_reference(reference: str) -> str:
-    """The reference, refused with the known ones if it is not one of them."""
-    if reference not in REFERENCES:
-        raise unknown_name("reference", reference, REFERENCES)
-    return reference
+from .references import checked_reference
 
 
 def jacobian(mechanism: Mechanism, q, frame: str | None = None, reference: str = "aligned"):

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def factor(A):
-    """(L, d) with A = Lᵀ diag(d) L, L unit lower triangular, eliminating the last row first.
+    """(L, r) with A = Lᵀ diag(1/r) L, L unit lower triangular, eliminating the last row first.
 
     In depth-first order this leaves every structural zero of a tree's mass matrix zero (Featherstone 2008, 6.5).
     Only the lower triangle of A is read.
@@ -16,7 +16,8 @@ def factor(A):
     d = [A[i][i] for i in range(n)]
     for k in range(n - 1, -1, -1):
         row = L[k]
-        scaled = [entry / d[k] for entry in row]
+        d[k] = 1.0 / d[k]  # one division a row: it costs as much as several products
+        scaled = [entry * d[k] for entry in row]
         for i in range(k):
             if not _is_zero(scaled[i]):
                 d[i] = d[i] - scaled[i] * row[i]
@@ -27,15 +28,15 @@ def factor(A):
 
 
 def solve_factored(factors, b):
-    """x with Lᵀ diag(d) L x = b, for one right-hand side (n,)."""
-    L, d = factors
+    """x with Lᵀ diag(1/r) L x = b, for one right-hand side (n,)."""
+    L, r = factors
     x = list(b)
     n = len(x)
     for k in range(n - 1, -1, -1):
         for i in range(k):
             x[i] = x[i] - L[k][i] * x[k]
     for k in range(n):
-        x[k] = x[k] / d[k]
+        x[k] = x[k] * r[k]
         for i in range(k):
             x[k] = x[k] - L[k][i] * x[i]
     return np.array(x)

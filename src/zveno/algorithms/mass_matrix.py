@@ -60,7 +60,7 @@ def centroidal_matrix(mechanism: Mechanism, q):
 
 
 def _momenta(mechanism: Mechanism, T: list, S: list):
-    """(i, columns): momentum `[p, L]` of link i's composite body for unit velocities of its joint, last link first."""
+    """(i, columns): momentum `[p, L]` of link i's composite body for unit joint velocities, last link first."""
     composite = [link.inertia for link in mechanism.links]
     for i, f, _ in mechanism.inward():
         yield i, [momentum(composite[i], S[i - 1][:, k]) for k in range(S[i - 1].shape[1])]

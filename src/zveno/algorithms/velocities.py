@@ -13,6 +13,7 @@ from ..mechanism import Joint, Mechanism
 from ..spatial.inertia import center_of_mass
 from ..spatial.vectors import cross
 from .forward_kinematics import link_poses
+from .references import checked_reference
 
 
 class Motion(NamedTuple):
@@ -87,7 +88,7 @@ def carried_motion(joint: Joint, q, v, a, parent: Motion) -> Motion:
 def world_motions(mechanism: Mechanism, q, v, a, base: Motion = AT_REST) -> list[Motion]:
     """Motion of every link's frame origin in world axes, by link number: the document's absolute form.
 
-    l_{i,1} is the vector between the origins, so nothing is rotated but the joint's own motion.
+    Only the joint's own motion is rotated; the rest is carried along the vector between the two origins.
     """
     q_own = mechanism.joint_positions(q)
     v_own, a_own = mechanism.joint_velocities(v), mechanism.joint_velocities(a)
@@ -122,16 +123,22 @@ def center_of_mass_motion(mechanism: Mechanism, motions: list[Motion], i: int) -
 
 
 def frame_motion(mechanism: Mechanism, q, v, a, frame: str | None = None, reference: str = "aligned"):
-    """Twist `[v, w]` and its rate `[a, e]` at a frame's origin, (6,) each; the default frame if none is named.
+    """Twist `[v, w]` of a frame and the true accelerations `[a, e]` that go with it, (6,) each.
 
-    The rate holds true accelerations in the axes of `reference`, "aligned" (world axes) or "local".
+    Args:
+        mechanism: the mechanism.
+        q, v, a: (n_q,), (n_v,), (n_v,).
+        frame: the frame's name; the default frame if none is given.
+        reference: "aligned": of the frame's origin, in world axes; "local": the same in the frame's own axes;
+            "world": of the point of the body that passes the world's origin, in world axes.
     """
+    checked_reference(reference)
     target = mechanism.frame(frame)
     link = mechanism.link_number(target.link)
     motion = body_motions(mechanism, q, v, a)[link].at(target.T_link_frame[:3, 3])
-    if reference == "local":
-        Rt = target.T_link_frame[:3, :3].T
-    else:
-        Rt = link_poses(mechanism, q)[link][:3, :3]
-    motion = Motion(*(Rt @ part for part in motion))
+    T_world_link = link_poses(mechanism, q)[link]
+    R = target.T_link_frame[:3, :3].T if reference == "local" else T_world_link[:3, :3]
+    motion = Motion(*(R @ part for part in motion))
+    if reference == "world":
+        motion = motion.at(-(T_world_link @ target.T_link_frame)[:3, 3])
     return np.concatenate([motion.v, motion.w]), np.concatenate([motion.a, motion.e])

@@ -183,34 +183,6 @@ def scaled(mechanism: Mechanism, length: float = 1.0, mass: float = 1.0) -> Mech
     )
 
 
-def merge_fixed(mechanism: Mechanism) -> Mechanism:
-    """The same motion with fewer bodies: links on fixed joints become frames of the link that carries them.
-
-    Their inertia is added to the carrier's, so dynamics is unchanged.
-    """
-    carrier = {mechanism.link_names[0]: (mechanism.link_names[0], np.eye(4))}
-    links = {mechanism.link_names[0]: mechanism.links[0]}
-    joints, frames = [], []
-    for i, _, joint in mechanism.outward():
-        parent, T = carrier[joint.parent]
-        link = mechanism.links[i]
-        if isinstance(joint.type, Fixed):
-            T_carrier_link = T @ joint.transform(np.zeros(0))
-            carrier[link.name] = (parent, T_carrier_link)
-            frames.append(Frame(link.name, parent, T_carrier_link))
-            merged = links[parent]
-            total = merged.inertia + inertial.moved(link.inertia, T_carrier_link)
-            links[parent] = replace(merged, inertia=total, inertia_given=merged.inertia_given or link.inertia_given)
-        else:
-            carrier[link.name] = (link.name, np.eye(4))
-            links[link.name] = link
-            joints.append(replace(joint, parent=parent, T_parent_joint=T @ joint.T_parent_joint))
-    for frame in mechanism.frames:
-        link, T = carrier[frame.link]
-        frames.append(Frame(frame.name, link, T @ frame.T_link_frame))
-    return rebuilt(mechanism, links=links.values(), joints=joints, frames=frames)
-
-
 def _locked(joint: Joint, q) -> Joint:
     return replace(
         joint,

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -107,9 +107,9 @@ class JointType(ABC):
         reach = np.array([math.pi if unit == "rad" else 1.0 for unit in self.units])
         return _uniform(rng, lower, upper, reach)
 
-    def reversed_sign(self) -> JointType:
-        """The same joint with its coordinate counted the other way round (one degree of freedom only)."""
-        raise ZvenoError(f"a {self.kind} joint cannot be reversed")
+    def about(self, axis) -> JointType:
+        """The same joint along or about another axis (joints with one axis only)."""
+        raise ZvenoError(f"a {self.kind} joint does not have one axis")
 
     def scaled(self, factor: float) -> JointType:
         """The same joint in a mechanism whose lengths are multiplied by `factor`."""
@@ -157,9 +157,9 @@ class _OneAxis(JointType):
         """The axis."""
         return {"axis": self.axis}
 
-    def reversed_sign(self):
-        """The same joint about the opposite axis."""
-        return type(self)(-self.axis)
+    def about(self, axis):
+        """The same joint along or about another axis."""
+        return replace(self, axis=axis)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -232,10 +232,6 @@ class Helical(_OneAxis):
     def parameters(self):
         """The axis and the pitch."""
         return {"axis": self.axis, "pitch": self.pitch}
-
-    def reversed_sign(self):
-        """The same screw about the opposite axis."""
-        return Helical(-self.axis, self.pitch)
 
     def scaled(self, factor):
         """The pitch is a length."""
