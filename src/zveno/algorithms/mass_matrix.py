@@ -36,7 +36,7 @@ def mass_matrix(mechanism: Mechanism, q):
                 momentum = move_wrench(T[j - 1], momentum)
                 j = mechanism.tree.parents[j]
                 at, passed = _place(mechanism, j) if j else (0, 1.0)
-    return np.array(M).reshape(mechanism.n_v, mechanism.n_v) + rotor_matrix(mechanism)
+    return linear.symmetric(np.array(M).reshape(mechanism.n_v, mechanism.n_v) + rotor_matrix(mechanism))
 
 
 def inverse_mass_matrix(mechanism: Mechanism, q):

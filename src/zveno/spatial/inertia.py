@@ -76,8 +76,17 @@ def from_pseudo_inertia(P):
 
 
 def moved(p, T_a_b):
-    """The same body's parameters in frame a, from those in frame b: the pseudo-inertia becomes T P Tᵀ."""
-    return from_pseudo_inertia(T_a_b @ pseudo_inertia(p) @ T_a_b.T)
+    """The same body's parameters in frame a, from those in frame b (T P Tᵀ for the pseudo-inertia P).
+
+    h' = Rh + m p and I' = R I Rᵀ + 2(p·Rh) − (p (Rh)ᵀ + Rh pᵀ) + m (p·p − p pᵀ), which folds to nothing
+    where the frames agree.
+    """
+    R, t = T_a_b[:3, :3], T_a_b[:3, 3]
+    m, h = p[0], R @ p[1:4]
+    shifted = np.outer(t, h)
+    square = t @ t
+    I = R @ tensor(p) @ R.T + (2.0 * (t @ h) + m * square) * np.eye(3) - (shifted + shifted.T) - m * np.outer(t, t)
+    return from_moments(m, h + m * t, I)
 
 
 def problems(p, tolerance: float = 1e-6) -> list[str]:

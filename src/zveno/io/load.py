@@ -1,0 +1,169 @@
+"""One door for every model: a built-in name, a file of any format, or a product of elementary transforms."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from .. import robots
+from ..errors import ModelError, UnknownNameError, unknown_name
+from ..mechanism import Mechanism
+from .text import read_text
+
+FORMATS = {
+    "urdf": (".urdf",),
+    "mjcf": (".mjcf",),
+    "dh": (".toml",),
+    "elementary": (".ets", ".txt"),
+}
+"""Formats and the suffixes that stand for them; `.xml` is MJCF or URDF by its root element."""
+_CALL = re.compile(r"\s*([^\W\d]\w*)\s*\(([^()]*)\)\s*")
+_ROOT = re.compile(r"<\s*([A-Za-z_][\w.:-]*)")
+
+
+def load_mechanism(name_or_path, *, snap: bool | None = None, format: str | None = None) -> Mechanism:
+    """The mechanism of a built-in robot, a model file or a text.
+
+    Args:
+        name_or_path: a built-in name (`"puma560"`; a generator with its arguments, `"chain(10)"`), the path of a .urdf, .xml
+            (MJCF or URDF), .toml (Denavit–Hartenberg table), .ets or .txt (elementary transforms) file, or elementary
+            transforms themselves (`"Rz(q1) Tx(1)"`).
+        snap: whether angles near a multiple of 15° are made exact; None leaves it to the format: yes for tables and
+            elementary transforms, no for URDF and MJCF.
+        format: "urdf", "mjcf", "dh" or "elementary", where the suffix does not say it.
+    """
+    if format is not None and format not in FORMATS:
+        raise unknown_name("format", format, FORMATS)
+    if not isinstance(name_or_path, str | Path):
+        raise UnknownNameError(
+            f"a model is given by a name or a path, not by {type(name_or_path).__name__}", element="load"
+        )
+    if isinstance(name_or_path, str):
+        found = _from_text(name_or_path, snap, format)
+        if found is not None:
+            return found
+    return _from_file(Path(name_or_path), snap, format)
+
+
+def _from_text(text: str, snap: bool | None, format: str | None) -> Mechanism | None:
+    """The mechanism a string stands for by itself, or None if it is a path."""
+    from .elementary import elementary_mechanism, is_elementary_text
+
+    if format is None and text in robots.data_names():
+        return _read_dh(robots.data_file(text), snap)
+    call = _CALL.fullmatch(text)
+    if format is None and (text in robots.generators or (call and call.group(1) in robots.generators)):
+        return _generated(text if call is None else call.group(1), "" if call is None else call.group(2))
+    if (format in (None, "elementary")) and is_elementary_text(text) and not _exists(text):
+        return elementary_mechanism(text, snap=snap)
+    if format is None and not _exists(text) and not Path(text).suffix and not re.search(r"[/\\]", text):
+        raise unknown_name("robot", text if call is None else call.group(1), robots.names())
+    return None
+
+
+def _from_file(path: Path, snap: bool | None, format: str | None) -> Mechanism:
+    if not _exists(path):
+        raise ModelError(
+            "there is no such file", file=path, remedy="Give a path, or a built-in: " + ", ".join(robots.names())
+        )
+    return _READERS[format or _format_of(path)](path, snap)
+
+
+def _format_of(path: Path) -> str:
+    suffix = path.suffix.lower()
+    for format, suffixes in FORMATS.items():
+        if suffix in suffixes:
+            return format
+    if suffix == ".xml":
+        return _xml_format(path)
+    if suffix == ".xacro":
+        return "urdf"  # its reader says how to expand it
+    known = ", ".join(sorted(one for suffixes in FORMATS.values() for one in suffixes) + [".xml"])
+    raise ModelError(
+        f"its suffix {suffix!r} is none of a model file" if suffix else "it has no suffix",
+        file=path,
+        remedy=f"Known: {known}; or say format='urdf', 'mjcf', 'dh' or 'elementary'",
+    )
+
+
+def _xml_format(path: Path) -> str:
+    """Which XML this is, from its root element alone; the reader itself checks the rest."""
+    text = re.sub(r"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*(\[.*?\])?\s*>", "", read_text(path)[:100_000], flags=re.DOTALL)
+    root = _ROOT.search(text)
+    name = root.group(1) if root else ""
+    if name in ("mujoco", "mujocoinclude"):
+        return "mjcf"
+    if name == "robot":
+        return "urdf"
+    raise ModelError(
+        f"its root element is <{name}>" if name else "it has no XML element",
+        file=path,
+        remedy="An MJCF file starts with <mujoco>, a URDF file with <robot>",
+    )
+
+
+def _exists(path) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # a text too long or with characters that no path has
+        return False
+
+
+def _generated(name: str, arguments: str) -> Mechanism:
+    """The mechanism of a generator, from its name and what stands in the parentheses."""
+    make = robots.generators[name]
+    values = [_plain_number(word.strip(), name) for word in arguments.split(",")] if arguments.strip() else []
+    try:
+        inspect.signature(make).bind(*values)
+    except TypeError:
+        raise UnknownNameError(
+            f"{name} does not take {len(values)} argument(s)", remedy=f"Call it as {name}{inspect.signature(make)}"
+        ) from None
+    return make(*values)
+
+
+def _plain_number(word: str, name: str) -> int | float:
+    try:
+        return int(word)
+    except ValueError:
+        pass
+    try:
+        return float(word)
+    except ValueError:
+        raise UnknownNameError(
+            f"{word!r} is not a number", element=name, remedy=f"Write, for example, {name}(10)"
+        ) from None
+
+
+def _read_dh(path: Path, snap: bool | None) -> Mechanism:
+    from .dh import read_dh
+
+    return read_dh(path, snap=snap)
+
+
+def _read_elementary(path: Path, snap: bool | None) -> Mechanism:
+    from .elementary import read_elementary
+
+    return read_elementary(path, snap=snap)
+
+
+def _read_urdf(path: Path, snap: bool | None) -> Mechanism:
+    from .urdf import read_urdf
+
+    return read_urdf(path, snap=bool(snap))
+
+
+def _read_mjcf(path: Path, snap: bool | None) -> Mechanism:
+    from .mjcf import read_mjcf
+
+    return read_mjcf(path, snap=bool(snap))
+
+
+_READERS: dict[str, Callable[[Path, bool | None], Mechanism]] = {
+    "urdf": _read_urdf,
+    "mjcf": _read_mjcf,
+    "dh": _read_dh,
+    "elementary": _read_elementary,
+}

@@ -1,0 +1,178 @@
+"""What an MJCF joint has beside its motion: limits, drive and mimic relation; and what cannot be represented."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import ModelError
+from ..mechanism import Drive, Limits, Mimic
+from .mjcf_compile import mujoco_module
+from .xml import MAX_MAGNITUDE
+
+_OF_BODIES = ("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia")
+_OF_JOINTS = ("jnt_pos", "jnt_axis", "jnt_range", "jnt_actfrcrange")
+_OF_DOFS = ("dof_armature", "dof_damping", "dof_frictionloss")
+
+
+def check_numbers(model, link_names: list[str], joint_names: list[str]):
+    """Refuses numbers that are not finite or absurdly large, which MuJoCo lets through."""
+    dof_names = [joint_names[j] for j in model.dof_jntid]
+    coordinate_names = [joint_names[np.sum(model.jnt_qposadr <= k) - 1] for k in range(model.nq)]
+    groups = (
+        ("body", link_names, _OF_BODIES),
+        ("joint", joint_names, _OF_JOINTS),
+        ("joint", dof_names, _OF_DOFS),
+        ("joint", coordinate_names, ("qpos0",)),
+        ("site", [model.site(k).name or str(k) for k in range(model.nsite)], ("site_pos", "site_quat")),
+        ("camera", [model.camera(k).name or str(k) for k in range(model.ncam)], ("cam_pos", "cam_quat")),
+    )
+    for kind, names, arrays in groups:
+        for array in arrays:
+            for name, values in zip(names, getattr(model, array), strict=True):
+                # Written so that NaN is refused too.
+                if not np.all(abs(values) <= MAX_MAGNITUDE):
+                    raise ModelError(
+                        f"a number is not finite or out of range ({array}: {np.ravel(values).tolist()})",
+                        element=f"{kind} {name}",
+                        remedy="Use SI units, and leave a limit out where there is none",
+                    )
+
+
+def limits_of(model, j: int) -> Limits:
+    """Position limits of joint j, and its effort limit where its actuator or the joint bounds the force."""
+    mujoco = mujoco_module()
+    kind, kinds = mujoco.mjtJoint(model.jnt_type[j]), mujoco.mjtJoint
+    if kind not in (kinds.mjJNT_HINGE, kinds.mjJNT_SLIDE):
+        return Limits()
+    lower, upper = model.jnt_range[j] if model.jnt_limited[j] else (-np.inf, np.inf)
+    effort = abs(model.jnt_actfrcrange[j]).max() if model.jnt_actfrclimited[j] else np.inf
+    actuators = _actuators_of(model, j)
+    if len(actuators) == 1:
+        effort = min(effort, _largest_force(mujoco, model, actuators[0]))
+    return Limits(lower, upper, effort=effort)
+
+
+def drive_of(model, j: int) -> Drive | None:
+    """Armature, damping and friction loss of joint j; an armature acts at the joint, so the gear ratio is 1."""
+    dofs = np.flatnonzero(model.dof_jntid == j)
+    rotor, viscous = model.dof_armature[dofs], model.dof_damping[dofs]
+    for k in _actuators_of(model, j) if len(dofs) == 1 else ():
+        squared_gear = _gear(model, k) ** 2
+        # Actuators have an armature and damping of their own in newer versions of MuJoCo.
+        rotor += squared_gear * _entry(model, "actuator_armature", k)
+        viscous += squared_gear * _entry(model, "actuator_damping", k)
+    coulomb = model.dof_frictionloss[dofs]
+    if not (rotor.any() or viscous.any() or coulomb.any()):
+        return None
+    return Drive(rotor_inertia=rotor, viscous=viscous, coulomb=coulomb)
+
+
+def mimics_of(model, joint_names: list[str], notes: list[str]) -> dict[int, Mimic]:
+    """Mimic relations by joint number, from the equality constraints that say so; the others become notes.
+
+    MuJoCo's relation is q1 − ref1 = c0 + c1 (q2 − ref2) + c2 (q2 − ref2)² + …
+    """
+    mujoco = mujoco_module()
+    followers: dict[int, Mimic] = {}
+    leaders: dict[int, int] = {}
+    for e in range(model.neq):
+        kind = mujoco.mjtEq(model.eq_type[e])
+        word = kind.name.removeprefix("mjEQ_").lower()
+        what = f"equality constraint {model.equality(e).name or e} ({word})"
+        if not model.eq_active0[e]:
+            notes.append(f"{what}: not active, left out")
+            continue
+        if kind != mujoco.mjtEq.mjEQ_JOINT:
+            notes.append(f"{what}: closed loops and couplings of this kind are not represented, left out")
+            continue
+        follower, leader = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
+        c0, c1, *higher = model.eq_data[e, :5]
+        reason = None
+        if leader < 0:
+            reason = f"it holds joint {joint_names[follower]} still"
+        elif np.any(higher):
+            reason = "its polynomial is not linear"
+        elif follower in followers:
+            reason = f"joint {joint_names[follower]} follows another joint already"
+        elif _leads_to(leaders, leader, follower):
+            reason = "the joints would follow each other in a circle"
+        if reason is not None:
+            notes.append(f"{what}: {reason}, left out")
+            continue
+        ref1, ref2 = (model.qpos0[model.jnt_qposadr[j]] for j in (follower, leader))
+        leaders[follower] = leader
+        followers[follower] = Mimic(joint_names[leader], float(c1), float(ref1 + c0 - c1 * ref2))
+    return followers
+
+
+def notes_on_omissions(model, link_names: list[str], joint_names: list[str]) -> list[str]:
+    """What the model has and a mechanism cannot represent, in words."""
+    mujoco = mujoco_module()
+    found = []
+
+    def listed(names: list[str]) -> str:
+        return ", ".join(names[:8]) + (f", … ({len(names)} in all)" if len(names) > 8 else "")
+
+    def tell(flags, names: list[str], words: str):
+        chosen = [name for name, flag in zip(names, flags, strict=True) if flag]
+        if chosen:
+            found.append(f"{listed(chosen)}: {words}")
+
+    def any_nonzero(name: str, rows: int) -> np.ndarray:
+        # Polynomial springs and dampers exist in newer versions of MuJoCo only.
+        return np.any(getattr(model, name, np.zeros((rows, 1))) != 0, axis=1)
+
+    ball = model.jnt_type == int(mujoco.mjtJoint.mjJNT_BALL)
+    free = model.jnt_type == int(mujoco.mjtJoint.mjJNT_FREE)
+    springs = (model.jnt_stiffness != 0) | any_nonzero("jnt_stiffnesspoly", model.njnt)
+    curved = np.zeros(model.njnt, dtype=bool)
+    curved[model.dof_jntid[any_nonzero("dof_dampingpoly", model.nv)]] = True
+    tell(springs, joint_names, "springs of joints are not represented, left out")
+    tell(curved, joint_names, "damping beyond the linear term is not represented, left out")
+    tell(ball & (model.jnt_limited != 0), joint_names, "the limit of a ball joint is not represented, left out")
+    tell(free, joint_names, "velocity is [v, w] in the body's own axes here; MuJoCo has v in world axes")
+    tell(model.body_gravcomp != 0, link_names, "gravity compensation is not represented, left out")
+    tell(model.body_mocapid >= 0, link_names, "a mocap body, read as fixed at its initial pose")
+    if model.ntendon:
+        found.append(f"tendons are not represented, {model.ntendon} left out")
+    if model.nflex:
+        found.append(f"the elasticity of flexes is not represented, {model.nflex} left out")
+    return found
+
+
+def _actuators_of(model, j: int) -> list[int]:
+    mujoco = mujoco_module()
+    on_joint = [int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT)]
+    on_this = np.isin(model.actuator_trntype, on_joint) & (model.actuator_trnid[:, 0] == j)
+    return [int(k) for k in np.flatnonzero(on_this)]
+
+
+def _largest_force(mujoco, model, k: int) -> float:
+    """The largest force that actuator k can exert on its joint."""
+    force = np.inf
+    if model.actuator_forcelimited[k]:
+        force = abs(model.actuator_forcerange[k]).max()
+    plain = (
+        mujoco.mjtGain(model.actuator_gaintype[k]) == mujoco.mjtGain.mjGAIN_FIXED
+        and mujoco.mjtBias(model.actuator_biastype[k]) == mujoco.mjtBias.mjBIAS_NONE
+    )
+    control = int(_entry(model, "actuator_ctrladr", k, k))
+    if plain and model.actuator_ctrllimited[control]:
+        force = min(force, abs(model.actuator_gainprm[k, 0] * model.actuator_ctrlrange[control]).max())
+    return float(abs(_gear(model, k)) * force) if np.isfinite(force) else np.inf
+
+
+def _gear(model, k: int) -> float:
+    return model.actuator_gear[int(_entry(model, "actuator_outadr", k, k)), 0]
+
+
+def _entry(model, name: str, k: int, default: float = 0.0) -> float:
+    """Entry k of an array that older versions of MuJoCo do not have."""
+    array = getattr(model, name, None)
+    return default if array is None else array[k]
+
+
+def _leads_to(leaders: dict[int, int], start: int, goal: int) -> bool:
+    while start != goal and start in leaders:
+        start = leaders[start]
+    return start == goal

@@ -1,0 +1,253 @@
+"""Small text shared by the readers: files within a size limit, and arithmetic with units and joint variables.
+
+An expression is a sum of numbers, quantities and multiples of one joint variable: `90deg`, `-pi/2`, `2*(3+1)mm`,
+`q1 - 90deg`, `-elbow`, `0.5*q3`. It is parsed by descent, never evaluated as code.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from ..errors import ModelError
+from .units import DIMENSIONS, Units, nearest_of
+from .xml import MAX_MAGNITUDE, read_bytes
+
+MAX_DEPTH = 40
+PI_NAMES = ("pi", "π")
+_UNIT_ALIASES = {"°": "deg"}
+_TOKEN = re.compile(
+    r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<word>[^\W\d]\w*|°)|(?P<mark>[-+*/()·−])|(?P<space>\s+)"
+)
+
+
+def read_text(path) -> str:
+    """The text of a file, refused with a `ModelError` if it is missing, no file, too large or not UTF-8."""
+    _, data = read_bytes(path)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ModelError("it is not UTF-8 text", file=path, remedy="Save it as UTF-8") from None
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a text stands, for error messages."""
+
+    file: object = None
+    element: str | None = None
+    """The element the text belongs to; without one, places are lines of the file."""
+
+    def error(self, problem: str, text: str, offset: int, remedy: str | None = None) -> ModelError:
+        """The error for `problem` at a character of `text`."""
+        line = text.count("\n", 0, offset) + 1
+        column = offset - (text.rfind("\n", 0, offset) + 1) + 1
+        spot = f"line {line}, column {column}" if line > 1 or self.element is None else f"column {column}"
+        return ModelError(
+            problem, file=self.file, element=f"{self.element}, {spot}" if self.element else spot, remedy=remedy
+        )
+
+
+@dataclass(frozen=True)
+class Token:
+    """A number, word or mark and where it starts."""
+
+    kind: str
+    text: str
+    offset: int
+
+
+def tokens(text: str, place: Place) -> list[Token]:
+    """Numbers, words and marks of a text, and an end token; spaces are dropped."""
+    found, offset = [], 0
+    while offset < len(text):
+        match = _TOKEN.match(text, offset)
+        if match is None:
+            remedy = "Use a decimal point, not a comma" if text[offset] == "," else None
+            raise place.error(f"character {text[offset]!r} is not understood", text, offset, remedy)
+        if match.lastgroup != "space":
+            mark = {"−": "-", "·": "*"}.get(match.group(), match.group())
+            found.append(Token(str(match.lastgroup), mark, offset))
+        offset = match.end()
+    return [*found, Token("end", "the end", len(text))]
+
+
+@dataclass(frozen=True)
+class Linear:
+    """constant + coefficient · joint. Without a dimension it is a plain number that has not met a unit yet."""
+
+    constant: float
+    coefficient: float = 0.0
+    joint: str | None = None
+    has_dimension: bool = False
+
+
+class Expression:
+    """Recursive descent over tokens, for one dimension ("length" or "angle"), results in metres or radians."""
+
+    def __init__(self, text: str, items: list[Token], place: Place, units: Units, dimension: str, start: int = 0):
+        self.text, self.items, self.place, self.units, self.dimension = text, items, place, units, dimension
+        self.next = start
+        self.depth = 0
+
+    def value(self) -> Linear:
+        """The sum that starts at the current token, in SI units."""
+        start = self.peek()
+        value = self._with_dimension(self._sum())
+        self._check_finite(value, start)
+        return value
+
+    def peek(self) -> Token:
+        """The current token."""
+        return self.items[self.next]
+
+    def expect(self, mark: str) -> Token:
+        """Step over `mark`, which must come now."""
+        token = self.peek()
+        if token.text != mark or token.kind != "mark":
+            raise self._error(f"{mark!r} was expected, not {token.text!r}", token)
+        self.next += 1
+        return token
+
+    def _error(self, problem: str, token: Token, remedy: str | None = None) -> ModelError:
+        return self.place.error(problem, self.text, token.offset, remedy)
+
+    def _takes(self, *marks: str) -> Token | None:
+        token = self.peek()
+        if token.kind == "mark" and token.text in marks:
+            self.next += 1
+            return token
+        return None
+
+    def _with_dimension(self, value: Linear) -> Linear:
+        if value.has_dimension:
+            return value
+        return Linear(self.units.si(value.constant, self.dimension), has_dimension=True)
+
+    def _sum(self) -> Linear:
+        total = self._product()
+        while mark := self._takes("+", "-"):
+            other = self._product()
+            sign = 1.0 if mark.text == "+" else -1.0
+            if total.joint and other.joint:
+                raise self._error(
+                    "two joint variables stand in one transform", mark, "Write one transform for each, in a row"
+                )
+            if total.has_dimension or other.has_dimension:
+                total, other = self._with_dimension(total), self._with_dimension(other)
+            total = Linear(
+                total.constant + sign * other.constant,
+                total.coefficient + sign * other.coefficient,
+                total.joint or other.joint,
+                total.has_dimension,
+            )
+        return total
+
+    def _product(self) -> Linear:
+        total = self._signed()
+        while mark := self._takes("*", "/"):
+            other = self._signed()
+            if mark.text == "/":
+                if other.has_dimension:
+                    raise self._error("only a plain number can divide", mark)
+                if other.constant == 0.0:
+                    raise self._error("it divides by zero", mark)
+                # Dividing, not multiplying by the reciprocal: pi/3 must be the double nearest to a third of pi.
+                total = Linear(
+                    total.constant / other.constant,
+                    total.coefficient / other.constant,
+                    total.joint,
+                    total.has_dimension,
+                )
+            elif total.has_dimension and other.has_dimension:
+                raise self._error("a product of two quantities is neither a length nor an angle", mark)
+            else:
+                number, quantity = (other, total) if total.has_dimension else (total, other)
+                total = Linear(
+                    number.constant * quantity.constant,
+                    number.constant * quantity.coefficient,
+                    quantity.joint,
+                    quantity.has_dimension,
+                )
+            self._check_finite(total, mark)
+        return total
+
+    def _signed(self) -> Linear:
+        signs = 1.0
+        while mark := self._takes("+", "-"):
+            signs = -signs if mark.text == "-" else signs
+        value = self._primary()
+        return Linear(signs * value.constant, signs * value.coefficient, value.joint, value.has_dimension)
+
+    def _primary(self) -> Linear:
+        token = self.peek()
+        self.next += 1
+        if token.kind == "number":
+            value = Linear(float(token.text))
+            self._check_finite(value, token)
+            return self._in_unit(value)
+        if token.text == "(" and token.kind == "mark":
+            self.depth += 1
+            if self.depth > MAX_DEPTH:
+                raise self._error("the parentheses are nested too deeply", token)
+            value = self._sum()
+            self.expect(")")
+            self.depth -= 1
+            return self._in_unit(value)
+        if token.kind == "word" and token.text in PI_NAMES:
+            return self._in_unit(self._pi())
+        if token.kind == "word":
+            if is_reserved(token.text):
+                raise self._error(f"{token.text!r} cannot stand here", token, "A unit follows a number, as in 90deg")
+            return Linear(0.0, 1.0, token.text, has_dimension=True)
+        raise self._error(f"a number or a joint was expected, not {token.text!r}", token)
+
+    def _pi(self) -> Linear:
+        if self.dimension == "angle" and self.units.angle != "rad":
+            # pi/2 in a file of degrees can only be meant in radians.
+            return Linear(math.pi, has_dimension=True)
+        return Linear(math.pi)
+
+    def _in_unit(self, value: Linear) -> Linear:
+        token = self.peek()
+        unit = _UNIT_ALIASES.get(token.text, token.text)
+        if token.kind != "word":
+            return value
+        for dimension, table in DIMENSIONS.items():
+            if unit not in table:
+                continue
+            if dimension != self.dimension:
+                raise self._error(f"{token.text!r} is a unit of {dimension}, and this is a {self.dimension}", token)
+            if value.has_dimension:
+                raise self._error(f"unit {token.text!r} follows something that has a unit", token)
+            self.next += 1
+            return Linear(table[unit](value.constant), has_dimension=True)
+        raise self._error(
+            f"{token.text!r} is not a unit", token, nearest_of(token.text, DIMENSIONS[self.dimension])
+        )
+
+    def _check_finite(self, value: Linear, token: Token):
+        if not (abs(value.constant) <= MAX_MAGNITUDE and abs(value.coefficient) <= MAX_MAGNITUDE):
+            raise self._error("the number is too large", token)
+
+
+def is_reserved(word: str) -> bool:
+    """Whether a word cannot name a joint: units, pi, and the transforms themselves."""
+    return (
+        word in PI_NAMES
+        or word in _UNIT_ALIASES
+        or any(word in table for table in DIMENSIONS.values())
+        or re.fullmatch("[TR][xyz]", word) is not None
+    )
+
+
+def quantity(text: str, dimension: str, units: Units, place: Place) -> float:
+    """A constant expression such as `"90deg"` or `"pi/2"` in metres or radians."""
+    reader = Expression(text, tokens(text, place), place, units, dimension)
+    value = reader.value()
+    if reader.peek().kind != "end":
+        raise place.error(f"{reader.peek().text!r} is left over", text, reader.peek().offset)
+    if value.joint is not None:
+        raise place.error(f"{value.joint!r} is not a number", text, 0, "Only numbers, pi and units are allowed here")
+    return value.constant

@@ -1,0 +1,71 @@
+"""Gear ratios and rotor inertias from the `<transmission>` elements of a URDF, where they are unambiguous."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import ModelError
+from .xml import Element, to_floats
+
+DRAKE = "http://drake.mit.edu"
+"""Namespace of the two elements that Drake adds to an actuator."""
+
+
+@dataclass(frozen=True)
+class Gear:
+    """Texts of a simple transmission, with the place they come from."""
+
+    gear_ratio: str | None
+    rotor_inertia: str | None
+    where: str
+
+    def values(self, counts: tuple[int, ...]) -> dict[str, np.ndarray]:
+        """Fields of a `Drive`, with one number or one a velocity."""
+        found = {}
+        for name in ("gear_ratio", "rotor_inertia"):
+            text = getattr(self, name)
+            if text is not None:
+                found[name] = np.array(to_floats(text, counts, f"{self.where}, {name}"))
+        if np.any(found.get("gear_ratio", 1.0) == 0.0) or np.any(found.get("rotor_inertia", 0.0) < 0.0):
+            raise ModelError(
+                "a gear ratio is zero or a rotor inertia is negative",
+                element=self.where,
+                remedy="A gear ratio is not zero; a rotor inertia is zero or positive",
+            )
+        return found
+
+
+def gears(root: Element) -> tuple[dict[str, Gear], list[str]]:
+    """Gears by joint name, and notes on the transmissions left out.
+
+    One joint and one actuator, and one such transmission a joint, are unambiguous. Everything else (differentials,
+    four-bar linkages) couples joints in ways the element does not say.
+    """
+    found: dict[str, list[Gear]] = {}
+    left_out = []
+    for element in root.all("transmission"):
+        joints, actuators = element.all("joint"), element.all("actuator")
+        if len(joints) != 1 or len(actuators) != 1 or not joints[0].attributes.get("name"):
+            left_out.append(element.attributes.get("name", f"on line {element.line}"))
+            continue
+        ratio = _value(actuators[0], "gear_ratio") or _text(actuators[0]) or _text(element)
+        where = f"transmission {element.attributes.get('name', '')} (line {element.line})"
+        gear = Gear(ratio, _value(actuators[0], "rotor_inertia"), where)
+        found.setdefault(joints[0].attributes["name"], []).append(gear)
+    notes = [f"transmissions not read: {', '.join(left_out)}"] if left_out else []
+    several = [name for name, own in found.items() if len(own) > 1]
+    if several:
+        notes.append(f"several transmissions drive the same joint and were not read: {', '.join(several)}")
+    return {name: own[0] for name, own in found.items() if len(own) == 1}, notes
+
+
+def _text(element: Element) -> str | None:
+    own = element.all("mechanicalReduction")
+    return own[0].text if own and own[0].text.strip() else None
+
+
+def _value(actuator: Element, name: str) -> str | None:
+    own = actuator.all(f"{{{DRAKE}}}{name}")
+    return own[0].attributes.get("value") if own else None

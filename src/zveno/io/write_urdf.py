@@ -1,0 +1,205 @@
+"""URDF writer.
+
+Every pose by name is kept: a link whose frame is not where its joint leaves it (distal Denavit–Hartenberg frames)
+hangs by a fixed joint on an extra massless link, and named frames become massless links. Numbers are written with
+all their digits. What URDF has no words for is written with the extensions listed in `zveno.io.urdf`; other
+programs ignore them, except the joint types helical, universal and spherical.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+
+from ..errors import ModelError, ZvenoWarning
+from ..mechanism import DEFAULT_GRAVITY, Drive, Joint, Link, Mechanism
+from ..spatial import inertia
+from ..spatial.rotations import cos_sin
+from .urdf_joints import JOINT_KINDS, axis_tag
+from .urdf_transmissions import DRAKE
+
+_URDF_NAMES = {kind: name for name, kind in JOINT_KINDS.items()}
+_NO_LIMIT = 1e308
+"""Stands for an infinite limit where URDF demands a number."""
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def write_urdf(mechanism: Mechanism, path):
+    """Writes a mechanism to a URDF file, see `to_urdf`."""
+    text = to_urdf(mechanism)
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except (OSError, ValueError, TypeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ModelError(
+            f"it cannot be written: {reason}", file=path, remedy="Give a path in a directory that exists"
+        ) from None
+
+
+def to_urdf(mechanism: Mechanism) -> str:
+    """The text of a URDF file that `read_urdf` reads as the same mechanism.
+
+    Coordinates keep their order, and links and frames their poses by name; extra links appear as described above.
+    A `ZvenoWarning` names what cannot be kept: the coupling matrix of a transmission, first moments without mass.
+    """
+    writer = _Writer(mechanism)
+    for link in mechanism.links:
+        writer.link(link)
+    for joint in mechanism.joints:
+        writer.joint(joint)
+    for frame in mechanism.frames:
+        writer.link(Link(frame.name, inertia_given=False))
+        writer.fixed(writer.fresh_joint(f"{frame.name}_fixed"), frame.link, frame.name, frame.T_link_frame)
+    if mechanism.gravity.tolist() != list(DEFAULT_GRAVITY):
+        writer.add(writer.robot, "gravity", xyz=_text(mechanism.gravity))
+    writer.warn()
+    ElementTree.indent(writer.robot)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(writer.robot, encoding="unicode")}\n'
+
+
+class _Writer:
+    def __init__(self, mechanism: Mechanism):
+        self.name = mechanism.name
+        self.robot = ElementTree.Element("robot", name=_checked(mechanism.name))
+        self.links = set(mechanism.frame_names)
+        self.joints = {joint.name for joint in mechanism.joints}
+        self.lost = ["the coupling matrix of the transmission"] if mechanism.transmission is not None else []
+
+    def add(self, parent, tag: str, **attributes: str):
+        return ElementTree.SubElement(parent, tag, attributes)
+
+    def link(self, link: Link):
+        element = self.add(self.robot, "link", name=_checked(link.name))
+        if not link.inertia_given:
+            return
+        p = link.inertia
+        mass = float(inertia.mass(p))
+        center, tensor = np.zeros(3), inertia.tensor(p)
+        if mass:
+            center, tensor = inertia.center_of_mass(p), inertia.tensor_at_center(p)
+        elif inertia.first_moment(p).any():
+            self.lost.append(f"the first moments of link {link.name}, which has no mass")
+        inertial = self.add(element, "inertial")
+        self.add(inertial, "origin", xyz=_text(center))
+        self.add(inertial, "mass", value=_text(mass))
+        entries = {f"i{'xyz'[a]}{'xyz'[b]}": _text(tensor[a, b]) for a in range(3) for b in range(a, 3)}
+        self.add(inertial, "inertia", **entries)
+
+    def joint(self, joint: Joint):
+        kind = joint.type.kind
+        if kind == "fixed":
+            self.fixed(joint.name, joint.parent, joint.child, joint.T_parent_joint @ joint.T_joint_child)
+            return
+        moved = joint.child
+        if not np.array_equal(joint.T_joint_child, np.eye(4)):
+            moved = self.fresh_link(f"{joint.child}_joint_frame")
+            self.link(Link(moved, inertia_given=False))
+            self.fixed(self.fresh_joint(f"{joint.name}_offset"), moved, joint.child, joint.T_joint_child)
+        element = self.placed(joint.name, _URDF_NAMES[kind], joint.parent, moved, joint.T_parent_joint)
+        for name, value in joint.type.parameters().items():
+            if name == "pitch":
+                element.set("pitch", _text(value))
+            else:
+                self.add(element, axis_tag(name), xyz=_text(value))
+        self.limit(element, joint)
+        if joint.mimic is not None:
+            leader, multiplier, offset = joint.mimic.joint, joint.mimic.multiplier, joint.mimic.offset
+            self.add(element, "mimic", joint=leader, multiplier=_text(multiplier), offset=_text(offset))
+        if joint.drive is not None:
+            self.drive(element, joint.name, joint.drive)
+
+    def fixed(self, name: str, parent: str, child: str, T: np.ndarray):
+        self.placed(name, "fixed", parent, child, T)
+
+    def placed(self, name: str, kind: str, parent: str, child: str, T: np.ndarray):
+        element = self.add(self.robot, "joint", name=_checked(name), type=kind)
+        self.add(element, "parent", link=parent)
+        self.add(element, "child", link=child)
+        self.add(element, "origin", xyz=_text(T[:3, 3]), rpy=_text(_rpy(T[:3, :3])))
+        return element
+
+    def limit(self, element, joint: Joint):
+        limits = joint.limits
+        bounded = joint.type.kind in ("revolute", "prismatic")  # where URDF demands all four
+        texts = {
+            name: _text(np.clip(value, -_NO_LIMIT, _NO_LIMIT))
+            for name, value in (
+                ("lower", limits.lower),
+                ("upper", limits.upper),
+                ("velocity", limits.velocity),
+                ("effort", limits.effort),
+            )
+            if bounded or np.isfinite(value).any()
+        }
+        if texts:
+            # Velocity and effort are demanded wherever there is a limit.
+            self.add(element, "limit", **{"velocity": _text(_NO_LIMIT), "effort": _text(_NO_LIMIT)} | texts)
+
+    def drive(self, element, name: str, drive: Drive):
+        dynamics = {"damping": drive.viscous, "friction": drive.coulomb, "offset": drive.offset}
+        if any(np.any(value) for value in dynamics.values()):
+            kept = {key: _text(value) for key, value in dynamics.items() if key != "offset" or np.any(value)}
+            self.add(element, "dynamics", **kept)
+        if np.any(drive.rotor_inertia) or np.any(drive.gear_ratio != 1.0):
+            transmission = self.add(self.robot, "transmission", name=f"{name}_transmission")
+            self.add(transmission, "type").text = "transmission_interface/SimpleTransmission"
+            self.add(transmission, "joint", name=name)
+            actuator = self.add(transmission, "actuator", name=f"{name}_motor")
+            self.add(actuator, "mechanicalReduction").text = _text(drive.gear_ratio)
+            self.robot.set("xmlns:drake", DRAKE)
+            self.add(actuator, "drake:rotor_inertia", value=_text(drive.rotor_inertia))
+            self.add(actuator, "drake:gear_ratio", value=_text(drive.gear_ratio))
+
+    def fresh_link(self, name: str) -> str:
+        return _fresh(name, self.links)
+
+    def fresh_joint(self, name: str) -> str:
+        return _fresh(name, self.joints)
+
+    def warn(self):
+        if self.lost:
+            warnings.warn(f"{self.name}: URDF cannot hold {'; '.join(self.lost)}", ZvenoWarning, stacklevel=3)
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def _checked(name: str) -> str:
+    if _NOT_XML.search(name):
+        raise ModelError(
+            "the name has a character that XML cannot hold", element=repr(name), remedy="Rename it before writing"
+        )
+    return name
+
+
+def _text(values) -> str:
+    """A number, or several with spaces between them, with all digits."""
+    try:
+        values = np.asarray(values, dtype=float).ravel() + 0.0  # −0 becomes 0
+    except (TypeError, ValueError):
+        raise ModelError(
+            "a parameter is not a number", remedy="Give the traced parameters of the mechanism values first"
+        ) from None
+    return " ".join(repr(value).removesuffix(".0") for value in values.tolist())
+
+
+def _rpy(R) -> tuple[float, float, float]:
+    """Roll, pitch and yaw that give R back to rounding at every pitch.
+
+    The roll is taken from what is left when yaw and pitch are undone. Near pitch = ±90°, where only the sum or the
+    difference of roll and yaw is well determined, it so makes up for the error of the yaw.
+    """
+    R = R + 0.0  # atan2(0, −0) would be π
+    yaw = math.atan2(R[1, 0], R[0, 0])
+    c, s = cos_sin(yaw)
+    pitch = math.atan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
+    return math.atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1]), pitch, yaw

@@ -1,0 +1,230 @@
+"""XML from strangers: bounded in size, depth and count, without entities, and every element knows its line."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import ParseError, XMLParser
+
+from ..errors import ModelError
+
+MAX_BYTES = 32 * 2**20
+"""Larger files are refused: robots of a hundred links take 0.2 MB, so this much holds meshes or is a mistake."""
+MAX_DEPTH = 100
+"""Elements nested deeper are refused; models need about ten levels."""
+MAX_ELEMENTS = 1_000_000
+"""More elements than this are refused: they would take gigabytes."""
+MAX_MAGNITUDE = 1e50
+"""Larger numbers are refused: their squares and products would soon leave the range of floating point."""
+
+_UNBOUND_PREFIX = 27  # XML_ERROR_UNBOUND_PREFIX of expat
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+@dataclass(slots=True)
+class Element:
+    """One XML element.
+
+    Attributes:
+        tag: its name; `{namespace}name` where it has a namespace.
+        attributes: by name, as text.
+        line: where its start tag begins, counted from 1.
+        children: elements directly inside.
+        pieces: the text directly inside, white space between elements left out.
+    """
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    children: list[Element] = field(default_factory=list)
+    pieces: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The text directly inside."""
+        return "".join(self.pieces)
+
+    def all(self, tag: str) -> list[Element]:
+        """The children with that tag, in file order."""
+        return [child for child in self.children if child.tag == tag]
+
+    def only(self, tag: str, owner: str) -> Element | None:
+        """The child with that tag, or None; two of them are refused."""
+        found = self.all(tag)
+        if len(found) > 1:
+            raise ModelError(
+                f"there are {len(found)} <{tag}> elements, on lines {', '.join(str(one.line) for one in found)}",
+                element=owner,
+                remedy=f"Keep one <{tag}>",
+            )
+        return found[0] if found else None
+
+    def walk(self):
+        """This element and all below it, in file order."""
+        waiting: list[Element] = [self]
+        while waiting:
+            element = waiting.pop()
+            yield element
+            waiting.extend(reversed(element.children))
+
+
+def read_bytes(source: object) -> tuple[Path, bytes]:
+    """The path and the content of a regular file of at most `MAX_BYTES`."""
+    if not isinstance(source, (str, os.PathLike)):
+        raise ModelError(f"{source!r} is not the path of a file", remedy="Give a path as text or pathlib.Path")
+    if isinstance(source, str) and source.lstrip().startswith("<"):
+        raise ModelError("XML text was given where a path is needed", remedy="Use the parse function for text")
+    try:
+        path = Path(source)
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise ModelError("this is a directory", file=source, remedy="Give the path of the model file in it")
+        if not stat.S_ISREG(status.st_mode):
+            raise ModelError("this is not a regular file", file=source, remedy="Give the path of the model file")
+        if status.st_size > MAX_BYTES:
+            raise _too_large(status.st_size, source)
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise ModelError("there is no such file", file=source, remedy="Check the path and its spelling") from None
+    except (OSError, ValueError, TypeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ModelError(f"it cannot be read: {reason}", file=source, remedy="Check path and permissions") from None
+    return path, data
+
+
+def parse_xml(data: bytes | str) -> Element:
+    """The root element of an XML document.
+
+    Refused with a `ModelError` that names line and remedy: anything that is not well-formed, document type
+    definitions (and with them all entities, bombs and references to other files), and the limits above.
+    """
+    if not isinstance(data, (bytes, str)):
+        raise ModelError(f"{type(data).__name__} was given where text is needed", remedy="Give str or bytes")
+    if len(data) > MAX_BYTES:
+        raise _too_large(len(data))
+    if not data.strip():
+        raise ModelError("the file is empty", remedy="Check that it was written or downloaded completely")
+    builder = _Builder()
+    parser = XMLParser(target=builder, forbid_dtd=True)
+    builder.expat = parser.parser  # pyright: ignore[reportAttributeAccessIssue]  (of the pure Python parser)
+    try:
+        parser.feed(data)
+        parser.close()
+    except ParseError as error:
+        raise _malformed(data, error) from None
+    except DefusedXmlException:
+        raise ModelError(
+            "it has a document type definition or entities, which are not read for safety",
+            element=f"line {builder.line}",
+            remedy="Delete the <!DOCTYPE …> and write out the entities it defines",
+        ) from None
+    except (ValueError, LookupError) as error:  # encodings that expat asks Python for
+        raise ModelError(f"its text cannot be decoded: {error}", remedy="Save the file as UTF-8") from None
+    assert builder.root is not None  # expat refuses documents without a root
+    return builder.root
+
+
+class _Builder:
+    """Collects elements as the parser meets them."""
+
+    def __init__(self):
+        self.expat = None
+        self.open: list[Element] = []
+        self.root: Element | None = None
+        self.count = 0
+
+    @property
+    def line(self) -> int:
+        return self.expat.CurrentLineNumber if self.expat is not None else 0
+
+    def start(self, tag: str, attributes: dict[str, str]):
+        element = Element(tag, dict(attributes), self.line)
+        self.count += 1
+        if len(self.open) >= MAX_DEPTH or self.count > MAX_ELEMENTS:
+            limit = (
+                f"more than {MAX_ELEMENTS} elements" if self.count > MAX_ELEMENTS else "elements nested too deep"
+            )
+            raise ModelError(
+                f"it has {limit}", element=f"line {element.line}", remedy="A model needs far fewer; check the file"
+            )
+        if self.open:
+            self.open[-1].children.append(element)
+        else:
+            self.root = element
+        self.open.append(element)
+
+    def end(self, tag: str):
+        self.open.pop()
+
+    def data(self, text: str):
+        if self.open and not text.isspace():
+            self.open[-1].pieces.append(text)
+
+    def close(self):
+        pass
+
+
+def _too_large(size: int, file: object | None = None) -> ModelError:
+    return ModelError(
+        f"it has {size / 2**20:.0f} MB, and at most {MAX_BYTES // 2**20} MB are read",
+        file=file,
+        remedy="Keep meshes in files of their own; <visual> and <collision> elements can be deleted",
+    )
+
+
+def _malformed(data: bytes | str, error: ParseError) -> ModelError:
+    line, column = error.position
+    problem = f"the XML is malformed ({str(error).split(':')[0]})"
+    remedy = "Correct it there; an XML editor or `xmllint` shows what is missing"
+    head = data[:64] if isinstance(data, str) else data[:64].decode("latin-1").removeprefix("ï»¿")
+    if isinstance(data, bytes) and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):  # not UTF-16
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as bad:
+            problem = f"byte {bad.start} is not UTF-8"
+            remedy = "Save the file as UTF-8 XML text; if it is compressed, unpack it first"
+    if error.code == _UNBOUND_PREFIX:
+        problem = "a prefix such as in <prefix:name> is not declared"
+        remedy = 'Declare it in the root element: xmlns:prefix="prefix"; a xacro file must be expanded first'
+    elif line == 1 and not head.lstrip().startswith(("<", "ÿþ", "þÿ")):
+        problem, remedy = f"this is not XML; {problem}", f"An XML file begins with <. {remedy}"
+    return ModelError(problem, element=f"line {line}, column {column}", remedy=remedy)
+
+
+def to_float(text: str, where: str, bound: float = MAX_MAGNITUDE) -> float:
+    """One finite number written the ordinary way; anything else is refused."""
+    value = float(text) if _NUMBER.fullmatch(text) else math.nan
+    if not math.isfinite(value):
+        hint = f" ({text.replace(',', '.')})" if "," in text else ""
+        raise ModelError(
+            f"{_shortened(text)} is not a finite number",
+            element=where,
+            remedy=f"Write a number with a decimal point{hint}; leave a limit out where there is none",
+        )
+    if abs(value) > bound:
+        raise ModelError(f"{_shortened(text)} is out of range", element=where, remedy="Use SI units and check it")
+    return value
+
+
+def to_floats(text: str, counts: tuple[int, ...], where: str, bound: float = MAX_MAGNITUDE) -> list[float]:
+    """Numbers separated by white space, as many as one of `counts` says."""
+    parts = text.split()
+    if len(parts) not in counts:
+        needed = " or ".join(str(count) for count in counts)
+        raise ModelError(
+            f"{_shortened(text)} has {len(parts)} value(s) where {needed} are needed",
+            element=where,
+            remedy=f"Write {needed} number(s) separated by spaces",
+        )
+    return [to_float(part, where, bound) for part in parts]
+
+
+def _shortened(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:60] + "…")

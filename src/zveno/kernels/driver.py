@@ -1,0 +1,240 @@
+"""The loop around the chunks: from rows of the batch to lanes and back.
+
+The functions have the signature of NumPy's generalized ufunc loops. For every `lanes` states the rows of the
+inputs are transposed into slots of the workspace, the chunks run, and the slots of the outputs are
+transposed into rows. At the end of the batch the missing lanes are copies of the last state: they compute
+and write the same numbers once more, so nothing outside the arrays is touched and no flag is raised that the
+last state would not raise itself.
+"""
+
+from __future__ import annotations
+
+import math
+
+from zveno.kernels import rows
+from zveno.kernels.assembly import Function, Module
+from zveno.kernels.plan import Plan
+from zveno.kernels.program import Argument, Op, Program
+
+PARALLEL_WORK = 2_500_000
+"""Operations times states from which a batch is worth more than one thread, about 0.2 ms."""
+
+_STACK_LIMIT = 65_536
+
+
+def write_driver(module: Module, program: Program, plan: Plan) -> None:
+    """Add the functions `loop` and `serial` to the module."""
+    _write_loop(module, program, plan)
+    _Serial(module, program, plan).write()
+
+
+def parallel_threshold(program: Program, plan: Plan) -> int:
+    """States from which a batch is given to several threads."""
+    arguments = (*program.inputs, *program.outputs)
+    work = sum(map(len, plan.chunks)) + 4 * sum(argument.size for argument in arguments) + 1
+    return max(64, PARALLEL_WORK // work)
+
+
+def _write_loop(module: Module, program: Program, plan: Plan) -> None:
+    """`loop`: hand a large batch to the threads, if `data` points to a function that takes it."""
+    f = Function(module, "void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
+    n = f.load("i64", "%dimensions", 8)
+    many = f.let(f"icmp sge i64 {n}, {parallel_threshold(program, plan)}")
+    f.do(f"br i1 {many}, label %ask, label %alone")
+    f.start("ask")
+    team = f.load("ptr", "%data", 8)
+    absent = f.let(f"icmp eq ptr {team}, null")
+    f.do(f"br i1 {absent}, label %alone, label %together")
+    f.start("together")
+    count = max(len(program.inputs), 1) + len(program.outputs)
+    f.do(f"call void {team}(ptr %args, i64 {n}, ptr %steps, i64 {count}, ptr @serial)")
+    f.do("ret void")
+    f.start("alone")
+    f.do(f"call void @serial(ptr %args, i64 {n}, ptr %steps)")
+    f.finish()
+
+
+class _Serial:
+    """Writes `serial(args, n, steps)`, which runs n states on the calling thread."""
+
+    def __init__(self, module: Module, program: Program, plan: Plan):
+        self.module, self.types, self.program, self.plan = module, module.types, program, plan
+        self.inputs, self.outputs = program.inputs, program.outputs
+        self.arguments = (*program.inputs, *program.outputs)
+        self.n_operands = max(len(program.inputs), 1) + len(program.outputs)
+        sizes = [argument.size for argument in self.arguments]
+        self.first_slot = [sum(sizes[:k]) for k in range(len(sizes))]
+        self.base, self.step, self.packed = {}, {}, {}
+        self.offsets_start = plan.n_slots * self.types.stride
+
+    def operand(self, k: int) -> int:
+        """Position of an argument among NumPy's operands: a function of nothing has a dummy input."""
+        return k if self.inputs else k + 1
+
+    def write(self) -> None:
+        """Write the function."""
+        f = self.f = Function(self.module, "void @serial(ptr %args, i64 %n, ptr %steps)")
+        f.do("br label %begin")
+        f.start("begin")
+        nothing = f.let("icmp sle i64 %n, 0")
+        f.do(f"br i1 {nothing}, label %end, label %setup")
+        f.start("setup")
+        self._allocate()
+        self._read_arguments()
+        self._fill_constants()
+        setup = f.block
+        f.do("br label %states")
+        f.start("states")
+        f.do(f"%i = phi i64 [ 0, %{setup} ], [ %next, %advance ]")
+        used = [k for k, argument in enumerate(self.arguments) if argument.size]
+        for k in used:
+            f.do(f"%row{k} = phi ptr [ {self.base[k]}, %{setup} ], [ %following{k}, %advance ]")
+        self.left = f.let(f"sub i64 {f.let('sub i64 %n, %i')}, 1")
+        self.ahead = rows.distances(f, self.left)
+        for k in range(len(self.inputs)):
+            if self._is_read(k):
+                self._gather(k)
+        self._copy_inputs()
+        for number in range(len(self.plan.chunks)):
+            f.do(f"call void @chunk{number}(ptr %ws)")
+        for k in range(len(self.inputs), len(self.arguments)):
+            if self.arguments[k].size:
+                self._move(k, rows.STORE)
+        f.do("br label %advance")
+        f.start("advance")
+        f.do(f"%next = add i64 %i, {self.types.lanes}")
+        for k in used:
+            jump = f.let(f"mul i64 {self.step[k]}, {self.types.lanes}")
+            f.do(f"%following{k} = getelementptr i8, ptr %row{k}, i64 {jump}")
+        more = f.let("icmp slt i64 %next, %n")
+        f.do(f"br i1 {more}, label %states, label %finish")
+        f.start("finish")
+        if self.on_heap:
+            f.do(f"call void {self.module.declare('zveno_free', 'void', ['ptr'])}(ptr %memory)")
+        f.do("br label %end")
+        f.start("end")
+        f.finish()
+
+    def _allocate(self) -> None:
+        """The workspace: slots, then offsets of the elements of arguments that are not contiguous."""
+        f = self.f
+        size = max(self.offsets_start + 8 * sum(argument.size for argument in self.arguments), 64)
+        self.on_heap = size > _STACK_LIMIT
+        if not self.on_heap:
+            f.do(f"%ws = alloca [{size} x i8], align 64")
+            return
+        f.do(f"%memory = call ptr {self.module.declare('zveno_malloc', 'ptr', ['i64'])}(i64 {size + 64})")
+        failed = f.let("icmp eq ptr %memory, null")
+        f.do(f"br i1 {failed}, label %exhausted, label %allocated")
+        f.start("exhausted")
+        # A loop cannot report an error, and numbers never written must not pass for results.
+        f.do(f"call void {self.module.declare('llvm.trap', 'void', [])}()")
+        f.do("unreachable")
+        f.start("allocated")
+        address = f.let("ptrtoint ptr %memory to i64")
+        shift = f.let(f"sub i64 64, {f.let(f'and i64 {address}, 63')}")
+        f.do(f"%ws = getelementptr i8, ptr %memory, i64 {shift}")
+
+    def _read_arguments(self) -> None:
+        """Base address and step of every argument; offsets of its elements unless they are contiguous."""
+        f = self.f
+        position = self.n_operands
+        for k, argument in enumerate(self.arguments):
+            if not argument.size:
+                continue  # a dummy operand without core dimensions
+            self.base[k] = f.load("ptr", f.at("%args", 8 * self.operand(k)), 8)
+            self.step[k] = f.load("i64", f.at("%steps", 8 * self.operand(k)), 8)
+            strides = [
+                f.load("i64", f.at("%steps", 8 * (position + axis)), 8) for axis in range(len(argument.shape))
+            ]
+            position += len(strides)
+            self._tell_layout(k, argument, strides)
+
+    def _tell_layout(self, k: int, argument: Argument, strides: list[str]) -> None:
+        """Find out whether the elements are packed; where not, tabulate their offsets in bytes."""
+        f = self.f
+        packed = "true"
+        terms = []
+        for axis, stride in enumerate(strides):
+            behind = math.prod(argument.shape[axis + 1 :])
+            if argument.shape[axis] > 1:
+                terms.append((behind, argument.shape[axis], stride))
+                same = f.let(f"icmp eq i64 {stride}, {behind * self.types.itemsize}")
+                packed = f.let(f"and i1 {packed}, {same}")
+        self.packed[k] = packed
+        if not terms:
+            return
+        tabulate, done = f.name("tabulate"), f.name("known")
+        f.do(f"br i1 {packed}, label %{done}, label %{tabulate}")
+        f.start(tabulate)
+        table = f.at("%ws", self.offsets_start + 8 * self.first_slot[k])
+
+        def enter(j: str) -> None:
+            offset = "0"
+            for behind, size, stride in terms:
+                index = f.let(f"urem i64 {f.let(f'udiv i64 {j}, {behind}')}, {size}")
+                offset = f.let(f"add i64 {offset}, {f.let(f'mul i64 {index}, {stride}')}")
+            f.store("i64", offset, f.at(table, f.let(f"mul i64 {j}, 8")), 8)
+
+        f.repeat(str(argument.size), enter)
+        f.do(f"br label %{done}")
+        f.start(done)
+
+    def _fill_constants(self) -> None:
+        """Outputs that are constant are written to their slots once."""
+        t = self.types
+        for node, slots in self.plan.outputs.items():
+            if self.program.op[node] == Op.CONST:
+                for slot in slots:
+                    value = t.splat(float(self.program.value[node]))
+                    self.f.store(t.vector, value, self._slot(slot), t.stride)
+
+    def _copy_inputs(self) -> None:
+        """Outputs that are inputs are copied from slot to slot."""
+        t = self.types
+        for node, slots in self.plan.outputs.items():
+            if self.program.op[node] == Op.INPUT:
+                value = self.f.load(t.vector, self._slot(self.plan.slot[node]), t.stride)
+                for slot in slots:
+                    self.f.store(t.vector, value, self._slot(slot), t.stride)
+
+    def _slot(self, slot: int) -> str:
+        return self.f.at("%ws", slot * self.types.stride)
+
+    def _is_read(self, k: int) -> bool:
+        return bool(((self.program.op == Op.INPUT) & (self.program.args[:, 0] == k)).any())
+
+    def _gather(self, k: int) -> None:
+        """Rows of an input to its slots. An input that is the same for all states is read once."""
+        f = self.f
+        begin, done = f.name("gather"), f.name("gathered")
+        first = f.let("icmp eq i64 %i, 0")
+        varies = f.let(f"icmp ne i64 {self.step[k]}, 0")
+        f.do(f"br i1 {f.let(f'or i1 {first}, {varies}')}, label %{begin}, label %{done}")
+        f.start(begin)
+        self._move(k, rows.LOAD)
+        f.do(f"br label %{done}")
+        f.start(done)
+
+    def _move(self, k: int, direction: rows.Direction) -> None:
+        """Move all elements of an argument between rows and slots: blocks if packed, else one by one."""
+        f, size = self.f, self.arguments[k].size
+        places = rows.places(f, f"%row{k}", self.step[k], self.ahead)
+        start = self._slot(self.first_slot[k])
+        if size == 1:
+            direction.element(f, places, start, "0", "0")
+            return
+        packed, loose, done = f.name("packed"), f.name("loose"), f.name("moved")
+        f.do(f"br i1 {self.packed[k]}, label %{packed}, label %{loose}")
+        f.start(packed)
+        rows.move_packed(f, direction, places, start, size)
+        f.do(f"br label %{done}")
+        f.start(loose)
+        # Not worth fast code, and short code keeps the build time down: one function for all arguments.
+        table = f.at("%ws", self.offsets_start + 8 * self.first_slot[k])
+        f.do(
+            f"call void {rows.loose_function(self.module, direction)}(ptr %row{k}, i64 {self.step[k]}, "
+            f"i64 {self.left}, ptr {start}, ptr {table}, i64 {size})"
+        )
+        f.do(f"br label %{done}")
+        f.start(done)

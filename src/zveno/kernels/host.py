@@ -1,0 +1,117 @@
+"""The machine the code runs on: its vector width, its C library, and LLVM's compiler and loader for it."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import platform
+from dataclasses import dataclass
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from zveno.errors import BuildError
+from zveno.kernels.elementary import LIBRARY
+
+_OPTIMISATION = 1
+
+
+@dataclass(frozen=True)
+class Host:
+    """What the generated code depends on."""
+
+    triple: str
+    cpu: str
+    features: str
+    vector_bytes: int
+    fma: bool
+
+    def lanes(self, itemsize: int) -> int:
+        """States per vector for elements of that many bytes."""
+        return self.vector_bytes // itemsize
+
+    def fingerprint(self) -> str:
+        """A text that differs wherever the object code may."""
+        return f"{self.triple} {self.cpu} {self.features} llvmlite {llvmlite.__version__}"
+
+
+@functools.cache
+def host() -> Host:
+    """Ask LLVM about this machine, once."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    _add_symbols()
+    features = llvm.get_host_cpu_features()
+    if features.get("avx512f") and features.get("avx512dq"):
+        width = 64
+    elif features.get("avx2"):
+        width = 32
+    else:
+        width = 16
+    fma = bool(features.get("fma")) or platform.machine().lower() in ("arm64", "aarch64")
+    return Host(llvm.get_process_triple(), llvm.get_host_cpu_name(), features.flatten(), width, fma)
+
+
+def c_library() -> ctypes.CDLL:
+    """The C library with its mathematical functions."""
+    if os.name == "nt":
+        return ctypes.CDLL("ucrtbase")
+    here = ctypes.CDLL(None)
+    return here if hasattr(here, "atan2f") and hasattr(here, "fetestexcept") else ctypes.CDLL("libm.so.6")
+
+
+def _add_symbols() -> None:
+    """Tell LLVM the addresses of what generated code calls, under names of our own."""
+    library = c_library()
+    names = [name + suffix for name in LIBRARY.values() for suffix in ("", "f")]
+    for name in names:
+        llvm.add_symbol(f"zveno_{name}", _address(getattr(library, name)))
+    for name in ("malloc", "free"):
+        function = getattr(library if os.name == "nt" else ctypes.CDLL(None), name)
+        llvm.add_symbol(f"zveno_{name}", _address(function))
+
+
+def _address(function) -> int:
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
+def _target_machine(**options) -> llvm.TargetMachine:
+    target = llvm.Target.from_triple(host().triple)
+    return target.create_target_machine(opt=_OPTIMISATION, reloc="pic", codemodel="small", **options)
+
+
+def compile_object(assembly: str) -> bytes:
+    """Object code of a module.
+
+    No optimisation passes run: the program arrives without common subexpressions, and what is left to gain
+    (fusing, instruction selection, scheduling) is done by the code generator.
+    """
+    machine = _target_machine(cpu=host().cpu, features=host().features)
+    with llvm.create_context() as context:
+        try:
+            module = llvm.parse_assembly(assembly, context)
+        except RuntimeError as error:
+            raise BuildError(f"LLVM refuses the generated code: {error}") from error
+        with module:
+            return machine.emit_object(module)
+
+
+class Code:
+    """Object code in executable memory. The memory is freed with this object."""
+
+    def __init__(self, data: bytes):
+        # One block for all sections, as the small code model wants them within 2 GB of each other.
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(), use_lmm=True)
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Where a function of the object code is."""
+        return self._engine.get_function_address(name)
+
+    def close(self) -> None:
+        """Free the memory. Functions of the object code must not be called any more."""
+        self._engine.close()

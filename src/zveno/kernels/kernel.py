@@ -1,0 +1,211 @@
+"""A program compiled for this machine: a function of NumPy arrays over any batch of states."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from zveno._version import __version__
+from zveno.errors import BuildError, ShapeError
+from zveno.kernels import cache as disk
+from zveno.kernels import threads
+from zveno.kernels.calls import WithEmpty, convert
+from zveno.kernels.gufunc import make_ufunc
+from zveno.kernels.lower import LOWERING_VERSION, lower
+from zveno.kernels.operations import Operations, count_operations
+from zveno.kernels.program import Argument, Program
+
+
+class Kernel:
+    """A compiled function: `kernel(q, v)` for arrays with any leading batch axes that broadcast.
+
+    Integers and other floating-point types are converted. `out=` takes an array, or a tuple of arrays and
+    None for several outputs. Large batches use several threads (`zveno.kernels.threads.set_threads`). NaN
+    and infinity propagate; floating-point warnings are NumPy's own, as `numpy.errstate` says.
+
+    Kernels are made by `compile` and `load_or_build`. They can be pickled; the code is compiled again, or
+    taken from the cache, where they are unpickled.
+    """
+
+    name: str
+    inputs: tuple[Argument, ...]
+    outputs: tuple[Argument, ...]
+    dtype: np.dtype
+    lanes: int
+    """States computed at once."""
+    operations: Operations
+    """Scalar operations per state."""
+    build_seconds: float
+    """Time it took to build the kernel, or to load it."""
+    from_cache: bool
+
+    def __init__(
+        self,
+        header: dict,
+        code: bytes,
+        make_program: Callable[[], Program],
+        *,
+        key: str | bytes | None,
+        started: float,
+        from_cache: bool,
+    ):
+        from zveno.kernels.host import Code  # LLVM is only loaded with the first kernel
+
+        self.name = header["name"]
+        self.inputs = tuple(Argument(name, tuple(shape)) for name, shape in header["inputs"])
+        self.outputs = tuple(Argument(name, tuple(shape)) for name, shape in header["outputs"])
+        self.dtype = np.dtype(header["dtype"])
+        self.lanes = header["lanes"]
+        self.operations = Operations(**header["operations"])
+        self.from_cache = from_cache
+        self._make_program, self._key, self._n_inputs = make_program, key, len(self.inputs)
+        self._code = Code(code)
+        self._gufunc = make_ufunc(
+            self._code.address("loop"),
+            threads.team_address(),
+            [argument.shape for argument in self.inputs] or [()],
+            [argument.shape for argument in self.outputs],
+            self.dtype,
+            self.name,
+        )
+        self._call: Any = self._gufunc.call
+        if not self.inputs or not all(argument.size for argument in (*self.inputs, *self.outputs)):
+            self._call = WithEmpty(self._gufunc.call, self.inputs, self.outputs, self.dtype)
+        self.build_seconds = time.perf_counter() - started
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        """Evaluate for a batch of states.
+
+        Raises:
+            ShapeError: an argument has the wrong shape or type, or the batches do not broadcast.
+        """
+        try:
+            if len(arrays) != self._n_inputs:  # NumPy would take more for outputs
+                raise TypeError
+            if out is None:
+                return self._call(*arrays)
+            return self._call(*arrays, out=out)
+        except (ValueError, TypeError) as error:
+            return self._call_again(arrays, out, error)
+
+    def _call_again(self, arrays: tuple[Any, ...], out: Any, error: Exception) -> Any:
+        """Explain what was wrong, or convert what NumPy does not convert by itself, float64 to float32."""
+        converted = convert(self.name, self.inputs, self.outputs, arrays, out)
+        if all(np.can_cast(array.dtype, self.dtype) for array in converted):
+            raise ShapeError(f"{self.name}: {error}") from error
+        try:
+            options = {} if out is None else {"out": out}
+            return self._call(*(array.astype(self.dtype) for array in converted), **options)
+        except (ValueError, TypeError) as again:
+            raise ShapeError(f"{self.name}: {again}") from again
+
+    @property
+    def program(self) -> Program:
+        """The program the kernel was compiled from; traced now if the kernel came from the cache."""
+        program = self._make_program()
+        self._make_program = lambda: program
+        return program
+
+    def __reduce__(self):
+        return _restore, (self.program, self.dtype.str, self.lanes, self._key)
+
+    def __repr__(self) -> str:
+        def side(arguments: tuple[Argument, ...]) -> str:
+            return ", ".join(f"{argument.name} {argument.shape}" for argument in arguments) or "nothing"
+
+        origin = "loaded from the cache" if self.from_cache else "built"
+        return (
+            f"<Kernel {self.name}: {side(self.inputs)} -> {side(self.outputs)}; "
+            f"{self.dtype} in {self.lanes} lanes; {self.operations}; {origin} in {1e3 * self.build_seconds:.3g} ms>"
+        )
+
+
+def compile(
+    program: Program, dtype: DTypeLike = np.float64, lanes: int | None = None, cache: str | bytes | None = None
+) -> Kernel:
+    """Compile a program for this machine.
+
+    Args:
+        program: what to compute.
+        dtype: float64 or float32.
+        lanes: states computed at once, a power of two; what the vector registers hold if None.
+        cache: key under which the code is kept on disk, None to keep it in memory only. The key must
+            determine the program.
+
+    Raises:
+        BuildError: the program or an option is not valid.
+    """
+    if cache is not None:
+        return load_or_build(cache, lambda: program, dtype, lanes)
+    started = time.perf_counter()
+    header, code = _build(program, *_options(dtype, lanes))
+    return Kernel(header, code, lambda: program, key=None, started=started, from_cache=False)
+
+
+def load_or_build(
+    key: str | bytes,
+    make_program: Callable[[], Program],
+    dtype: DTypeLike = np.float64,
+    lanes: int | None = None,
+) -> Kernel:
+    """A kernel from the disk cache, or compiled and kept there.
+
+    Args:
+        key: determines the program, for example a hash of the mechanism, the function, its options and the
+            version of the algorithm. CPU, versions, dtype and lanes need not be part of it.
+        make_program: makes the program. Only called if the kernel is not in the cache, is pickled, or is
+            asked for its program.
+        dtype: float64 or float32.
+        lanes: states computed at once; what the vector registers hold if None.
+
+    Raises:
+        BuildError: the program or an option is not valid.
+    """
+    from zveno.kernels.host import host
+
+    started = time.perf_counter()
+    element, width = _options(dtype, lanes)
+    entry = disk.digest(
+        key, host().fingerprint(), f"zveno {__version__} lowering {LOWERING_VERSION} {element.str} {width}"
+    )
+    found = disk.read(entry)
+    if found is not None:
+        return Kernel(*found, make_program, key=key, started=started, from_cache=True)
+    program = make_program()
+    header, code = _build(program, element, width)
+    disk.write(entry, header, code)
+    return Kernel(header, code, lambda: program, key=key, started=started, from_cache=False)
+
+
+def _options(dtype: DTypeLike, lanes: int | None) -> tuple[np.dtype, int]:
+    from zveno.kernels.host import host
+
+    element = np.dtype(dtype)
+    if element not in (np.float64, np.float32):
+        raise BuildError(f"kernels compute in float64 or float32, not {element}", element="dtype")
+    return element, host().lanes(element.itemsize) if lanes is None else lanes
+
+
+def _build(program: Program, dtype: np.dtype, lanes: int) -> tuple[dict, bytes]:
+    """Metadata, as they go into the cache, and object code."""
+    from zveno.kernels.host import compile_object, host
+
+    code = compile_object(lower(program, dtype, lanes, host().triple, host().fma))
+    header = {
+        "name": program.name,
+        "inputs": [[argument.name, list(argument.shape)] for argument in program.inputs],
+        "outputs": [[argument.name, list(argument.shape)] for argument in program.outputs],
+        "dtype": dtype.str,
+        "lanes": lanes,
+        "operations": asdict(count_operations(program)),
+    }
+    return header, code
+
+
+def _restore(program: Program, dtype: str, lanes: int, key: str | bytes | None) -> Kernel:
+    return compile(program, dtype, lanes, key)

@@ -1,0 +1,290 @@
+"""The traced scalar: arithmetic on it is recorded, simplified and shared instead of computed.
+
+A :class:`Scalar` stands for one number of a computation. NumPy object arrays of scalars (plain floats may
+stand among them) go through the same textbook code as float arrays do, and leave behind a graph in which
+every distinct operation occurs once: a new operation is looked up in the table of its tape before it is
+recorded (hash consing).
+
+What is simplified, always when an operation is recorded (:mod:`zveno.kernels.simplify`):
+
+- constants are folded: they are plain Python floats until the graph becomes a program;
+- ``x+0``, ``x*0``, ``x*1``, ``x*-1``, ``x-x``, ``x/1``, ``-(-x)`` disappear; ``0*x`` and ``0/x`` are 0, so
+  a NaN or infinity in `x` does not get past a structural zero;
+- signs move outwards, ``(-a)*b`` to ``-(a*b)``, ``(-a)-b`` to ``-(a+b)``, ``sin(-a)`` to ``-sin(a)``, so
+  that expressions equal up to a sign share their operations;
+- ``x/c`` becomes ``x*(1/c)`` where that is exact, for powers of two;
+- operands of commutative operations stand in the order of their recording.
+
+Sums are never regrouped. Every step is exact in floating point but for the sign of a zero, which is not
+kept: atan2 on its cut, ``atan2(±0, negative)``, may therefore give either of ±π.
+
+Numbers, not addresses, order the nodes: the same function gives the same program in every process.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+
+from ..errors import TraceError
+from . import simplify as rules
+from .program import Op
+from .simplify import NEG
+
+_SIN, _COS, _TAN, _ASIN, _ACOS, _ATAN = map(int, (Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN))
+_SQRT, _EXP, _LOG, _TANH = map(int, (Op.SQRT, Op.EXP, Op.LOG, Op.TANH))
+_ABS, _SIGN, _FLOOR = map(int, (Op.ABS, Op.SIGN, Op.FLOOR))
+
+
+class Tape:
+    """The table of one trace: every operation recorded so far, by what it does to what."""
+
+    __slots__ = ("table",)
+
+    def __init__(self):
+        self.table: dict[tuple, Scalar] = {}
+
+    def record(self, key: tuple, op: int, a, b=None, c=None) -> Scalar:
+        """A new scalar under `key`; its number is its place in the order of recording."""
+        table = self.table
+        node = table[key] = Scalar(self, len(table), op, a, b, c)
+        return node
+
+    def input(self, argument: int, index: int) -> Scalar:
+        """The new scalar of element `index` (flat, C order) of input number `argument`."""
+        return self.record((int(Op.INPUT), argument, index), int(Op.INPUT), argument, index)
+
+    def close(self) -> None:
+        """End the trace: nothing more can be recorded, and the tape lets go of its scalars."""
+        self.table = _ClosedTable()
+
+
+class _ClosedTable(dict):
+    def get(self, *_):
+        raise TraceError(
+            "a traced scalar is used after its trace has ended",
+            remedy="Return what you need from the traced function instead of storing it elsewhere",
+        )
+
+
+class Scalar:
+    """One number of a traced computation: an operation and its operands, which are scalars or floats.
+
+    Comparisons give scalars too, worth 1.0 or 0.0, for use in :func:`zveno.kernels.math.select`; whatever
+    would need to know the number itself (``if``, ``float()``, an index) is refused with a `TraceError`.
+    """
+
+    __slots__ = ("a", "b", "c", "number", "op", "tape")
+    # Above NumPy's scalars, which then leave `np.float64(2) * x` to us; below its arrays, which broadcast.
+    __array_priority__ = -1.0
+    # Equal expressions are the same object: the hash is the object's own, and sets and dictionaries, which
+    # try identity first, never come to ask `==`, which is recorded like the other comparisons.
+    __hash__ = object.__hash__
+
+    def __init__(self, tape, number, op, a, b, c):
+        self.tape: Tape = tape
+        self.number: int = number
+        self.op: int = op
+        self.a: Any = a
+        self.b: Any = b
+        self.c: Any = c
+
+    def __repr__(self):
+        return f"<traced {Op(self.op).name.lower()} #{self.number}>"
+
+    # Arithmetic. The commonest operands, scalars and floats, are looked for first.
+
+    def __neg__(self):
+        return self.a if self.op == NEG else rules.unary(NEG, self)
+
+    def __pos__(self):
+        return self
+
+    def __add__(self, other):
+        if type(other) is Scalar:
+            return rules.add(self, other)
+        if type(other) is not float and (other := number(other)) is NotImplemented:
+            return other
+        return rules.add_constant(self, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other):
+        if type(other) is Scalar:
+            return rules.subtract(self, other)
+        if type(other) is not float and (other := number(other)) is NotImplemented:
+            return other
+        return rules.add_constant(self, -other)
+
+    def __rsub__(self, other):
+        if type(other) is not float and (other := number(other)) is NotImplemented:
+            return other
+        return rules.subtract_from(other, self)
+
+    def __mul__(self, other):
+        if type(other) is Scalar:
+            return rules.multiply(self, other)
+        if type(other) is not float and (other := number(other)) is NotImplemented:
+            return other
+        return rules.scale(self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other):
+        if type(other) is Scalar:
+            return rules.divide(self, other)
+        if type(other) is not float and (other := number(other)) is NotImplemented:
+            return other
+        return rules.divide_by(self, other)
+
+    def __rtruediv__(self, other):
+        if type(other) is not float and (other := number(other)) is NotImplemented:
+            return other
+        return rules.divide_into(other, self)
+
+    def __pow__(self, exponent):
+        if isinstance(exponent, np.ndarray):
+            return NotImplemented
+        value = number(exponent)
+        if type(value) is float and math.isfinite(value) and (2.0 * value).is_integer():
+            return rules.power(self, value)
+        raise TraceError(
+            f"a traced value is raised to the power {exponent}",
+            remedy="Only multiples of 1/2 can be recorded as powers; write exp(p * log(x)) for others",
+        )
+
+    def __rpow__(self, base):
+        raise TraceError("a traced value is used as an exponent", remedy="Write exp(x * log(base)) instead")
+
+    # Comparisons and logic.
+
+    def __lt__(self, other):
+        return _with(rules.less, self, other)
+
+    def __gt__(self, other):
+        return _with(lambda a, b: rules.less(b, a), self, other)
+
+    def __le__(self, other):
+        return _with(rules.less_equal, self, other)
+
+    def __ge__(self, other):
+        return _with(lambda a, b: rules.less_equal(b, a), self, other)
+
+    def __eq__(self, other):
+        return _with(rules.equal, self, other)
+
+    def __ne__(self, other):
+        return _with(lambda a, b: rules.logical_not(rules.equal(a, b)), self, other)
+
+    def __and__(self, other):
+        return _with(rules.logical_and, self, other)
+
+    def __or__(self, other):
+        return _with(rules.logical_or, self, other)
+
+    __rand__, __ror__ = __and__, __or__
+
+    def __invert__(self):
+        return rules.logical_not(self)
+
+    # Functions. NumPy calls them by these names on the elements of object arrays.
+
+    def sin(self):
+        """Sine."""
+        return rules.odd(_SIN, self)
+
+    def cos(self):
+        """Cosine."""
+        return rules.unary(_COS, self.a if self.op == NEG else self)
+
+    def tan(self):
+        """Tangent."""
+        return rules.odd(_TAN, self)
+
+    def arcsin(self):
+        """Inverse sine."""
+        return rules.odd(_ASIN, self)
+
+    def arccos(self):
+        """Inverse cosine."""
+        return rules.unary(_ACOS, self)
+
+    def arctan(self):
+        """Inverse tangent."""
+        return rules.odd(_ATAN, self)
+
+    def arctan2(self, other):
+        """Angle of the point (other, self)."""
+        return _with(rules.atan2, self, other)
+
+    def sqrt(self):
+        """Square root."""
+        return rules.unary(_SQRT, self)
+
+    def exp(self):
+        """Exponential."""
+        return rules.unary(_EXP, self)
+
+    def log(self):
+        """Natural logarithm."""
+        return rules.unary(_LOG, self)
+
+    def tanh(self):
+        """Hyperbolic tangent."""
+        return rules.odd(_TANH, self)
+
+    def sign(self):
+        """-1, 0 or 1."""
+        return rules.odd(_SIGN, self)
+
+    def __floor__(self):
+        return rules.unary(_FLOOR, self)
+
+    def __abs__(self):
+        inner = self.a if self.op == NEG else self
+        return inner if inner.op == _ABS else rules.unary(_ABS, inner)
+
+    def conjugate(self):
+        """The scalar itself, as it is real."""
+        return self
+
+    # What would need the number itself.
+
+    def __bool__(self):
+        raise TraceError(
+            "the function branches on a traced value",
+            remedy="A trace sees both sides: choose with zveno.kernels.math.select, and compare arrays with "
+            "less, less_equal or equal from the same module",
+        )
+
+    def _convert(self, *_):
+        raise used_as_a_number()
+
+    __float__ = __int__ = __index__ = __complex__ = __round__ = __trunc__ = _convert
+
+
+def used_as_a_number() -> TraceError:
+    """The error for a scalar where only a plain number will do."""
+    return TraceError(
+        "the function converts a traced value to a plain number, uses it as an index or writes it into an "
+        "array of numbers",
+        remedy="Keep traced values in arrays with dtype=object, and choose between values with "
+        "zveno.kernels.math.select",
+    )
+
+
+def number(x) -> Any:
+    """`x` as a plain float, or NotImplemented if it is not a real number."""
+    if type(x) is int or isinstance(x, (numbers.Real, np.bool)):
+        return float(x)
+    return NotImplemented
+
+
+def _with(rule, scalar, other):
+    """A rule with an operand that need not be a scalar yet."""
+    if type(other) is not Scalar and (other := number(other)) is NotImplemented:
+        return other
+    return rule(scalar, other)

@@ -1,0 +1,190 @@
+"""Large batches over several threads.
+
+A compiled loop that is given many states calls back here (see `driver`). NumPy has by then checked, converted
+and broadcast the arrays and copied those that overlap, so that all is left is to cut the loop into blocks of
+states. Each state is computed alone, hence the number of threads cannot change a result.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import ctypes
+import functools
+import itertools
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from zveno.errors import ZvenoError
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+_BLOCKS_PER_THREAD = 4
+_BLOCK_MULTIPLE = 64  # states; a multiple of any number of lanes
+_EXCEPTIONS = 0x3F  # every floating-point exception of any platform
+
+_team = ctypes.c_void_p(None)
+"""What compiled loops look at: the function to call for a large batch, or null."""
+_chosen: int | None = None
+_pool: ThreadPoolExecutor | None = None
+_lock = threading.Lock()
+
+
+def get_threads() -> int:
+    """Number of threads a large batch may use."""
+    if _chosen is None:
+        set_threads(None)
+    assert _chosen is not None
+    return _chosen
+
+
+def set_threads(n: int | None) -> None:
+    """Choose the number of threads for large batches.
+
+    Args:
+        n: 1 or more; None for the default, which is ZVENO_THREADS or else the number of cores this process
+            may use.
+
+    Raises:
+        ZvenoError: the number is not a positive whole number.
+    """
+    global _chosen, _pool
+    if n is None:
+        n = _default()
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ZvenoError(f"{n!r} is not a number of threads", element="n", remedy="Give a whole number from 1")
+    with _lock:
+        pool, _pool, _chosen = _pool, None, n
+        _team.value = _callback_address() if n > 1 else None
+    if pool is not None:
+        pool.shutdown(wait=False)
+
+
+def team_address() -> int:
+    """Where compiled loops find the function that takes large batches."""
+    get_threads()
+    return ctypes.addressof(_team)
+
+
+def _default() -> int:
+    text = os.environ.get("ZVENO_THREADS", "").strip()
+    if text:
+        if not text.isdecimal() or int(text) < 1:
+            raise ZvenoError(
+                f"{text!r} is not a number of threads",
+                element="environment variable ZVENO_THREADS",
+                remedy="Give a whole number from 1",
+            )
+        return int(text)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _current_pool() -> ThreadPoolExecutor:
+    global _pool
+    from concurrent.futures import ThreadPoolExecutor  # late: it takes time to import
+
+    with _lock:
+        if _pool is None:
+            _pool = ThreadPoolExecutor(max((_chosen or 1) - 1, 1), thread_name_prefix="zveno")
+        return _pool
+
+
+def _forget_pool() -> None:
+    """After a fork the child has none of the threads, and perhaps a lock that nobody will release."""
+    global _pool, _lock
+    _pool, _lock = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)
+
+
+@functools.cache
+def _callback():
+    pointer, integer = ctypes.c_void_p, ctypes.c_int64
+    return ctypes.CFUNCTYPE(None, pointer, integer, pointer, integer, pointer)(_run_team)
+
+
+def _callback_address() -> int | None:
+    return ctypes.cast(_callback(), ctypes.c_void_p).value
+
+
+@functools.cache
+def _status_functions():
+    from zveno.kernels.host import c_library
+
+    library = c_library()
+    return library.feclearexcept, library.fetestexcept, library.feraiseexcept
+
+
+class _Job:
+    """One call of a loop, cut into blocks that threads take until none is left."""
+
+    def __init__(self, args: int, n: int, steps: int, n_operands: int, serial: int):
+        self.serial = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)(serial)
+        self.bases = (ctypes.c_int64 * n_operands).from_address(args)[:]
+        self.strides = (ctypes.c_int64 * n_operands).from_address(steps)[:]
+        self.n, self.steps = n, steps
+        share = -(-n // (_BLOCKS_PER_THREAD * get_threads()))
+        self.block = -(-share // _BLOCK_MULTIPLE) * _BLOCK_MULTIPLE
+        self.starts = itertools.count(0, self.block)  # taking the next one is atomic
+        self.change = threading.Condition()
+        self.helping, self.closed, self.flags = 0, False, 0
+
+    def work(self) -> None:
+        """Compute blocks until all are taken."""
+        while (start := next(self.starts)) < self.n:
+            moved = [base + start * stride for base, stride in zip(self.bases, self.strides, strict=True)]
+            arguments = (ctypes.c_int64 * len(moved))(*moved)
+            self.serial(ctypes.addressof(arguments), min(self.block, self.n - start), self.steps)
+
+    def help(self) -> None:
+        """The same on another thread, whose floating-point status is kept for the caller's thread."""
+        with self.change:
+            if self.closed:
+                return
+            self.helping += 1
+        clear, test, _ = _status_functions()
+        clear(_EXCEPTIONS)
+        try:
+            self.work()
+        finally:
+            with self.change:
+                self.flags |= test(_EXCEPTIONS)
+                self.helping -= 1
+                self.change.notify_all()
+
+    def close(self) -> None:
+        """Wait until nobody works on the arrays any more, and let nobody begin."""
+        with self.change:
+            self.closed = True
+            while self.helping:
+                self.change.wait()
+
+
+def _run_team(args: int, n: int, steps: int, n_operands: int, serial: int) -> None:
+    """Take a large batch from a compiled loop. An exception would be lost there, so none may leave."""
+    job = _Job(args, n, steps, n_operands, serial)
+    interrupted = False
+    try:
+        with contextlib.suppress(RuntimeError):  # no more threads: this one does the work
+            pool = _current_pool()
+            for _ in range(get_threads() - 1):
+                pool.submit(job.help)
+        job.work()
+    except KeyboardInterrupt:
+        interrupted = True
+        job.n = 0
+    while not job.closed or job.helping:
+        try:
+            job.close()
+        except KeyboardInterrupt:
+            interrupted = True
+    if job.flags:
+        _status_functions()[2](job.flags)
+    if interrupted:
+        _thread.interrupt_main()  # raises once the call has returned to Python

@@ -1,0 +1,350 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import casadi
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from kernels.expressions import ALL, SMOOTH, expressions, random_expression
+from zveno.errors import TraceError, UnknownNameError, ZvenoError
+from zveno.kernels import math as zm
+from zveno.kernels.derivatives import forward, hessian_vector, jacobian, jacobian_sparsity, reverse
+from zveno.kernels.evaluate import evaluate
+from zveno.kernels.program import Op, Program
+from zveno.kernels.trace import trace
+
+X = {"x": (3,)}
+CASADI = {
+    Op.NEG: lambda a: -a,
+    Op.ADD: lambda a, b: a + b,
+    Op.SUB: lambda a, b: a - b,
+    Op.MUL: lambda a, b: a * b,
+    Op.DIV: lambda a, b: a / b,
+    Op.SQRT: casadi.sqrt,
+    Op.SIN: casadi.sin,
+    Op.COS: casadi.cos,
+    Op.TAN: casadi.tan,
+    Op.ASIN: casadi.asin,
+    Op.ACOS: casadi.acos,
+    Op.ATAN: casadi.atan,
+    Op.ATAN2: casadi.atan2,
+    Op.EXP: casadi.exp,
+    Op.LOG: casadi.log,
+    Op.TANH: casadi.tanh,
+    Op.ABS: casadi.fabs,
+    Op.SIGN: casadi.sign,
+    Op.FLOOR: casadi.floor,
+    Op.MINIMUM: casadi.fmin,
+    Op.MAXIMUM: casadi.fmax,
+    Op.LESS: casadi.lt,
+    Op.LESS_EQUAL: casadi.le,
+    Op.EQUAL: casadi.eq,
+    Op.AND: casadi.logic_and,
+    Op.OR: casadi.logic_or,
+    Op.NOT: casadi.logic_not,
+    Op.SELECT: casadi.if_else,
+}
+
+
+def in_casadi(program: Program):
+    """Inputs and outputs of a program as casadi columns, flat in C order."""
+    inputs = [casadi.SX.sym(argument.name, argument.size) for argument in program.inputs]
+    values = []
+    for op, args, value in zip(program.op, program.args, program.value, strict=True):
+        if op == Op.INPUT:
+            values.append(inputs[args[0]][int(args[1])])
+        elif op == Op.CONST:
+            values.append(casadi.SX(value))
+        else:
+            values.append(CASADI[Op(op)](*[values[a] for a in args if a >= 0]))
+    return inputs, [casadi.vertcat(*[values[k] for k in nodes]) for nodes in program.results]
+
+
+def call_casadi(inputs, output, *x) -> np.ndarray:
+    function = casadi.Function("f", inputs, [casadi.densify(output)])
+    return np.array(function(*[np.ravel(value) for value in x]))
+
+
+def away_from_kinks(expression, x) -> bool:
+    """Whether all operands of comparisons and the like stay on one side around x."""
+    with np.errstate(all="ignore"):
+        near = [np.array(expression.values(x * (1 + s * 1e-9) + s * 1e-9, np.float64)) for s in (-1, 0, 1)]
+        if not all(np.isfinite(values).all() and np.abs(values).max() < 1e6 for values in near):
+            return False
+        return all(np.abs(a - b).max() < 1e-4 for a, b in pairwise(near))
+
+
+def program_of(expression, name="y") -> Program:
+    return trace(lambda x: np.array(expression(x)), X, outputs=[name])
+
+
+# Laws, and casadi and the complex step as oracles.
+
+
+@settings(max_examples=80, deadline=None)
+@given(expressions(ALL, 15), st.integers(0, 99))
+def test_jacobian_is_casadis(expression, seed):
+    x = np.random.default_rng(seed).uniform(-2, 2, 3)
+    assume(away_from_kinks(expression, x))
+    program = program_of(expression)
+    inputs, outputs = in_casadi(program)
+    want = call_casadi(inputs, casadi.jacobian(outputs[0], inputs[0]), x)
+    got = evaluate(jacobian(program), x)
+    np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(want).max()))
+
+
+@settings(max_examples=120, deadline=None)
+@given(expressions(SMOOTH, 15), st.integers(0, 99))
+def test_forward_is_the_complex_step(expression, seed):
+    rng = np.random.default_rng(seed)
+    x, d = rng.uniform(-2, 2, (2, 3))
+    with np.errstate(all="ignore"):
+        step = np.array(expression(x + 1e-40j * d, np.complex128))
+    assume(np.isfinite(step).all() and np.abs(step.imag).max() < 1e-36)
+    program = program_of(expression)
+    got = evaluate(forward(program), x, d)
+    np.testing.assert_allclose(got, step.imag * 1e40, rtol=1e-10, atol=1e-10)
+
+
+@settings(max_examples=120, deadline=None)
+@given(expressions(ALL, 20), st.integers(0, 99))
+def test_forward_reverse_and_jacobian_agree(expression, seed):
+    rng = np.random.default_rng(seed)
+    x, d, w = rng.uniform(-2, 2, (3, 4, 3))
+    program = program_of(expression)
+    with np.errstate(all="ignore"):
+        J = evaluate(jacobian(program), x)
+        ahead, back = evaluate(forward(program), x, d), evaluate(reverse(program), x, w)
+    assume(np.isfinite(J).all() and np.abs(J).max() < 1e6)
+    tolerance = {"rtol": 1e-9, "atol": 1e-9 * max(1.0, np.abs(J).max())}
+    np.testing.assert_allclose(ahead, np.einsum("nij,nj->ni", J, d), **tolerance)
+    np.testing.assert_allclose(back, np.einsum("nij,ni->nj", J, w), **tolerance)
+    pattern = jacobian_sparsity(program, of="y", wrt="x")
+    assert pattern.shape == (3, 3)
+    assert not J[:, ~pattern].any()
+
+
+@settings(max_examples=60, deadline=None)
+@given(expressions(SMOOTH, 12), st.integers(0, 99))
+def test_hessian_vector_is_casadis(expression, seed):
+    rng = np.random.default_rng(seed)
+    x, d = rng.uniform(-1, 1, (2, 3))
+    program = trace(lambda x: np.sum(expression(x)), X, outputs=["y"])
+    inputs, outputs = in_casadi(program)
+    H = call_casadi(inputs, casadi.hessian(outputs[0], inputs[0])[0], x)
+    assume(np.isfinite(H).all() and np.abs(H).max() < 1e4)
+    got = evaluate(hessian_vector(program), x, d)
+    np.testing.assert_allclose(got, H @ d, rtol=1e-8, atol=1e-8 * max(1.0, np.abs(H).max()))
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log", "tanh"])
+def test_every_function_by_complex_step(name):
+    function = getattr(zm, name)
+    x = np.array([0.1, 0.4, 0.93])
+    program = trace(function, {"x": ()})
+    want = function(x + 1e-30j).imag * 1e30
+    np.testing.assert_allclose(evaluate(forward(program), x, 1.0), want, rtol=1e-13)
+    np.testing.assert_allclose(evaluate(reverse(program), x, 1.0), want, rtol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_non_analytic_functions_by_finite_differences(seed):
+    rng = np.random.default_rng(seed)
+    expression = random_expression(rng, ALL, 10)
+    program = program_of(expression)
+    x = rng.uniform(-1, 1, (50, 3))
+    x = x[[away_from_kinks(expression, row) for row in x]]
+    assert len(x) > 20
+    d = rng.uniform(-1, 1, x.shape)
+    h = 1e-7
+    difference = (evaluate(program, x + h * d) - evaluate(program, x - h * d)) / (2 * h)
+    np.testing.assert_allclose(evaluate(forward(program), x, d), difference, rtol=1e-5, atol=1e-4)
+
+
+# Several arguments, names and shapes.
+
+
+def several() -> Program:
+    return trace(
+        lambda a, b, s: {"y": a @ b * zm.sin(s), "z": (b * b).sum(), "c": np.ones(2)},
+        {"a": (2, 3), "b": (3,), "s": ()},
+        name="several",
+    )
+
+
+def test_names_and_shapes():
+    program = several()
+    f, r = forward(program, of="y", wrt=["b", "s"]), reverse(program, of=("y", "z"), wrt="b", values=True)
+    j, h = jacobian(program, wrt=["a", "s"]), hessian_vector(program, of="z", wrt=["b", "s"], values=True)
+    shapes = lambda arguments: {argument.name: argument.shape for argument in arguments}  # noqa: E731
+    assert list(shapes(f.inputs)) == ["a", "b", "s", "d_b", "d_s"]
+    assert shapes(f.outputs) == {"d_y": (2,)}
+    assert list(shapes(r.inputs)) == ["a", "b", "s", "bar_y", "bar_z"]
+    assert shapes(r.outputs) == {"y": (2,), "z": (), "c": (2,), "bar_b": (3,)}
+    assert shapes(j.inputs) == shapes(program.inputs)
+    assert shapes(j.outputs) == {
+        "d_y_d_a": (2, 2, 3),
+        "d_y_d_s": (2,),
+        "d_z_d_a": (2, 3),
+        "d_z_d_s": (),
+        "d_c_d_a": (2, 2, 3),
+        "d_c_d_s": (2,),
+    }
+    assert list(shapes(h.inputs)) == ["a", "b", "s", "d_b", "d_s"]
+    assert shapes(h.outputs) == {"y": (2,), "z": (), "c": (2,), "hd_b": (3,), "hd_s": ()}
+    names = [p.name for p in (f, r, j, h)]
+    assert names == [f"several_{kind}" for kind in ("forward", "reverse", "jacobian", "hessian_vector")]
+
+
+def test_several_arguments():
+    rng = np.random.default_rng(0)
+    a, b, s = rng.normal(size=(2, 3)), rng.normal(size=3), 0.7
+    da, db, ds = rng.normal(size=(2, 3)), rng.normal(size=3), -0.4
+    program = several()
+    dy, dz, dc = evaluate(forward(program), a, b, s, da, db, ds)
+    np.testing.assert_allclose(dy, (da @ b + a @ db) * np.sin(s) + a @ b * np.cos(s) * ds)
+    np.testing.assert_allclose(dz, 2 * b @ db)
+    np.testing.assert_array_equal(dc, 0)
+    value, gradient = evaluate(jacobian(program, of="z", wrt="b", values=True), a, b, s)[1::2]
+    assert value == pytest.approx(b @ b)
+    np.testing.assert_allclose(gradient, 2 * b)
+    np.testing.assert_allclose(evaluate(hessian_vector(program, of="z", wrt="b"), a, b, s, db), 2 * db)
+
+
+def test_wrong_names():
+    program = several()
+    with pytest.raises(UnknownNameError, match=r"no input named 'q'.*a, b, s"):
+        jacobian(program, wrt="q")
+    with pytest.raises(UnknownNameError, match=r"no output named 'q'.*y, z, c"):
+        jacobian_sparsity(program, of="q", wrt="a")
+    with pytest.raises(TraceError, match="one number"):
+        hessian_vector(program, of="y")
+    with pytest.raises(ZvenoError, match="already has an input named d_x"):
+        forward(forward(trace(lambda x: x * x, X)), wrt="x")
+
+
+# Kinks and untaken branches.
+
+
+def derivative_at(function, x) -> float:
+    program = trace(function, {"x": ()})
+    ahead, back = evaluate(forward(program), x, 1.0), evaluate(reverse(program), x, 1.0)
+    assert ahead == back
+    return float(ahead)
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "slope"),
+    [
+        (lambda x: abs(x), 0.0, 0.0),
+        (lambda x: abs(x), -2.0, -1.0),
+        (lambda x: zm.sign(x) + zm.floor(x) + (x < 1), 0.5, 0.0),
+        (lambda x: zm.minimum(x, 1.0), 0.5, 1.0),
+        (lambda x: zm.minimum(x, 1.0), 1.5, 0.0),
+        (lambda x: zm.maximum(2 * x, x * x), 3.0, 6.0),
+        (lambda x: zm.select(x > 0, x * x, 3 * x), -1.0, 3.0),
+        (lambda x: zm.select(x > 0, x * x, 3 * x), 2.0, 4.0),
+    ],
+)
+def test_kinks(function, x, slope):
+    assert derivative_at(function, x) == slope
+
+
+def test_a_tie_takes_one_of_the_two():
+    assert derivative_at(lambda x: zm.minimum(x, 2 * x), 0.0) in (1.0, 2.0)
+    assert derivative_at(lambda x: zm.maximum(x, 2 * x), 0.0) in (1.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: zm.select(x > 0, zm.sqrt(x), 2 * x),
+        lambda x: zm.select(x <= 0, 2 * x, zm.log(x)),
+        lambda x: zm.select(x > 0, zm.sqrt(x) + 1 / x, 2 * x),
+        lambda x: zm.select(x > 0, zm.select(x > 1, zm.sqrt(x), zm.log(x)), 2 * x),
+        lambda x: zm.select(x > 0, zm.sqrt(x), x) + zm.select(x > 1, zm.sqrt(x), x),
+        lambda x: zm.select(x > 0, zm.atan2(x, x) * zm.asin(x * 5 + 1), 2 * x),
+        lambda x: zm.minimum(1.0, zm.select(x > 0, 1 / x, 0 * x)) + 2 * x,
+    ],
+)
+def test_no_nan_from_the_side_not_taken(function):
+    with np.errstate(all="ignore"):
+        assert derivative_at(function, 0.0) == 2.0
+
+
+def test_small_angles_as_one_writes_them():
+    def sinc(x):
+        small = abs(x) < 1e-4
+        return zm.select(small, 1 - x * x / 6, zm.sin(x) / zm.select(small, 1.0, x))
+
+    assert derivative_at(sinc, 0.0) == 0.0
+    program = trace(lambda x: zm.select(abs(x) < 1e-4, 1 - x * x / 6, zm.sin(x) / x), {"x": ()})
+    with np.errstate(all="ignore"):
+        assert evaluate(reverse(program), 0.0, 1.0) == 0.0
+        assert evaluate(hessian_vector(program), 0.0, 1.0) == pytest.approx(-1 / 3)
+
+
+# Sparsity and cost.
+
+
+def test_sparsity_is_exact_for_structural_zeros():
+    def function(x):
+        return np.array(
+            [
+                x[0] * x[1],
+                x[2] * 0 + x[3],
+                zm.floor(x[0]) + zm.sign(x[1]) + x[2],
+                zm.select(x[0] < x[1], x[2], 1.0),
+                (x[0] - x[0]) * x[3],
+                zm.maximum(x[0], x[3]),
+                5.0,
+            ]
+        )
+
+    program = trace(function, {"x": (4,)}, outputs=["y"])
+    pattern = jacobian_sparsity(program, of="y", wrt="x")
+    want = ["1100", "0001", "0010", "0010", "0000", "1001", "0000"]
+    assert ["".join(str(int(bit)) for bit in row) for row in pattern] == want
+    J = jacobian(program)
+    constant_zero = (J.op == Op.CONST) & (J.value == 0.0)
+    assert (constant_zero[J.results[0]].reshape(7, 4) == ~pattern).all()
+
+
+def test_sparsity_of_many_inputs():
+    n = 150
+    program = trace(lambda x: x[1:] * x[:-1], {"x": (n,)}, outputs=["y"])
+    i = np.arange(n - 1)
+    want = np.zeros((n - 1, n), bool)
+    want[i, i] = want[i, i + 1] = True
+    assert (jacobian_sparsity(program, of="y", wrt="x") == want).all()
+    # A banded Jacobian needs no multiplication at all here, and no node is visited for a zero.
+    assert (jacobian(program).op > Op.CONST).sum() == 0
+
+
+def operations(program) -> int:
+    return int((program.op > Op.CONST).sum())
+
+
+def test_both_modes_are_linear_in_size():
+    expression = random_expression(np.random.default_rng(5), SMOOTH, 400)
+    program = program_of(expression)
+    assert operations(forward(program, values=True)) <= 6 * operations(program)
+    assert operations(reverse(program, values=True)) <= 6 * operations(program)
+
+
+def test_jacobian_takes_the_cheaper_mode():
+    n = 40
+    A = np.random.default_rng(0).normal(size=(n, n))
+    wide = trace(lambda x: zm.sin(A @ x).sum(), {"x": (n,)})
+    assert operations(jacobian(wide)) <= 3 * operations(wide)
+    tall = trace(lambda s: zm.sin(A @ zm.sin(np.arange(n) * s)), {"s": ()})
+    assert operations(jacobian(tall)) <= 3 * operations(tall)
+    x = np.random.default_rng(1).normal(size=n)
+    np.testing.assert_allclose(evaluate(jacobian(wide), x), np.cos(A @ x) @ A)
+    k = np.arange(n)
+    np.testing.assert_allclose(
+        evaluate(jacobian(tall), 0.3), np.cos(A @ np.sin(k * 0.3)) * (A @ (k * np.cos(k * 0.3)))
+    )

@@ -1,0 +1,306 @@
+"""Lowering: a compiled program gives the numbers, the NaN and the status flags that NumPy gives."""
+
+from __future__ import annotations
+
+import ctypes
+import warnings
+
+import numpy as np
+import pytest
+from kernels.programs import Builder, binary, evaluate, mixed, random_program, unary
+
+from zveno.errors import BuildError
+from zveno.kernels import elementary, host, lower, plan
+from zveno.kernels.gufunc import make_ufunc
+from zveno.kernels.kernel import compile
+from zveno.kernels.program import ARITY, Op, Program
+
+UNARY = [op for op in Op if ARITY[op] == 1]
+BINARY = [op for op in Op if ARITY[op] == 2]
+SPECIAL = [
+    *(0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.5, 3.0, 1e-8, -1e-8, 1e-200, -1e-200, 1e5, -1e5, 100000.1),
+    *(1e8, -1e22, 1e300, -1e300, np.inf, -np.inf, np.nan, 700.0, -700.0, np.pi / 2, np.pi, 1 - 2**-53),
+]
+
+
+def special(dtype) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return np.array(SPECIAL).astype(dtype)
+
+
+def flags_of(function, *arrays) -> tuple[np.ndarray, set[str]]:
+    """The result of a call and the floating-point exceptions NumPy noticed, without underflow."""
+    seen: set[str] = set()
+    with np.errstate(all="call", under="ignore", call=lambda text, _: seen.add(text)):
+        result = function(*arrays)
+    return result, seen
+
+
+def ulps(y: np.ndarray, exact: np.ndarray) -> float:
+    """Largest error in units in the last place of the exact value, which has more precision."""
+    unit = np.spacing(np.abs(exact).astype(y.dtype)).astype(exact.dtype)
+    return float(np.max(np.abs(y.astype(exact.dtype) - exact) / unit))
+
+
+def inputs(rng: np.random.Generator, program: Program, n: int, dtype=np.float64) -> list[np.ndarray]:
+    return [rng.uniform(-1.5, 1.5, size=(n, *a.shape)).astype(dtype) for a in program.inputs]
+
+
+def assert_close(program: Program, results, expected, tolerance: float) -> None:
+    for result, right in zip(results, expected, strict=True):
+        np.testing.assert_allclose(result, right, rtol=tolerance, atol=tolerance, err_msg=program.name)
+
+
+# ------------------------------------------------------------------------------------ whole programs
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-13), (np.float32, 5e-5)])
+@pytest.mark.parametrize("chunk", [30, 500])
+@pytest.mark.parametrize("seed", range(4))
+def test_random_arithmetic(seed, chunk, dtype, tolerance, monkeypatch):
+    monkeypatch.setattr(lower, "CHUNK_SIZE", chunk)
+    program = random_program(seed, 300)
+    arrays = inputs(np.random.default_rng(seed), program, 21, dtype)
+    results = compile(program, dtype)(*arrays)
+    assert_close(program, results, evaluate(program, *arrays, dtype=dtype), tolerance)
+
+
+@pytest.mark.parametrize("chunk", [12, 500])
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_random_programs_of_all_operations(seed, chunk, monkeypatch):
+    """NaN and infinity arise on the way (logarithms, quotients) and must arrive where NumPy has them."""
+    monkeypatch.setattr(lower, "CHUNK_SIZE", chunk)
+    program = random_program(seed, 120, n_out=40, smooth=False)
+    arrays = inputs(np.random.default_rng(seed), program, 50)
+    assert_close(program, compile(program)(*arrays), evaluate(program, *arrays), 1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_lanes_do_not_change_results(dtype):
+    program = mixed()
+    arrays = inputs(np.random.default_rng(0), program, 37, dtype)
+    arrays[0][5:9] *= 1e7
+    reference = compile(program, dtype, lanes=2)(*arrays)
+    for lanes in (4, 8, 16):
+        for result, right in zip(compile(program, dtype, lanes=lanes)(*arrays), reference, strict=True):
+            np.testing.assert_array_equal(result, right)
+
+
+def test_large_workspace_is_on_the_heap(monkeypatch):
+    from zveno.kernels import driver
+
+    monkeypatch.setattr(driver, "_STACK_LIMIT", 128)
+    program = random_program(3, 200)
+    arrays = inputs(np.random.default_rng(3), program, 9)
+    assert_close(program, compile(program)(*arrays), evaluate(program, *arrays), 1e-13)
+
+
+def test_results_that_are_inputs_or_constants():
+    b = Builder("plain", x=(5,))
+    x = b.read("x")
+    one, nothing = b.const(1.0), b.const(np.nan)
+    program = b.program(y=((7,), [x[4], one, x[0], nothing, one, x[4], b.const(-0.0)]))
+    values = np.arange(15.0).reshape(3, 5)
+    result = compile(program)(values)
+    np.testing.assert_array_equal(result, evaluate(program, values)[0])
+    assert np.signbit(result[0, 6])
+
+
+def test_dead_operations_are_not_computed():
+    b = Builder("dead", x=())
+    x = b.read("x")[0]
+    b.add(Op.LOG, b.const(-1.0))
+    b.add(Op.LOG, x)
+    kernel = compile(b.program(y=((), [b.add(Op.NEG, x)])))
+    with np.errstate(all="raise"):
+        assert kernel(-1.0) == 1.0
+    assert kernel.operations.total == 1
+
+
+def test_without_fused_operations(monkeypatch):
+    """A CPU without FMA leaves angles to the C library."""
+    program = mixed()
+    text = lower.lower(program, np.dtype(np.float64), 2, host.host().triple, fma=False)
+    assert "llvm.fma" not in text
+    code = host.Code(host.compile_object(text))
+    alone = ctypes.c_void_p(None)
+    shapes = [a.shape for a in program.inputs], [a.shape for a in program.outputs]
+    ufunc = make_ufunc(code.address("loop"), ctypes.addressof(alone), *shapes, np.dtype(np.float64), "without")
+    arrays = inputs(np.random.default_rng(1), program, 5)
+    assert_close(program, ufunc.call(*arrays), evaluate(program, *arrays), 1e-14)
+
+
+# ------------------------------------------------------------------------------------ single operations
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("op", UNARY, ids=lambda op: op.name)
+def test_unary_operations(op, dtype):
+    """Values and status flags of every operation on special numbers, one by one, are NumPy's."""
+    program, kernel = unary(op), compile(unary(op), dtype)
+    for x in special(dtype):
+        (expected,), right = flags_of(lambda x: evaluate(program, x, dtype=dtype), x)
+        result, seen = flags_of(kernel, x)
+        np.testing.assert_allclose(result, expected, rtol=4 * np.finfo(dtype).eps, err_msg=f"{op.name}({x})")
+        if result == 0:
+            assert np.signbit(result) == np.signbit(expected), f"{op.name}({x})"
+        assert seen == right, f"{op.name}({x})"
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("op", BINARY, ids=lambda op: op.name)
+def test_binary_operations(op, dtype):
+    program, kernel = binary(op), compile(binary(op), dtype)
+    numbers = special(dtype)
+    for x in numbers:
+        for y in numbers:
+            (expected,), right = flags_of(lambda x, y: evaluate(program, x, y, dtype=dtype), x, y)
+            result, seen = flags_of(kernel, x, y)
+            np.testing.assert_allclose(result, expected, rtol=4 * np.finfo(dtype).eps, err_msg=f"{x}, {y}")
+            assert seen == right, f"{op.name}({x}, {y})"
+
+
+def test_select_takes_nan_for_true_and_both_branches_are_computed():
+    b = Builder("choose", c=(), x=())
+    (c,), (x,) = b.read("c"), b.read("x")
+    kernel = compile(b.program(y=((), [b.add(Op.SELECT, c, b.add(Op.SQRT, x), b.const(7.0))])))
+    np.testing.assert_array_equal(kernel([1.0, 0.0, np.nan, -0.0, np.inf], 4.0), [2, 7, 2, 7, 2])
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in choose"):
+        kernel(0.0, -1.0)  # as np.where(c, np.sqrt(x), 7) warns
+
+
+def test_warnings_are_numpys():
+    kernel = compile(binary(Op.DIV))
+    with pytest.warns(RuntimeWarning, match="divide by zero encountered in div"):
+        kernel(1.0, 0.0)
+    with warnings.catch_warnings(), np.errstate(divide="ignore"):
+        warnings.simplefilter("error")
+        assert kernel(1.0, 0.0) == np.inf
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        kernel(1.0, 0.0)
+
+
+@pytest.mark.parametrize("n", range(1, 10))
+def test_padding_raises_no_flag(n):
+    """The lanes behind the end of a batch repeat the last state."""
+    program = mixed()
+    kernel = compile(program)
+    arrays = inputs(np.random.default_rng(n), program, n)
+    with np.errstate(all="raise"):
+        kernel(*arrays)
+        compile(binary(Op.DIV))(np.ones(n), np.full(n, 3.0))
+
+
+# ------------------------------------------------------------------------------------ angles
+
+
+def angles(dtype) -> np.ndarray:
+    """Angles of every size up to the limit, and the worst: neighbours of multiples of a quarter turn."""
+    rng = np.random.default_rng(0)
+    limit = elementary.REDUCTION_LIMIT
+    quarter = np.arange(-63000, 63000) * (np.pi / 2)
+    near = np.concatenate([np.nextafter(quarter.astype(dtype), dtype(s)) for s in (-np.inf, np.inf)])
+    sizes = 10.0 ** rng.uniform(-30, 5, 50_000) * rng.choice([-1, 1], 50_000)
+    edges = [limit, -limit, np.pi / 4, 0.0, np.nextafter(dtype(limit), dtype(np.inf))]
+    parts = (quarter, near, sizes, rng.uniform(-limit, limit, 200_000), rng.uniform(-8, 8, 200_000), edges)
+    x = np.concatenate(parts).astype(dtype)
+    return x[(x == 0) | (np.abs(x) >= np.finfo(dtype).tiny)]  # the C library raises underflow for the rest
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_sine_and_cosine_to_two_units(dtype):
+    wide = np.longdouble if dtype == np.float64 else np.float64
+    if np.finfo(wide).nmant < np.finfo(dtype).nmant + 8:
+        pytest.skip("this platform has no floating-point type with more precision to compare with")
+    x = angles(dtype)
+    with np.errstate(all="raise"):
+        sin, cos, tan = (compile(unary(op), dtype)(x) for op in (Op.SIN, Op.COS, Op.TAN))
+    assert ulps(sin, np.sin(x.astype(wide))) < 2
+    assert ulps(cos, np.cos(x.astype(wide))) < 2
+    assert ulps(tan, np.tan(x.astype(wide))) < 4
+
+
+def test_angles_beyond_the_limit_are_right_and_leave_their_neighbours_alone():
+    x = np.random.default_rng(2).uniform(-3, 3, 64)
+    kernel = compile(unary(Op.SIN))
+    alone = kernel(x)
+    mixed_up = x.copy()
+    mixed_up[::3] *= 10.0 ** np.arange(5, 27)
+    result = kernel(mixed_up)
+    large = np.abs(mixed_up) > elementary.REDUCTION_LIMIT
+    np.testing.assert_array_equal(result[mixed_up == x], alone[mixed_up == x])
+    np.testing.assert_allclose(result[large], np.sin(mixed_up[large]), rtol=1e-15)
+
+
+def test_nested_angles_and_repeated_functions():
+    b = Builder("nested", x=())
+    (x,) = b.read("x")
+    s = b.add(Op.SIN, x)
+    again = b.add(Op.SIN, x)
+    inner = b.add(Op.COS, b.add(Op.SIN, b.add(Op.COS, s)))
+    many = [b.add(Op.SIN, b.add(Op.MUL, x, b.const(float(k)))) for k in range(20)]
+    program = b.program(y=((23,), [s, again, inner, *many]))
+    values = np.linspace(-5, 5, 11)
+    np.testing.assert_allclose(compile(program)(values), evaluate(program, values)[0], atol=1e-15)
+
+
+# ------------------------------------------------------------------------------------ the plan
+
+
+def test_slots_are_used_again():
+    """A long recursion needs few slots: those of dead values are taken by later ones."""
+    b = Builder("long", x=())
+    values = b.read("x") * 2
+    for _ in range(20_000):
+        values = [values[1], b.add(Op.ADD, *values)]
+    schedule = plan.make_plan(b.program(y=((), values[-1:])), 100)
+    assert len(schedule.chunks) == 200
+    assert schedule.n_slots < 10
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_live_node_is_computed_once_and_after_its_operands(seed):
+    program = random_program(seed, 200, smooth=False)
+    schedule = plan.make_plan(program, 17)
+    order = [node for chunk in schedule.chunks for node in chunk]
+    free = set(np.flatnonzero(program.op <= Op.CONST).tolist())
+    assert set(order) == set(np.flatnonzero(plan.live_nodes(program)).tolist()) - free
+    assert len(order) == len(set(order))
+    known = set(free)
+    for node in order:
+        assert known.issuperset(program.args[node, : ARITY[Op(program.op[node])]].tolist())
+        known.add(node)
+
+
+def broken(change: str) -> Program:
+    b = Builder("broken", x=(2,))
+    node = b.add(Op.ADD, *b.read("x"))
+    program = b.program(y=((), [node]))
+    if change == "later operand":
+        program.args[2, 1] = 2
+    elif change == "no operand":
+        program.args[2, 0] = -1
+    elif change == "input element":
+        program.args[1, 1] = 2
+    elif change == "input number":
+        program.args[1, 0] = 1
+    elif change == "result":
+        program.results[0][0] = 3
+    elif change == "operation":
+        program.op[2] = 200
+    return program
+
+
+@pytest.mark.parametrize(
+    "change", ["later operand", "no operand", "input element", "input number", "result", "operation"]
+)
+def test_invalid_programs_are_refused(change):
+    with pytest.raises(BuildError, match="broken"):
+        compile(broken(change))
+
+
+@pytest.mark.parametrize("lanes", [0, 1, 3, -4])
+def test_lanes_must_be_a_power_of_two(lanes):
+    with pytest.raises(BuildError, match="power of two"):
+        compile(mixed(), lanes=lanes)
