@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mechanisms import random_inertia, random_mechanism, relative_error
 
+from mechanisms import random_inertia, random_mechanism, relative_error
 from zveno.algorithms.forward_kinematics import frame_pose, link_poses
 from zveno.errors import ModelError, ZvenoError, ZvenoWarning
 from zveno.io.dh import dh_mechanism, read_dh
@@ -121,7 +121,9 @@ def test_near_exact_angles_are_snapped_and_listed():
 
 def test_branches_with_auxiliary_transforms():
     text = TOP + '[base_link]\nname = "body"\n' + ROW + 'link = "arm"\n' + ROW
-    text += ROW + 'name = "other"\nparent = "arm"\nat = "Rz(90deg) Tz(5)"\n' + ROW + 'parent = "body"\nat = "Tx(1)"\n'
+    text += (
+        ROW + 'name = "other"\nparent = "arm"\nat = "Rz(90deg) Tz(5)"\n' + ROW + 'parent = "body"\nat = "Tx(1)"\n'
+    )
     text += '[[frame]]\nname = "camera"\nlink = "arm"\nat = "Ty(3)"\n'
     m = dh_mechanism(text)
     assert m.tree.parents == (-1, 0, 1, 1, 0)
@@ -149,7 +151,9 @@ def test_three_forms_of_inertia_are_the_same_body():
 
 
 def test_drives_and_transmission():
-    text = "transmission = [[2, 0], [1, 3]]\n" + TOP + ROW + "drive = { rotor_inertia = 0.1, gear_ratio = 2 }\n" + ROW
+    text = (
+        "transmission = [[2, 0], [1, 3]]\n" + TOP + ROW + "drive = { rotor_inertia = 0.1, gear_ratio = 2 }\n" + ROW
+    )
     m = dh_mechanism(text)
     assert m.transmission is not None
     assert m.transmission.tolist() == [[2, 0], [1, 3]]
@@ -200,7 +204,10 @@ def _whole(m, q):
 @pytest.mark.parametrize("seed", range(20))
 def test_tables_of_right_angles_come_back_as_they_were(seed):
     rng = np.random.default_rng(seed)
-    rows = [(int(rng.choice([-90, 90])), float(rng.choice([-0.2, 0.3])), float(rng.choice([0.0, 0.4]))) for _ in range(5)]
+    rows = [
+        (int(rng.choice([-90, 90])), float(rng.choice([-0.2, 0.3])), float(rng.choice([0.0, 0.4])))
+        for _ in range(5)
+    ]
     text = 'convention = "standard"\nunit = "m"\nangle = "deg"\n' + "".join(
         f"[[joint]]\nalpha = {alpha}\na = {a}\nd = {d}\n" for alpha, a, d in rows
     )
@@ -233,7 +240,9 @@ def test_chains_that_no_table_describes_are_refused_with_the_reason():
 
 def test_awkward_names_survive_writing():
     links = [Link(name, inertia_given=False) for name in ("ба\tза", 'a "b" \\ c')]
-    m = assemble('x"\n\x7fy', links, [Joint("j #1", "ба\tза", 'a "b" \\ c', Revolute())], [Frame("tool", 'a "b" \\ c')])
+    m = assemble(
+        'x"\n\x7fy', links, [Joint("j #1", "ба\tза", 'a "b" \\ c', Revolute())], [Frame("tool", 'a "b" \\ c')]
+    )
     back = dh_mechanism(to_dh(m))
     assert (back.name, back.link_names, back.frame_names) == (m.name, m.link_names, m.frame_names)
 
@@ -305,10 +314,34 @@ def test_malformed_tables_are_refused_with_place_and_remedy(text, problem, remed
     assert remedy in message
 
 
-KEYS = ["alpha", "a", "d", "theta", "type", "sign", "limits", "mass", "center_of_mass", "inertia", "at", "parent", "drive"]
+KEYS = [
+    "alpha",
+    "a",
+    "d",
+    "theta",
+    "type",
+    "sign",
+    "limits",
+    "mass",
+    "center_of_mass",
+    "inertia",
+    "at",
+    "parent",
+    "drive",
+]
 VALUES = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8), st.just("Rz(1)"), st.just("-90deg")),
-    lambda inner: st.one_of(st.lists(inner, max_size=6), st.dictionaries(st.text("abc", max_size=3), inner, max_size=3)),
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(),
+        st.text(max_size=8),
+        st.just("Rz(1)"),
+        st.just("-90deg"),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=6), st.dictionaries(st.text("abc", max_size=3), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 

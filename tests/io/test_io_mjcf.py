@@ -420,6 +420,13 @@ def test_near_exact_rotations_are_reported_and_snapped_on_request(turn, meant):
         np.testing.assert_allclose(after, meant, atol=1e-15)
 
 
+def test_the_initial_pose_of_a_free_body_is_not_part_of_the_mechanism():
+    text = model_of(f"<body pos='1 2 3' quat='0.7071 0.7072 0 0'>{INERTIAL}<freejoint/></body>")
+    mechanism = parse_mjcf(text)
+    np.testing.assert_array_equal(mechanism.joints[0].T_parent_joint, np.eye(4))
+    assert not any("near-exact" in note for note in mechanism.notes)
+
+
 def test_roll_and_yaw_are_told_apart_at_a_pitch_of_90_degrees():
     # Six digits leave the split of one turn into roll and yaw open; only the sum, 45°, is in the numbers.
     text = model_of(f"<body quat='0.653281 -0.270598 0.653282 0.270599'>{INERTIAL}<joint/></body>")
@@ -569,8 +576,9 @@ def test_bad_text_is_refused(words, text):
     refuse(words, text)
 
 
-def test_bad_gravity_is_refused():
-    refuse("gravity", '<mujoco><option gravity="0 0 nan"/></mujoco>')
+@pytest.mark.parametrize("number", ["nan", "inf"])
+def test_bad_gravity_is_refused(number):
+    refuse("gravity", f'<mujoco><option gravity="0 0 {number}"/></mujoco>')
 
 
 @pytest.mark.parametrize("text", [None, 3, b"<mujoco/>"])

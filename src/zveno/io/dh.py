@@ -24,21 +24,22 @@ Rx(α) Tx(a) Rz(θ) Tz(d) with the link's frame on the joint's own axis. The joi
 "revolute"`, the default, or `"continuous"`) or to d (`"prismatic"`); a row of type `"fixed"` has none. `sign = -1`
 subtracts it instead.
 
-Lengths and angles are numbers in the file's units, or texts with their own: `"90deg"`, `"pi/2"`, `"670mm"`. Masses are kg,
-inertias kg·m², velocities and efforts of `limits` as below, whatever the units of the geometry.
+Lengths and angles are numbers in the file's units, or texts with their own: `"90deg"`, `"pi/2"`, `"670mm"`.
+Masses are kg, inertias kg·m², velocities and efforts of `limits` as below, whatever the units of the geometry.
 
-Further keys of a row: `name` (`joint1`, …), `link` (`link1`, …), `parent` (a link's name; the row before by default) and
-`at` (elementary transforms from the parent's frame to the row's start, document 003's M_{i,k}), so a table may branch;
-`velocity` (unit or angle a second) and `effort` (N·m or N) limits; `drive = {rotor_inertia, gear_ratio, viscous, coulomb,
-offset}` in SI units. `inertia` is [xx, yy, zz] or [xx, yy, zz, xy, xz, yz] in the axes of the link's frame, about the centre
-of mass; `inertia_about = "frame"` puts it about the frame's origin, and `"pseudo"` makes it document 000's ∫ r rᵀ dm there.
+Further keys of a row: `name` (`joint1`, …), `link` (`link1`, …), `parent` (a link's name; the row before by
+default) and `at` (elementary transforms from the parent's frame to the row's start, document 003's M_{i,k}), so a
+table may branch; `velocity` (unit or angle a second) and `effort` (N·m or N) limits; `drive = {rotor_inertia,
+gear_ratio, viscous, coulomb, offset}` in SI units. `inertia` is [xx, yy, zz] or [xx, yy, zz, xy, xz, yz] in the
+axes of the link's frame, about the centre of mass; `inertia_about = "frame"` puts it about the frame's origin,
+and `"pseudo"` makes it document 000's ∫ r rᵀ dm there.
 
-`[base_link]` gives the fixed link a `name` (`base`), `mass`, `center_of_mass`, `inertia`. `[[frame]]` entries with `name`,
-`link` and `at` are further frames. `transmission` is the matrix of motor velocities over joint velocities, by rows, where
-joints are coupled. `notes` is a list of remarks kept with the mechanism.
+`[base_link]` gives the fixed link a `name` (`base`), `mass`, `center_of_mass`, `inertia`. `[[frame]]` entries
+with `name`, `link` and `at` are further frames. `transmission` is the matrix of motor velocities over joint
+velocities, by rows, where joints are coupled. `notes` is a list of remarks kept with the mechanism.
 
-Angles within 1e-5 rad of a multiple of 15° are taken to be that multiple and listed in the mechanism's notes; `snap = false`
-in the file, or `snap=False`, keeps them as typed.
+Angles within 1e-5 rad of a multiple of 15° are taken to be that multiple and listed in the mechanism's notes;
+`snap = false` in the file, or `snap=False`, keeps them as typed.
 """
 
 from __future__ import annotations
@@ -63,10 +64,16 @@ from .units import Units, checked_unit
 CONVENTIONS = ("standard", "modified")
 ROW_TYPES = ("revolute", "continuous", "prismatic", "fixed")
 INERTIA_FORMS = ("center", "frame", "pseudo")
-_TOP = "name source convention unit angle snap base tool gravity transmission notes base_link joint frame".split()
-_INERTIA = "mass center_of_mass inertia inertia_about".split()
-_ROW = "name link parent at type theta d a alpha sign limits velocity effort drive".split() + _INERTIA
-_DRIVE = "rotor_inertia gear_ratio viscous coulomb offset".split()
+_TOP = (
+    *("name", "source", "convention", "unit", "angle", "snap", "base", "tool", "gravity"),
+    *("transmission", "notes", "base_link", "joint", "frame"),
+)
+_INERTIA = ("mass", "center_of_mass", "inertia", "inertia_about")
+_ROW = (
+    *("name", "link", "parent", "at", "type", "theta", "d", "a", "alpha", "sign"),
+    *("limits", "velocity", "effort", "drive", *_INERTIA),
+)
+_DRIVE = ("rotor_inertia", "gear_ratio", "viscous", "coulomb", "offset")
 
 
 def read_dh(path, *, snap: bool | None = None) -> Mechanism:
@@ -77,7 +84,8 @@ def read_dh(path, *, snap: bool | None = None) -> Mechanism:
         snap: whether near-exact angles are made exact; None follows the file, which by default says yes.
 
     Warns:
-        ZvenoWarning: for moving links without inertia in a table that gives any, and for inertia that no body can have.
+        ZvenoWarning: for moving links without inertia in a table that gives any, and for inertia that no body can
+            have.
     """
     mechanism = _mechanism(read_text(path), Path(path).stem, snap, path)
     _warn(mechanism)
@@ -105,7 +113,11 @@ def _parsed(text: str, file: object) -> Table:
     try:
         values = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        message = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "it is nested too deeply or has a number too long"
+        message = (
+            str(error)
+            if isinstance(error, tomllib.TOMLDecodeError)
+            else "it is nested too deeply or has a number too long"
+        )
         spot = re.search(r" \(at (.*)\)$", message)
         raise ModelError(
             f"it is not TOML: {message[: spot.start()] if spot else message}",
@@ -114,7 +126,9 @@ def _parsed(text: str, file: object) -> Table:
         ) from None
     top = Table(values, file, "")
     if not {"joint", "convention"} & values.keys():
-        raise top.error("it is not a Denavit–Hartenberg table", None, "Give convention, unit, angle and [[joint]] rows")
+        raise top.error(
+            "it is not a Denavit–Hartenberg table", None, "Give convention, unit, angle and [[joint]] rows"
+        )
     top.only(*_TOP).choice("convention", CONVENTIONS)
     units = Units(
         checked_unit(top.text("unit"), "length", file=file, element="unit"),
@@ -177,7 +191,9 @@ class _Reader:
         motion = JOINT_TYPES[kind]()
         if "sign" in row:
             if row.values["sign"] not in (1, -1) or kind == "fixed":
-                raise row.error(f"{row.values['sign']!r} is not a sign", "sign", "Write 1 or -1, on a row that moves")
+                raise row.error(
+                    f"{row.values['sign']!r} is not a sign", "sign", "Write 1 or -1, on a row that moves"
+                )
             motion = motion.about(-motion.axis) if row.values["sign"] == -1 else motion
         self.links.append(link)
         self.joints.append(
@@ -201,7 +217,7 @@ class _Reader:
         along_z = transform(rotation("z", theta), np.array([0.0, 0.0, d]))
         alpha = self._angle(row, "alpha")
         along_x = transform(rotation("x", alpha), np.array([row.quantity("a", "length"), 0.0, 0.0]))
-        # Rz and Tz commute with the motion, so a modified row needs nothing after it and a standard one nothing before.
+        # Rz and Tz commute with the motion: a modified row needs nothing after it, a standard one nothing before.
         return (along_x @ along_z, np.eye(4)) if self.modified else (np.eye(4), along_z @ along_x)
 
     def _angle(self, row: Table, key: str, *default: float) -> float:

@@ -75,7 +75,7 @@ def row_of(T: np.ndarray) -> Row | None:
 
 
 def _first_frame(direction, point) -> np.ndarray:
-    """Frame 0: the world's own where the first axis is its z axis, else at the axis' point nearest the world's origin."""
+    """Frame 0: the world's own where the first axis is its z axis, else at the axis' point nearest the origin."""
     z = direction
     foot = point - (point @ z) * z
     if abs(foot).max() <= ROUNDING and abs(z - [0.0, 0.0, 1.0]).max() <= ROUNDING:
@@ -89,8 +89,8 @@ def _first_frame(direction, point) -> np.ndarray:
 def _row_to_axis(frame: np.ndarray, direction, point) -> Row:
     """The row from a frame to the one on the next axis, whose x lies along the common normal.
 
-    Of the two directions of x, the one nearer to the old x is taken, so that offsets stay small and tables that people
-    wrote come back as they were, negative lengths included.
+    Of the two directions of x, the one nearer to the old x is taken, so that offsets stay small and tables that
+    people wrote come back as they were, negative lengths included.
     """
     w = frame[:3, :3].T @ direction
     p = np.zeros(3) if point is None else frame[:3, :3].T @ (point - frame[:3, 3])

@@ -5,15 +5,15 @@
     Tz(670) Rz(q1) Rx(-90deg)  # terms Tx Ty Tz Rx Ry Rz, read from the base to the tool
     Tx(431.8) Rz(-elbow + pi/2) Tz(70)
 
-Numbers are metres and radians unless the header or a suffix (`m`, `cm`, `mm`, `rad`, `deg`) says otherwise. Any other
-word is a joint: `q1`, `-q1` (counted the other way), `q1 - 90deg` (an offset). A joint that comes back, with a factor if
-wished (`Rz(-q2)`, `Tz(0.5*q3)`), is a mimic joint that follows its first occurrence.
+Numbers are metres and radians unless the header or a suffix (`m`, `cm`, `mm`, `rad`, `deg`) says otherwise. Any
+other word is a joint: `q1`, `-q1` (counted the other way), `q1 - 90deg` (an offset). A joint that comes back,
+with a factor if wished (`Rz(-q2)`, `Tz(0.5*q3)`), is a mimic joint that follows its first occurrence.
 
-Link k (`link1`, …; `base` is the fixed one) has its frame right after the k-th joint; what precedes a joint is its place
-on the link before. What follows the last joint is the frame `tool`.
+Link k (`link1`, …; `base` is the fixed one) has its frame right after the k-th joint; what precedes a joint is
+its place on the link before. What follows the last joint is the frame `tool`.
 
-Angles within 1e-5 rad of a multiple of 15° are taken to be that multiple and listed in the mechanism's notes; `snap: no`
-in the header, or `snap=False`, keeps them as typed.
+Angles within 1e-5 rad of a multiple of 15° are taken to be that multiple and listed in the mechanism's notes;
+`snap: no` in the header, or `snap=False`, keeps them as typed.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def read_elementary(path, *, snap: bool | None = None) -> Mechanism:
 def elementary_mechanism(
     text: str, *, name: str = "mechanism", snap: bool | None = None, file: object = None
 ) -> Mechanism:
-    """The mechanism of a product of elementary transforms given as text; `name` serves where the header has none."""
+    """The mechanism of a product of elementary transforms given as text; `name` serves without one in the header."""
     place = Place(file)
     text = _without_comments(text)
     header, body = _split_header(text, place)

@@ -27,9 +27,9 @@ def load_mechanism(name_or_path, *, snap: bool | None = None, format: str | None
     """The mechanism of a built-in robot, a model file or a text.
 
     Args:
-        name_or_path: a built-in name (`"puma560"`; a generator with its arguments, `"chain(10)"`), the path of a .urdf, .xml
-            (MJCF or URDF), .toml (Denavit–Hartenberg table), .ets or .txt (elementary transforms) file, or elementary
-            transforms themselves (`"Rz(q1) Tx(1)"`).
+        name_or_path: a built-in name (`"puma560"`; a generator with its arguments, `"chain(10)"`), the path of a
+            .urdf, .xml (MJCF or URDF), .toml (Denavit–Hartenberg table), .ets or .txt (elementary transforms)
+            file, or elementary transforms themselves (`"Rz(q1) Tx(1)"`).
         snap: whether angles near a multiple of 15° are made exact; None leaves it to the format: yes for tables and
             elementary transforms, no for URDF and MJCF.
         format: "urdf", "mjcf", "dh" or "elementary", where the suffix does not say it.
@@ -90,7 +90,9 @@ def _format_of(path: Path) -> str:
 
 def _xml_format(path: Path) -> str:
     """Which XML this is, from its root element alone; the reader itself checks the rest."""
-    text = re.sub(r"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*(\[.*?\])?\s*>", "", read_text(path)[:100_000], flags=re.DOTALL)
+    text = re.sub(
+        r"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*(\[.*?\])?\s*>", "", read_text(path)[:100_000], flags=re.DOTALL
+    )
     root = _ROOT.search(text)
     name = root.group(1) if root else ""
     if name in ("mujoco", "mujocoinclude"):

@@ -80,7 +80,7 @@ def _mechanism(model, name: str, source: str, snap: bool, notes: list[str]) -> M
         links,
         joints,
         frames,
-        gravity=np.zeros(3) if no_gravity else tidy_vector(model.opt.gravity),
+        gravity=np.zeros(3) if no_gravity else model.opt.gravity,
         source=source,
         notes=notes,
     )
@@ -113,12 +113,15 @@ def _names(count: int, accessor, kind: str, taken: Names) -> list[str]:
 
 
 def _tree(model, link_names: list[str], joint_names: list[str], taken: Names, angles: AngleKeeper, mimics):
+    kinds = mujoco_module().mjtJoint
     taken_joints = Names(tuple(joint_names))
     links, joints = [Link(link_names[0])], []
     for b in range(1, model.nbody):
         name, parent = link_names[b], link_names[model.body_parentid[b]]
-        T_parent_body = angles.placement(model.body_pos[b], model.body_quat[b], f"body {name}")
         first, count = model.body_jntadr[b], model.body_jntnum[b]
+        # The coordinates of a free joint are the pose itself; the file's placement is only their initial value.
+        free = count > 0 and model.jnt_type[first] == int(kinds.mjJNT_FREE)
+        placed = angles.placement(model.body_pos[b], model.body_quat[b], f"body {name}") if not free else np.eye(4)
         for j in range(first, first + count):
             last = j == first + count - 1
             child = name if last else taken.unique(f"{name}/{joint_names[j]}")
@@ -128,16 +131,16 @@ def _tree(model, link_names: list[str], joint_names: list[str], taken: Names, an
                     joint_names[j],
                     parent,
                     child,
-                    *_motion(model, j, T_parent_body, joint_names[j], angles),
+                    *_motion(model, j, placed, joint_names[j], angles),
                     limits=limits_of(model, j),
                     drive=drive_of(model, j),
                     mimic=mimics.get(j),
                 )
             )
-            parent, T_parent_body = child, np.eye(4)
+            parent, placed = child, np.eye(4)
         if not count:
             links.append(_link(model, b, name))
-            joints.append(Joint(taken_joints.unique(f"{name}_fixed"), parent, name, Fixed(), T_parent_body))
+            joints.append(Joint(taken_joints.unique(f"{name}_fixed"), parent, name, Fixed(), placed))
     return links, joints
 
 
@@ -152,8 +155,7 @@ def _motion(model, j: int, T_parent_body, name: str, angles: AngleKeeper):
     anchor = tidy_vector(model.jnt_pos[j])
     back = transform(None, -anchor + 0.0)
     if kind == kinds.mjJNT_FREE:
-        # The coordinates are the pose itself; the body's placement in the file is only their initial value.
-        return Free(), np.eye(4), np.eye(4)
+        return Free(), T_parent_body, np.eye(4)
     if kind == kinds.mjJNT_BALL:
         return Spherical(), T_parent_body @ transform(None, anchor), back
     axis = angles.axis(model.jnt_axis[j], f"joint {name}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ class Table:
     file: object
     element: str
     """What errors call it, for example "joint 3"; empty for the top of the file."""
-    units: Units = Units()
+    units: Units = field(default_factory=Units)
 
     def only(self, *known: str) -> Table:
         """The table itself, refused if it has other keys."""

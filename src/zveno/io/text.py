@@ -199,7 +199,9 @@ class Expression:
             return self._in_unit(self._pi())
         if token.kind == "word":
             if is_reserved(token.text):
-                raise self._error(f"{token.text!r} cannot stand here", token, "A unit follows a number, as in 90deg")
+                raise self._error(
+                    f"{token.text!r} cannot stand here", token, "A unit follows a number, as in 90deg"
+                )
             return Linear(0.0, 1.0, token.text, has_dimension=True)
         raise self._error(f"a number or a joint was expected, not {token.text!r}", token)
 
@@ -249,5 +251,7 @@ def quantity(text: str, dimension: str, units: Units, place: Place) -> float:
     if reader.peek().kind != "end":
         raise place.error(f"{reader.peek().text!r} is left over", text, reader.peek().offset)
     if value.joint is not None:
-        raise place.error(f"{value.joint!r} is not a number", text, 0, "Only numbers, pi and units are allowed here")
+        raise place.error(
+            f"{value.joint!r} is not a number", text, 0, "Only numbers, pi and units are allowed here"
+        )
     return value.constant

@@ -13,8 +13,8 @@ from ..spatial.transforms import inverse
 from .dh_frames import Row, standard_rows
 from .write_elementary import angle_text, constant_terms, needs_literal_reading
 
-ACCURACY = 1e-12
-"""The table must reproduce the chain's poses to this, relative to its size; near-parallel axes may not allow it."""
+FARTHEST = 1000.0
+"""Lengths of the table over those of the chain: beyond it, poses would no longer be good to 1e-12."""
 
 
 def write_dh(mechanism: Mechanism, path):
@@ -25,9 +25,10 @@ def write_dh(mechanism: Mechanism, path):
 def to_dh(mechanism: Mechanism) -> str:
     """A serial chain of revolute and prismatic joints as a standard Denavit–Hartenberg table, in metres and radians.
 
-    Link frames move to where the convention puts them; inertia and named frames are expressed there, links held by fixed
-    joints are merged into the one that carries them, and the frame `tool` is where the default frame was. A chain that no
-    table describes (branches, other joint types, mimic joints, axes too nearly parallel) is refused with the reason.
+    Link frames move to where the convention puts them; inertia and named frames are expressed there, links held
+    by fixed joints are merged into the one that carries them, and the frame `tool` is where the default frame
+    was. A chain that no table describes (branches, other joint types, mimic joints, axes too nearly parallel) is
+    refused with the reason.
     """
     chain = _Chain(mechanism)
     chain.place(*standard_rows(chain.joints, T_last_link=chain.bodies[-1][0][1]))
@@ -74,12 +75,12 @@ class _Chain:
             )
         if body != len(self.joints):
             raise ModelError(
-                "the chain branches there", element=where, remedy="Cut the other branches off, or write URDF instead"
+                "the chain branches there",
+                element=where,
+                remedy="Cut the other branches off, or write URDF instead",
             )
         # From here on poses are relative to the joint's moved frame, so the child's own placement is the body's.
-        self.joints.append(
-            Joint(joint.name, "", "", joint.type, T, limits=joint.limits, drive=joint.drive)
-        )
+        self.joints.append(Joint(joint.name, "", "", joint.type, T, limits=joint.limits, drive=joint.drive))
         self.bodies.append([])
         self._attach(joint.child, len(self.joints), joint.T_joint_child)
 
@@ -89,8 +90,9 @@ class _Chain:
         self.number_of[name], self.T_of[name] = body, T
 
     def place(self, T_world_first: np.ndarray, rows: list[Row]):
-        """Take the table's frames, and make sure that they reproduce the chain."""
+        """Take the table's frames, if poses computed from it are good."""
         self.T_world_first, self.rows = T_world_first, rows
+        self._refuse_far_normals()
         self.T_moved_frame = [np.eye(4)]
         table = T_world_first
         walk = np.eye(4)
@@ -98,24 +100,17 @@ class _Chain:
             walk = walk @ joint.T_parent_joint
             table = table @ row.transform()
             self.T_moved_frame.append(inverse(walk) @ table)
-        self._check()
 
-    def _check(self):
-        """Every joint must move about the z axis of the table's frame before it."""
-        for k, joint in enumerate(self.joints):
-            row = self.rows[k]
-            T_moved_before = self.T_moved_frame[k + 1] @ inverse(row.transform())
-            axis = np.asarray(joint.type.parameters()["axis"])
-            off = abs(T_moved_before[:3, 2] - axis).max()
-            if joint.type.sigma == 1:
-                p = T_moved_before[:3, 3]
-                off = max(off, abs(p - (p @ axis) * axis).max())
-            size = max([1.0, *(abs(one.T_parent_joint[:3, 3]).max() for one in self.joints)])
-            if off > ACCURACY * size:
+    def _refuse_far_normals(self):
+        """Common normals of nearly parallel axes lie far out, and poses lose as many digits as that."""
+        size = max([1.0, *(abs(joint.T_parent_joint[:3, 3]).max() for joint in self.joints)])
+        for row, joint in zip(self.rows, self.joints[1:], strict=False):
+            if max(abs(row.d), abs(row.a)) > FARTHEST * size:
                 raise ModelError(
-                    f"its axis is so nearly parallel to the one before that a table would be wrong by {off:.1g}",
-                    element=f"joint {joint.name}",
-                    remedy="Denavit–Hartenberg tables cannot describe such axes; write elementary transforms instead",
+                    "its axis is so nearly parallel to the one before " f"({abs(row.alpha):.1g} rad) that their
+                    common normal is {abs(row.d):.1g} m away", element=f"joint {joint.name}",
+                    remedy="Denavit–Hartenberg tables describe such axes badly; write elementary transforms
+                    instead",
                 )
 
     @property

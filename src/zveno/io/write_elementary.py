@@ -66,9 +66,7 @@ def angle_text(angle: float) -> str:
 
 def needs_literal_reading(text: str) -> bool:
     """Whether a reader that snaps might change a number of this text."""
-    return any(
-        angles.is_near_exact(float(number), angles.SNAP_TOLERANCE) for number in _BARE_NUMBER.findall(text)
-    )
+    return any(angles.is_near_exact(float(number), angles.SNAP_TOLERANCE) for number in _BARE_NUMBER.findall(text))
 
 
 def _number(value: float) -> str:

@@ -1,7 +1,7 @@
 """Built-in robots: one data file each, with the source of its numbers, and generators that take arguments.
 
-The data files are Denavit–Hartenberg tables as `zveno.io.dh` describes them. What a file calls nominal is a round figure
-that makes the model complete, not a measurement.
+The data files are Denavit–Hartenberg tables as `zveno.io.dh` describes them. What a file calls nominal is a round
+figure that makes the model complete, not a measurement.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ MAX_RODS = 10_000
 def chain(n: int = 10) -> Mechanism:
     """n equal thin rods in the x–y plane, one after the other, hinged about z; gravity points down y.
 
-    The whole chain is 1 m long and has 10 kg; at q = 0 it lies along x. Each link's frame is at its hinge with x along
-    the rod; `tool` is the free end.
+    The whole chain is 1 m long and has 10 kg; at q = 0 it lies along x. Each link's frame is at its hinge with x
+    along the rod; `tool` is the free end.
     """
     if not isinstance(n, int | np.integer) or isinstance(n, bool) or not 1 <= n <= MAX_RODS:
         raise ModelError(f"a chain cannot have {n!r} rods", element="chain(n)", remedy=f"n is 1 to {MAX_RODS}")

@@ -19,8 +19,8 @@ _X, _Y, _Z = np.eye(3)
 def biped(base: str = "free") -> Mechanism:
     """A biped about 1.5 m tall with 46 kg: pelvis and trunk, two legs of six joints each. All numbers are nominal.
 
-    Hips turn about z, x and y in this order, knees about y, ankles about y and x. x is forward, y to the left, z up; at
-    q = 0 the legs are straight. Frames `left_foot` and `right_foot` are in the middle of the soles.
+    Hips turn about z, x and y in this order, knees about y, ankles about y and x. x is forward, y to the left, z
+    up; at q = 0 the legs are straight. Frames `left_foot` and `right_foot` are in the middle of the soles.
 
     Args:
         base: "free" (a free joint, coordinates with a quaternion), "trunk" (document 003's six joints) or "fixed".
@@ -49,8 +49,8 @@ def biped(base: str = "free") -> Mechanism:
 def quadruped(base: str = "free") -> Mechanism:
     """A quadruped of 13.6 kg: a body and four legs of three joints each. All numbers are nominal.
 
-    Every hip turns about x and y, every knee about y. x is forward, y to the left, z up; at q = 0 the legs are straight.
-    Frames `front_left_foot` and so on are at the tips of the shins.
+    Every hip turns about x and y, every knee about y. x is forward, y to the left, z up; at q = 0 the legs are
+    straight. Frames `front_left_foot` and so on are at the tips of the shins.
 
     Args:
         base: "free", "trunk" or "fixed", as for `biped`.
@@ -78,7 +78,9 @@ def _add_leg(links: list[Link], joints: list[Joint], leg: str, parent: str, step
         name = f"{leg}_{link}_link"
         links.append(Link(name, _box(mass, size, center)))
         joints.append(
-            Joint(f"{leg}_{joint}", parent, name, Revolute(axis), _at(*place), limits=Limits(low, high, 10.0, 150.0))
+            Joint(
+                f"{leg}_{joint}", parent, name, Revolute(axis), _at(*place), limits=Limits(low, high, 10.0, 150.0)
+            )
         )
         parent = name
 

@@ -1,0 +1,155 @@
+"""Results as files: what every task's result can do, JSON that keeps arrays, mechanisms and infinities, and loading.
+
+A result is a frozen dataclass that derives from `Result`. It says in one sentence how it went (`summary`), knows
+its `status`, carries the version and a hash of its inputs, and can be saved and loaded without running code from
+the file: only dataclasses that are registered here come back.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from .._version import __version__
+from ..errors import ModelError, ZvenoError
+from ..mechanism import JOINT_TYPES, Drive, Frame, Joint, Limits, Link, Mechanism, Mimic
+
+FORMAT = "zveno result"
+FORMAT_VERSION = 1
+
+_registered: dict[str, type] = {
+    cls.__name__: cls for cls in (Mechanism, Link, Joint, Frame, Limits, Drive, Mimic, *JOINT_TYPES.values())
+}
+
+R = TypeVar("R", bound=type)
+
+
+def registered(cls: R) -> R:
+    """Class decorator: a dataclass that may stand inside a saved result."""
+    _registered[cls.__name__] = cls
+    return cls
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Result:
+    """What every task returns: a value that judges itself.
+
+    Subclasses are frozen dataclasses decorated with `registered`; they define `status` (a short word or sentence) and
+    `summary` (a sentence a person can read), as fields or properties.
+    """
+
+    kind: ClassVar[str] = "result"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain dictionaries, lists and numbers."""
+        return {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "zveno": __version__,
+            "content": encode(self),
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Written as JSON; `zveno.load_result` reads it back."""
+        path = Path(path)
+        write_text(path, json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False))
+        return path
+
+
+def load_result(path: str | os.PathLike[str]) -> Any:
+    """A result written by `save`."""
+    path = Path(path)
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ModelError(f"cannot be read: {error.strerror}", file=path) from error
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ModelError(f"is not JSON: {error}", file=path, remedy="Give a file written by .save()") from error
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ModelError("is not a zveno result", file=path, remedy="Give a file written by .save()")
+    if data.get("format_version") != FORMAT_VERSION:
+        raise ModelError(
+            f"has format version {data.get('format_version')}, and this zveno reads {FORMAT_VERSION}",
+            file=path,
+            remedy=f"It was written by zveno {data.get('zveno')}",
+        )
+    try:
+        return decode(data["content"])
+    except ZvenoError as error:
+        raise error.located(file=path) from error
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelError(f"is damaged: {error!r}", file=path) from error
+
+
+def write_text(path: Path, text: str):
+    """Text written whole or not at all; an error names the file."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise ZvenoError(f"cannot be written: {error.strerror}", file=path) from error
+
+
+def hash_of(*inputs) -> str:
+    """A short hash of arrays, mechanisms, numbers and texts: what a result was computed from."""
+    digest = hashlib.sha256()
+    for item in inputs:
+        digest.update(json.dumps(encode(item), sort_keys=True, default=repr).encode())
+    return digest.hexdigest()[:16]
+
+
+def encode(value) -> Any:
+    """Plain JSON values for a dataclass, array, number, text, mapping or sequence of these."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {item.name: encode(getattr(value, item.name)) for item in dataclasses.fields(value) if item.init}
+        return {"type": type(value).__name__, **fields}
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "c":
+            return {"type": "complex array", "real": encode(value.real), "imag": encode(value.imag)}
+        flat = [encode(item) for item in value.ravel().tolist()]
+        return {"type": "array", "dtype": value.dtype.str, "shape": list(value.shape), "data": flat}
+    if isinstance(value, np.generic):
+        return encode(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"type": "float", "value": repr(value)}
+    if isinstance(value, dict):
+        return {"type": "dict", "items": [[encode(key), encode(item)] for key, item in value.items()]}
+    if isinstance(value, tuple):
+        return {"type": "tuple", "items": [encode(item) for item in value]}
+    if isinstance(value, list):
+        return [encode(item) for item in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise ZvenoError(f"a {type(value).__name__} cannot be saved in a result")
+
+
+def decode(value) -> Any:
+    """The value `encode` was given."""
+    if isinstance(value, list):
+        return [decode(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kind = value["type"]
+    if kind == "array":
+        array = np.array(decode(value["data"]), dtype=np.dtype(value["dtype"]))
+        return array.reshape(value["shape"])
+    if kind == "complex array":
+        return decode(value["real"]) + 1j * decode(value["imag"])
+    if kind == "float":
+        return float(value["value"])
+    if kind == "dict":
+        return {decode(key): decode(item) for key, item in value["items"]}
+    if kind == "tuple":
+        return tuple(decode(item) for item in value["items"])
+    if kind not in _registered:
+        raise ModelError(f"holds an unknown type {kind!r}")
+    return _registered[kind](**{key: decode(item) for key, item in value.items() if key != "type"})
