@@ -5,8 +5,8 @@ import json
 
 import numpy as np
 import pytest
-from mechanisms import random_mechanism
 
+from mechanisms import random_mechanism
 from zveno.errors import ZvenoError
 from zveno.io.results import Result, decode, encode, hash_of, load_result, registered
 
@@ -57,8 +57,8 @@ def test_hash_depends_on_every_input():
         ("[]", "not a zveno result"),
         ('{"format": "zveno result", "format_version": 99}', "format version 99"),
         ('{"format": "zveno result", "format_version": 1}', "damaged"),
-        ('{"format": "zveno result", "format_version": 1, "content": {"type": "Popen"}}', "unknown type 'Popen'"),
-        ('{"format": "zveno result", "format_version": 1, "content": {"type": "Link", "nme": "x"}}', "damaged"),
+        ('{"format": "zveno result", "format_version": 1, "content": {"class": "Popen"}}', "unknown type 'Popen'"),
+        ('{"format": "zveno result", "format_version": 1, "content": {"class": "Link", "nme": "x"}}', "damaged"),
     ],
 )
 def test_bad_files(tmp_path, text, words):

@@ -1,4 +1,4 @@
-"""Results as files: what every task's result can do, JSON that keeps arrays, mechanisms and infinities, and loading.
+"""Results as files: what every result can do, JSON that keeps arrays, mechanisms and infinities, and loading.
 
 A result is a frozen dataclass that derives from `Result`. It says in one sentence how it went (`summary`), knows
 its `status`, carries the version and a hash of its inputs, and can be saved and loaded without running code from
@@ -41,8 +41,8 @@ def registered(cls: R) -> R:
 class Result:
     """What every task returns: a value that judges itself.
 
-    Subclasses are frozen dataclasses decorated with `registered`; they define `status` (a short word or sentence) and
-    `summary` (a sentence a person can read), as fields or properties.
+    Subclasses are frozen dataclasses decorated with `registered`; they define `status` (a short word or sentence)
+    and `summary` (a sentence a person can read), as fields or properties.
     """
 
     kind: ClassVar[str] = "result"
@@ -111,20 +111,20 @@ def encode(value) -> Any:
     """Plain JSON values for a dataclass, array, number, text, mapping or sequence of these."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {item.name: encode(getattr(value, item.name)) for item in dataclasses.fields(value) if item.init}
-        return {"type": type(value).__name__, **fields}
+        return {"class": type(value).__name__, **fields}
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "c":
-            return {"type": "complex array", "real": encode(value.real), "imag": encode(value.imag)}
+            return {"class": "complex array", "real": encode(value.real), "imag": encode(value.imag)}
         flat = [encode(item) for item in value.ravel().tolist()]
-        return {"type": "array", "dtype": value.dtype.str, "shape": list(value.shape), "data": flat}
+        return {"class": "array", "dtype": value.dtype.str, "shape": list(value.shape), "data": flat}
     if isinstance(value, np.generic):
         return encode(value.item())
     if isinstance(value, float) and not math.isfinite(value):
-        return {"type": "float", "value": repr(value)}
+        return {"class": "float", "value": repr(value)}
     if isinstance(value, dict):
-        return {"type": "dict", "items": [[encode(key), encode(item)] for key, item in value.items()]}
+        return {"class": "dict", "items": [[encode(key), encode(item)] for key, item in value.items()]}
     if isinstance(value, tuple):
-        return {"type": "tuple", "items": [encode(item) for item in value]}
+        return {"class": "tuple", "items": [encode(item) for item in value]}
     if isinstance(value, list):
         return [encode(item) for item in value]
     if value is None or isinstance(value, bool | int | float | str):
@@ -138,7 +138,7 @@ def decode(value) -> Any:
         return [decode(item) for item in value]
     if not isinstance(value, dict):
         return value
-    kind = value["type"]
+    kind = value["class"]
     if kind == "array":
         array = np.array(decode(value["data"]), dtype=np.dtype(value["dtype"]))
         return array.reshape(value["shape"])
@@ -152,4 +152,4 @@ def decode(value) -> Any:
         return tuple(decode(item) for item in value["items"])
     if kind not in _registered:
         raise ModelError(f"holds an unknown type {kind!r}")
-    return _registered[kind](**{key: decode(item) for key, item in value.items() if key != "type"})
+    return _registered[kind](**{key: decode(item) for key, item in value.items() if key != "class"})
