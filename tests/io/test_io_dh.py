@@ -108,7 +108,8 @@ def test_right_angles_have_exact_entries():
 
 
 def test_near_exact_angles_are_snapped_and_listed():
-    text = 'convention = "standard"\nunit = "m"\nangle = "rad"\n[[joint]]\nalpha = 1.5708\na = 0\nd = 0\ntheta = 0.5236\n'
+    text = 'convention = "standard"\nunit = "m"\nangle = "rad"\n'
+    text += "[[joint]]\nalpha = 1.5708\na = 0\nd = 0\ntheta = 0.5236\n"
     m = dh_mechanism(text)
     assert len(m.notes) == 2
     assert "joint 1, alpha: 1.5708 rad was taken to be 90°" in m.notes
@@ -235,7 +236,7 @@ def test_chains_that_no_table_describes_are_refused_with_the_reason():
     with pytest.raises(ModelError, match="follows another"):
         to_dh(elementary_mechanism("Rz(q1) Tx(1) Rz(q1)"))
     with pytest.raises(ModelError, match="nearly parallel"):
-        to_dh(elementary_mechanism("Rz(q1) Tx(0.71) Ty(0.33) Tz(0.12) Rx(1.1e-9) Ry(2.3e-9) Rz(q2)", snap=False))
+        to_dh(elementary_mechanism("Rz(q1) Tx(0.71) Ty(0.33) Tz(0.12) Rx(1.1e-5) Ry(2.3e-9) Rz(q2)", snap=False))
 
 
 def test_awkward_names_survive_writing():

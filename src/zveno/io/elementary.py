@@ -87,7 +87,7 @@ def read_elementary(path, *, snap: bool | None = None) -> Mechanism:
 def elementary_mechanism(
     text: str, *, name: str = "mechanism", snap: bool | None = None, file: object = None
 ) -> Mechanism:
-    """The mechanism of a product of elementary transforms given as text; `name` serves without one in the header."""
+    """The mechanism of a product of elementary transforms; `name` serves where its header gives none."""
     place = Place(file)
     text = _without_comments(text)
     header, body = _split_header(text, place)

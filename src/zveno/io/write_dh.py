@@ -23,7 +23,7 @@ def write_dh(mechanism: Mechanism, path):
 
 
 def to_dh(mechanism: Mechanism) -> str:
-    """A serial chain of revolute and prismatic joints as a standard Denavit–Hartenberg table, in metres and radians.
+    """A serial chain of revolute and prismatic joints as a standard table, in metres and radians.
 
     Link frames move to where the convention puts them; inertia and named frames are expressed there, links held
     by fixed joints are merged into the one that carries them, and the frame `tool` is where the default frame
@@ -43,7 +43,7 @@ class _Chain:
         self.mechanism = mechanism
         self.joints: list[Joint] = []
         self.bodies: list[list[tuple[Link, np.ndarray]]] = [[(mechanism.links[0], np.eye(4))]]
-        """For the base and every moving link: the links merged into it and where they are in its joint's moved frame."""
+        """For the base and every moving link: the links merged into it, and where in its joint's moved frame."""
         self.number_of: dict[str, int] = {mechanism.links[0].name: 0}
         self.T_of: dict[str, np.ndarray] = {mechanism.links[0].name: np.eye(4)}
         for _, _, joint in mechanism.outward():
@@ -107,15 +107,15 @@ class _Chain:
         for row, joint in zip(self.rows, self.joints[1:], strict=False):
             if max(abs(row.d), abs(row.a)) > FARTHEST * size:
                 raise ModelError(
-                    "its axis is so nearly parallel to the one before " f"({abs(row.alpha):.1g} rad) that their
-                    common normal is {abs(row.d):.1g} m away", element=f"joint {joint.name}",
-                    remedy="Denavit–Hartenberg tables describe such axes badly; write elementary transforms
-                    instead",
+                    "its axis is so nearly parallel to the one before "
+                    f"({abs(row.alpha):.1g} rad) that their common normal is {abs(row.d):.1g} m away",
+                    element=f"joint {joint.name}",
+                    remedy="Tables describe such axes badly; write elementary transforms instead",
                 )
 
     @property
     def tool(self) -> Frame | None:
-        """The frame that the table's `tool` stands for: the default frame, unless there is none or the base carries it."""
+        """The frame that the table's `tool` stands for: the default frame, if the last link carries it."""
         mechanism = self.mechanism
         if "tool" not in mechanism.frame_names and len(mechanism.tree.leaves) != 1:
             return None

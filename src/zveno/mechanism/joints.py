@@ -42,8 +42,11 @@ def unit_axis(axis, what: str = "axis") -> np.ndarray:
         raise ModelError(f"the {what} {axis.tolist()} is not finite", remedy="Give three finite numbers")
     if largest < 1e-12:
         raise ModelError(f"the {what} is zero", remedy="Give a direction, for example 0 0 1")
-    # One division for an axis along a coordinate keeps its entries exactly 0 and ±1.
-    axis = axis / largest if np.count_nonzero(axis) == 1 else axis / np.linalg.norm(axis)
+    norm = np.linalg.norm(axis)
+    if np.count_nonzero(axis) == 1:
+        axis = axis / largest  # exactly 0 and ±1
+    elif abs(norm - 1.0) > 1e-15:
+        axis = axis / norm  # an axis that has unit length stays as it is, to the last bit
     axis.setflags(write=False)
     return axis
 

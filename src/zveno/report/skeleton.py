@@ -1,8 +1,8 @@
-"""The shape a mechanism is drawn with: bars between joints, a symbol for every axis, and what stands on the ground.
+"""The shape a mechanism is drawn with: round bars between joints, and a symbol for every joint axis.
 
-Model files say where joints are and not what links look like, so a link is drawn as round bars from its joint
-to the joints it carries. A bar first follows the joint's own axis and then leaves it at a right angle: that is
-how most arms are built, and it keeps offsets of parallel axes visible.
+Model files say where joints are and not what links look like, so a link is drawn as bars from its joint to the
+joints it carries. A bar first follows the joint's own axis and then leaves it at a right angle: that is how most
+arms are built, and it keeps the offsets of parallel axes visible.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..algorithms.forward_kinematics import link_poses
-from ..mechanism import Mechanism
+from ..mechanism import Joint, Mechanism
 from ..mechanism.plausibility import rigid_clusters
 from ..spatial import inertia
 
@@ -28,15 +28,14 @@ class Bar:
     end: np.ndarray
     radius: float
     sliding: bool = False
-    """The part of a sliding joint that comes out of its guide."""
+    """Whether it is the part of a sliding joint that comes out of its guide."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of a joint in the world."""
+    """One axis of a joint, in the world."""
 
     kind: str
-    """The joint's kind, for the colour."""
     center: np.ndarray
     direction: np.ndarray
     turns: bool
@@ -45,7 +44,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Ball:
-    """A joint that turns about a point."""
+    """A joint that turns about a point in every direction."""
 
     kind: str
     center: np.ndarray
@@ -56,14 +55,13 @@ class Ball:
 class Skeleton:
     """Everything that is drawn of a mechanism at one configuration, in world coordinates."""
 
+    size: float
+    """The longest way along the links from the root to an end, m."""
+    foot: np.ndarray | None
+    """Where the mechanism is bolted down; None where it floats or its root is a body with several limbs."""
     bars: list[Bar] = field(default_factory=list)
     axes: list[Axis] = field(default_factory=list)
     balls: list[Ball] = field(default_factory=list)
-    size: float = 1.0
-    """The longest way from the root to an end, m."""
-    foot: np.ndarray | None = None
-    """Where the mechanism is bolted down, or None for one that floats or whose root is a body of its own."""
-    foot_radius: float = 0.0
 
     @property
     def points(self) -> np.ndarray:
@@ -72,38 +70,148 @@ class Skeleton:
         return np.array(found) if found else np.zeros((1, 3))
 
 
-def skeleton(mechanism: Mechanism, q) -> Skeleton:
-    """The skeleton of a mechanism at q, (n_q,)."""
-    T = link_poses(mechanism, q)
-    bodies = _bodies(mechanism, T)
-    carried = _floating(mechanism)
-    routes = {k: _routes(mechanism, T, bodies, k) for k in range(len(bodies)) if k not in carried}
-    reach = _reaches(bodies, routes)
-    size = max(reach.values(), default=0.0) or 1.0
-    q_own = mechanism.joint_positions(q)
-
-    drawn = Skeleton(size=size, foot=_foot(mechanism, bodies, carried), foot_radius=0.055 * size)
-    for k, ways in routes.items():
-        radius = _radius(reach[k], size)
-        if bodies[k].slid is not None and np.linalg.norm(bodies[k].anchor - bodies[k].slid) > _SMALL * size:
-            drawn.bars.append(Bar(bodies[k].slid, bodies[k].anchor, 0.75 * radius, sliding=True))
-        for way in ways:
-            bends = _bends(way, bodies[k].axis, size)
-            drawn.bars.extend(Bar(a, b, radius) for a, b in zip(bends[:-1], bends[1:], strict=True))
-        if k > 0 and k - 1 not in carried or (k > 0 and k not in carried and 0 in carried and k != max(carried) + 1):
-            _add_joint(drawn, mechanism, bodies[k], T, q_own, radius)
-    return drawn
-
-
 @dataclass(frozen=True)
 class _Body:
-    """Links that fixed joints hold together."""
+    """Links that fixed joints hold together, and the joint that moves them."""
 
     links: list[int]
     parent: int
-    anchor: np.ndarray
-    """Where its joint's moved frame is."""
-    slid: np.ndarray | None
-    """Where its joint's frame on the parent is, if the joint can slide."""
-    axis: np.ndarray | None
-    """Direction of the joint's only axis."""
+    joint: Joint | None
+    q: np.ndarray
+    T_world_joint: np.ndarray
+    """The joint frame on the parent."""
+    T_world_moved: np.ndarray
+    """The joint frame on the body."""
+
+    @property
+    def anchor(self) -> np.ndarray:
+        """Where the body begins."""
+        return self.T_world_moved[:3, 3]
+
+    def columns(self) -> list[tuple[np.ndarray, bool]]:
+        """Direction in the world of every velocity of the joint, and whether it turns."""
+        if self.joint is None:
+            return []
+        R = self.T_world_moved[:3, :3]
+        S = self.joint.type.subspace(self.q)
+        turns = [bool(np.linalg.norm(S[3:, k]) > 1e-12) for k in range(S.shape[1])]
+        return [(R @ (S[3:, k] if turning else S[:3, k]), turning) for k, turning in enumerate(turns)]
+
+
+def skeleton(mechanism: Mechanism, q) -> Skeleton:
+    """The skeleton of a mechanism at q, (n_q,)."""
+    T = link_poses(mechanism, q)
+    bodies = _bodies(mechanism, q, T)
+    skipped = _carriers_of_floating_base(mechanism, bodies)
+    shown = [k for k in range(len(bodies)) if k not in skipped]
+    ends = {k: _ends(mechanism, T, bodies, k) for k in shown}
+    reach = _reaches(bodies, ends)
+    size = max(reach.values(), default=0.0) or 1.0
+    limbs = sum(body.parent == 0 for body in bodies[1:])
+    bolted = not skipped and limbs == 1
+    drawn = Skeleton(size, T[0][:3, 3] if bolted else None)
+    for k in shown:
+        body, radius = bodies[k], _radius(reach[k], size)
+        directions = body.columns()
+        along = directions[0][0] if len(directions) == 1 else None
+        origin = body.T_world_joint[:3, 3]
+        if k > 0 and np.linalg.norm(body.anchor - origin) > _SMALL * size and body.parent not in skipped:
+            drawn.bars.append(Bar(origin, body.anchor, 0.7 * radius, sliding=True))
+        for end in ends[k]:
+            corners = _route(body.anchor, end, along, _SMALL * size)
+            drawn.bars.extend(Bar(a, b, radius) for a, b in zip(corners[:-1], corners[1:], strict=True))
+        if body.joint is not None and body.parent not in skipped:
+            _add_joint(drawn, body, directions, radius)
+    return drawn
+
+
+def _add_joint(drawn: Skeleton, body: _Body, directions, radius: float):
+    assert body.joint is not None
+    kind = body.joint.type.kind
+    if sum(turns for _, turns in directions) == 3:
+        drawn.balls.append(Ball(kind, body.anchor, 1.5 * radius))
+        return
+    for direction, turns in directions:
+        center = body.anchor if turns else body.T_world_joint[:3, 3]
+        drawn.axes.append(Axis(kind, center, direction / np.linalg.norm(direction), turns, radius))
+
+
+def _bodies(mechanism: Mechanism, q, T: list) -> list[_Body]:
+    q_own = mechanism.joint_positions(q)
+    clusters = rigid_clusters(mechanism)
+    cluster_of = {i: k for k, links in enumerate(clusters) for i in links}
+    bodies = [_Body(clusters[0], -1, None, q_own[0], T[0], T[0])]
+    for links in clusters[1:]:
+        i = links[0]
+        joint, parent = mechanism.joint_of(i), mechanism.tree.parents[i]
+        T_world_joint = T[parent] @ joint.T_parent_joint
+        T_world_moved = T_world_joint @ joint.type.motion(q_own[i])
+        bodies.append(_Body(links, cluster_of[parent], joint, q_own[i], T_world_joint, T_world_moved))
+    return bodies
+
+
+def _carriers_of_floating_base(mechanism: Mechanism, bodies: list[_Body]) -> set[int]:
+    """Bodies that only carry a floating base: the root and massless ones up to six degrees of freedom."""
+    carriers, k, freedom = set(), 0, 0
+    while freedom < 6:
+        children = [j for j, body in enumerate(bodies) if body.parent == k]
+        massive = any(mechanism.links[i].inertia.any() for i in bodies[k].links)
+        if len(children) != 1 or massive:
+            return set()
+        carriers.add(k)
+        k = children[0]
+        joint = bodies[k].joint
+        freedom += joint.type.n_v if joint is not None else 0
+    return carriers
+
+
+def _ends(mechanism: Mechanism, T: list, bodies: list[_Body], k: int) -> list[np.ndarray]:
+    """Points that the bars of body k lead to: the joints it carries, or else what it holds at its end."""
+    carried = [body.T_world_joint[:3, 3] for body in bodies if body.parent == k]
+    if carried or k == 0:
+        return carried
+    own = bodies[k].links
+    names = {mechanism.links[i].name for i in own}
+    ends = [
+        (T[mechanism.link_number(frame.link)] @ frame.T_link_frame)[:3, 3]
+        for frame in mechanism.frames
+        if frame.link in names
+    ]
+    ends += [T[i][:3, 3] for i in own if i == own[0] or mechanism.links[i].inertia.any()]
+    if max(np.linalg.norm(end - bodies[k].anchor) for end in ends) > 1e-6:
+        return ends
+    # Nothing marks the end of the body: twice the way to its centre of mass is about its length.
+    masses = [(T[i], mechanism.links[i].inertia) for i in own if mechanism.links[i].inertia[0] > 0]
+    centers = [pose[:3, :3] @ inertia.center_of_mass(p) + pose[:3, 3] for pose, p in masses]
+    return [bodies[k].anchor + 2.0 * (center - bodies[k].anchor) for center in centers] or ends
+
+
+def _reaches(bodies: list[_Body], ends: dict[int, list[np.ndarray]]) -> dict[int, float]:
+    """The longest way from every body's joint to an end beyond it, m."""
+    reach: dict[int, float] = {}
+    for k in reversed(ends):
+        lengths = [float(np.linalg.norm(end - bodies[k].anchor)) for end in ends[k]]
+        beyond = [reach[j] for j, body in enumerate(bodies) if body.parent == k]
+        if beyond:
+            lengths = [length + more for length, more in zip(lengths, beyond, strict=True)]
+        slide = bodies[k].anchor - bodies[k].T_world_joint[:3, 3] if bodies[k].parent in ends else np.zeros(3)
+        reach[k] = max(lengths, default=0.0) + float(np.linalg.norm(slide))
+    return reach
+
+
+def _radius(reach: float, size: float) -> float:
+    """Bars get thinner towards the ends, as links do."""
+    return size * (0.009 + 0.026 * min(reach / size, 1.0))
+
+
+def _route(start, end, axis, small: float) -> list[np.ndarray]:
+    """Corners of the way from start to end: along the axis first, then at a right angle to it."""
+    way = end - start
+    if np.linalg.norm(way) < small:
+        return [start]
+    if axis is None:
+        return [start, end]
+    along = (way @ axis) / (axis @ axis) * axis
+    if min(np.linalg.norm(along), np.linalg.norm(way - along)) < small:
+        return [start, end]
+    return [start, start + along, end]

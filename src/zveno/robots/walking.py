@@ -1,4 +1,4 @@
-"""Walking machines in the sense of document 003: trees on a floating base. All their dimensions and masses are nominal."""
+"""Walking machines in the sense of document 003: trees on a floating base. All their numbers are nominal."""
 
 from __future__ import annotations
 
