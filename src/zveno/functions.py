@@ -34,7 +34,8 @@ class Function:
     Attributes:
         name: the public name.
         inputs: among q, v, a, tau, q0, q1.
-        compute: called with the mechanism, one array an input, and the options by keyword.
+        compute: called with the mechanism, one array an input, and the options by keyword; None for derivatives,
+            which `zveno.programs` makes from the program of another function.
         outputs: names of what it returns.
         depends_on: kinds of `PARAMETERS` that the result depends on.
         frame_free: whether the result does not depend on where link frames sit, so that it may be computed on the
@@ -43,7 +44,7 @@ class Function:
 
     name: str
     inputs: tuple[str, ...]
-    compute: Callable[..., Any]
+    compute: Callable[..., Any] | None
     outputs: tuple[str, ...]
     depends_on: frozenset[str] = frozenset()
     frame_free: bool = False
@@ -129,6 +130,8 @@ FUNCTIONS: dict[str, Function] = _table(
     Function("energy", ("q", "v"), _energy, ("kinetic", "potential"), _FORCE, frame_free=True),
     Function("regressor", ("q", "v", "a"), reg.regressor, ("W",), frozenset({"geometry", "gravity"})),
     Function("drive_regressor", ("v", "a"), reg.drive_regressor, ("W",)),
+    Function("inverse_dynamics_derivatives", ("q", "v", "a"), None, ("dtau_dq", "dtau_dv", "dtau_da"), _FORCE),
+    Function("forward_dynamics_derivatives", ("q", "v", "tau"), None, ("da_dq", "da_dv", "da_dtau"), _FORCE),
 )
 """Every function a robot offers, by name."""
 
@@ -189,6 +192,7 @@ def traceable(mechanism: Mechanism, name: str, parameters: Sequence[str] = (), *
             model = substituted(mechanism, given)
         else:
             model = _reduced_with(mechanism, smaller, given)
+        assert function.compute is not None, f"{name} is made by zveno.programs"
         return function.compute(model, *own, **used)
 
     return run, shapes(mechanism, inputs + tuple(parameters))

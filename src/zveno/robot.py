@@ -12,7 +12,7 @@ import numpy as np
 
 from .algorithms.references import checked_reference
 from .errors import ShapeError, unknown_name
-from .functions import PARAMETERS, function_named, shapes, traceable
+from .functions import PARAMETERS, function_named, shapes
 from .mechanism import Mechanism, base, edit
 
 
@@ -111,7 +111,7 @@ class Robot:
     # --- kinematics
 
     def forward_kinematics(self, q, frame: str | None = None, frames: Sequence[str] | None = None, out=None):
-        """Pose of a frame, the default one if none is named, (..., 4, 4), or of several `frames`, (..., k, 4, 4)."""
+        """Pose of a frame (the default one if none is named), (..., 4, 4), or of several, (..., k, 4, 4)."""
         if frames is not None:
             return self._run("frame_poses", (("frames", tuple(frames)),), (q,), out)
         return self._run("forward_kinematics", (("frame", frame),), (q,), out)
@@ -197,6 +197,14 @@ class Robot:
     def drive_regressor(self, v, a, out=None):
         """W (..., n_v, 4 n_v) of rotor inertia, viscous and Coulomb friction, and offset."""
         return self._run("drive_regressor", (), (v, a), out)
+
+    def inverse_dynamics_derivatives(self, q, v, a, friction: bool = False, out=None):
+        """(∂τ/∂q, ∂τ/∂v, ∂τ/∂a), (..., n_v, n_v) each, by q in its tangent."""
+        return self._dynamics("inverse_dynamics_derivatives", (q, v, a), None, friction, out)
+
+    def forward_dynamics_derivatives(self, q, v, tau, friction: bool = False, out=None):
+        """(∂a/∂q, ∂a/∂v, ∂a/∂τ), (..., n_v, n_v) each, by q in its tangent."""
+        return self._dynamics("forward_dynamics_derivatives", (q, v, tau), None, friction, out)
 
     # --- other robots
 
@@ -288,16 +296,11 @@ class Robot:
         key = (name, tuple(parameters), tuple(sorted(options.items())))
         if key not in self._shared:
             from .kernels.kernel import load_or_build
-            from .kernels.trace import trace
+            from .programs import program
 
             nominal = self._nominal
-
-            def program():
-                function, inputs = traceable(nominal, name, parameters, **options)
-                return trace(function, inputs, name=name)
-
-            identity = repr((nominal.fingerprint, key, _algorithms()))
-            self._shared[key] = load_or_build(identity, program)
+            identity = repr((nominal.fingerprint, key, _sources()))
+            self._shared[key] = load_or_build(identity, lambda: program(nominal, name, parameters, **options))
         return self._shared[key]
 
     def __getstate__(self):
@@ -367,11 +370,11 @@ class ParametricRobot:
 
 
 @cache
-def _algorithms() -> str:
+def _sources() -> str:
     """A hash of the sources that kernels are traced from, so that a changed algorithm never meets an old kernel."""
     digest = hashlib.sha256()
     here = Path(__file__).parent
-    for folder in ("kernels", "spatial", "mechanism", "algorithms", "functions.py"):
+    for folder in ("kernels", "spatial", "mechanism", "algorithms", "functions.py", "programs.py"):
         for source in sorted((here / folder).glob("*.py")) if not folder.endswith(".py") else [here / folder]:
             digest.update(source.read_bytes())
     return digest.hexdigest()

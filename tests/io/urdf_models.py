@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import numpy as np
 
 from zveno.mechanism import Mechanism
@@ -46,7 +48,10 @@ def joint_text(kind: str, inside: str = "", attributes: str = "") -> str:
 
 
 class PinocchioTwin:
-    """The same URDF in Pinocchio, every joint free to move by itself; coordinates mapped by joint name."""
+    """The same URDF in Pinocchio, every joint free to move by itself; coordinates mapped by joint name.
+
+    Mimic relations are taken from the text, not from our mechanism.
+    """
 
     def __init__(self, mechanism: Mechanism, text: str):
         import pinocchio
@@ -55,14 +60,36 @@ class PinocchioTwin:
         self.mechanism = mechanism
         self.model = pinocchio.buildModelFromXML(text)
         self.data = self.model.createData()
+        self.mimics = {
+            joint.get("name"): mimic.attrib
+            for joint in ElementTree.fromstring(text.encode()).findall("joint")
+            if (mimic := joint.find("mimic")) is not None and joint.get("type") != "fixed"
+        }
+
+    def leader(self, name: str) -> tuple[str, float, float]:
+        """The joint that a joint follows in the end (itself if none), with multiplier and offset."""
+        if name not in self.mimics:
+            return name, 1.0, 0.0
+        own = self.mimics[name]
+        multiplier, offset = float(own.get("multiplier", 1)), float(own.get("offset", 0))
+        leader, above, shift = self.leader(own["joint"])
+        return leader, multiplier * above, multiplier * shift + offset
+
+    def joints(self, q):
+        """Of every moving joint: itself, Pinocchio's, its coordinates, where our velocity has it, multiplier."""
+        for joint in self.mechanism.joints:
+            if joint.type.n_q:
+                leader, multiplier, offset = self.leader(joint.name)
+                own = q[self.mechanism.q_slices[leader]]
+                if leader != joint.name:
+                    own = multiplier * own + offset
+                place = self.model.joints[self.model.getJointId(joint.name)]
+                yield joint, place, own, self.mechanism.v_slices[leader], multiplier
 
     def q(self, q) -> np.ndarray:
         """Pinocchio's coordinates: continuous joints as (cos, sin), quaternions xyzw."""
         q_pin = self.pin.neutral(self.model)
-        for joint, own in zip(self.mechanism.joints, self.mechanism.joint_positions(q)[1:], strict=True):
-            if joint.type.n_q == 0:
-                continue
-            place = self.model.joints[self.model.getJointId(joint.name)]
+        for joint, place, own, _, _ in self.joints(q):
             match joint.type.kind:
                 case "continuous":
                     values = [np.cos(own[0]), np.sin(own[0])]
@@ -77,17 +104,13 @@ class PinocchioTwin:
 
     def velocity_map(self, q) -> np.ndarray:
         """(nv of Pinocchio, n_v) matrix: Pinocchio's velocities from ours, mimic relations applied."""
-        mechanism = self.mechanism
-        G = np.zeros((self.model.nv, mechanism.n_v))
-        for joint, own in zip(mechanism.joints, mechanism.joint_positions(q)[1:], strict=True):
-            if joint.type.n_v == 0:
-                continue
-            place = self.model.joints[self.model.getJointId(joint.name)]
-            block = np.eye(joint.type.n_v) * (1.0 if joint.mimic is None else joint.mimic.multiplier)
+        G = np.zeros((self.model.nv, self.mechanism.n_v))
+        for joint, place, own, ours, multiplier in self.joints(q):
+            block = np.eye(joint.type.n_v) * multiplier
             if joint.type.kind == "planar":  # theirs is in the moved axes, ours in the parent's
                 c, s = np.cos(own[2]), np.sin(own[2])
                 block = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
-            G[place.idx_v : place.idx_v + place.nv, mechanism.v_slices[joint.name]] += block
+            G[place.idx_v : place.idx_v + place.nv, ours] = block
         return G
 
     def link_pose(self, name: str) -> np.ndarray:

@@ -324,6 +324,13 @@ def test_sparsity_of_many_inputs():
     assert (jacobian(program).op > Op.CONST).sum() == 0
 
 
+def test_empty_arrays():
+    program = trace(lambda x, e: {"y": x, "e": e}, {"x": (2,), "e": (0,)})
+    assert jacobian_sparsity(program, of="y", wrt="e").shape == (2, 0)
+    assert jacobian_sparsity(program, of="e", wrt="x").shape == (0, 2)
+    assert evaluate(jacobian(program, of="e", wrt="x"), np.ones(2), np.ones(0)).shape == (0, 2)
+
+
 def operations(program) -> int:
     return int((program.op > Op.CONST).sum())
 

@@ -8,8 +8,8 @@ import mmap
 
 import numpy as np
 import pytest
-from kernels.programs import Builder, evaluate, mixed
 
+from kernels.programs import Builder, evaluate, mixed
 from zveno.errors import BuildError
 from zveno.kernels.gufunc import MAX_OPERANDS, signature
 from zveno.kernels.kernel import compile

@@ -7,8 +7,8 @@ import warnings
 
 import numpy as np
 import pytest
-from kernels.programs import Builder, binary, evaluate, mixed, random_program, unary
 
+from kernels.programs import Builder, binary, evaluate, mixed, random_program, unary
 from zveno.errors import BuildError
 from zveno.kernels import elementary, host, lower, plan
 from zveno.kernels.gufunc import make_ufunc

@@ -71,6 +71,13 @@ def test_integrate_and_difference_are_inverse(kind, seed):
 
 
 @every_kind
+def test_tangent_is_the_derivative_of_integrate(kind, seed):
+    joint, q, v, _ = case(kind, seed)
+    rate = np.imag(joint.integrate(q.astype(complex), 1j * STEP * v)) / STEP
+    assert np.allclose(joint.tangent(q) @ v, rate, atol=1e-14)
+
+
+@every_kind
 def test_random_respects_limits(kind, seed):
     joint, *_ = case(kind, seed)
     rng = np.random.default_rng(seed)

@@ -16,7 +16,7 @@
     theta = 0                     # optional for a revolute joint: its offset (for a prismatic one, d is)
     limits = [-160, 160]          # optional; inf and -inf where there is none
     mass = 17.4                   # optional, of the link the joint moves, with the two below
-    center_of_mass = [-363.8, 6, 77.4]
+    center_of_mass = [-363.8, 6, 77.5]
     inertia = [0.13, 0.524, 0.539, 0, 0, 0]
 
 `standard` rows are A = Rz(θ) Tz(d) Tx(a) Rx(α) with the link's frame at their distal end; `modified` rows are
@@ -25,7 +25,7 @@ Rx(α) Tx(a) Rz(θ) Tz(d) with the link's frame on the joint's own axis. The joi
 subtracts it instead.
 
 Lengths and angles are numbers in the file's units, or texts with their own: `"90deg"`, `"pi/2"`, `"670mm"`.
-Masses are kg, inertias kg·m², velocities and efforts of `limits` as below, whatever the units of the geometry.
+Masses are kg and inertias kg·m², whatever the units of the geometry.
 
 Further keys of a row: `name` (`joint1`, …), `link` (`link1`, …), `parent` (a link's name; the row before by
 default) and `at` (elementary transforms from the parent's frame to the row's start, document 003's M_{i,k}), so a
@@ -194,7 +194,7 @@ class _Reader:
                 raise row.error(
                     f"{row.values['sign']!r} is not a sign", "sign", "Write 1 or -1, on a row that moves"
                 )
-            motion = motion.about(-motion.axis) if row.values["sign"] == -1 else motion
+            motion = motion.about((0.0, 0.0, -1.0)) if row.values["sign"] == -1 else motion
         self.links.append(link)
         self.joints.append(
             Joint(

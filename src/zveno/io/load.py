@@ -58,7 +58,7 @@ def _from_text(text: str, snap: bool | None, format: str | None) -> Mechanism | 
         return _generated(text if call is None else call.group(1), "" if call is None else call.group(2))
     if (format in (None, "elementary")) and is_elementary_text(text) and not _exists(text):
         return elementary_mechanism(text, snap=snap)
-    if format is None and not _exists(text) and not Path(text).suffix and not re.search(r"[/\\]", text):
+    if format is None and not (text and _exists(text)) and not Path(text).suffix and not re.search(r"[/\\]", text):
         raise unknown_name("robot", text if call is None else call.group(1), robots.names())
     return None
 

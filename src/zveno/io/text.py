@@ -220,7 +220,9 @@ class Expression:
             if unit not in table:
                 continue
             if dimension != self.dimension:
-                raise self._error(f"{token.text!r} is a unit of {dimension}, and this is a {self.dimension}", token)
+                raise self._error(
+                    f"{token.text!r} is a unit of {dimension}, and a unit of {self.dimension} is needed", token
+                )
             if value.has_dimension:
                 raise self._error(f"unit {token.text!r} follows something that has a unit", token)
             self.next += 1

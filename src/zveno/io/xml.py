@@ -18,8 +18,8 @@ MAX_BYTES = 32 * 2**20
 """Larger files are refused: robots of a hundred links take 0.2 MB, so this much holds meshes or is a mistake."""
 MAX_DEPTH = 100
 """Elements nested deeper are refused; models need about ten levels."""
-MAX_ELEMENTS = 1_000_000
-"""More elements than this are refused: they would take gigabytes."""
+MAX_ELEMENTS = 500_000
+"""More elements than this are refused: they take seconds and hundreds of megabytes."""
 MAX_MAGNITUDE = 1e50
 """Larger numbers are refused: their squares and products would soon leave the range of floating point."""
 

@@ -87,8 +87,8 @@ def read(name: str) -> tuple[dict, bytes] | None:
         header = json.loads(body[start:end])
     except ValueError:
         return None
-    if header.get("entry") != name:
-        return None  # copied from elsewhere under this name
+    if not isinstance(header, dict) or header.get("entry") != name:  # the latter if copied from elsewhere
+        return None
     with contextlib.suppress(OSError):
         os.utime(path)  # used now: the last to be removed
     return header, body[end:]

@@ -74,12 +74,10 @@ class _Serial:
     def write(self) -> None:
         """Write the function."""
         f = self.f = Function(self.module, "void @serial(ptr %args, i64 %n, ptr %steps)")
-        f.do("br label %begin")
-        f.start("begin")
-        nothing = f.let("icmp sle i64 %n, 0")
-        f.do(f"br i1 {nothing}, label %end, label %setup")
-        f.start("setup")
         self._allocate()
+        nothing = f.let("icmp sle i64 %n, 0")
+        f.do(f"br i1 {nothing}, label %finish, label %setup")
+        f.start("setup")
         self._read_arguments()
         self._fill_constants()
         setup = f.block
@@ -111,8 +109,6 @@ class _Serial:
         f.start("finish")
         if self.on_heap:
             f.do(f"call void {self.module.declare('zveno_free', 'void', ['ptr'])}(ptr %memory)")
-        f.do("br label %end")
-        f.start("end")
         f.finish()
 
     def _allocate(self) -> None:

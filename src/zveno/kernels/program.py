@@ -74,6 +74,7 @@ class Argument:
 
     @property
     def size(self) -> int:
+        """Number of elements."""
         return math.prod(self.shape)
 
 
@@ -95,4 +96,5 @@ class Program:
 
     @property
     def n_nodes(self) -> int:
+        """Number of nodes, inputs and constants included."""
         return len(self.op)

@@ -7,7 +7,6 @@ states. Each state is computed alone, hence the number of threads cannot change 
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import ctypes
 import functools
@@ -27,6 +26,8 @@ _EXCEPTIONS = 0x3F  # every floating-point exception of any platform
 
 _team = ctypes.c_void_p(None)
 """What compiled loops look at: the function to call for a large batch, or null."""
+pending: dict[int, BaseException] = {}
+"""Exceptions met while a compiled loop was running on a thread; whoever called the loop raises them."""
 _chosen: int | None = None
 _pool: ThreadPoolExecutor | None = None
 _lock = threading.Lock()
@@ -66,6 +67,13 @@ def team_address() -> int:
     """Where compiled loops find the function that takes large batches."""
     get_threads()
     return ctypes.addressof(_team)
+
+
+def raise_pending() -> None:
+    """Raise what a loop called by this thread could not, such as the user's interrupt."""
+    error = pending.pop(threading.get_ident(), None)
+    if error is not None:
+        raise error
 
 
 def _default() -> int:
@@ -134,6 +142,7 @@ class _Job:
         self.starts = itertools.count(0, self.block)  # taking the next one is atomic
         self.change = threading.Condition()
         self.helping, self.closed, self.flags = 0, False, 0
+        self.error: BaseException | None = None
 
     def work(self) -> None:
         """Compute blocks until all are taken."""
@@ -152,6 +161,8 @@ class _Job:
         clear(_EXCEPTIONS)
         try:
             self.work()
+        except BaseException as error:
+            self.error = error
         finally:
             with self.change:
                 self.flags |= test(_EXCEPTIONS)
@@ -167,24 +178,23 @@ class _Job:
 
 
 def _run_team(args: int, n: int, steps: int, n_operands: int, serial: int) -> None:
-    """Take a large batch from a compiled loop. An exception would be lost there, so none may leave."""
+    """Take a large batch from a compiled loop. An exception would be lost there, so it is kept for later."""
     job = _Job(args, n, steps, n_operands, serial)
-    interrupted = False
     try:
         with contextlib.suppress(RuntimeError):  # no more threads: this one does the work
             pool = _current_pool()
             for _ in range(get_threads() - 1):
                 pool.submit(job.help)
         job.work()
-    except KeyboardInterrupt:
-        interrupted = True
-        job.n = 0
+    except BaseException as error:
+        job.error = error
+        job.n = 0  # no new blocks
     while not job.closed or job.helping:
         try:
             job.close()
-        except KeyboardInterrupt:
-            interrupted = True
+        except BaseException as error:
+            job.error = error
     if job.flags:
         _status_functions()[2](job.flags)
-    if interrupted:
-        _thread.interrupt_main()  # raises once the call has returned to Python
+    if job.error is not None:
+        pending[threading.get_ident()] = job.error

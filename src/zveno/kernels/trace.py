@@ -178,9 +178,10 @@ class _Listing:
 
     def place(self, entry: Scalar | float) -> int:
         """Where an output entry is found, once everything it needs has been listed."""
-        if type(entry) is not Scalar:
+        if not isinstance(entry, Scalar):
             return self._constant(entry)
-        places, stack = self.places, [entry]
+        places = self.places
+        stack: list[Scalar] = [entry]
         while stack:
             x = stack[-1]
             if places[x.number] >= 0:
@@ -191,11 +192,13 @@ class _Listing:
                 op, *operands = _without_sign(x) if x.op == NEG else (x.op, x.a, x.b, x.c)
                 found = []
                 for y in operands:
-                    k = -1 if y is None else self._constant(y) if type(y) is float else places[y.number]
-                    if k < 0 and y is not None:
+                    if type(y) is not Scalar:
+                        found.append(-1 if y is None else self._constant(y))
+                    elif places[y.number] >= 0:
+                        found.append(places[y.number])
+                    else:
                         stack.append(y)
                         break
-                    found.append(k)
                 else:
                     places[x.number] = self._append(op, tuple(found))
         return places[entry.number]

@@ -97,6 +97,10 @@ class JointType(ABC):
         """The constant velocity (n_v,) that takes q0 to q1 in unit time."""
         return q1 - q0
 
+    def tangent(self, q):
+        """(n_q, n_v) derivative of `integrate(q, v)` by v at v = 0: q̇ = tangent(q) v."""
+        return np.eye(self.n_q)
+
     def normalized(self, q):
         """The coordinates with their quaternion, if any, scaled to unit length."""
         return q
@@ -338,6 +342,11 @@ def _random_quaternion(rng: np.random.Generator) -> np.ndarray:
     return q / np.linalg.norm(q)
 
 
+def _quaternion_tangent(q):
+    columns = [rotations.quaternion_product(q, 0.5 * unit) for unit in np.eye(4)[1:]]
+    return np.stack(columns, axis=1)
+
+
 def _unit(quaternion):
     return quaternion / sqrt(quaternion @ quaternion)
 
@@ -370,6 +379,10 @@ class Spherical(JointType):
     def difference(self, q0, q1):
         """log(q0⁻¹ ⊗ q1)."""
         return rotations.quaternion_log(rotations.quaternion_product(rotations.quaternion_conjugate(q0), q1))
+
+    def tangent(self, q):
+        """q ⊗ [0, v/2]."""
+        return _quaternion_tangent(q)
 
     def normalized(self, q):
         """q/|q|."""
@@ -416,6 +429,12 @@ class Free(JointType):
         turn = rotations.quaternion_product(rotations.quaternion_conjugate(q0[3:]), q1[3:])
         p = rotations.from_quaternion(q0[3:]).T @ (q1[:3] - q0[:3])
         return transforms.log(rotations.quaternion_log(turn), p)
+
+    def tangent(self, q):
+        """ṗ = R v and the quaternion's rate."""
+        R = rotations.from_quaternion(q[3:])
+        upper = np.concatenate([R, np.zeros((3, 3))], axis=1)
+        return np.concatenate([upper, np.concatenate([np.zeros((4, 3)), _quaternion_tangent(q[3:])], axis=1)])
 
     def normalized(self, q):
         """The quaternion scaled to unit length."""

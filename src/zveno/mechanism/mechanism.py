@@ -265,6 +265,15 @@ class Mechanism:
             ]
         )
 
+    def tangent(self, q):
+        """(n_q, n_v) matrix with q̇ = tangent(q) v, block by block; the identity without quaternions."""
+        rows = [[0.0] * self.n_v for _ in range(self.n_q)]
+        for joint in self._coordinate_joints:
+            block = joint.type.tangent(q[self.q_slices[joint.name]])
+            for i, row in enumerate(block, start=self.q_slices[joint.name].start):
+                rows[i][self.v_slices[joint.name]] = list(row)
+        return np.array(rows).reshape(self.n_q, self.n_v)
+
     def normalized(self, q):
         """q with every quaternion scaled to unit length."""
         return self._join(

@@ -27,6 +27,7 @@ class Bar:
     start: np.ndarray
     end: np.ndarray
     radius: float
+    end_radius: float
     sliding: bool = False
     """Whether it is the part of a sliding joint that comes out of its guide."""
 
@@ -116,10 +117,12 @@ def skeleton(mechanism: Mechanism, q) -> Skeleton:
         along = directions[0][0] if len(directions) == 1 else None
         origin = body.T_world_joint[:3, 3]
         if k > 0 and np.linalg.norm(body.anchor - origin) > _SMALL * size and body.parent not in skipped:
-            drawn.bars.append(Bar(origin, body.anchor, 0.7 * radius, sliding=True))
-        for end in ends[k]:
-            corners = _route(body.anchor, end, along, _SMALL * size)
-            drawn.bars.extend(Bar(a, b, radius) for a, b in zip(corners[:-1], corners[1:], strict=True))
+            drawn.bars.append(Bar(origin, body.anchor, 0.7 * radius, 0.7 * radius, sliding=True))
+        carried = [_radius(reach[j], size) for j in shown if bodies[j].parent == k]
+        for j, end in enumerate(ends[k]):
+            end_radius = carried[j] if carried else 0.8 * radius
+            corners = _route(body.anchor, end, along if len(ends[k]) == 1 else None, _SMALL * size)
+            drawn.bars.extend(_tapered(corners, radius, end_radius))
         if body.joint is not None and body.parent not in skipped:
             _add_joint(drawn, body, directions, radius)
     return drawn
@@ -215,3 +218,13 @@ def _route(start, end, axis, small: float) -> list[np.ndarray]:
     if min(np.linalg.norm(along), np.linalg.norm(way - along)) < small:
         return [start, end]
     return [start, start + along, end]
+
+
+def _tapered(corners: list[np.ndarray], radius: float, end_radius: float) -> list[Bar]:
+    """Bars through the corners whose radius goes evenly from one end of the way to the other."""
+    lengths = [float(np.linalg.norm(b - a)) for a, b in zip(corners[:-1], corners[1:], strict=True)]
+    done = np.concatenate([[0.0], np.cumsum(lengths)]) / max(sum(lengths), 1e-30)
+    radii = radius + done * (end_radius - radius)
+    return [
+        Bar(corners[k], corners[k + 1], float(radii[k]), float(radii[k + 1])) for k in range(len(corners) - 1)
+    ]

@@ -34,34 +34,29 @@ def revolved(origin, axis, profile, sides: int = 20) -> np.ndarray:
     return np.stack([rings[:-1], following[:-1], following[1:], rings[1:]], axis=2).reshape(-1, 4, 3)
 
 
-def capsule(a, b, radius: float, piece: float | None = None, sides: int = 20) -> np.ndarray:
-    """A round bar from a to b with hemispherical ends, cut into pieces so that it can be sorted by depth."""
-    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    length = float(np.linalg.norm(b - a))
-    axis = (b - a) / length if length > 1e-9 else np.array([0.0, 0.0, 1.0])
-    turn = np.linspace(0.0, np.pi / 2, 6)
-    start = np.stack([-radius * np.cos(turn), radius * np.sin(turn)], axis=-1)
-    end = np.stack([length + radius * np.sin(turn), radius * np.cos(turn)], axis=-1)
-    n = max(int(np.ceil(length / (piece or radius))), 1)
-    middle = np.stack([length * np.arange(1, n) / n, np.full(n - 1, radius)], axis=-1)
-    return revolved(a, axis, np.concatenate([start, middle, end]), sides)
+def capsule(start, end, radius: float, end_radius: float | None = None, sides: int = 40) -> np.ndarray:
+    """A round bar between two points with hemispherical ends; it tapers where `end_radius` is given."""
+    start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+    end_radius = radius if end_radius is None else end_radius
+    length = float(np.linalg.norm(end - start))
+    axis = (end - start) / length if length > 1e-9 else np.array([0.0, 0.0, 1.0])
+    turn = np.linspace(0.0, np.pi / 2, 12)
+    first = np.stack([-radius * np.cos(turn), radius * np.sin(turn)], axis=-1)
+    last = np.stack([length + end_radius * np.sin(turn), end_radius * np.cos(turn)], axis=-1)
+    return revolved(start, axis, np.concatenate([first, last]), sides)
 
 
-def drum(center, axis, radius: float, half_length: float, sides: int = 28) -> np.ndarray:
-    """A cylinder with slightly bevelled edges, centred on a point."""
-    bevel = 0.12 * min(radius, half_length)
-    rims = [radius * k / 3 for k in (0, 1, 2)] + [radius - bevel]
-    wall = np.linspace(-half_length + bevel, half_length - bevel, 5)
-    profile = [(-half_length, r) for r in rims] + [(s, radius) for s in wall]
-    return revolved(center, axis, profile + [(half_length, r) for r in reversed(rims)], sides)
+def drum(center, axis, radius: float, half_length: float) -> np.ndarray:
+    """A cylinder with bevelled edges, centred on a point."""
+    bevel = 0.14 * min(radius, half_length)
+    half = [(half_length - bevel, radius), (half_length, radius - bevel), (half_length, 0.0)]
+    return revolved(center, axis, [(-s, r) for s, r in reversed(half)] + half, sides=48)
 
 
 def prism(center, axis, radius: float, half_length: float) -> np.ndarray:
     """A square prism, centred on a point."""
-    rims = [radius * k / 3 for k in (0, 1, 2, 3)]
-    wall = np.linspace(-half_length, half_length, 5)[1:-1]
-    profile = [(-half_length, r) for r in rims] + [(s, radius) for s in wall]
-    return revolved(center, axis, profile + [(half_length, r) for r in reversed(rims)], sides=4)
+    half = [(half_length, radius), (half_length, 0.0)]
+    return revolved(center, axis, [(-s, r) for s, r in reversed(half)] + half, sides=4)
 
 
 def ball(center, radius: float) -> np.ndarray:
@@ -69,18 +64,15 @@ def ball(center, radius: float) -> np.ndarray:
     return capsule(center, center, radius)
 
 
-def arrow(origin, tip, radius: float) -> np.ndarray:
-    """A thin bar with a conical head at its tip."""
-    origin, tip = np.asarray(origin, dtype=float), np.asarray(tip, dtype=float)
-    length = float(np.linalg.norm(tip - origin))
-    head = min(6.0 * radius, 0.4 * length)
-    wall = np.linspace(0.0, length - head, 4)
-    profile = [(0.0, 0.0), *((s, radius) for s in wall), (length - head, 2.4 * radius), (length, 0.0)]
-    return revolved(origin, (tip - origin) / length, profile, sides=12)
+def arrow(start, end, radius: float) -> np.ndarray:
+    """A thin bar with a conical head at its end."""
+    start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+    length = float(np.linalg.norm(end - start))
+    head = min(7.0 * radius, 0.4 * length)
+    profile = [(0.0, 0.0), (0.0, radius), (length - head, radius), (length - head, 2.6 * radius), (length, 0.0)]
+    return revolved(start, (end - start) / length, profile, sides=24)
 
 
 def trail(points, radius: float) -> np.ndarray:
     """A thin bar through a sequence of points, (k, 3)."""
-    return np.concatenate(
-        [capsule(a, b, radius, 6 * radius, sides=8) for a, b in zip(points[:-1], points[1:], strict=True)]
-    )
+    return np.concatenate([capsule(a, b, radius, sides=12) for a, b in zip(points[:-1], points[1:], strict=True)])

@@ -1,0 +1,131 @@
+"""Shaded images of facets, hidden surfaces removed, in plain NumPy.
+
+Every facet is covered with points closer together than pixels, and each pixel keeps the point nearest to the
+viewer. matplotlib's own 3-D axes sort whole objects instead and show the wrong one in front where they cross.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+_LIGHT = np.array([-0.45, 0.65, 0.8]) / np.linalg.norm([-0.45, 0.65, 0.8])
+"""Towards the light, in the camera's axes: right, up, towards the viewer."""
+_SPACING = 0.8
+"""Pixels between the points that cover a facet."""
+_DEPTH_STEPS = 2**30
+SUPERSAMPLING = 2
+"""Points a pixel side: images are made this much larger and averaged, which smooths edges."""
+
+
+@dataclass(frozen=True)
+class Camera:
+    """Where the picture is seen from, and what part of the plane of projection it shows.
+
+    Attributes:
+        R: rows are right, up and towards the viewer, (3, 3).
+        center: the point looked at, (3,).
+        distance: from the viewer to the centre, m; a large one makes the perspective mild.
+        low, high: corners of the picture in the plane of projection, (2,), m.
+        pixels: width and height of the picture.
+    """
+
+    R: np.ndarray
+    center: np.ndarray
+    distance: float
+    low: np.ndarray
+    high: np.ndarray
+    pixels: tuple[int, int]
+
+    def project(self, points) -> tuple[np.ndarray, np.ndarray]:
+        """Place in the plane of projection (..., 2) and nearness to the viewer (...) of points (..., 3)."""
+        seen = (points - self.center) @ self.R.T
+        return seen[..., :2] * (self.distance / (self.distance - seen[..., 2:])), seen[..., 2]
+
+
+def shaded(camera: Camera, facets: np.ndarray, colors: np.ndarray, glow: np.ndarray) -> np.ndarray:
+    """An image (height, width, 4) of facets (n, 4, 3) with colours (n, 3), transparent where there is none.
+
+    `glow` (n,) is the share of its colour that shading leaves alone.
+    """
+    flat, near = camera.project(facets)
+    front = _turned_to_viewer(flat)
+    flat, near, facets, colors, glow = flat[front], near[front], facets[front], colors[front], glow[front]
+    lit = _lit(camera, facets, colors, glow)
+    width, height = (SUPERSAMPLING * n for n in camera.pixels)
+    keys = np.zeros(width * height, dtype=np.int64)
+    lowest, highest = near.min(initial=0.0), near.max(initial=1.0)
+    depth = (near - lowest) / max(highest - lowest, 1e-12)
+    for which, pixel, at_depth in _covering(camera, flat, depth):
+        key = ((at_depth * _DEPTH_STEPS).astype(np.int64) << 32) + which + 1
+        np.maximum.at(keys, pixel, key)
+    index = keys & 0xFFFFFFFF
+    palette = np.zeros((len(lit) + 1, 4), dtype=np.float32)
+    palette[1:, :3], palette[1:, 3] = lit, 1.0
+    rgba = palette[index]
+    return _averaged(rgba.reshape(height, width, 4))
+
+
+def shadow(camera: Camera, facets: np.ndarray, ground: float, softness: float) -> np.ndarray:
+    """How dark the ground is, (height, width) from 0 to 1, under light from above and a little from the left."""
+    from scipy.ndimage import gaussian_filter
+
+    slant = camera.R.T @ np.array([-0.2, 0.0, 0.0])
+    towards_light = np.array([slant[0], slant[1], 1.0])
+    thrown = facets - (facets[..., 2:] - ground) * towards_light
+    flat, near = camera.project(thrown)
+    width, height = (SUPERSAMPLING * n for n in camera.pixels)
+    mask = np.zeros(width * height, dtype=np.float32)
+    for _, pixel, _ in _covering(camera, flat, near):
+        mask[pixel] = 1.0
+    scale = camera.pixels[0] / float(camera.high[0] - camera.low[0])
+    return gaussian_filter(_averaged(mask.reshape(height, width, 1))[..., 0], softness * scale)
+
+
+def _turned_to_viewer(flat: np.ndarray) -> np.ndarray:
+    """Indices of facets whose corners go counter-clockwise in the picture."""
+    x, y = flat[..., 0], flat[..., 1]
+    following_x, following_y = np.roll(x, -1, axis=1), np.roll(y, -1, axis=1)
+    return np.flatnonzero((x * following_y - following_x * y).sum(axis=1) > 0)
+
+
+def _lit(camera: Camera, facets: np.ndarray, colors: np.ndarray, glow: np.ndarray) -> np.ndarray:
+    normals = np.cross(facets[:, 2] - facets[:, 0], facets[:, 3] - facets[:, 1])
+    normals = normals / np.maximum(np.linalg.norm(normals, axis=1), 1e-30)[:, None] @ camera.R.T
+    halfway = _LIGHT + np.array([0.0, 0.0, 1.0])
+    shine = np.clip(normals @ (halfway / np.linalg.norm(halfway)), 0.0, 1.0) ** 30
+    shade = glow + (1.0 - glow) * (0.62 + 0.46 * np.clip(normals @ _LIGHT, 0.0, 1.0))
+    return np.clip(colors * shade[:, None] + (0.15 * (1.0 - glow) * shine)[:, None], 0.0, 1.0)
+
+
+def _covering(camera: Camera, flat: np.ndarray, depth: np.ndarray):
+    """For groups of facets: facet numbers, pixel numbers and depths of the points that cover them."""
+    width, height = (SUPERSAMPLING * n for n in camera.pixels)
+    scale = width / (camera.high[0] - camera.low[0])
+    corners = np.stack([(flat[..., 0] - camera.low[0]) * scale, (camera.high[1] - flat[..., 1]) * scale], axis=-1)
+    sides = np.linalg.norm(np.roll(corners, -1, axis=1) - corners, axis=-1)
+    # Powers of two keep the number of groups small whatever the sizes are.
+    counts = np.stack([sides[:, [0, 2]].max(axis=1), sides[:, [1, 3]].max(axis=1)], axis=1) / _SPACING
+    counts = 2 ** np.ceil(np.log2(np.clip(counts, 1.0, 4096.0))).astype(int)
+    for n_u, n_v in np.unique(counts, axis=0):
+        group = np.flatnonzero((counts == (n_u, n_v)).all(axis=1))
+        u, v = (np.arange(n) + 0.5 for n in (n_u, n_v))
+        u, v = np.meshgrid(u / n_u, v / n_v, indexing="ij")
+        weights = np.stack([(1 - u) * (1 - v), u * (1 - v), u * v, (1 - u) * v], axis=-1).reshape(-1, 4)
+        for part in np.array_split(group, max(len(group) * len(weights) // 2_000_000, 1)):
+            at = (weights @ corners[part]).astype(int)
+            inside = (at[..., 0] >= 0) & (at[..., 0] < width) & (at[..., 1] >= 0) & (at[..., 1] < height)
+            which = np.broadcast_to(part[:, None], inside.shape)[inside]
+            yield which, at[inside] @ np.array([1, width]), (depth[part] @ weights.T)[inside]
+
+
+def _averaged(image: np.ndarray) -> np.ndarray:
+    """The image SUPERSAMPLING times smaller; colours are weighted by the coverage in the last channel."""
+    height, width, channels = image.shape
+    s = SUPERSAMPLING
+    total = image.reshape(height // s, s, width // s, s, channels).sum(axis=(1, 3))
+    if channels == 1:
+        return total / s**2
+    cover = total[..., 3:]
+    return np.concatenate([total[..., :3] / np.maximum(cover, 1.0), cover / s**2], axis=-1)
