@@ -14,9 +14,9 @@ from zveno.algorithms.forward_kinematics import link_poses
 from zveno.algorithms.jacobian import jacobian
 from zveno.errors import ModelError, ZvenoWarning
 from zveno.io.urdf import parse_urdf, read_urdf
-from zveno.io.write_urdf import _rpy, to_urdf, write_urdf
+from zveno.io.write_urdf import to_urdf, write_urdf
 from zveno.mechanism import Drive, Free, Joint, Limits, Link, Planar, Revolute, Spherical, Universal, assemble
-from zveno.spatial.rotations import exp, from_rpy
+from zveno.spatial.rotations import exp, from_rpy, to_rpy
 
 STANDARD = ("revolute", "continuous", "prismatic", "fixed", "free")
 
@@ -146,4 +146,4 @@ def test_rpy_gives_the_rotation_back_at_every_pitch(off, sign):
     for _ in range(20):
         turn = from_rpy([rng.uniform(-3, 3), sign * (math.pi / 2 - off), rng.uniform(-3, 3)])
         for R in (turn, turn @ exp(off * rng.normal(size=3))):
-            np.testing.assert_allclose(from_rpy(_rpy(R)), R, rtol=0, atol=2e-15)
+            np.testing.assert_allclose(from_rpy(to_rpy(R)), R, rtol=0, atol=2e-15)

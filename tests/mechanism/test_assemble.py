@@ -71,7 +71,7 @@ def chain(*joints):
         (*mimicking(None, Mimic("j2")), "joint j2: it mimics itself"),
         (*mimicking(None, Mimic("j3"), Mimic("j2")), "joint j2: it mimics itself through j3"),
         (*mimicking(None, Mimic("j9")), "joint j2, mimic: there is no joint named 'j9'"),
-        (*mimicking(None, Mimic("j1", np.nan)), "joint j2: its mimic"),
+        (*mimicking(None, Mimic("j1", np.nan)), "joint j2, mimic: its multiplier"),
     ],
 )
 def test_refused(links, joints, words):
@@ -123,6 +123,13 @@ def test_mimic_chains_are_resolved():
     assert own[2][0] == pytest.approx(1.5)
     assert own[3][0] == pytest.approx(-3 * 1.5 + 0.5)
     assert mechanism.gather_velocities([np.zeros(0), *np.ones((3, 1))])[0] == pytest.approx(1 + 2 - 6)
+
+
+def test_long_mimic_chain_in_any_order():
+    links, joints = mimicking(None, *(Mimic(f"j{k}", -1.0, 0.001) for k in range(1, 3000)))
+    for order in (joints, joints[::-1]):
+        mechanism = assemble("chain", links, order)
+        assert mechanism.joint("j3000").mimic == Mimic("j1", -1.0, pytest.approx(0.001))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -8,7 +8,6 @@ programs ignore them, except the joint types helical, universal and spherical.
 
 from __future__ import annotations
 
-import math
 import re
 import warnings
 from pathlib import Path
@@ -19,7 +18,7 @@ import numpy as np
 from ..errors import ModelError, ZvenoWarning
 from ..mechanism import DEFAULT_GRAVITY, Drive, Joint, Link, Mechanism
 from ..spatial import inertia
-from ..spatial.rotations import cos_sin
+from ..spatial.rotations import to_rpy
 from .urdf_joints import JOINT_KINDS, axis_tag
 from .urdf_transmissions import DRAKE
 
@@ -120,7 +119,7 @@ class _Writer:
         element = self.add(self.robot, "joint", name=_checked(name), type=kind)
         self.add(element, "parent", link=parent)
         self.add(element, "child", link=child)
-        self.add(element, "origin", xyz=_text(T[:3, 3]), rpy=_text(_rpy(T[:3, :3])))
+        self.add(element, "origin", xyz=_text(T[:3, 3]), rpy=_text(to_rpy(T[:3, :3])))
         return element
 
     def limit(self, element, joint: Joint):
@@ -190,16 +189,3 @@ def _text(values) -> str:
             "a parameter is not a number", remedy="Give the traced parameters of the mechanism values first"
         ) from None
     return " ".join(repr(value).removesuffix(".0") for value in values.tolist())
-
-
-def _rpy(R) -> tuple[float, float, float]:
-    """Roll, pitch and yaw that give R back to rounding at every pitch.
-
-    The roll is taken from what is left when yaw and pitch are undone. Near pitch = ±90°, where only the sum or the
-    difference of roll and yaw is well determined, it so makes up for the error of the yaw.
-    """
-    R = R + 0.0  # atan2(0, −0) would be π
-    yaw = math.atan2(R[1, 0], R[0, 0])
-    c, s = cos_sin(yaw)
-    pitch = math.atan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
-    return math.atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1]), pitch, yaw

@@ -16,8 +16,8 @@ from ..errors import ModelError
 
 MAX_BYTES = 32 * 2**20
 """Larger files are refused: robots of a hundred links take 0.2 MB, so this much holds meshes or is a mistake."""
-MAX_DEPTH = 100
-"""Elements nested deeper are refused; models need about ten levels."""
+MAX_DEPTH = 500
+"""Elements nested deeper are refused. URDF needs about ten levels; MJCF nests bodies, one level a link."""
 MAX_ELEMENTS = 500_000
 """More elements than this are refused: they take seconds and hundreds of megabytes."""
 MAX_MAGNITUDE = 1e50

@@ -34,13 +34,14 @@ def assemble(
     _refuse_duplicates("link", [link.name for link in links])
     _refuse_duplicates("joint", [joint.name for joint in joints])
     _refuse_duplicates("frame", [link.name for link in links] + [frame.name for frame in frames])
+    names = {link.name for link in links}
     for link in links:
         _check_link(link)
     for joint in joints:
-        _check_joint(joint, {link.name for link in links})
+        _check_joint(joint, names)
     joints = _resolved_mimics(joints)
     for frame in frames:
-        if frame.link not in {link.name for link in links}:
+        if frame.link not in names:
             raise unknown_name("link", frame.link, [link.name for link in links]).located(
                 element=f"frame {frame.name}"
             )
@@ -128,37 +129,54 @@ def _check_transform(T: np.ndarray, where: str):
 def _resolved_mimics(joints: list[Joint]) -> list[Joint]:
     """Every mimic joint refers straight to a joint with a coordinate of its own."""
     by_name = {joint.name: joint for joint in joints}
-    resolved = []
+    resolved: dict[str, Mimic] = {}
     for joint in joints:
-        leader, multiplier, offset, seen = joint, 1.0, 0.0, [joint.name]
-        while leader.mimic is not None:
-            if leader.mimic.joint not in by_name:
-                raise unknown_name("joint", leader.mimic.joint, by_name).located(
-                    element=f"joint {joint.name}, mimic"
-                )
-            if not np.isfinite([leader.mimic.multiplier, leader.mimic.offset]).all():
-                raise ModelError("its mimic multiplier or offset is not finite", element=f"joint {leader.name}")
-            offset += multiplier * leader.mimic.offset
-            multiplier *= leader.mimic.multiplier
-            leader = by_name[leader.mimic.joint]
-            if leader.name in seen:
-                raise ModelError(
-                    "it mimics itself" + ("" if len(seen) == 1 else " through " + ", ".join(seen[1:])),
-                    element=f"joint {joint.name}",
-                    remedy="A mimic joint must follow a joint that moves by itself",
-                )
-            seen.append(leader.name)
-        if joint.mimic is not None:
-            for one in (joint, leader):
-                if one.type.n_q != 1:
-                    raise ModelError(
-                        f"joint {one.name} is {one.type.kind}",
-                        element=f"joint {joint.name}, mimic",
-                        remedy="Only joints with one coordinate can mimic or be mimicked",
-                    )
-            joint = replace(joint, mimic=Mimic(leader.name, multiplier, offset))
-        resolved.append(joint)
-    return resolved
+        chain = _mimic_chain(joint, by_name, resolved)
+        while chain:
+            follower = by_name[chain.pop()]
+            mimic = _checked_mimic(follower, by_name)
+            onward = resolved.get(mimic.joint)
+            if onward is not None:
+                factor, offset = mimic.multiplier, mimic.offset
+                mimic = Mimic(onward.joint, factor * onward.multiplier, factor * onward.offset + offset)
+            resolved[follower.name] = mimic
+    return [replace(joint, mimic=resolved[joint.name]) if joint.mimic else joint for joint in joints]
+
+
+def _mimic_chain(joint: Joint, by_name: dict[str, Joint], resolved: dict[str, Mimic]) -> list[str]:
+    """The joints from this one on that mimic another and are not resolved yet; one that comes back is refused."""
+    chain: list[str] = []
+    met: set[str] = set()
+    name = joint.name
+    while by_name[name].mimic is not None and name not in resolved:
+        if name in met:
+            raise ModelError(
+                "it mimics itself" + ("" if len(chain) == 1 else " through " + ", ".join(chain[1:10])),
+                element=f"joint {joint.name}",
+                remedy="A mimic joint must follow a joint that moves by itself",
+            )
+        met.add(name)
+        chain.append(name)
+        name = _checked_mimic(by_name[name], by_name).joint
+    return chain
+
+
+def _checked_mimic(joint: Joint, by_name: dict[str, Joint]) -> Mimic:
+    """The mimic relation of a joint, refused if its leader does not exist or either cannot take part in one."""
+    where, mimic = f"joint {joint.name}, mimic", joint.mimic
+    assert mimic is not None
+    if mimic.joint not in by_name:
+        raise unknown_name("joint", mimic.joint, by_name).located(element=where)
+    if not np.isfinite([mimic.multiplier, mimic.offset]).all():
+        raise ModelError("its multiplier or offset is not finite", element=where)
+    for one in (joint, by_name[mimic.joint]):
+        if one.type.n_q != 1:
+            raise ModelError(
+                f"joint {one.name} is {one.type.kind}",
+                element=where,
+                remedy="Only joints with one coordinate can mimic or be mimicked",
+            )
+    return mimic
 
 
 def _depth_first(links: list[Link], joints: list[Joint]) -> tuple[tuple[Link, ...], tuple[Joint, ...]]:

@@ -55,12 +55,16 @@ def from_rpy(rpy) -> np.ndarray:
 
 
 def to_rpy(R) -> np.ndarray:
-    """(roll, pitch, yaw) in radians with pitch in [−π/2, π/2]; roll is 0 at pitch = ±π/2."""
-    horizontal = math.hypot(R[0, 0], R[1, 0])
-    pitch = math.atan2(-R[2, 0], horizontal)
-    if horizontal < 1e-9:
-        return np.array([0.0, pitch, math.atan2(-R[0, 1], R[1, 1])])
-    return np.array([math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])])
+    """(roll, pitch, yaw) in radians, pitch in [−π/2, π/2], that give R back to rounding at every pitch.
+
+    The roll is taken from what is left when yaw and pitch are undone. Near pitch = ±90°, where only the sum or the
+    difference of roll and yaw is well determined, it so makes up for the error of the yaw.
+    """
+    R = R + 0.0  # atan2(0, −0) would be π
+    yaw = math.atan2(R[1, 0], R[0, 0])
+    c, s = cos_sin(yaw)
+    pitch = math.atan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
+    return np.array([math.atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1]), pitch, yaw])
 
 
 def from_quaternion(wxyz):
@@ -171,13 +175,10 @@ def nearest_rotation(A) -> np.ndarray:
 
 
 def z_to(axis) -> np.ndarray:
-    """A rotation that takes the z axis to the unit vector `axis`, by the shortest way.
-
-    Coordinate axes give exact entries; −z turns about x.
-    """
+    """A rotation that takes the z axis to the unit vector `axis`; coordinate axes give exact entries."""
     axis = np.asarray(axis, dtype=float)
-    if axis[2] < -1.0 + 1e-12:
-        return np.diag([1.0, -1.0, -1.0])
-    v = cross(np.array([0.0, 0.0, 1.0]), axis)
-    K = skew(v)
-    return np.eye(3) + K + K @ K / (1.0 + axis[2])
+    # The formula divides by 1 + z: below the equator, turn over about x first.
+    over = np.diag([1.0, -1.0, -1.0]) if axis[2] < 0 else np.eye(3)
+    axis = over @ axis
+    K = skew(cross(np.array([0.0, 0.0, 1.0]), axis))
+    return over @ (np.eye(3) + K + K @ K / (1.0 + axis[2]))

@@ -1,0 +1,1 @@
+"""Every solution of any arm with six revolute joints: one trigonometric polynomial of one joint's angle."""

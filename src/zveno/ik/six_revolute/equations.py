@@ -1,0 +1,129 @@
+"""The loop equation as fourteen equations that six joint angles enter linearly, and the matrices made of them.
+
+The loop M0 Rz(y0) M1 Rz(y1) … M5 Rz(y5) = 1 is cut so that the direction l and the position p of the last axis
+are equal on both sides: seen through M2 … M5 they depend on y2, y3, y4, and seen from the other end through M1, M0
+on y0, y1. Of l, p, l × p, p·p, l·p and (p·p) l − 2 (l·p) p every entry is linear in the cosine and the sine of each
+angle (Raghavan and Roth, 1993). All functions here take arrays of numbers or traced scalars.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...kernels import math as zm
+
+N_FEATURES = 14
+
+
+def features(l, p):
+    """The fourteen quantities of a direction and a position, both (3,)."""
+    pp, lp = p @ p, l @ p
+    moment = [l[1] * p[2] - l[2] * p[1], l[2] * p[0] - l[0] * p[2], l[0] * p[1] - l[1] * p[0]]
+    return np.array([*l, *p, *moment, pp, lp, *(pp * l - 2.0 * lp * p)])
+
+
+def quarter_turns(v):
+    """v (3,) turned about z by 0, π and π/2: the three angles every function here is sampled at."""
+    x, y, z = v
+    return np.array([x, y, z]), np.array([-x, -y, z]), np.array([-y, x, z])
+
+
+def _through(M, l, p):
+    return M[:, :3] @ l, M[:, :3] @ p + M[:, 3]
+
+
+def left_features(M2, M3, M4, M5):
+    """Features of the last axis seen through M2 … M5, each (3, 4): (3, 3, 3, 14) over samples of y2, y3, y4."""
+    out = np.empty((3, 3, 3, N_FEATURES), object if M5.dtype == object or M2.dtype == object else float)
+    for c, axis4 in enumerate(zip(quarter_turns(M5[:, 2]), quarter_turns(M5[:, 3]), strict=True)):
+        axis4 = _through(M4, *axis4)
+        for b, axis3 in enumerate(zip(*map(quarter_turns, axis4), strict=True)):
+            axis3 = _through(M3, *axis3)
+            for a, axis2 in enumerate(zip(*map(quarter_turns, axis3), strict=True)):
+                out[a, b, c] = features(*_through(M2, *axis2))
+    return out
+
+
+def right_features(M0, M1):
+    """Features of the last axis seen through M1⁻¹ and M0⁻¹, (4, 4) each: (3, 3, 14) over samples of −y0, −y1."""
+    A, B = np.linalg.inv(M0)[:3], np.linalg.inv(M1)[:3]
+    out = np.empty((3, 3, N_FEATURES))
+    for i, axis in enumerate(zip(quarter_turns(A[:, 2]), quarter_turns(A[:, 3]), strict=True)):
+        axis = _through(B, *axis)
+        for j, turned in enumerate(zip(*map(quarter_turns, axis), strict=True)):
+            out[i, j] = features(*turned)
+    return out
+
+
+def trigonometric(f, axis: int):
+    """Coefficients of 1, cos, sin along an axis that holds values at 0, π, π/2."""
+    at_0, at_pi, at_half = np.moveaxis(f, axis, 0)
+    mean = 0.5 * (at_0 + at_pi)
+    return np.stack([mean, 0.5 * (at_0 - at_pi), at_half - mean], axis)
+
+
+def half_tangent(f, axis: int):
+    """Coefficients of 1, x, x² with x = tan(y/2), times 1 + x², along an axis of values at 0, π, π/2."""
+    at_0, at_pi, at_half = np.moveaxis(f, axis, 0)
+    return np.stack([at_0, 2.0 * at_half - at_0 - at_pi, at_pi], axis)
+
+
+def eliminated(M2, M3, M4, M5, N, offset):
+    """N (features − Q0) over the samples, (3, 3, 3, equations); `offset` is N Q0."""
+    f = left_features(M2, M3, M4, M5)
+    return np.array([N @ row - offset for row in f.reshape(27, N_FEATURES)]).reshape(3, 3, 3, len(offset))
+
+
+def mixed(S, W, Z):
+    """W [S, x S] Z of one coefficient of the scan angle.
+
+    S (3, 3, equations) holds samples over the two other angles; the twelve columns of [S, x S] are the monomials
+    x_b^i x_c^j, i ≤ 3, j ≤ 2. W (12, 2 equations) and Z (12, 12) mix rows and columns so that elimination in a
+    fixed order is stable.
+    """
+    n = S.shape[2]
+    rows = half_tangent(half_tangent(S, 0), 1).reshape(9, n).T
+    return W[:, :n] @ (rows @ Z[:9]) + W[:, n:] @ (rows @ Z[3:])
+
+
+def at_angle(E0, E1, E2, cs):
+    """M(y) = E0 + cos y E1 + sin y E2."""
+    return E0 + cs[0] * E1 + cs[1] * E2
+
+
+def leading_minor(E0, E1, E2, cs, *, size: int):
+    """Determinant of the leading block of M(y), by elimination in the given order."""
+    A = at_angle(E0[:size, :size], E1[:size, :size], E2[:size, :size], cs)
+    product = 1.0
+    for k in range(size):
+        product = product * A[k, k]
+        if k + 1 < size:
+            factors = A[k + 1 :, k] * (1.0 / A[k, k])
+            A = A.copy()
+            A[k + 1 :, k + 1 :] = A[k + 1 :, k + 1 :] - np.outer(factors, A[k, k + 1 :])
+    return product
+
+
+def kernel_vectors(E0, E1, E2, cs, Z, *, dimension: int):
+    """Basis (12, dimension) of the kernel of M(y), in monomials, and how small the rest of the matrix is.
+
+    Elimination of the first 12 − dimension rows and columns leaves a block that vanishes where the kernel has the
+    dimension; its greatest entry over the least pivot tells how nearly.
+    """
+    A = at_angle(E0, E1, E2, cs)
+    rank = 12 - dimension
+    least = zm.abs(A[0, 0])
+    for k in range(rank):
+        least = zm.minimum(least, zm.abs(A[k, k]))
+        factors = A[k + 1 :, k] * (1.0 / A[k, k])
+        A = A.copy()
+        A[k + 1 :, k + 1 :] = A[k + 1 :, k + 1 :] - np.outer(factors, A[k, k + 1 :])
+    basis = np.empty((12, dimension), A.dtype)
+    for c in range(dimension):
+        basis[rank:, c] = [float(c == i) for i in range(dimension)]
+        for i in reversed(range(rank)):
+            basis[i, c] = -(A[i, i + 1 : rank] @ basis[i + 1 : rank, c] + A[i, rank + c]) / A[i, i]
+    rest = zm.abs(A[rank, rank])
+    for entry in A[rank:, rank:].flat:
+        rest = zm.maximum(rest, zm.abs(entry))
+    return Z @ basis, rest, least

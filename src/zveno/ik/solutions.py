@@ -1,0 +1,170 @@
+"""What inverse kinematics returns: all solutions of one pose or a batch, and how complete they are.
+
+Solvers return a `Raw` answer in the coordinates of the chain; `zveno.ik.solve` checks it against forward kinematics
+and limits and makes `Solutions` of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from ..io.results import Result, registered
+from .problem import Problem
+
+COMPLETE, FAMILY, UNREACHABLE, EXCLUDED, UNDECIDED = range(5)
+STATUSES = ("complete", "family", "unreachable", "excluded by limits", "undecided")
+"""Status of a pose, by code."""
+
+
+class Raw(NamedTuple):
+    """A solver's answer for k poses, in the coordinates of the chain, before limits and checks.
+
+    Turning coordinates may be off by whole turns, solutions may repeat or lie outside limits; `solve` sorts that out.
+    """
+
+    x: np.ndarray
+    """(k, m, n), the first `count[i]` rows of pose i are solutions."""
+    count: np.ndarray
+    """(k,) integers."""
+    complete: np.ndarray
+    """(k,) booleans: nothing can be missing, as far as the method can tell."""
+    flags: tuple[str, ...] = ()
+    """One word a pose where there is something to say: "double root", "continuum", "boundary"; else empty."""
+    nearest: np.ndarray | None = None
+    """(k, n) least-squares solutions of the poses without solutions, if the solver has them."""
+    density: np.ndarray | None = None
+    """(k,) numbers scanned for each pose, for methods that scan."""
+
+
+class Solver(Protocol):
+    """A method of inverse kinematics: a module-level object named `solver` in its module."""
+
+    name: str
+
+    def applies(self, problem: Problem) -> bool:
+        """Whether the method can solve problems of this kind."""
+        ...
+
+    def solve(self, problem: Problem, T: np.ndarray) -> Raw:
+        """All solutions of `problem.forward(x) = T[i]` for k poses (k, 4, 4), checked rotations."""
+        ...
+
+    def explain(self, problem: Problem) -> str:
+        """One or two sentences on the route it takes for this problem."""
+        ...
+
+
+@registered
+@dataclass(frozen=True, eq=False)
+class Family:
+    """A continuum of solutions: the arm can move while the pose stays.
+
+    Attributes:
+        dimension: of the self-motion.
+        q: a sample (s, n_q), in order along the curve where the dimension is 1.
+        closed: whether the curve returns to its start, whole turns of joints aside.
+    """
+
+    dimension: int
+    q: np.ndarray
+    closed: bool = False
+
+
+@registered
+@dataclass(frozen=True, eq=False)
+class Solutions(Result):
+    """Solutions of inverse kinematics for one pose or a batch of poses of shape `batch`.
+
+    Attributes:
+        q: (*batch, m, n_q), solutions of each pose in its first `count` rows, NaN beyond.
+        count: (*batch) number of solutions; for one pose a NumPy integer.
+        codes: (*batch) status codes, see `statuses`.
+        residual: (*batch, m) error of forward kinematics, the greater of metres and radians.
+        condition: (*batch, m) condition number of the task's Jacobian, lengths relative to the arm's size.
+        method: what solved it.
+        density: (*batch) numbers scanned, 0 for methods that do not scan.
+        nearest: (*batch, n_q) the configuration that comes nearest, where there is no solution; else NaN.
+        distance: (*batch, 2) metres and radians by which the nearest misses; 0 where there are solutions.
+        exceeded: (*batch, n_q) how far each coordinate of the best solution is outside limits, where limits exclude
+            all solutions; else 0.
+        families: by flat pose number, the continua among the solutions.
+        joint_names: coordinate names, in the order of q.
+        batch: shape of the batch, () for one pose.
+        inputs: hash of what it was computed from.
+    """
+
+    kind: ClassVar[str] = "inverse kinematics"
+
+    q: np.ndarray
+    count: np.ndarray
+    codes: np.ndarray
+    residual: np.ndarray
+    condition: np.ndarray
+    method: str
+    density: np.ndarray
+    nearest: np.ndarray
+    distance: np.ndarray
+    exceeded: np.ndarray
+    joint_names: tuple[str, ...]
+    batch: tuple[int, ...] = ()
+    families: dict[int, tuple[Family, ...]] = field(default_factory=dict)
+    inputs: str = ""
+
+    def __len__(self) -> int:
+        """Number of solutions, of all poses together."""
+        return int(np.sum(self.count))
+
+    def of(self, *pose: int) -> np.ndarray:
+        """Solutions (count, n_q) of one pose of a batch, without padding."""
+        return self.q[pose][: int(self.count[pose])]
+
+    @property
+    def found(self) -> np.ndarray:
+        """(*batch) whether there is a solution."""
+        return self.count > 0
+
+    @property
+    def status(self) -> Any:
+        """A word for one pose, an array of words for a batch."""
+        words = np.array(STATUSES, dtype=object)[self.codes]
+        return words if self.batch else str(words)
+
+    @property
+    def summary(self) -> str:
+        """What came out, in a sentence or two."""
+        if not self.batch:
+            return self._of_one(())
+        total = int(np.prod(self.batch))
+        parts = [f"{int(np.sum(self.codes == k))} {word}" for k, word in enumerate(STATUSES) if np.any(self.codes == k)]
+        return f"{total} poses by {self.method}: {', '.join(parts)}; {len(self)} solutions, {self._worst()}"
+
+    def reason(self, *pose: int) -> str:
+        """Why a pose of a batch has the status it has."""
+        return self._of_one(pose)
+
+    def _worst(self) -> str:
+        known = self.residual[np.isfinite(self.residual)]
+        return f"worst residual {known.max():.1e}" if known.size else "none to check"
+
+    def _of_one(self, pose: tuple[int, ...]) -> str:
+        code, n = int(self.codes[pose]), int(self.count[pose])
+        scanned = int(self.density[pose])
+        route = f"{self.method}, {scanned} numbers" if scanned else self.method
+        if code == UNREACHABLE:
+            metres, radians = self.distance[pose]
+            return f"Unreachable ({route}): the nearest pose misses by {metres:.4g} m and {radians:.4g} rad"
+        if code == EXCLUDED:
+            over = self.exceeded[pose]
+            which = ", ".join(f"{self.joint_names[k]} by {over[k]:.4g}" for k in np.flatnonzero(over))
+            return f"Solutions exist, and limits exclude all of them ({route}); the nearest to the limits exceeds {which}"
+        if code == FAMILY:
+            flat = int(np.ravel_multi_index(pose, self.batch)) if self.batch else 0
+            kinds = ", ".join(
+                f"one of dimension {family.dimension} with {len(family.q)} points" for family in self.families[flat]
+            )
+            return f"{n} configurations, among them families of solutions ({route}): {kinds}"
+        word = "complete" if code == COMPLETE else "completeness undecided"
+        return f"{n} solution{'s' * (n != 1)}, {word} ({route})"

@@ -1,0 +1,186 @@
+"""The joints between two frames as steps about or along z, and back from their coordinates to q."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..kernels.math import cos, sin
+from ..mechanism import Fixed, Free, Helical, Joint, Mechanism, Planar, Prismatic, Spherical, Universal
+from ..spatial.rotations import z_to
+from ..spatial.transforms import inverse, transform
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A turn about, a slide along, or a screw about the z axis of its frame.
+
+    Attributes:
+        kind: "R", "P" or "H".
+        T_before: constant transform from the previous step's moved frame to this step's frame.
+        coordinate: k, the place in x of what moves it.
+        factor, offset: it moves by factor · x[k] + offset.
+        pitch: metres a radian, for "H".
+        joint: name of the joint it belongs to.
+        index: where x[k] stands in q; None for the angles that stand for a quaternion.
+    """
+
+    kind: str
+    T_before: np.ndarray
+    coordinate: int
+    factor: float
+    offset: float
+    pitch: float
+    joint: str
+    index: int | None
+
+    def motion(self, x):
+        """The (4, 4) transform of the step; x may be traced."""
+        value = self.factor * x[self.coordinate] + self.offset
+        if self.kind == "P":
+            return transform(None, np.array([0.0, 0.0, value]))
+        c, s = cos(value), sin(value)
+        R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        return transform(R, np.array([0.0, 0.0, self.pitch * value]) if self.pitch else None)
+
+
+_Motion = tuple[str, np.ndarray, float, int]
+"""Kind, axis, pitch, and which of the joint's coordinates."""
+
+
+def steps_between(mechanism: Mechanism, frame: str, reference: str | None) -> tuple[tuple[Step, ...], np.ndarray]:
+    """The steps from the reference frame to the frame, and the constant transform after the last."""
+    start = mechanism.frame(reference) if reference is not None else None
+    end = mechanism.frame(frame)
+    up = _chain(mechanism, start.link) if start is not None else []
+    down = _chain(mechanism, end.link)
+    common = 0
+    while common < min(len(up), len(down)) and up[common] == down[common]:
+        common += 1
+    walk = _Walk(mechanism)
+    if start is not None:
+        walk.constant(inverse(start.T_link_frame))
+    for i in reversed(up[common:]):
+        walk.joint(mechanism.joint_of(i), backwards=True)
+    for i in down[common:]:
+        walk.joint(mechanism.joint_of(i), backwards=False)
+    walk.constant(end.T_link_frame)
+    return tuple(walk.steps), walk.T
+
+
+def to_quaternions(mechanism: Mechanism, steps: tuple[Step, ...], x: np.ndarray, held: np.ndarray) -> np.ndarray:
+    """q (..., n_q) from chain coordinates x (..., n); three angles of a ball joint become its quaternion."""
+    q = np.broadcast_to(held, (*x.shape[:-1], len(held))).copy()
+    angles: dict[str, list[int]] = {}
+    for step in steps:
+        if step.index is not None:
+            q[..., step.index] = x[..., step.coordinate]
+        else:
+            angles.setdefault(step.joint, []).append(step.coordinate)
+    for name, (a, b, c) in angles.items():
+        quaternion = slice(mechanism.q_slices[name].stop - 4, mechanism.q_slices[name].stop)
+        # R = Rz(a) Ry(b) Rx(c), also where the joint is walked backwards: then a and c have changed places.
+        half = {key: x[..., k] / 2 for key, k in zip("zyx", sorted((a, b, c)), strict=True)}
+        product = _half_turn("z", half["z"])
+        for letter in "yx":
+            product = _product(product, _half_turn(letter, half[letter]))
+        q[..., quaternion] = np.where(product[..., :1] < 0, -product, product)
+    return q
+
+
+def _half_turn(letter: str, half: np.ndarray) -> np.ndarray:
+    quaternion = np.zeros((*half.shape, 4))
+    quaternion[..., 0] = np.cos(half)
+    quaternion[..., 1 + "xyz".index(letter)] = np.sin(half)
+    return quaternion
+
+
+def _product(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """p ⊗ q over any leading axes."""
+    w = p[..., :1] * q[..., :1] - np.sum(p[..., 1:] * q[..., 1:], axis=-1, keepdims=True)
+    v = p[..., :1] * q[..., 1:] + q[..., :1] * p[..., 1:] + np.cross(p[..., 1:], q[..., 1:])
+    return np.concatenate([w, v], axis=-1)
+
+
+def _chain(mechanism: Mechanism, link: str) -> list[int]:
+    i = mechanism.link_number(link)
+    return [k for k in (*mechanism.tree.ancestors(i), i) if k != 0]
+
+
+class _Walk:
+    """Collects steps; constants between them are multiplied together."""
+
+    def __init__(self, mechanism: Mechanism):
+        self.mechanism = mechanism
+        self.T: np.ndarray = np.eye(4)
+        self.steps: list[Step] = []
+        self.coordinates: dict[tuple[str, int], int] = {}
+
+    def constant(self, T: np.ndarray):
+        self.T = self.T @ T
+
+    def joint(self, joint: Joint, backwards: bool):
+        before, after = joint.T_parent_joint, joint.T_joint_child
+        if backwards:
+            before, after = inverse(after), inverse(before)
+        self.constant(before)
+        leader = self.mechanism.joint(joint.mimic.joint) if joint.mimic is not None else joint
+        motions = _motions(joint)
+        base = self._numbered(leader.name, motions)
+        for kind, axis, pitch, which in reversed(motions) if backwards else motions:
+            self._step(joint, leader, kind, -axis if backwards else axis, pitch, which, base)
+        self.constant(after)
+
+    def _numbered(self, leader: str, motions: list[_Motion]) -> dict[int, int]:
+        """Coordinates in the joint's own order, whichever way it is walked."""
+        return {
+            which: self.coordinates.setdefault((leader, which), len(self.coordinates))
+            for which in sorted(motion[3] for motion in motions)
+        }
+
+    def _step(self, joint: Joint, leader: Joint, kind: str, axis, pitch: float, which: int, base: dict[int, int]):
+        A = transform(z_to(axis))
+        factor, offset = (1.0, 0.0) if joint.mimic is None else (joint.mimic.multiplier, joint.mimic.offset)
+        T_before = self.T @ A
+        if offset:
+            # A constant turn or slide belongs to the constant transform.
+            fixed = Step(kind, np.eye(4), 0, 0.0, offset, pitch, joint.name, None).motion(np.zeros(1))
+            T_before = T_before @ fixed
+        places = self.mechanism.q_slices[leader.name]
+        quaternion_from = {"spherical": 0, "free": 3}.get(joint.type.kind)
+        index = None if quaternion_from is not None and which >= quaternion_from else places.start + which
+        self.steps.append(Step(kind, T_before, base[which], factor, 0.0, pitch, joint.name, index))
+        self.T = A.T
+
+
+def _motions(joint: Joint) -> list[_Motion]:
+    """A joint's motion as steps about or along axes, in order from the parent to the child."""
+    kind: Any = joint.type
+    x, y, z = np.eye(3)
+    if isinstance(kind, Fixed):
+        return []
+    if isinstance(kind, Prismatic):
+        return [("P", kind.axis, 0.0, 0)]
+    if isinstance(kind, Helical):
+        return [("H" if kind.pitch else "R", kind.axis, kind.pitch, 0)]
+    if isinstance(kind, Universal):
+        return [("R", kind.first, 0.0, 0), ("R", kind.second, 0.0, 1)]
+    if isinstance(kind, Planar):
+        u, v = kind.in_plane.T
+        return [("P", u, 0.0, 0), ("P", v, 0.0, 1), ("R", kind.normal, 0.0, 2)]
+    ball = [("R", z, 0.0), ("R", y, 0.0), ("R", x, 0.0)]
+    if isinstance(kind, Spherical):
+        return [(*one, k) for k, one in enumerate(ball)]
+    if isinstance(kind, Free):
+        slides = [("P", axis, 0.0, k) for k, axis in enumerate((x, y, z))]
+        return [*slides, *((*one, 3 + k) for k, one in enumerate(ball))]
+    if kind.n_q == 1 and kind.sigma == 1:
+        return [("R", kind.axis, 0.0, 0)]
+    raise ModelError(
+        f"inverse kinematics does not know {kind.kind} joints",
+        element=f"joint {joint.name}",
+        remedy="Lock it with zveno.mechanism.edit.fix_joints, or choose a frame that it does not move",
+    )
