@@ -1,8 +1,7 @@
 """The loop around the chunks: from rows of the batch to lanes and back.
 
 The functions have the signature of NumPy's generalized ufunc loops. For every `lanes` states the rows of the
-inputs are transposed into slots of the workspace, the chunks run, and the slots of the outputs are
-transposed into rows. At the end of the batch the missing lanes are copies of the last state: they compute
+inputs are transposed into slots of the workspace, and the chunks run, which write rows of the outputs. At the end of the batch the missing lanes are copies of the last state: they compute
 and write the same numbers once more, so nothing outside the arrays is touched and no flag is raised that the
 last state would not raise itself.
 """
@@ -15,6 +14,7 @@ from zveno.kernels import rows
 from zveno.kernels.assembly import Function, Module
 from zveno.kernels.plan import Plan
 from zveno.kernels.program import Argument, Op, Program
+from zveno.kernels.workspace import Workspace
 
 PARALLEL_WORK = 2_500_000
 """Operations times states from which a batch is worth more than one thread, about 0.2 ms."""
@@ -22,10 +22,10 @@ PARALLEL_WORK = 2_500_000
 _STACK_LIMIT = 65_536
 
 
-def write_driver(module: Module, program: Program, plan: Plan) -> None:
+def write_driver(module: Module, program: Program, plan: Plan, workspace: Workspace) -> None:
     """Add the functions `loop` and `serial` to the module."""
     _write_loop(module, program, plan)
-    _Serial(module, program, plan).write()
+    _Serial(module, program, plan, workspace).write()
 
 
 def parallel_threshold(program: Program, plan: Plan) -> int:
@@ -57,15 +57,15 @@ def _write_loop(module: Module, program: Program, plan: Plan) -> None:
 class _Serial:
     """Writes `serial(args, n, steps)`, which runs n states on the calling thread."""
 
-    def __init__(self, module: Module, program: Program, plan: Plan):
+    def __init__(self, module: Module, program: Program, plan: Plan, workspace: Workspace):
         self.module, self.types, self.program, self.plan = module, module.types, program, plan
         self.inputs, self.outputs = program.inputs, program.outputs
         self.arguments = (*program.inputs, *program.outputs)
         self.n_operands = max(len(program.inputs), 1) + len(program.outputs)
-        sizes = [argument.size for argument in self.arguments]
-        self.first_slot = [sum(sizes[:k]) for k in range(len(sizes))]
-        self.base, self.step, self.packed = {}, {}, {}
-        self.offsets_start = plan.n_slots * self.types.stride
+        self.workspace = workspace
+        self.base: dict[int, str] = {}
+        self.step: dict[int, str] = {}
+        self.packed: dict[int, str] = {}
 
     def operand(self, k: int) -> int:
         """Position of an argument among NumPy's operands: a function of nothing has a dummy input."""
@@ -79,7 +79,6 @@ class _Serial:
         f.do(f"br i1 {nothing}, label %finish, label %setup")
         f.start("setup")
         self._read_arguments()
-        self._fill_constants()
         setup = f.block
         f.do("br label %states")
         f.start("states")
@@ -92,12 +91,14 @@ class _Serial:
         for k in range(len(self.inputs)):
             if self._is_read(k):
                 self._gather(k)
-        self._copy_inputs()
+        outputs = [k for k in used if k >= len(self.inputs)]
+        for k in outputs:
+            self._point(k)
         for number in range(len(self.plan.chunks)):
             f.do(f"call void @chunk{number}(ptr %ws)")
-        for k in range(len(self.inputs), len(self.arguments)):
-            if self.arguments[k].size:
-                self._move(k, rows.STORE)
+        for k in outputs:
+            if self.arguments[k].size > 1:
+                self._unload(k)
         f.do("br label %advance")
         f.start("advance")
         f.do(f"%next = add i64 %i, {self.types.lanes}")
@@ -112,9 +113,7 @@ class _Serial:
         f.finish()
 
     def _allocate(self) -> None:
-        """The workspace: slots, then offsets of the elements of arguments that are not contiguous."""
-        f = self.f
-        size = max(self.offsets_start + 8 * sum(argument.size for argument in self.arguments), 64)
+        f, size = self.f, self.workspace.size
         self.on_heap = size > _STACK_LIMIT
         if not self.on_heap:
             f.do(f"%ws = alloca [{size} x i8], align 64")
@@ -163,7 +162,7 @@ class _Serial:
         tabulate, done = f.name("tabulate"), f.name("known")
         f.do(f"br i1 {packed}, label %{done}, label %{tabulate}")
         f.start(tabulate)
-        table = f.at("%ws", self.offsets_start + 8 * self.first_slot[k])
+        table = f.at("%ws", self.workspace.table(k))
 
         def enter(j: str) -> None:
             offset = "0"
@@ -176,61 +175,55 @@ class _Serial:
         f.do(f"br label %{done}")
         f.start(done)
 
-    def _fill_constants(self) -> None:
-        """Outputs that are constant are written to their slots once."""
-        t = self.types
-        for node, slots in self.plan.outputs.items():
-            if self.program.op[node] == Op.CONST:
-                for slot in slots:
-                    value = t.splat(float(self.program.value[node]))
-                    self.f.store(t.vector, value, self._slot(slot), t.stride)
-
-    def _copy_inputs(self) -> None:
-        """Outputs that are inputs are copied from slot to slot."""
-        t = self.types
-        for node, slots in self.plan.outputs.items():
-            if self.program.op[node] == Op.INPUT:
-                value = self.f.load(t.vector, self._slot(self.plan.slot[node]), t.stride)
-                for slot in slots:
-                    self.f.store(t.vector, value, self._slot(slot), t.stride)
-
-    def _slot(self, slot: int) -> str:
-        return self.f.at("%ws", slot * self.types.stride)
-
     def _is_read(self, k: int) -> bool:
         return bool(((self.program.op == Op.INPUT) & (self.program.args[:, 0] == k)).any())
 
     def _gather(self, k: int) -> None:
         """Rows of an input to its slots. An input that is the same for all states is read once."""
-        f = self.f
+        f, size = self.f, self.arguments[k].size
         begin, done = f.name("gather"), f.name("gathered")
         first = f.let("icmp eq i64 %i, 0")
         varies = f.let(f"icmp ne i64 {self.step[k]}, 0")
         f.do(f"br i1 {f.let(f'or i1 {first}, {varies}')}, label %{begin}, label %{done}")
         f.start(begin)
-        self._move(k, rows.LOAD)
+        places = rows.places(f, f"%row{k}", self.step[k], self.ahead)
+        start = f.at("%ws", self.workspace.first_slot(k))
+        if size > 1:
+            packed, loose = f.name("packed"), f.name("loose")
+            f.do(f"br i1 {self.packed[k]}, label %{packed}, label %{loose}")
+            f.start(loose)
+            self._call_loose(rows.load_loose(self.module), k, start)
+            f.do(f"br label %{done}")
+            f.start(packed)
+        rows.load_packed(f, places, start, size)
         f.do(f"br label %{done}")
         f.start(done)
 
-    def _move(self, k: int, direction: rows.Direction) -> None:
-        """Move all elements of an argument between rows and slots: blocks if packed, else one by one."""
-        f, size = self.f, self.arguments[k].size
+    def _point(self, k: int) -> None:
+        """Tell the chunks where to write an output: to its rows, or to the staging area."""
+        f, output = self.f, k - len(self.inputs)
         places = rows.places(f, f"%row{k}", self.step[k], self.ahead)
-        start = self._slot(self.first_slot[k])
-        if size == 1:
-            direction.element(f, places, start, "0", "0")
-            return
-        packed, loose, done = f.name("packed"), f.name("loose"), f.name("moved")
-        f.do(f"br i1 {self.packed[k]}, label %{packed}, label %{loose}")
-        f.start(packed)
-        rows.move_packed(f, direction, places, start, size)
-        f.do(f"br label %{done}")
+        for lane, place in enumerate(places):
+            if self.arguments[k].size > 1:
+                staged = f.at("%ws", self.workspace.staging(output, lane))
+                place = f.let(f"select i1 {self.packed[k]}, ptr {place}, ptr {staged}")
+            f.store("ptr", place, f.at("%ws", self.workspace.row(output, lane)), 8)
+
+    def _unload(self, k: int) -> None:
+        """Move an output from the staging area to its rows, if it was written there."""
+        f = self.f
+        loose, done = f.name("loose"), f.name("stored")
+        f.do(f"br i1 {self.packed[k]}, label %{done}, label %{loose}")
         f.start(loose)
-        # Not worth fast code, and short code keeps the build time down: one function for all arguments.
-        table = f.at("%ws", self.offsets_start + 8 * self.first_slot[k])
-        f.do(
-            f"call void {rows.loose_function(self.module, direction)}(ptr %row{k}, i64 {self.step[k]}, "
-            f"i64 {self.left}, ptr {start}, ptr {table}, i64 {size})"
-        )
+        staged = f.at("%ws", self.workspace.staging(k - len(self.inputs), 0))
+        self._call_loose(rows.store_loose(self.module), k, staged)
         f.do(f"br label %{done}")
         f.start(done)
+
+    def _call_loose(self, function: str, k: int, inside: str) -> None:
+        f = self.f
+        table = f.at("%ws", self.workspace.table(k))
+        f.do(
+            f"call void {function}(ptr %row{k}, i64 {self.step[k]}, i64 {self.left}, ptr {inside}, "
+            f"ptr {table}, i64 {self.arguments[k].size})"
+        )

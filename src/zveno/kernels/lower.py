@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from zveno.errors import BuildError
-from zveno.kernels import elementary
+from zveno.kernels import elementary, rows
 from zveno.kernels.assembly import Function, Module, Types
 from zveno.kernels.driver import write_driver
-from zveno.kernels.plan import TRIGONOMETRIC, Plan, check, make_plan
+from zveno.kernels.plan import TRIGONOMETRIC, Block, Plan, check, make_plan
 from zveno.kernels.program import Op, Program
+from zveno.kernels.workspace import Workspace
 
 LOWERING_VERSION = 1
 """Part of the key of cached kernels. Raise it with every change of the code this package generates."""
@@ -46,24 +47,33 @@ def lower(program: Program, dtype: np.dtype, lanes: int, triple: str, fma: bool 
         raise BuildError(f"{lanes} lanes are not a power of two from 2", element=f"program {program.name}")
     check(program)
     module = Module(Types(np.dtype(dtype), lanes))
-    plan = make_plan(program, CHUNK_SIZE)
-    for number, chunk in enumerate(plan.chunks):
-        _Chunk(module, program, plan, fma).write(number, chunk)
-    write_driver(module, program, plan)
+    plan = make_plan(program, CHUNK_SIZE, lanes)
+    workspace = Workspace(module.types, program, plan)
+    for number in range(len(plan.chunks)):
+        _Chunk(module, program, plan, workspace, fma).write(number)
+    write_driver(module, program, plan, workspace)
     return module.text(triple)
 
 
 class _Chunk:
     """Writes one chunk as a function of the workspace."""
 
-    def __init__(self, module: Module, program: Program, plan: Plan, fma: bool):
-        self.module, self.types, self.plan, self.fma = module, module.types, plan, fma
+    def __init__(self, module: Module, program: Program, plan: Plan, workspace: Workspace, fma: bool):
+        self.module, self.types, self.fma = module, module.types, fma
+        self.plan, self.workspace = plan, workspace
         self.op, self.args, self.value = program.op, program.args, program.value
         self.values: dict[int, str] = {}
         self.masks: dict[int, str] = {}
+        self.places: dict[int, list[str]] = {}
+        self.completes: dict[int, list[Block]] = {}
 
-    def write(self, number: int, chunk: list[int]) -> None:
+    def write(self, number: int) -> None:
         """Write the operations of the chunk and store what later chunks or the outputs need."""
+        chunk = self.plan.chunks[number]
+        position = {node: at for at, node in enumerate(chunk)}
+        for block in self.plan.blocks[number]:
+            last = max(block.nodes, key=lambda node: position.get(node, -1))
+            self.completes.setdefault(last, []).append(block)
         self.f = Function(self.module, f"internal void @chunk{number}(ptr noalias %ws)")
         ops = [Op(code) for code in self.op[chunk].tolist()]
         operands = self.args[chunk].tolist()
@@ -78,17 +88,24 @@ class _Chunk:
             self._operation(chunk[at], ops[at], operands[at])
             self._keep(chunk[at])
             at += 1
+        for node in list(self.completes):
+            self._complete(node)  # blocks of inputs and constants only
         self.f.finish()
 
     def _keep(self, node: int) -> None:
-        slots = self.plan.outputs.get(node) or [self.plan.slot[node]]
-        for slot in slots:
-            if slot >= 0:
-                self._store(slot, self._read(node))
+        t, slot = self.types, self.plan.slot[node]
+        if slot >= 0:
+            self.f.store(t.vector, self._read(node), self.f.at("%ws", self.workspace.slot(slot)), t.stride)
+        self._complete(node)
 
-    def _store(self, slot: int, value: str) -> None:
-        t = self.types
-        self.f.store(t.vector, value, self.f.at("%ws", slot * t.stride), t.stride)
+    def _complete(self, node: int) -> None:
+        """Write the blocks of the outputs of which this node is the last."""
+        f = self.f
+        for block in self.completes.pop(node, ()):
+            if block.output not in self.places:
+                addresses = [f.at("%ws", self.workspace.row(block.output, k)) for k in range(self.types.lanes)]
+                self.places[block.output] = [f.load("ptr", address, 8) for address in addresses]
+            rows.store(f, self.places[block.output], block.first, [self._read(k) for k in block.nodes])
 
     def _read(self, node: int) -> str:
         """The vector of a node: computed here, a constant, or loaded from its slot."""
@@ -101,7 +118,7 @@ class _Chunk:
             elif self.op[node] == Op.CONST:
                 value = t.splat(float(self.value[node]))
             else:
-                value = self.f.load(t.vector, self.f.at("%ws", self.plan.slot[node] * t.stride), t.stride)
+                value = self.f.load(t.vector, self.f.at("%ws", self.workspace.slot(self.plan.slot[node])), t.stride)
             self.values[node] = value
         return value
 

@@ -8,6 +8,7 @@ workspace; slots are used again once their value is dead, which keeps the worksp
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,15 @@ _ARITY = [ARITY[op] for op in Op]
 
 
 @dataclass(frozen=True)
+class Block:
+    """Neighbouring elements of an output that are written together: one, or as many as there are lanes."""
+
+    output: int
+    first: int
+    nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Plan:
     """The schedule of a program."""
 
@@ -28,10 +38,10 @@ class Plan:
     """Nodes to compute, in order. Inputs and constants are not among them."""
     slot: list[int]
     """For each node its slot in the workspace, -1 if it has none."""
-    outputs: dict[int, list[int]]
-    """For each node the output slots it must be written to."""
     n_slots: int
-    """Slots: first all elements of the inputs, then all elements of the outputs, then shared ones."""
+    """Slots: first all elements of the inputs, then those shared by computed values."""
+    blocks: list[list[Block]]
+    """For each chunk the parts of the outputs it completes."""
 
 
 def check(program: Program) -> None:
@@ -75,37 +85,47 @@ def live_nodes(program: Program) -> np.ndarray:
     return np.frombuffer(bytes(live), dtype=np.bool_)
 
 
-def make_plan(program: Program, chunk_size: int) -> Plan:
+def make_plan(program: Program, chunk_size: int, lanes: int) -> Plan:
     """Order the operations, cut them into chunks and give every value that outlives its chunk a slot."""
     op, args = program.op.tolist(), program.args.tolist()
     order = _gather_trigonometry(np.flatnonzero(live_nodes(program)).tolist(), op, args)
-    chunks = _cut(order, op, chunk_size)
-    slot = [-1] * len(op)
-    start = _place_inputs(program, slot)
-    outputs: dict[int, list[int]] = {}
-    for result in program.results:
-        for place, node in enumerate(result.tolist(), start):
-            outputs.setdefault(node, []).append(place)
-        start += len(result)
-    last_chunk = [-1] * len(op)
+    chunks = _cut(order, op, chunk_size) or [[]]
+    made_in, read_in = [0] * len(op), [0] * len(op)
     for number, chunk in enumerate(chunks):
         for node in chunk:
+            made_in[node] = number
             for operand in args[node][: _ARITY[op[node]]]:
-                last_chunk[operand] = number
+                read_in[operand] = number
+    blocks: list[list[Block]] = [[] for _ in chunks]
+    for block in _blocks(program, lanes):
+        number = max(made_in[node] for node in block.nodes)
+        blocks[number].append(block)
+        for node in block.nodes:
+            read_in[node] = max(read_in[node], number)
+    slot = [-1] * len(op)
+    n_slots = _place_inputs(program, slot)
     free: list[int] = []
     expiring: list[list[int]] = [[] for _ in range(len(chunks) + 1)]
     for number, chunk in enumerate(chunks):
         free += expiring[number]
         for node in chunk:
-            if node in outputs:
-                slot[node] = outputs[node][0]
-            elif last_chunk[node] > number:
+            if read_in[node] > number:
                 if free:
                     slot[node] = free.pop()
                 else:
-                    slot[node], start = start, start + 1
-                expiring[last_chunk[node] + 1].append(slot[node])
-    return Plan(chunks, slot, outputs, start)
+                    slot[node], n_slots = n_slots, n_slots + 1
+                expiring[read_in[node] + 1].append(slot[node])
+    return Plan(chunks, slot, n_slots, blocks)
+
+
+def _blocks(program: Program, lanes: int) -> Iterator[Block]:
+    """The outputs in blocks of as many elements as lanes, the last of which may overlap the one before."""
+    for output, result in enumerate(program.results):
+        nodes = result.tolist()
+        size = lanes if len(nodes) >= lanes else 1
+        for first in range(0, len(nodes), size):
+            first = min(first, len(nodes) - size)
+            yield Block(output, first, tuple(nodes[first : first + size]))
 
 
 def _place_inputs(program: Program, slot: list[int]) -> int:

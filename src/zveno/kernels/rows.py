@@ -1,13 +1,9 @@
-"""Vector code that moves numbers between rows of the batch, one per lane, and slots of the workspace.
+"""Vector code that moves numbers between rows of the batch, one per lane, and vectors of one number each.
 
-`places` are the addresses of the rows, `start` that of the slot of an argument's first element, and `j` the
-number of an element or of the first of a block of as many elements as there are lanes.
+`places` are the addresses of the rows of all lanes.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass
 
 from zveno.kernels.assembly import Function, Module
 
@@ -26,96 +22,94 @@ def places(f: Function, row: str, step: str, ahead: list[str]) -> list[str]:
     return [row, *(f.at(row, jump) for jump in jumps)]
 
 
+def load_packed(f: Function, places: list[str], start: str, size: int) -> None:
+    """All elements of rows without gaps to the slots from `start`: full blocks, and one for the rest.
+
+    The last block ends with the last element, so it overlaps the one before unless the lanes divide the size.
+    """
+    t, n = f.types, f.types.lanes
+    if size < n:
+        for j in range(size):
+            load_element(f, places, start, str(j), str(j * t.itemsize))
+        return
+
+    def block(j: str) -> None:
+        offset = f.let(f"mul i64 {j}, {t.itemsize}")
+        values = [f.load(t.vector, f.at(place, offset), t.itemsize) for place in places]
+        slot = f.at(start, f.let(f"mul i64 {j}, {t.stride}"))
+        for number, value in enumerate(_transpose(f, values)):
+            f.store(t.vector, value, f.at(slot, number * t.stride), t.stride)
+
+    if size // n <= _UNROLL:
+        for j in range(0, size - n + 1, n):
+            block(str(j))
+    else:
+        f.repeat(str(size // n), lambda b: block(f.let(f"mul i64 {b}, {n}")))
+    if size % n:
+        block(str(size - n))
+
+
 def load_element(f: Function, places: list[str], start: str, j: str, offset: str) -> None:
-    """One element of every row, `offset` bytes from its beginning, to a slot."""
+    """One element of every row, `offset` bytes from its beginning, to the slot `j` from `start`."""
     t = f.types
     value = "poison"
     for lane, place in enumerate(places):
         x = f.load(t.scalar, f.at(place, offset), t.itemsize)
         value = f.let(f"insertelement {t.vector} {value}, {t.scalar} {x}, i32 {lane}")
-    f.store(t.vector, value, _slot(f, start, j), t.stride)
+    f.store(t.vector, value, f.at(start, f.let(f"mul i64 {j}, {t.stride}")), t.stride)
 
 
-def store_element(f: Function, places: list[str], start: str, j: str, offset: str) -> None:
-    """A slot to one element of every row."""
+def store(f: Function, places: list[str], first: int, values: list[str]) -> None:
+    """Neighbouring elements of every row from element `first`: one, or as many as there are lanes."""
     t = f.types
-    value = f.load(t.vector, _slot(f, start, j), t.stride)
-    for lane, place in enumerate(places):
-        x = f.let(f"extractelement {t.vector} {value}, i32 {lane}")
-        f.store(t.scalar, x, f.at(place, offset), t.itemsize)
-
-
-def load_block(f: Function, places: list[str], start: str, j: str) -> None:
-    """A block of neighbouring elements of every row to as many slots."""
-    t = f.types
-    offset = f.let(f"mul i64 {j}, {t.itemsize}")
-    values = [f.load(t.vector, f.at(place, offset), t.itemsize) for place in places]
-    slot = _slot(f, start, j)
-    for number, value in enumerate(_transpose(f, values)):
-        f.store(t.vector, value, f.at(slot, number * t.stride), t.stride)
-
-
-def store_block(f: Function, places: list[str], start: str, j: str) -> None:
-    """Slots to a block of neighbouring elements of every row."""
-    t = f.types
-    slot = _slot(f, start, j)
-    values = [f.load(t.vector, f.at(slot, number * t.stride), t.stride) for number in range(t.lanes)]
-    offset = f.let(f"mul i64 {j}, {t.itemsize}")
+    offset = first * t.itemsize
+    if len(values) == 1:
+        for lane, place in enumerate(places):
+            x = f.let(f"extractelement {t.vector} {values[0]}, i32 {lane}")
+            f.store(t.scalar, x, f.at(place, offset), t.itemsize)
+        return
     for place, value in zip(places, _transpose(f, values), strict=True):
         f.store(t.vector, value, f.at(place, offset), t.itemsize)
 
 
-@dataclass(frozen=True)
-class Direction:
-    """From rows to slots or back."""
+def load_loose(module: Module) -> str:
+    """A function that loads elements one by one, at the offsets in a table; defined on first use.
 
-    name: str
-    element: Callable[[Function, list[str], str, str, str], None]
-    block: Callable[[Function, list[str], str, str], None]
-
-
-LOAD = Direction("load", load_element, load_block)
-STORE = Direction("store", store_element, store_block)
-
-
-def move_packed(f: Function, direction: Direction, places: list[str], start: str, size: int) -> None:
-    """All elements of rows without gaps: full blocks, and one that ends with the last element.
-
-    That one overlaps the block before it, unless the size is a multiple of the lanes.
+    Its arguments: the first row, the step to the next, the distance of the last state, the first slot, the
+    table and the number of elements. It need not be fast, and short code keeps the build time down.
     """
-    n, block = f.types.lanes, direction.block
-    if size < n:
-        for j in range(size):
-            direction.element(f, places, start, str(j), str(j * f.types.itemsize))
-        return
-    if size // n <= _UNROLL:
-        for j in range(0, size - n + 1, n):
-            block(f, places, start, str(j))
-    else:
-        f.repeat(str(size // n), lambda b: block(f, places, start, f.let(f"mul i64 {b}, {n}")))
-    if size % n:
-        block(f, places, start, str(size - n))
-
-
-def loose_function(module: Module, direction: Direction) -> str:
-    """A function that moves elements one by one, at the offsets in a table; defined on first use."""
-    name = f"{direction.name}_loose"
-    if module.once(name):
-        arguments = "ptr %row, i64 %step, i64 %left, ptr %start, ptr %table, i64 %count"
-        f = Function(module, f"internal void @{name}({arguments})")
+    if module.once("load_loose"):
+        arguments = "ptr %row, i64 %step, i64 %left, ptr %slots, ptr %table, i64 %count"
+        f = Function(module, f"internal void @load_loose({arguments})")
         rows = places(f, "%row", "%step", distances(f, "%left"))
+        f.repeat("%count", lambda j: load_element(f, rows, "%slots", j, _entry(f, j)))
+        f.finish()
+    return "@load_loose"
+
+
+def store_loose(module: Module) -> str:
+    """The same for moving rows from the staging area to their places; `%staged` is its first row."""
+    if module.once("store_loose"):
+        t = module.types
+        arguments = "ptr %row, i64 %step, i64 %left, ptr %staged, ptr %table, i64 %count"
+        f = Function(module, f"internal void @store_loose({arguments})")
+        rows = places(f, "%row", "%step", distances(f, "%left"))
+        jump = f.let(f"mul i64 %count, {t.itemsize}")
+        sources = places(f, "%staged", jump, [str(lane) for lane in range(1, t.lanes)])
 
         def move(j: str) -> None:
-            offset = f.load("i64", f.at("%table", f.let(f"mul i64 {j}, 8")), 8)
-            direction.element(f, rows, "%start", j, offset)
+            offset, inside = _entry(f, j), f.let(f"mul i64 {j}, {t.itemsize}")
+            for source, row in zip(sources, rows, strict=True):
+                x = f.load(t.scalar, f.at(source, inside), t.itemsize)
+                f.store(t.scalar, x, f.at(row, offset), t.itemsize)
 
         f.repeat("%count", move)
         f.finish()
-    return f"@{name}"
+    return "@store_loose"
 
 
-def _slot(f: Function, start: str, j: str) -> str:
-    return f.at(start, f.let(f"mul i64 {j}, {f.types.stride}"))
+def _entry(f: Function, j: str) -> str:
+    return f.load("i64", f.at("%table", f.let(f"mul i64 {j}, 8")), 8)
 
 
 def _transpose(f: Function, rows: list[str]) -> list[str]:

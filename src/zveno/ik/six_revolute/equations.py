@@ -44,15 +44,17 @@ def left_features(M2, M3, M4, M5):
     return out
 
 
-def right_features(M0, M1):
-    """Features of the last axis seen through M1⁻¹ and M0⁻¹, (4, 4) each: (3, 3, 14) over samples of −y0, −y1."""
-    A, B = np.linalg.inv(M0)[:3], np.linalg.inv(M1)[:3]
-    out = np.empty((3, 3, N_FEATURES))
+def right_features(A, B):
+    """Features of the last axis seen through B = M1⁻¹ and A = M0⁻¹, (3, 4) each: (9, 14).
+
+    Coefficients of 1, cos, sin of −y0 by those of −y1, the constant first.
+    """
+    out = np.empty((3, 3, N_FEATURES), object if A.dtype == object or B.dtype == object else float)
     for i, axis in enumerate(zip(quarter_turns(A[:, 2]), quarter_turns(A[:, 3]), strict=True)):
         axis = _through(B, *axis)
         for j, turned in enumerate(zip(*map(quarter_turns, axis), strict=True)):
             out[i, j] = features(*turned)
-    return out
+    return trigonometric(trigonometric(out, 0), 1).reshape(9, N_FEATURES)
 
 
 def trigonometric(f, axis: int):
@@ -68,10 +70,34 @@ def half_tangent(f, axis: int):
     return np.stack([at_0, 2.0 * at_half - at_0 - at_pi, at_pi], axis)
 
 
-def eliminated(M2, M3, M4, M5, N, offset):
-    """N (features − Q0) over the samples, (3, 3, 3, equations); `offset` is N Q0."""
+def eliminated_left(M2, M3, M4, M5, N, offset):
+    """N (features − Q0) over samples of y2, y3, y4, (3, 3, 3, equations), where the target is among M2 … M5.
+
+    The rows of N (equations, 14) annihilate what depends on y0 and y1, and `offset` is N Q0.
+    """
     f = left_features(M2, M3, M4, M5)
     return np.array([N @ row - offset for row in f.reshape(27, N_FEATURES)]).reshape(3, 3, 3, len(offset))
+
+
+def eliminated_right(A, B, P, columns):
+    """The same where the target is in M0 or M1; P (27, 14) are the features over samples of y2, y3, y4.
+
+    `columns` (8, rank) combines the columns to annihilate to as many as are independent. Householder reflections
+    take them to a triangle; the rows below it are the equations left.
+    """
+    Q = right_features(A, B)
+    R = Q[1:].T @ columns
+    f = (P - Q[0]).T
+    for k in range(R.shape[1]):
+        v = R[k:, k]
+        length = zm.sqrt(v @ v)
+        head = v[0] + zm.select(zm.less(v[0], 0.0), -length, length)
+        v = np.array([head, *v[1:]])
+        scaled = v * (2.0 / (v @ v))
+        R, f = R.copy(), f.copy()
+        R[k:, k:] = R[k:, k:] - np.outer(v, scaled @ R[k:, k:])
+        f[k:] = f[k:] - np.outer(v, scaled @ f[k:])
+    return f[R.shape[1] :].T.reshape(3, 3, 3, N_FEATURES - R.shape[1])
 
 
 def mixed(S, W, Z):

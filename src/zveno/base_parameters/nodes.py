@@ -1,0 +1,101 @@
+"""A mechanism as nodes that move independently of one another, each hanging on one body.
+
+Most nodes are one link on one joint. Joints that share a coordinate (mimic) or that a loop ties together form one
+node with all bodies between them, for which only samples of the motion exist in general.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import ModelError
+from ..mechanism import Mechanism
+from .loops import Loop, checked_loops
+
+
+@dataclass(frozen=True)
+class Node:
+    """Bodies that move together on one parent.
+
+    Attributes:
+        parent: link number of the body they hang on; 0 is the ground.
+        bodies: their link numbers.
+        simple: one link on one joint whose coordinates are its own.
+    """
+
+    parent: int
+    bodies: tuple[int, ...]
+    simple: bool
+
+
+def nodes_of(mechanism: Mechanism, loops: Sequence[Loop] = ()) -> list[Node]:
+    """The nodes of a mechanism, every parent body before what hangs on it."""
+    tree = mechanism.tree
+    tied: list[tuple[int, set[int]]] = []
+    followers: dict[str, list[int]] = {}
+    for i, _, joint in mechanism.outward():
+        if joint.mimic is not None:
+            followers.setdefault(joint.mimic.joint, []).append(i)
+    for leader, links in followers.items():
+        start = next(i for i, _, joint in mechanism.outward() if joint.name == leader)
+        tied.append(_between(mechanism, [start, *links], [tree.parents[k] for k in (start, *links)]))
+    for loop in checked_loops(mechanism, loops):
+        ends = [mechanism.link_number(mechanism.frame(frame).link) for frame in (loop.frame_a, loop.frame_b)]
+        between = _between(mechanism, ends, ends)
+        if not between[1]:
+            raise ModelError("both frames of the loop are on one link", element=f"loop {loop.frame_a}–{loop.frame_b}")
+        tied.append(between)
+    clusters = _merged(tied)
+    inside = set().union(*(bodies for _, bodies in clusters)) if clusters else set()
+    found = [Node(parent, tuple(sorted(bodies)), False) for parent, bodies in clusters]
+    found += [Node(f, (i,), True) for i, f, _ in mechanism.outward() if i not in inside]
+    # Links are numbered depth first, so the smallest number of a node is above that of all that hangs on it.
+    return sorted(found, key=lambda node: node.bodies[0])
+
+
+def _between(mechanism: Mechanism, ends: Sequence[int], tops: Sequence[int]) -> tuple[int, set[int]]:
+    """The deepest link at or above all `tops`, and the links from below it down to all `ends`."""
+    tree = mechanism.tree
+    paths = [(*tree.ancestors(k), k) for k in ends]
+    above = [(*tree.ancestors(k), k) for k in tops]
+    common = 0
+    for level in zip(*above, strict=False):
+        if len(set(level)) > 1:
+            break
+        common = level[0]
+    return common, {k for path in paths for k in path[path.index(common) + 1 :]}
+
+
+def _merged(tied: list[tuple[int, set[int]]]) -> list[tuple[int, set[int]]]:
+    """Clusters that share a body become one; it hangs where the one nearest the root hangs."""
+    clusters: list[tuple[int, set[int]]] = []
+    for parent, bodies in tied:
+        bodies = set(bodies)
+        apart = []
+        for other_parent, others in clusters:
+            if bodies & others:
+                parent, bodies = min(parent, other_parent), bodies | others
+            else:
+                apart.append((other_parent, others))
+        clusters = [*apart, (parent, bodies)]
+    return clusters
+
+
+def massless_links(mechanism: Mechanism, massless: Sequence[str] | None) -> frozenset[int]:
+    """Numbers of the links that have no inertia at all, so that their parameters are not counted.
+
+    By default these are the links whose inertia is stated to be zero, in a mechanism that has inertia somewhere.
+    A link whose inertia is not given may have any.
+    """
+    if massless is not None:
+        return frozenset(mechanism.link_number(name) for name in massless) - {0}
+    if not any(link.inertia.any() for link in mechanism.links[1:]):
+        return frozenset()
+    return frozenset(
+        i
+        for i, link in enumerate(mechanism.links)
+        if i and link.inertia_given and not np.asarray(link.inertia).any()
+    )

@@ -1,0 +1,91 @@
+"""Joint values from the words of a command line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import ShapeError, unknown_name
+from ..mechanism import Mechanism
+from ..mechanism.joints import QUATERNION_TOLERANCE
+from ..report.summary import coordinate_units
+
+
+def parsed_q(mechanism: Mechanism, words: Sequence[str], degrees: bool = False) -> np.ndarray:
+    """q (n_q,) from numbers in order, or from `name=value` pairs with the other joints at neutral.
+
+    A joint with several coordinates takes `name=1,0,0,0`, or its coordinates by name: `base.x=0.3`. Nothing at all is
+    the neutral configuration. Quaternions are normalised, and refused if they are not nearly of unit length.
+    """
+    named = [word for word in words if "=" in word]
+    if named and len(named) < len(words):
+        mixed = next(word for word in words if "=" not in word)
+        raise ShapeError(
+            f"{mixed!r} stands among name=value pairs", element="q", remedy="Give numbers only, or pairs only"
+        )
+    angles = np.array(
+        [unit == "rad" for joint in _coordinate_joints(mechanism) for unit in coordinate_units(joint)], dtype=bool
+    )
+    factor = np.where(angles & degrees, math.pi / 180.0, 1.0)
+    if named:
+        q = _from_pairs(mechanism, named, factor)
+    elif words:
+        q = mechanism.checked_q([_number(word, "q") for word in words]) * factor
+    else:
+        q = mechanism.neutral()
+    _check_quaternions(mechanism, q)
+    return mechanism.normalized(q)
+
+
+def outside_limits(mechanism: Mechanism, q: np.ndarray) -> list[str]:
+    """Names of the coordinates that are outside their limits."""
+    slack = 1e-9
+    outside = (q < mechanism.lower - slack) | (q > mechanism.upper + slack)
+    return [name for name, is_outside in zip(mechanism.coordinate_names, outside, strict=True) if is_outside]
+
+
+def _from_pairs(mechanism: Mechanism, pairs: Sequence[str], factor: np.ndarray) -> np.ndarray:
+    q = mechanism.neutral()
+    coordinates = {name: slice(k, k + 1) for k, name in enumerate(mechanism.coordinate_names)}
+    places = coordinates | {name: mechanism.q_slices[name] for name in mechanism.joint_names}
+    for pair in pairs:
+        name, _, value = pair.rpartition("=")
+        if name not in places:
+            raise unknown_name("joint with coordinates", name, mechanism.joint_names)
+        numbers = [_number(word, name) for word in value.split(",")]
+        own = places[name]
+        if len(numbers) != own.stop - own.start:
+            raise ShapeError(
+                f"{len(numbers)} number(s) given for {own.stop - own.start} coordinate(s)",
+                element=name,
+                remedy="Order: " + ", ".join(mechanism.coordinate_names[own]),
+            )
+        q[own] = np.array(numbers) * factor[own]
+    return q
+
+
+def _number(word: str, element: str) -> float:
+    try:
+        value = float(word.replace("−", "-"))
+    except ValueError:
+        raise ShapeError(f"{word!r} is not a number", element=element, remedy="Write 0.5, −1e-3 or name=0.5") from None
+    if not math.isfinite(value):
+        raise ShapeError(f"{word} is not a finite number", element=element, remedy="Give a number")
+    return value
+
+
+def _coordinate_joints(mechanism: Mechanism):
+    return [mechanism.joint(name) for name in mechanism.joint_names]
+
+
+def _check_quaternions(mechanism: Mechanism, q: np.ndarray):
+    for joint in _coordinate_joints(mechanism):
+        error = float(joint.type.quaternion_error(q[mechanism.q_slices[joint.name]]))
+        if error > QUATERNION_TOLERANCE:
+            raise ShapeError(
+                f"its quaternion (wxyz) has a norm that is off 1 by {error:.2g}",
+                element=f"joint {joint.name}",
+                remedy="Give a unit quaternion, for example 1,0,0,0",
+            )

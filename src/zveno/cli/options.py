@@ -1,0 +1,62 @@
+"""Flags shared by verbs, so that they have the same names and meaning everywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from ..errors import ZvenoError
+
+RobotName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT")]
+"""A built-in name, a model file, or elementary transforms."""
+Coordinates = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[Q ...]", help_behavior_hint="")]
+"""Joint values as words, see `configuration.parsed_q`."""
+
+
+Flag = Annotated[bool, tyro.conf.arg(help_behavior_hint="")]
+"""A flag that is off unless given; saying so beside each one would only be noise."""
+File = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the answer goes."""
+
+    json: Flag = False
+    """Print JSON instead of text; always SI units and radians."""
+    out: File = None
+    """Write the answer to a file instead of printing it; as JSON if it ends in .json."""
+    debug: Flag = False
+    """Show the full traceback of an error."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """How the robot is read and angles are given."""
+
+    deg: Flag = False
+    """Angles are in degrees, those given and those printed."""
+    snap: Flag = False
+    """Make angles exact that are within 1e-4 rad of a multiple of 15 degrees, such as 1.5708."""
+    no_snap: Flag = False
+    """Keep all angles as written; without it, tables typed by hand are snapped within 1e-5 rad."""
+
+    @property
+    def snapping(self) -> bool | None:
+        """The `snap` argument of readers: None leaves it to the format."""
+        if self.snap and self.no_snap:
+            raise ZvenoError("--snap and --no-snap exclude each other", remedy="Give one of them")
+        return True if self.snap else (False if self.no_snap else None)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What is drawn."""
+
+    frame: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = None
+    """The frame meant; by default the one named tool, or that of the only end link."""
+    plot: File = None
+    """Draw the robot into a .png or .svg file."""

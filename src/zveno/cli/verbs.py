@@ -1,0 +1,160 @@
+"""The verbs that look at one robot, or at what comes with the library."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Annotated
+
+import tyro
+
+from .options import Coordinates, Flag, Model, Output, Picture, RobotName
+from .output import Answer, deliver, say_written
+
+
+def info(
+    robot: RobotName,
+    q: Coordinates = (),
+    /,
+    *,
+    model: Annotated[Model, tyro.conf.arg(name="")] = Model(),
+    picture: Annotated[Picture, tyro.conf.arg(name="")] = Picture(),
+    output: Annotated[Output, tyro.conf.arg(name="")] = Output(),
+):
+    """What a robot is: its tree of joints and links, limits, masses, frames, drives, and what deserves a second look.
+
+    Args:
+        robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
+        q: where it is drawn with --plot: numbers in order, or name=value pairs; neutral by default.
+        model: how the robot is read.
+        picture: what is drawn.
+        output: where the answer goes.
+    """
+    from ..report.info_text import print_info
+    from ..report.summary import default_frame_name, summary
+
+    mechanism = _loaded(robot, model)
+    facts = summary(mechanism)
+    q_drawn = _given(mechanism, q, model)
+    frame = picture.frame or default_frame_name(mechanism)
+    if frame is not None:
+        mechanism.frame(frame)
+    _draw(mechanism, q_drawn, picture, [] if frame is None else [frame])
+    deliver(Answer(facts, lambda console: print_info(console, mechanism, facts, model.deg)), output)
+
+
+def fk(
+    robot: RobotName,
+    q: Coordinates = (),
+    /,
+    *,
+    all: Flag = False,
+    model: Annotated[Model, tyro.conf.arg(name="")] = Model(),
+    picture: Annotated[Picture, tyro.conf.arg(name="")] = Picture(),
+    output: Annotated[Output, tyro.conf.arg(name="")] = Output(),
+):
+    """Forward kinematics: the pose of a frame in the world at given joint values.
+
+    Args:
+        robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
+        q: numbers in the order of `zveno info`, or name=value pairs with the others at neutral.
+        all: also print the poses of all links.
+        model: how the robot is read.
+        picture: what is drawn.
+        output: where the answer goes.
+    """
+    from rich.console import Console
+
+    from ..algorithms.forward_kinematics import frame_pose, link_poses
+    from ..report.pose_text import link_table, pose_data, pose_table
+
+    mechanism = _loaded(robot, model)
+    q_given = _given(mechanism, q, model)
+    target = mechanism.frame(picture.frame)
+    pose = pose_data(frame_pose(mechanism, q_given, target.name))
+    data = {"robot": mechanism.name, "frame": target.name, "link": target.link}
+    data |= {"q": dict(zip(mechanism.coordinate_names, q_given.tolist(), strict=True))} | pose
+    links = {}
+    if all:
+        poses = link_poses(mechanism, q_given)
+        links = {name: pose_data(T) for name, T in zip(mechanism.link_names, poses, strict=True)}
+        data["links"] = links
+
+    def show(console: Console):
+        console.print(f"{mechanism.name}: frame {target.name} in the world", style="bold", markup=False, end="\n\n")
+        console.print(pose_table(pose, "T_world_" + target.name))
+        if links:
+            console.print()
+            console.print(link_table(links))
+
+    _draw(mechanism, q_given, picture, [target.name])
+    deliver(Answer(data, show), output)
+
+
+def robots(*, output: Annotated[Output, tyro.conf.arg(name="")] = Output()):
+    """The built-in robots, with the source of their numbers.
+
+    Args:
+        output: where the answer goes.
+    """
+    from ..io.load import load_mechanism
+    from ..report.catalogue import catalogue, print_catalogue
+    from ..robots import names
+
+    entries = catalogue({name: load_mechanism(name) for name in names()})
+    deliver(Answer({"robots": entries}, lambda console: print_catalogue(console, entries)), output)
+
+
+def cache(*, clear: Flag = False, output: Annotated[Output, tyro.conf.arg(name="")] = Output()):
+    """The cache of compiled functions: where it is and how full.
+
+    Args:
+        clear: remove everything in it.
+        output: where the answer goes.
+    """
+    from rich.console import Console
+
+    from ..kernels import cache as kernels_cache
+
+    removed = kernels_cache.clear() if clear else None
+    state = kernels_cache.info()
+    data = {
+        "directory": str(state.directory),
+        "entries": state.entries,
+        "bytes": state.size,
+        "limit_bytes": state.limit,
+        "removed": removed,
+    }
+
+    def show(console: Console):
+        if removed is not None:
+            console.print(f"removed    {removed} kernels")
+        console.print(f"directory  {state.directory}", markup=False, soft_wrap=True)
+        console.print(f"entries    {state.entries}")
+        console.print(f"size       {state.size / 2**20:.1f} MB of at most {state.limit / 2**20:.0f} MB")
+
+    deliver(Answer(data, show), output)
+
+
+def _loaded(robot: str, model: Model):
+    from ..io.load import load_mechanism
+
+    return load_mechanism(robot, snap=model.snapping)
+
+
+def _given(mechanism, words, model: Model):
+    """q from the command line, with a warning where it is outside the limits."""
+    from ..errors import ZvenoWarning
+    from .configuration import outside_limits, parsed_q
+
+    q = parsed_q(mechanism, words, model.deg)
+    outside = outside_limits(mechanism, q) if words else []
+    if outside:
+        warnings.warn(f"outside the limits: {', '.join(outside)}", ZvenoWarning, stacklevel=2)
+    return q
+
+
+def _draw(mechanism, q, picture: Picture, frames: list[str]):
+    if picture.plot is not None:
+        from ..report.draw import draw_mechanism
+
+        say_written(draw_mechanism(mechanism, picture.plot, q, frames=frames))

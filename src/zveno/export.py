@@ -1,0 +1,228 @@
+"""Controller code: a robot's functions as dependency-free C99, with an example and a page of figures."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .errors import BuildError, unknown_name
+from .functions import FUNCTIONS
+from .io.results import write_text
+from .kernels.export_c import CSource
+from .kernels.export_c import export_c as source_of
+from .kernels.operations import Operations, count_operations
+from .kernels.program import Program
+from .programs import program
+from .robot import Robot
+
+DEFAULT_FUNCTIONS = ("inverse_dynamics", "gravity_torque", "forward_kinematics", "jacobian", "forward_dynamics")
+COMPILE = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror")
+
+
+@dataclass(frozen=True)
+class ExportedFunction:
+    """One function of an export.
+
+    Attributes:
+        name: the C function.
+        operations: scalar operations a call.
+        nanoseconds: measured time of a call on this machine, None without a C compiler.
+    """
+
+    name: str
+    operations: Operations
+    nanoseconds: float | None
+
+
+@dataclass(frozen=True)
+class Export:
+    """What was written."""
+
+    directory: Path
+    files: tuple[Path, ...]
+    functions: tuple[ExportedFunction, ...]
+
+    @property
+    def summary(self) -> str:
+        """One sentence."""
+        return f"{len(self.functions)} functions in {len(self.files)} files written to {self.directory}"
+
+
+def export_c(
+    robot: Robot,
+    functions: Sequence[str] = DEFAULT_FUNCTIONS,
+    directory: str | os.PathLike[str] = ".",
+    *,
+    single: bool = False,
+    frame: str | None = None,
+    parameters: Sequence[str] = (),
+    measure: bool = True,
+) -> Export:
+    """C sources of a robot's functions, an example and a README with operation counts and times.
+
+    Args:
+        robot: the robot as it is: payload, tool and gravity it was given are constants in the code.
+        functions: names among `zveno.functions.FUNCTIONS`.
+        directory: made if it does not exist.
+        single: `float` instead of `double`.
+        frame: the frame of kinematic functions; the default frame if not given.
+        parameters: constants that become arguments, as in `Robot.parametric`.
+        measure: time each function if a C compiler is found.
+    """
+    if not functions:
+        raise BuildError("no functions to export", remedy="Name some of: " + ", ".join(FUNCTIONS))
+    for name in functions:
+        if name not in FUNCTIONS:
+            raise unknown_name("function", name, FUNCTIONS)
+    dtype = np.float32 if single else np.float64
+    stem = re.sub(r"\W", "_", robot.name, flags=re.ASCII).lower()
+    stem = stem if stem and not stem[0].isdigit() else f"robot_{stem}"
+    programs = [_program(robot, name, frame, parameters) for name in dict.fromkeys(functions)]
+    sources = [source_of(one, dtype, f"{stem}_{one.name}") for one in programs]
+    place = Path(directory)
+    files = [path for source in sources for path in source.write(place)]
+    times = [
+        _measured(one, source, single) if measure else None for one, source in zip(programs, sources, strict=True)
+    ]
+    exported = tuple(
+        ExportedFunction(source.name, count_operations(one), time)
+        for one, source, time in zip(programs, sources, times, strict=True)
+    )
+    for name, text in (
+        (f"{stem}.h", _common_header(stem, sources)),
+        ("example.c", _example(robot, stem, programs[0], sources[0], single)),
+        ("README.md", _readme(robot, stem, programs, exported, single)),
+    ):
+        write_text(place / name, text)
+        files.append(place / name)
+    return Export(place, tuple(files), exported)
+
+
+def _program(robot: Robot, name: str, frame: str | None, parameters: Sequence[str]) -> Program:
+    options = {}
+    if name in ("forward_kinematics", "jacobian", "velocity", "acceleration"):
+        options["frame"] = robot.mechanism.frame(frame).name
+    used = [key for key in parameters if key.partition(":")[0] in FUNCTIONS[name].depends_on]
+    return program(robot.mechanism, name, used, **options)
+
+
+def _common_header(stem: str, sources: Sequence[CSource]) -> str:
+    guard = f"{stem.upper()}_H"
+    includes = "\n".join(f'#include "{source.name}.h"' for source in sources)
+    return f"/* All exported functions of {stem}. */\n#ifndef {guard}\n#define {guard}\n\n{includes}\n\n#endif\n"
+
+
+def _arrays(one: Program, scalar: str) -> tuple[str, str]:
+    """Declarations of arrays for a call, filled with small numbers, and the call's arguments."""
+    lines, names = [], []
+    for argument in (*one.inputs, *one.outputs):
+        name = f"{argument.name.replace(':', '_')}_"
+        lines.append(f"    {scalar} {name}[{max(1, argument.size)}] = {{0}};")
+        names.append(name)
+    return "\n".join(lines), ", ".join(names)
+
+
+def _example(robot: Robot, stem: str, one: Program, source: CSource, single: bool) -> str:
+    scalar = "float" if single else "double"
+    declared, names = _arrays(one, scalar)
+    output = one.outputs[0]
+    neutral = ", ".join(f"{value:.17g}" for value in robot.neutral())
+    first = one.inputs[0].name
+    declared = declared.replace(f"{first}_[{robot.n_q}] = {{0}}", f"{first}_[{robot.n_q}] = {{{neutral}}}")
+    return f"""/* Calls {source.name} once and prints what it returns. */
+#include <stdio.h>
+
+#include "{stem}.h"
+
+int main(void)
+{{
+{declared}
+    int i;
+
+    {source.name}({names});
+    for (i = 0; i < {output.size}; ++i) {{
+        printf("%.9g\\n", (double){output.name}_[i]);
+    }}
+    return 0;
+}}
+"""
+
+
+def _readme(robot: Robot, stem: str, programs, exported: Sequence[ExportedFunction], single: bool) -> str:
+    scalar = "float" if single else "double"
+    rows = []
+    for one, function in zip(programs, exported, strict=True):
+        inputs = ", ".join(f"{argument.name} {list(argument.shape)}" for argument in one.inputs)
+        outputs = ", ".join(f"{argument.name} {list(argument.shape)}" for argument in one.outputs)
+        count = function.operations
+        time = "not measured" if function.nanoseconds is None else f"{function.nanoseconds:.0f} ns"
+        rows.append(
+            f"| `{function.name}` | {inputs} | {outputs} | {count.adds} | {count.multiplies} | {count.divides} "
+            f"| {count.sincos} | {time} |"
+        )
+    joints = ", ".join(f"`{name}`" for name in robot.mechanism.coordinate_names)
+    table = "\n".join(rows)
+    return f"""# {robot.name}: functions in C
+
+Written by zveno for {robot.name}, in `{scalar}`. No allocation, no dependencies but `math.h`, reentrant.
+
+    cc -std=c99 -O2 example.c {stem}_*.c -lm -o example && ./example
+
+Arrays are row-major; metres, radians, seconds, kilograms. Order of q: {joints or "no joints"}.
+Gravity is {robot.mechanism.gravity.tolist()} m/s². Payload, tool and inertia are constants in the code.
+
+| function | inputs | outputs | adds | multiplies | divides | sincos | time a call |
+|---|---|---|---|---|---|---|---|
+{table}
+
+Times are of one call on the machine that exported, compiled with `-O2`.
+"""
+
+
+def _measured(one: Program, source: CSource, single: bool) -> float | None:
+    """Nanoseconds a call, or None where there is no C compiler."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        return None
+    scalar = "float" if single else "double"
+    declared, names = _arrays(one, scalar)
+    changing = f"{one.inputs[0].name}_[0]" if one.inputs and one.inputs[0].size else None
+    step = f"{changing} = ({scalar})(1e-6 * (double)k);" if changing else ""
+    calls = int(np.clip(3e7 / max(1, one.n_nodes), 200, 1_000_000))
+    text = f"""#include <stdio.h>
+#include <time.h>
+#include "{source.name}.h"
+int main(void)
+{{
+{declared}
+    long k;
+    volatile {scalar} kept = 0;
+    clock_t start = clock();
+    for (k = 0; k < {calls}L; ++k) {{
+        {step}
+        {source.name}({names});
+        kept = {one.outputs[0].name}_[0];
+    }}
+    (void)kept;
+    printf("%.3f\\n", 1e9 * (double)(clock() - start) / CLOCKS_PER_SEC / {calls}.0);
+    return 0;
+}}
+"""
+    with tempfile.TemporaryDirectory() as folder:
+        source.write(folder)
+        (Path(folder) / "time.c").write_text(text)
+        command = [compiler, *COMPILE, "time.c", f"{source.name}.c", "-lm", "-o", "time"]
+        built = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        if built.returncode:
+            raise BuildError(
+                f"the C compiler refuses the exported code: {built.stderr.strip()[:500]}", file=source.name
+            )
+        return float(subprocess.run(["./time"], cwd=folder, capture_output=True, text=True, check=True).stdout)

@@ -1,0 +1,103 @@
+"""From the scan angle to all six: the other long-side angles from a kernel vector, the rest from the loop."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...kernels import math as zm
+from .equations import kernel_vectors
+
+
+def _turned(angle, M):
+    """M Rz(angle) of (3, 4) matrices."""
+    c, s = zm.cos(angle), zm.sin(angle)
+    return np.stack([c * M[:, 0] + s * M[:, 1], c * M[:, 1] - s * M[:, 0], M[:, 2], M[:, 3]], 1)
+
+
+def _product(A, B):
+    R = A[:, :3]
+    return np.concatenate([R @ B[:, :3], (R @ B[:, 3] + A[:, 3])[:, None]], 1)
+
+
+def half_angles(v):
+    """(y_b, y_c) whose monomials x_b^i x_c^j fit v (12,), and how well they do: 1 − cosine of the angle between."""
+    V = v.reshape(4, 3)
+
+    def angle(low, high):
+        cross, square, square_high = (low * high).sum(), (low * low).sum(), (high * high).sum()
+        first = zm.less(square, square_high)
+        return 2.0 * zm.atan2(zm.select(first, square_high, cross), zm.select(first, cross, square))
+
+    b, c = angle(V[:3], V[1:]), angle(V[:, :2], V[:, 1:])
+    cb, sb, cc, sc = zm.cos(0.5 * b), zm.sin(0.5 * b), zm.cos(0.5 * c), zm.sin(0.5 * c)
+    first = np.array([cb * cb * cb, cb * cb * sb, cb * sb * sb, sb * sb * sb])
+    second = np.array([cc * cc, cc * sc, sc * sc])
+    fit = first @ V @ second
+    defect = 1.0 - fit * fit / ((v @ v) * (first @ first) * (second @ second))
+    return b, c, defect
+
+
+def _row(u, v):
+    """u · Rz(−y0) v as coefficients of cos y0, sin y0 and 1."""
+    return u[0] * v[0] + u[1] * v[1], u[0] * v[1] - u[1] * v[0], u[2] * v[2]
+
+
+def complete(M2, M3, M4, M5, A, B, y2, y3, y4):
+    """Two candidates (2, 3) for y0, y1, y5 from y2, y3, y4; the second is NaN unless y0 has two solutions.
+
+    A and B are M0⁻¹ and M1⁻¹. Four equations are linear in (cos y0, sin y0); where they are (nearly) one equation,
+    as for two parallel axes, it has two solutions.
+    """
+    C = _product(_turned(y4, _product(_turned(y3, _product(_turned(y2, M2), M3)), M4)), M5)
+    l0, p0, l1, p1 = A[:, 2], A[:, 3], C[:, 2], C[:, 3]
+    t = B[:, 3] @ B[:, :3]
+    rows = [
+        (_row(B[2, :3], l0), l1[2]),
+        (_row(B[2, :3], p0), p1[2] - B[2, 3]),
+        (_row(t, p0), 0.5 * (p1 @ p1 - p0 @ p0 - B[:, 3] @ B[:, 3])),
+        (_row(t, l0), l1 @ p1 - l0 @ p0),
+    ]
+    h00 = h01 = h11 = g0 = g1 = 0.0
+    for (e0, e1, e2), right in rows:
+        g = right - e2
+        h00, h01, h11 = h00 + e0 * e0, h01 + e0 * e1, h11 + e1 * e1
+        g0, g1 = g0 + e0 * g, g1 + e1 * g
+    trace, det = h00 + h11, h00 * h11 - h01 * h01
+    regular = zm.less(1e-7 * trace * trace, det)
+    clear = zm.less(1e-3 * trace * trace, det)
+    unique = zm.atan2(h00 * g1 - h01 * g0, h11 * g0 - h01 * g1)
+    direction = 0.5 * zm.atan2(2.0 * h01, h00 - h11)
+    ca, sa = zm.cos(direction), zm.sin(direction)
+    level = (g0 * ca + g1 * sa) / (h00 * ca * ca + 2.0 * h01 * ca * sa + h11 * sa * sa)
+    spread = zm.acos(zm.maximum(-1.0, zm.minimum(1.0, level)))
+    near = zm.less(zm.abs(zm.cos(unique - direction - spread)), 0.0)
+    del near
+    first = zm.select(regular, unique, direction + spread)
+    second = direction - spread
+    # Between the two cases the second candidate is the one the regular solution is not.
+    other = zm.select(zm.less(zm.cos(unique - second), zm.cos(unique - direction - spread)), second, direction + spread)
+    second = zm.select(regular, other, second)
+    out = []
+    for y0, valid in ((first, None), (second, zm.logical_not(clear))):
+        D = _product(B, _product(_turned(-y0, np.eye(3, 4)), A))
+        l, p = D[:, 2], D[:, 3]
+        y1 = zm.atan2(
+            l1[0] * l[1] - l1[1] * l[0] + p1[0] * p[1] - p1[1] * p[0],
+            l[0] * l1[0] + l[1] * l1[1] + p[0] * p1[0] + p[1] * p1[1],
+        )
+        K = C[:, :3].T @ _product(_turned(-y1, np.eye(3, 4)), D)[:, :3]
+        y5 = zm.atan2(K[1, 0] - K[0, 1], K[0, 0] + K[1, 1])
+        row = [y0, y1, y5]
+        out.append(row if valid is None else [zm.select(valid, y, np.nan) for y in row])
+    return np.array(out)
+
+
+def candidates(E0, E1, E2, y, Z, M2, M3, M4, M5, A, B, *, scan: int):
+    """Two candidates (2, 6) for y0 … y5 at a root y of the determinant, and the defect of its kernel vector."""
+    cs = [zm.cos(y), zm.sin(y)]
+    basis, _, _ = kernel_vectors(E0, E1, E2, cs, Z, dimension=1)
+    b, c, defect = half_angles(basis[:, 0])
+    y234 = [b, c]
+    y234.insert(scan, y)
+    both = complete(M2, M3, M4, M5, A, B, *y234)
+    return np.array([[y0, y1, *y234, y5] for y0, y1, y5 in both]), defect

@@ -1,0 +1,170 @@
+"""All real roots of trigonometric polynomials p(y) = a0 + Σ a_m cos(m y) + b_m sin(m y), isolated by Taylor bounds.
+
+A cell of half-width r about y holds no root where |p| > |p'| r + |p''| r²/2 + |p'''| r³/6 + B r⁴/24, B = Σ m⁴ |c_m|;
+it holds at most one where the same argument says that p' has no zero in it. Other cells are halved, down to
+`LEAST_WIDTH` or to where only rounding is left; what remains then is reported as undecided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...kernels import math as zm
+from .compiled import compiled
+
+DEGREE = 12
+SAMPLES = 32
+CELLS = 64
+LEAST_WIDTH = 1e-5
+
+EMPTY, SINGLE, HALVE, NOISE = 0.0, 1.0, 2.0, 3.0
+
+_ANGLES = -np.pi + 2 * np.pi * (np.arange(SAMPLES) + 0.5) / SAMPLES
+SAMPLE_POINTS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)], 1)
+"""Cosine and sine of the angles a polynomial is sampled at, (SAMPLES, 2)."""
+_ORDERS = np.arange(1, SAMPLES // 2)
+_ANALYSIS = np.concatenate(
+    [np.full((1, SAMPLES), 1 / SAMPLES)]
+    + [2 / SAMPLES * f(np.outer(_ORDERS, _ANGLES)) for f in (np.cos, np.sin)]
+).T
+
+
+@dataclass(frozen=True, eq=False)
+class Roots:
+    """Roots of a batch of polynomials.
+
+    Attributes:
+        pose: the polynomial each root is of, (n,), ascending.
+        y: the roots, (n,), in [−π, π] or a cell's width beyond.
+        simple: False for what is left undecided, (n,): several roots too close to tell, or none.
+    """
+
+    pose: np.ndarray
+    y: np.ndarray
+    simple: np.ndarray
+
+
+def polynomials(values):
+    """Coefficients (k, 26) from samples (k, SAMPLES): a0, a1 … a12, b1 … b12, and the noise, greatest value 1.
+
+    Harmonics above the degree must vanish; what they are instead measures the error of the samples.
+    """
+    scale = abs(values).max(1)
+    c = (values / np.where(scale > 0, scale, 1.0)[:, None]) @ _ANALYSIS
+    m = len(_ORDERS)
+    out = np.empty((len(values), 2 * DEGREE + 2))
+    out[:, : DEGREE + 1] = c[:, : DEGREE + 1]
+    out[:, DEGREE + 1 : -1] = c[:, m + 1 : m + 1 + DEGREE]
+    out[:, -1] = 30 * np.maximum(abs(c[:, DEGREE + 1 : m + 1]).max(1), abs(c[:, m + 1 + DEGREE :]).max(1)) + 2e-15
+    return out
+
+
+def _derivatives(c, y, n: int):
+    """p and its first n derivatives at y."""
+    a, b = c[: DEGREE + 1], c[DEGREE + 1 : 2 * DEGREE + 1]
+    cos1, sin1 = zm.cos(y), zm.sin(y)
+    cosm, sinm = cos1, sin1
+    p = [a[0]] + [0.0] * n
+    for m in range(1, DEGREE + 1):
+        if m > 1:
+            cosm, sinm = cosm * cos1 - sinm * sin1, sinm * cos1 + cosm * sin1
+        even, odd = a[m] * cosm + b[m - 1] * sinm, b[m - 1] * cosm - a[m] * sinm
+        for j in range(n + 1):
+            p[j] = p[j] + (1, 1, -1, -1)[j % 4] * float(m) ** j * (odd if j % 2 else even)
+    return p
+
+
+def classify(c, bound, y, r):
+    """What a cell holds (EMPTY, SINGLE, HALVE or NOISE), and where to look first."""
+    noise = c[2 * DEGREE + 1]
+    p, p1, p2, p3 = _derivatives(c, y, 3)
+    v, d, d2, d3 = map(zm.abs, (p, p1, p2, p3))
+    remainder = bound * r * r * r * r / 24.0 + noise
+    empty = zm.less(d * r + d2 * r * r / 2.0 + d3 * r * r * r / 6.0 + remainder, v)
+    monotone = zm.less(d2 * r + d3 * r * r / 2.0 + bound * r * r * r / 6.0 + DEGREE * noise, d)
+    # A monotone cell holds no root if p has one sign at both ends.
+    middle, slope = p + p2 * r * r / 2.0, p1 * r + p3 * r * r * r / 6.0
+    same = zm.less(zm.abs(slope) + remainder, zm.abs(middle))
+    quiet = zm.less(v + d * r + d2 * r * r / 2.0 + d3 * r * r * r / 6.0, 4.0 * noise)
+    kind = zm.select(zm.logical_or(quiet, zm.less(r, LEAST_WIDTH)), NOISE, HALVE)
+    kind = zm.select(monotone, zm.select(same, EMPTY, SINGLE), kind)
+    # A single root is sought from the secant point, an undecided one at the extremum.
+    at = zm.select(monotone, y - r * zm.maximum(-1.0, zm.minimum(1.0, middle / slope)), y)
+    turn = zm.select(zm.less(d, d2 * 2.0 * r), y - p1 / p2, y)
+    at = zm.select(zm.less(zm.abs(kind - NOISE), 0.5), turn, at)
+    return zm.select(empty, EMPTY, kind), at
+
+
+def newton(c, low, high, y, *, steps: int):
+    """Bracketed Newton steps towards the root of a monotone p: the bracket, y, and the last step taken."""
+    moved = y
+    p = _derivatives(c, low, 0)[0]
+    for _ in range(steps):
+        value, slope = _derivatives(c, y, 1)
+        before = zm.less(0.0, value * p)  # y is on the side of `low`
+        low, high = zm.select(before, y, low), zm.select(before, high, y)
+        following = y - value / slope
+        inside = zm.logical_and(zm.less_equal(low, following), zm.less_equal(following, high))
+        following = zm.select(inside, following, 0.5 * (low + high))
+        y, moved = following, following - y
+    return low, high, y, moved
+
+
+def isolate(c, allowed=None) -> Roots:
+    """Roots of the polynomials c (k, 26), see `polynomials`, in [−π, π].
+
+    Args:
+        c: coefficients and noise.
+        allowed: ranges [(low, high), …] within [−π, π]; roots elsewhere are not looked for.
+    """
+    cell = compiled(classify, {"c": (2 * DEGREE + 2,), "bound": (), "y": (), "r": ()})
+    m = np.arange(1, DEGREE + 1)
+    bound = np.hypot(c[:, 1 : DEGREE + 1], c[:, DEGREE + 1 : -1]) @ m**4
+    r = np.pi / CELLS
+    grid = -np.pi + r * (2 * np.arange(CELLS) + 1)
+    if allowed is not None:
+        grid = grid[np.any([(grid + r >= low) & (grid - r <= high) for low, high in allowed], axis=0)]
+    kind, at = cell(c[:, None], bound[:, None], grid, r)
+    found: list[tuple] = []
+    pose, column = np.nonzero(kind)
+    kind, at, y = kind[pose, column], at[pose, column], grid[column]
+    while True:
+        for which in (SINGLE, NOISE):
+            pick = kind == which
+            if pick.any():
+                found.append((pose[pick], at[pick], y[pick], np.full(pick.sum(), r), pick[pick] & (which == SINGLE)))
+        pick = kind == HALVE
+        if not pick.any():
+            break
+        r = r / 2
+        pose, y = np.repeat(pose[pick], 2), (y[pick, None] + np.array([-r, r])).ravel()
+        kind, at = cell(c[pose], bound[pose], y, r)
+        pick = kind != EMPTY
+        pose, y, kind, at = pose[pick], y[pick], kind[pick], at[pick]
+    if not found:
+        return Roots(np.zeros(0, int), np.zeros(0), np.zeros(0, bool))
+    pose, at, y, r, simple = (np.concatenate(part) for part in zip(*found, strict=True))
+    return _refined(c, pose, at, y, r, simple)
+
+
+def _refined(c, pose, at, y, r, simple) -> Roots:
+    """Roots of monotone cells to rounding; cells that turn out to hold none are dropped, and repetitions."""
+    step = compiled(newton, {"c": (2 * DEGREE + 2,), "low": (), "high": (), "y": ()}, steps=4)
+    slack = 1e-3 * r
+    low, high = y - r - slack, y + r + slack
+    left = np.nonzero(simple)[0]
+    for _ in range(15):
+        low[left], high[left], at[left], moved = step(c[pose[left]], low[left], high[left], at[left])
+        left = left[~(abs(moved) < 1e-13)]
+        if not len(left):
+            break
+    keep = ~simple | (abs(at - y) < r + slack * 0.99)
+    pose, at, simple = pose[keep], at[keep], simple[keep]
+    order = np.lexsort((at, pose))
+    pose, at, simple = pose[order], at[order], simple[order]
+    again = np.zeros(len(pose), bool)
+    width = np.where(simple[1:] & simple[:-1], 1e-12, 3 * LEAST_WIDTH)
+    again[1:] = (pose[1:] == pose[:-1]) & (at[1:] - at[:-1] < width) & ~(simple[1:] & ~simple[:-1])
+    return Roots(pose[~again], at[~again], simple[~again])

@@ -1,0 +1,54 @@
+"""The memory a kernel works in, one piece for each call and thread."""
+
+from __future__ import annotations
+
+from zveno.kernels.assembly import Types
+from zveno.kernels.plan import Plan
+from zveno.kernels.program import Program
+
+_ALIGNMENT = 64
+
+
+class Workspace:
+    """Offsets in bytes of everything in the workspace.
+
+    - slots: vectors of the inputs and of values that outlive their chunk;
+    - rows: for every output and lane the address of the row to write to;
+    - staging: rows for outputs whose elements are not neighbours in memory, which are moved afterwards;
+    - tables: for every argument the offsets of its elements, if they are not neighbours.
+    """
+
+    def __init__(self, types: Types, program: Program, plan: Plan):
+        self._stride, self._lanes, self._itemsize = types.stride, types.lanes, types.itemsize
+        self._sizes = [argument.size for argument in (*program.inputs, *program.outputs)]
+        self._n_inputs = len(program.inputs)
+        self._rows = plan.n_slots * types.stride
+        self._staging = _round_up(self._rows + 8 * types.lanes * len(program.outputs))
+        self._tables = _round_up(self._staging + types.stride * sum(self._sizes[self._n_inputs :]))
+        self.size = _round_up(self._tables + 8 * sum(self._sizes))
+
+    def slot(self, number: int) -> int:
+        """A slot."""
+        return number * self._stride
+
+    def first_slot(self, argument: int) -> int:
+        """The slot of the first element of an input."""
+        return sum(self._sizes[:argument]) * self._stride
+
+    def row(self, output: int, lane: int) -> int:
+        """Where the address of a row is kept."""
+        return self._rows + 8 * (output * self._lanes + lane)
+
+    def staging(self, output: int, lane: int) -> int:
+        """The row of an output that is moved afterwards."""
+        start = self._n_inputs
+        before = sum(self._sizes[start : start + output])
+        return self._staging + before * self._stride + lane * self._sizes[start + output] * self._itemsize
+
+    def table(self, argument: int) -> int:
+        """The table of offsets of an argument, counted over inputs and outputs."""
+        return self._tables + 8 * sum(self._sizes[:argument])
+
+
+def _round_up(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
