@@ -9,13 +9,17 @@ import numpy as np
 
 from ..algorithms.forward_kinematics import link_poses
 from ..algorithms.jacobian import jacobian
-from ..errors import ModelError, ShapeError, ZvenoError, unknown_name
+from ..errors import ModelError, ZvenoError, unknown_name
 from ..mechanism import Mechanism
 
 KINDS = {"point": 3, "hinge": 5, "weld": 6}
 """Equations of each kind of closure."""
 CLOSED = 1e-12
-"""A state is closed when its largest residual, in lengths of the mechanism or radians, is below this."""
+"""A state is closed when its largest residual, m or rad, is below this."""
+STEP, STEPS = 0.15, 3
+"""Length of a step along the branch, and steps between two states."""
+SINGULAR = 0.02
+"""The walk stays where the closure's smallest singular value is at least this fraction of the largest."""
 
 
 @dataclass(frozen=True)
@@ -86,63 +90,79 @@ def _turning(R_a, R_b, kind: str) -> np.ndarray:
     return 0.5 * np.array([between[2, 1] - between[1, 2], between[0, 2] - between[2, 0], between[1, 0] - between[0, 1]])
 
 
-def closed_states(mechanism: Mechanism, loops: Sequence[Loop], q0, count: int, rng) -> tuple[np.ndarray, np.ndarray]:
+def closed_states(
+    mechanism: Mechanism, loops: Sequence[Loop], q0, count: int, rng, own
+) -> tuple[np.ndarray, np.ndarray]:
     """States that close the loops, on the branch that q0 is on, and bases of their free velocities.
 
     The first is q0 itself, closed by Newton's method if it is near; each other one follows from a random walk along
-    the branch in short steps, each closed again.
+    the branch in short steps, each closed again. Only the velocities in the mask `own` (n_v,) move.
 
     Returns:
         q (count, n_q) and G (count, n_v, m) with v = G u̇.
     """
-    q = mechanism.neutral() if q0 is None else np.array(mechanism.checked_q(q0, "q0"), dtype=float)
-    if q.shape != (mechanism.n_q,):
-        raise ShapeError(f"has shape {q.shape}", element="q0", remedy=f"Give ({mechanism.n_q},)")
-    q = _closed(mechanism, loops, q)
+    walk = _Walk(mechanism, loops, np.asarray(own))
+    q = walk.closed(q0)
     if q is None:
         raise ModelError(
             "the loops cannot be closed near the given state", remedy="Give q0, a state on the branch that is meant"
         )
-    ranks = []
-    states, bases = [], []
+    G, rank, margin = walk.free_velocities(q)
+    states, bases = [q], [G]
     direction = rng.normal(size=mechanism.n_v)
+    tries = 0
     while len(states) < count:
-        G, rank = _free_velocities(mechanism, loops, q)
+        for _ in range(STEPS):
+            while (onward := walk.step(q, G, direction, rank, margin)) is None:
+                direction = rng.normal(size=mechanism.n_v)  # the loop goes no further this way
+                tries += 1
+                if tries > 100 * count:
+                    raise ZvenoError("the branch of the loops could not be followed", remedy="Give another q0")
+            q, G, margin = onward
         states.append(q)
         bases.append(G)
-        ranks.append(rank)
-        steps, tries = 0, 0
-        while steps < 3:
-            tries += 1
-            if tries > 200:
-                raise ZvenoError("the branch of the loops could not be followed", remedy="Give another q0")
-            move = G @ (G.T @ direction)
-            size = np.linalg.norm(move)
-            onward = None
-            if size > 1e-3:
-                onward = _closed(mechanism, loops, mechanism.integrate(q, 0.15 * move / size))
-            if onward is None or np.linalg.norm(mechanism.difference(q, onward)) > 0.3:
-                direction = rng.normal(size=mechanism.n_v)  # turned back by a limit of the loop
-                continue
-            q, steps = onward, steps + 1
-            G, _ = _free_velocities(mechanism, loops, q)
-    # Where the loop's equations lose rank the closure is singular; such states say nothing.
-    regular = [k for k, rank in enumerate(ranks) if rank == max(ranks)]
-    return np.array([states[k] for k in regular]), np.array([bases[k] for k in regular])
+    return np.array(states), np.array(bases)
 
 
-def _closed(mechanism: Mechanism, loops: Sequence[Loop], q) -> np.ndarray | None:
-    for _ in range(20):
-        error = closure_error(mechanism, loops, q)
-        if abs(error).max() < CLOSED:
-            return q
-        J = closure_jacobian(mechanism, loops, q)
-        q = mechanism.integrate(q, -np.linalg.lstsq(J, error, rcond=1e-9)[0])
-    return q if abs(closure_error(mechanism, loops, q)).max() < 100 * CLOSED else None
+class _Walk:
+    """Steps along the closure of some loops, moving only some of the velocities."""
 
+    def __init__(self, mechanism: Mechanism, loops: Sequence[Loop], own: np.ndarray):
+        self.mechanism, self.loops, self.own = mechanism, loops, own
 
-def _free_velocities(mechanism: Mechanism, loops: Sequence[Loop], q) -> tuple[np.ndarray, int]:
-    J = closure_jacobian(mechanism, loops, q)
-    _, s, Vt = np.linalg.svd(J)
-    rank = int((s > 1e-7 * max(1.0, s[0] if s.size else 1.0)).sum())
-    return Vt[rank:].T, rank
+    def step(self, q, G, direction, rank: int, margin: float):
+        """A short step along the branch: the state, its free velocities and its margin; None where there is none.
+
+        Where the closure loses rank branches meet, so the walk turns back before that.
+        """
+        move = G @ (G.T @ direction)
+        size = np.linalg.norm(move)
+        if size < 1e-3:
+            return None
+        onward = self.closed(self.mechanism.integrate(q, STEP * move / size))
+        if onward is None or np.linalg.norm(self.mechanism.difference(q, onward)) > 2 * STEP:
+            return None
+        G, found, new_margin = self.free_velocities(onward)
+        return (onward, G, new_margin) if found == rank and new_margin >= min(SINGULAR, margin) else None
+
+    def closed(self, q) -> np.ndarray | None:
+        """The closed state that Newton's method reaches from q, or None."""
+        for _ in range(20):
+            error = closure_error(self.mechanism, self.loops, q)
+            if abs(error).max() < CLOSED:
+                return q
+            change = np.zeros(self.mechanism.n_v)
+            change[self.own] = np.linalg.lstsq(self._jacobian(q), error, rcond=1e-9)[0]
+            q = self.mechanism.integrate(q, -change)
+        return q if abs(closure_error(self.mechanism, self.loops, q)).max() < 100 * CLOSED else None
+
+    def free_velocities(self, q) -> tuple[np.ndarray, int, float]:
+        """Basis (n_v, m) of the velocities that keep loops closed, the closure's rank, and how far it is from less."""
+        _, s, Vt = np.linalg.svd(self._jacobian(q))
+        rank = int((s > 1e-7 * s[0]).sum()) if s.size and s[0] > 0 else 0
+        G = np.zeros((self.mechanism.n_v, len(Vt) - rank))
+        G[self.own] = Vt[rank:].T
+        return G, rank, float(s[rank - 1] / s[0]) if rank else 1.0
+
+    def _jacobian(self, q) -> np.ndarray:
+        return closure_jacobian(self.mechanism, self.loops, q)[:, self.own]

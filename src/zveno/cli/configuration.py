@@ -16,8 +16,8 @@ from ..report.summary import coordinate_units
 def parsed_q(mechanism: Mechanism, words: Sequence[str], degrees: bool = False) -> np.ndarray:
     """q (n_q,) from numbers in order, or from `name=value` pairs with the other joints at neutral.
 
-    A joint with several coordinates takes `name=1,0,0,0`, or its coordinates by name: `base.x=0.3`. Nothing at all is
-    the neutral configuration. Quaternions are normalised, and refused if they are not nearly of unit length.
+    A joint with several coordinates takes `name=1,0,0,0`, or its coordinates by name: `base.x=0.3`. Nothing at all
+    is the neutral configuration. Quaternions are normalised, and refused if they are not nearly of unit length.
     """
     named = [word for word in words if "=" in word]
     if named and len(named) < len(words):
@@ -70,7 +70,9 @@ def _number(word: str, element: str) -> float:
     try:
         value = float(word.replace("−", "-"))
     except ValueError:
-        raise ShapeError(f"{word!r} is not a number", element=element, remedy="Write 0.5, −1e-3 or name=0.5") from None
+        raise ShapeError(
+            f"{word!r} is not a number", element=element, remedy="Write 0.5, −1e-3 or name=0.5"
+        ) from None
     if not math.isfinite(value):
         raise ShapeError(f"{word} is not a finite number", element=element, remedy="Give a number")
     return value

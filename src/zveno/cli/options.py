@@ -12,7 +12,9 @@ from ..errors import ZvenoError
 
 RobotName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT")]
 """A built-in name, a model file, or elementary transforms."""
-Coordinates = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[Q ...]", help_behavior_hint="")]
+Coordinates = Annotated[
+    tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[Q ...]", help_behavior_hint="")
+]
 """Joint values as words, see `configuration.parsed_q`."""
 
 
@@ -60,3 +62,11 @@ class Picture:
     """The frame meant; by default the one named tool, or that of the only end link."""
     plot: File = None
     """Draw the robot into a .png or .svg file."""
+
+
+_NO_PREFIX = tyro.conf.arg(name="")  # --json, not --output.json
+OutputFlags = Annotated[Output, _NO_PREFIX]
+ModelFlags = Annotated[Model, _NO_PREFIX]
+PictureFlags = Annotated[Picture, _NO_PREFIX]
+OUTPUT, MODEL, PICTURE = Output(), Model(), Picture()
+"""What the flags are when none is given."""

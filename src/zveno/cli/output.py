@@ -20,9 +20,9 @@ FILE_WIDTH = 120
 
 @dataclass(frozen=True)
 class Answer:
-    """What a verb found: `data` for programs, `show` for people."""
+    """What a verb found: `data` gives it to programs, `show` prints it for people."""
 
-    data: dict[str, Any]
+    data: Callable[[], dict[str, Any]]
     show: Callable[[Console], None]
 
 
@@ -30,7 +30,7 @@ def deliver(answer: Answer, output: Output):
     """Print the answer, or write it to the file asked for."""
     if output.out is None:
         if output.json:
-            print(as_json(answer.data))
+            print(as_json(answer.data()))
         else:
             answer.show(Console(file=sys.stdout, highlight=False))
         sys.stdout.flush()  # so that a closed pipe is noticed here
@@ -38,7 +38,7 @@ def deliver(answer: Answer, output: Output):
     try:
         with output.out.open("w", encoding="utf-8") as file:
             if output.json or output.out.suffix.lower() == ".json":
-                file.write(as_json(answer.data) + "\n")
+                file.write(as_json(answer.data()) + "\n")
             else:
                 answer.show(Console(file=file, width=FILE_WIDTH, highlight=False, no_color=True))
     except OSError as problem:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from typing import Annotated
 
-import tyro
-
-from .options import Coordinates, Flag, Model, Output, Picture, RobotName
+from .options import (
+    MODEL,
+    OUTPUT,
+    PICTURE,
+    Coordinates,
+    Flag,
+    Model,
+    ModelFlags,
+    OutputFlags,
+    Picture,
+    PictureFlags,
+    RobotName,
+)
 from .output import Answer, deliver, say_written
 
 
@@ -16,11 +25,11 @@ def info(
     q: Coordinates = (),
     /,
     *,
-    model: Annotated[Model, tyro.conf.arg(name="")] = Model(),
-    picture: Annotated[Picture, tyro.conf.arg(name="")] = Picture(),
-    output: Annotated[Output, tyro.conf.arg(name="")] = Output(),
+    model: ModelFlags = MODEL,
+    picture: PictureFlags = PICTURE,
+    output: OutputFlags = OUTPUT,
 ):
-    """What a robot is: its tree of joints and links, limits, masses, frames, drives, and what deserves a second look.
+    """What a robot is: its tree of joints and links, limits, masses, frames, drives, and remarks.
 
     Args:
         robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
@@ -39,7 +48,7 @@ def info(
     if frame is not None:
         mechanism.frame(frame)
     _draw(mechanism, q_drawn, picture, [] if frame is None else [frame])
-    deliver(Answer(facts, lambda console: print_info(console, mechanism, facts, model.deg)), output)
+    deliver(Answer(lambda: facts, lambda console: print_info(console, mechanism, facts, model.deg)), output)
 
 
 def fk(
@@ -48,9 +57,9 @@ def fk(
     /,
     *,
     all: Flag = False,
-    model: Annotated[Model, tyro.conf.arg(name="")] = Model(),
-    picture: Annotated[Picture, tyro.conf.arg(name="")] = Picture(),
-    output: Annotated[Output, tyro.conf.arg(name="")] = Output(),
+    model: ModelFlags = MODEL,
+    picture: PictureFlags = PICTURE,
+    output: OutputFlags = OUTPUT,
 ):
     """Forward kinematics: the pose of a frame in the world at given joint values.
 
@@ -87,10 +96,10 @@ def fk(
             console.print(link_table(links))
 
     _draw(mechanism, q_given, picture, [target.name])
-    deliver(Answer(data, show), output)
+    deliver(Answer(lambda: data, show), output)
 
 
-def robots(*, output: Annotated[Output, tyro.conf.arg(name="")] = Output()):
+def robots(*, output: OutputFlags = OUTPUT):
     """The built-in robots, with the source of their numbers.
 
     Args:
@@ -101,10 +110,10 @@ def robots(*, output: Annotated[Output, tyro.conf.arg(name="")] = Output()):
     from ..robots import names
 
     entries = catalogue({name: load_mechanism(name) for name in names()})
-    deliver(Answer({"robots": entries}, lambda console: print_catalogue(console, entries)), output)
+    deliver(Answer(lambda: {"robots": entries}, lambda console: print_catalogue(console, entries)), output)
 
 
-def cache(*, clear: Flag = False, output: Annotated[Output, tyro.conf.arg(name="")] = Output()):
+def cache(*, clear: Flag = False, output: OutputFlags = OUTPUT):
     """The cache of compiled functions: where it is and how full.
 
     Args:
@@ -132,7 +141,7 @@ def cache(*, clear: Flag = False, output: Annotated[Output, tyro.conf.arg(name="
         console.print(f"entries    {state.entries}")
         console.print(f"size       {state.size / 2**20:.1f} MB of at most {state.limit / 2**20:.0f} MB")
 
-    deliver(Answer(data, show), output)
+    deliver(Answer(lambda: data, show), output)
 
 
 def _loaded(robot: str, model: Model):

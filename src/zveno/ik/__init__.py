@@ -1,1 +1,1 @@
-"""Inverse kinematics: all solutions of any chain, by document 004's scan in functions of numbers and faster routes."""
+"""Inverse kinematics: all solutions of any chain, by scanning in functions of numbers and faster routes."""

@@ -22,7 +22,7 @@ STATUSES = ("complete", "family", "unreachable", "excluded by limits", "undecide
 class Raw(NamedTuple):
     """A solver's answer for k poses, in the coordinates of the chain, before limits and checks.
 
-    Turning coordinates may be off by whole turns, solutions may repeat or lie outside limits; `solve` sorts that out.
+    Turning coordinates may be off by whole turns, solutions may repeat or lie outside limits: `solve` sorts it out.
     """
 
     x: np.ndarray
@@ -138,7 +138,9 @@ class Solutions(Result):
         if not self.batch:
             return self._of_one(())
         total = int(np.prod(self.batch))
-        parts = [f"{int(np.sum(self.codes == k))} {word}" for k, word in enumerate(STATUSES) if np.any(self.codes == k)]
+        parts = [
+            f"{int(np.sum(self.codes == k))} {word}" for k, word in enumerate(STATUSES) if np.any(self.codes == k)
+        ]
         return f"{total} poses by {self.method}: {', '.join(parts)}; {len(self)} solutions, {self._worst()}"
 
     def reason(self, *pose: int) -> str:
@@ -159,7 +161,7 @@ class Solutions(Result):
         if code == EXCLUDED:
             over = self.exceeded[pose]
             which = ", ".join(f"{self.joint_names[k]} by {over[k]:.4g}" for k in np.flatnonzero(over))
-            return f"Solutions exist, and limits exclude all of them ({route}); the nearest to the limits exceeds {which}"
+            return f"Limits exclude all solutions ({route}); the one nearest to the limits exceeds {which}"
         if code == FAMILY:
             flat = int(np.ravel_multi_index(pose, self.batch)) if self.batch else 0
             kinds = ", ".join(

@@ -56,7 +56,7 @@ class Types:
 
 
 class Module:
-    """Finished functions and the declarations they need, each once."""
+    """Finished functions and the declarations and constants they need, each once."""
 
     def __init__(self, types: Types):
         self.types = types
@@ -67,6 +67,13 @@ class Module:
     def declare(self, name: str, result: str, arguments: Sequence[str]) -> str:
         """Declare an external function or intrinsic and return its name in the text."""
         self._declarations[name] = f"declare {result} @{name}({', '.join(arguments)})"
+        return f"@{name}"
+
+    def constant(self, value: float) -> str:
+        """The name of a vector in memory with the same number in all lanes."""
+        t = self.types
+        name = f"k{t.number(value)}"
+        self._declarations[name] = f"@{name} = internal constant {t.vector} {t.splat(value)}, align {t.stride}"
         return f"@{name}"
 
     def once(self, name: str) -> bool:
@@ -129,6 +136,10 @@ class Function:
     def store(self, kind: str, value: str, pointer: str, align: int) -> None:
         """Write a value."""
         self.do(f"store {kind} {value}, ptr {pointer}, align {align}")
+
+    def constant(self, value: float) -> str:
+        """Read a constant. Each use reads it anew: as an operand in memory it costs no instruction."""
+        return self.load(self.types.vector, self.module.constant(value), self.types.stride)
 
     def intrinsic(self, stem: str, *operands: str) -> str:
         """Call an LLVM intrinsic on vectors, such as fma or sqrt."""

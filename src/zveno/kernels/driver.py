@@ -1,9 +1,9 @@
 """The loop around the chunks: from rows of the batch to lanes and back.
 
-The functions have the signature of NumPy's generalized ufunc loops. For every `lanes` states the rows of the
-inputs are transposed into slots of the workspace, and the chunks run, which write rows of the outputs. At the end of the batch the missing lanes are copies of the last state: they compute
-and write the same numbers once more, so nothing outside the arrays is touched and no flag is raised that the
-last state would not raise itself.
+For every `lanes` states the rows of the inputs are transposed into slots of the workspace, and the chunks run,
+which write rows of the outputs. At the end of the batch the missing lanes are copies of the last state: they
+compute and write the same numbers once more, so nothing outside the arrays is touched and no flag is raised
+that the last state would not raise itself.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def parallel_threshold(program: Program, plan: Plan) -> int:
 
 
 def _write_loop(module: Module, program: Program, plan: Plan) -> None:
-    """`loop`: hand a large batch to the threads, if `data` points to a function that takes it."""
+    """`loop`, with NumPy's signature: hand a large batch to the function `data` points to, if there is one."""
     f = Function(module, "void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
     n = f.load("i64", "%dimensions", 8)
     many = f.let(f"icmp sge i64 {n}, {parallel_threshold(program, plan)}")

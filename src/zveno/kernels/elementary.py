@@ -7,6 +7,7 @@ are replaced before they enter it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -172,17 +173,18 @@ def _reduced(f: Function, x: str, outside: str, ops: frozenset[Op]) -> dict[Op, 
     series = _DOUBLE if t.itemsize == 8 else _SINGLE
     x = f.let(f"select {t.mask} {outside}, {t.vector} {t.splat(0.0)}, {t.vector} {x}")
     # k, the nearest multiple of π/2: the lowest bits of `shifted` are those of the integer.
-    shifted = f.intrinsic("fma", x, t.splat(0.6366197723675814), t.splat(series.rounding))
-    k = f.let(f"fsub {t.vector} {shifted}, {t.splat(series.rounding)}")
+    shifted = f.intrinsic("fma", x, f.constant(0.6366197723675814), f.constant(series.rounding))
+    k = f.let(f"fsub {t.vector} {shifted}, {f.constant(series.rounding)}")
     # The first step is exact: both operands are multiples of the same power of two, the result is small.
     r = x
     for part in series.half_pi:
-        r = f.intrinsic("fma", k, t.splat(-part), r)
-    z = f.intrinsic("fma", r, r, t.splat(series.floor))
-    s = _polynomial(f, series.sin, z)
+        r = f.intrinsic("fma", k, f.constant(-part), r)
+    z = f.intrinsic("fma", r, r, f.constant(series.floor))
+    z2 = f.let(f"fmul {t.vector} {z}, {z}")
+    s = _polynomial(f, series.sin, z, z2)
     s = f.intrinsic("fma", r, f.let(f"fmul {t.vector} {z}, {s}"), r)
-    c = _polynomial(f, series.cos, z)
-    c = f.intrinsic("fma", z, f.intrinsic("fma", z, c, t.splat(-0.5)), t.splat(1.0))
+    c = _polynomial(f, series.cos, z, z2)
+    c = f.intrinsic("fma", z, f.intrinsic("fma", z, c, f.constant(-0.5)), f.constant(1.0))
     # The sign of r survives, so that the sine of −0 is −0.
     sign_bit = t.splat_word(-(2 ** (t.bits - 1)))
     negative = f.let(f"and {t.words} {f.let(f'bitcast {t.vector} {r} to {t.words}')}, {sign_bit}")
@@ -209,10 +211,15 @@ def _reduced(f: Function, x: str, outside: str, ops: frozenset[Op]) -> dict[Op, 
     return {op: value for op, value in results.items() if op in ops}
 
 
-def _polynomial(f: Function, coefficients: Sequence[float], z: str) -> str:
-    value = f.types.splat(coefficients[-1])
-    for coefficient in coefficients[-2::-1]:
-        value = f.intrinsic("fma", value, z, f.types.splat(coefficient))
+def _polynomial(f: Function, coefficients: Sequence[float], z: str, z2: str) -> str:
+    """Evaluate in pairs: half as long a chain of dependent operations as one coefficient after the other."""
+    pairs = [
+        f.intrinsic("fma", z, f.constant(b), f.constant(a)) if b else f.constant(a)
+        for a, b in itertools.zip_longest(coefficients[::2], coefficients[1::2], fillvalue=0.0)
+    ]
+    value = pairs.pop()
+    while pairs:
+        value = f.intrinsic("fma", value, z2, pairs.pop())
     return value
 
 

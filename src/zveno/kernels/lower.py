@@ -63,7 +63,7 @@ class _Chunk:
         self.plan, self.workspace = plan, workspace
         self.op, self.args, self.value = program.op, program.args, program.value
         self.values: dict[int, str] = {}
-        self.masks: dict[int, str] = {}
+        self.masks: dict[int, str] = {}  # of comparisons, which become 1 and 0 only where needed
         self.places: dict[int, list[str]] = {}
         self.completes: dict[int, list[Block]] = {}
 
@@ -116,7 +116,7 @@ class _Chunk:
                 ones, zeros = t.splat(1.0), t.splat(0.0)
                 value = self.f.let(f"select {t.mask} {self.masks[node]}, {t.vector} {ones}, {t.vector} {zeros}")
             elif self.op[node] == Op.CONST:
-                value = t.splat(float(self.value[node]))
+                return self.f.constant(float(self.value[node]))
             else:
                 value = self.f.load(t.vector, self.f.at("%ws", self.workspace.slot(self.plan.slot[node])), t.stride)
             self.values[node] = value
@@ -124,12 +124,8 @@ class _Chunk:
 
     def _truth(self, node: int) -> str:
         """The mask of a node used as a condition: true where it is not zero, NaN included."""
-        mask = self.masks.get(node)
-        if mask is None:
-            t = self.types
-            mask = self.f.let(f"fcmp une {t.vector} {self._read(node)}, {t.splat(0.0)}")
-            self.masks[node] = mask
-        return mask
+        t, mask = self.types, self.masks.get(node)
+        return mask or self.f.let(f"fcmp une {t.vector} {self._read(node)}, {t.splat(0.0)}")
 
     def _operation(self, node: int, op: Op, args: list[int]) -> None:
         f, t = self.f, self.types

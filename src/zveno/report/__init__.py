@@ -1,1 +1,1 @@
-"""What people read and look at: summaries, trees as text, pictures. Nothing is computed here that an algorithm could give."""
+"""What people read and look at: summaries, trees as text, pictures. Algorithms give all the numbers."""

@@ -1,8 +1,8 @@
-"""Pictures of mechanisms: a shaded static view, saved as PNG or SVG (the shaded part of an SVG is an image in it)."""
+"""Pictures of mechanisms: a shaded static view, saved as PNG or SVG (which has the shaded part as an image)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ def draw_mechanism(
         frames: names of frames to show as red, green and blue axes.
         ghosts: other configurations to show pale behind the main one, the palest first.
         trail: points of the world, (k, 3), to join by a line, for example where the tool went.
-        caption: a line of text; the name and what joints there are if not given, none if empty.
+        caption: a line of text; the mechanism's name if not given, none if empty.
         size: inches.
         dpi: dots an inch.
     """
@@ -78,11 +78,13 @@ def draw_mechanism(
     if trail is not None:
         front.add(solids.trail(np.asarray(trail, dtype=float), 0.0045 * main.size), TRAIL, glow=0.5)
     labels = _add_frames(front, mechanism, q, frames, 0.12 * main.size)
-    kinds = [kind for kind in KIND_COLORS if any(one.kind == kind for one in (*main.axes, *main.balls))]
+    drawn = {one.kind for one in (*main.axes, *main.balls)}
+    kinds = [joint.type.kind for joint in mechanism.joints if joint.type.kind in drawn]
+    counts = {kind: kinds.count(kind) for kind in KIND_COLORS if kind in drawn}
     points = np.concatenate([one.points for one in (main, *pale)]) @ upright.T
     camera = _camera(points, layers, main.size, size, dpi)
-    words = _caption(mechanism) if caption is None else caption
-    return _save(camera, layers, ground, main.size, labels, kinds, words, file, size, dpi)
+    words = mechanism.name if caption is None else caption
+    return _save(camera, layers, ground, main.size, labels, counts, words, file, size, dpi)
 
 
 def checked_picture(file) -> Path:
@@ -134,7 +136,7 @@ def _ground_height(skeletons: Sequence[Skeleton], upright: np.ndarray) -> float:
         for bar in one.bars:
             heights.append((upright @ bar.start)[2] - bar.radius)
             heights.append((upright @ bar.end)[2] - bar.end_radius)
-    foot = [] if main.foot is None else [(upright @ main.foot)[2] - 0.12 * main.size]
+    foot = [] if main.foot is None else [(upright @ main.foot)[2] - 0.15 * main.size]
     return float(min(heights + foot))
 
 
@@ -156,14 +158,15 @@ def _add_foot(layer: _Layer, drawn: Skeleton, ground: float):
     if drawn.foot is None:
         return
     up = layer.upright.T @ np.array([0.0, 0.0, 1.0])
-    height = float((layer.upright @ drawn.foot)[2] - ground)
+    top = drawn.foot - 0.04 * drawn.size * up  # leaves the joint that usually sits on the root in sight
+    height = float((layer.upright @ top)[2] - ground)
     wide, narrow, plate = (share * drawn.size for share in (0.085, 0.052, 0.016))
     profile = [(0.0, 0.0), (0.0, wide), (plate, wide), (plate, narrow), (height, narrow), (height, 0.0)]
-    layer.add(solids.revolved(drawn.foot - height * up, up, profile, sides=48), FOOT)
+    layer.add(solids.revolved(top - height * up, up, profile, sides=48), FOOT)
 
 
 def _add_frames(layer: _Layer, mechanism: Mechanism, q, names: Sequence[str], length: float):
-    """Triads of the named frames; returns for every label its text, its place and a direction away from the axes."""
+    """Triads of the named frames; returns for every label its text, its place and the arms of its triad."""
     labels = []
     for name in names:
         T = frame_pose(mechanism, q, name)
@@ -172,12 +175,6 @@ def _add_frames(layer: _Layer, mechanism: Mechanism, q, names: Sequence[str], le
             layer.add(solids.arrow(T[:3, 3], tip, 0.038 * length), color, glow=0.4)
         labels.append((name, layer.upright @ T[:3, 3], layer.upright @ (length * T[:3, :3])))
     return labels
-
-
-def _caption(mechanism: Mechanism) -> str:
-    kinds = [joint.type.kind for joint in mechanism.joints if joint.type.n_v]
-    counts = [f"{kinds.count(kind)} {kind}" for kind in KIND_COLORS if kind in kinds]
-    return f"{mechanism.name}: {', '.join(counts)}" if counts else mechanism.name
 
 
 def _camera(points: np.ndarray, layers: Sequence[_Layer], length: float, size, dpi: int) -> raster.Camera:
@@ -215,7 +212,7 @@ def _framed(camera: raster.Camera, low: np.ndarray, high: np.ndarray) -> raster.
 
 
 def _grid(camera: raster.Camera, center: np.ndarray, half: float, ground: float):
-    """Lines on the ground, a round number of metres apart, that fade out away from the mechanism; and their colours."""
+    """Lines on the ground, a round number of metres apart, and their colours, which fade with the distance."""
     exponent = np.floor(np.log10(half / 3))
     step = 10.0**exponent * max(m for m in (1.0, 2.0, 5.0) if m == 1.0 or m * 10.0**exponent <= half / 3)
     lines, colors = [], []
@@ -232,7 +229,7 @@ def _grid(camera: raster.Camera, center: np.ndarray, half: float, ground: float)
     return np.concatenate(lines), np.concatenate(colors)
 
 
-def _save(camera: raster.Camera, layers, ground, length, labels, kinds, words, file: Path, size, dpi) -> Path:
+def _save(camera: raster.Camera, layers, ground, length, labels, counts, words, file: Path, size, dpi) -> Path:
     try:
         from matplotlib import rc_context
         from matplotlib.collections import LineCollection
@@ -266,7 +263,7 @@ def _save(camera: raster.Camera, layers, ground, length, labels, kinds, words, f
         axes.set_ylim(extent[2:])
         for label in labels:
             _add_label(axes, camera, *label)
-        _add_words(figure, words, kinds)
+        _add_words(figure, words, counts)
         try:
             figure.savefig(file, metadata={"Date": None} if file.suffix.lower() == ".svg" else {})
         except OSError as problem:
@@ -298,19 +295,21 @@ def _add_label(axes, camera: raster.Camera, text: str, origin: np.ndarray, arms:
     )
 
 
-def _add_words(figure, words: str, kinds: Sequence[str]):
+def _add_words(figure, words: str, counts: Mapping[str, int]):
     """The caption on the left, and what the colours mean on the right."""
     from matplotlib.lines import Line2D
 
     figure.text(0.03, 0.04, words, fontsize=10.5, color=INK, va="center")
     style: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 7}
-    marks = [Line2D([], [], color=KIND_COLORS[kind], label=kind, **style) for kind in kinds]
+    marks = [
+        Line2D([], [], color=KIND_COLORS[kind], label=f"{count} {kind}", **style) for kind, count in counts.items()
+    ]
     if marks:
         figure.legend(
             handles=marks,
             loc="center right",
             bbox_to_anchor=(0.99, 0.04),
-            ncols=len(marks),
+            ncols=min(len(marks), 4),
             frameon=False,
             fontsize=9,
             labelcolor=FAINT,

@@ -76,7 +76,7 @@ def _drive_table(joints: list[dict[str, Any]]) -> Table:
     for key in telling:
         table.add_column(_DRIVE_COLUMNS[key][0], justify="right")
     for joint in joints:
-        table.add_row(joint["name"], *(" ".join(short(x) for x in joint["drive"][key]) for key in telling))
+        table.add_row(Text(joint["name"]), *(" ".join(short(x) for x in joint["drive"][key]) for key in telling))
     return table
 
 

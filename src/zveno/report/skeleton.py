@@ -8,6 +8,7 @@ arms are built, and it keeps the offsets of parallel axes visible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -155,17 +156,20 @@ def _bodies(mechanism: Mechanism, q, T: list) -> list[_Body]:
 
 def _carriers_of_floating_base(mechanism: Mechanism, bodies: list[_Body]) -> set[int]:
     """Bodies that only carry a floating base: the root and massless ones up to six degrees of freedom."""
+
+    def massive(k: int) -> bool:
+        return any(mechanism.links[i].inertia.any() for i in bodies[k].links)
+
     carriers, k, freedom = set(), 0, 0
     while freedom < 6:
         children = [j for j, body in enumerate(bodies) if body.parent == k]
-        massive = any(mechanism.links[i].inertia.any() for i in bodies[k].links)
-        if len(children) != 1 or massive:
+        if len(children) != 1 or massive(k):
             return set()
         carriers.add(k)
         k = children[0]
         joint = bodies[k].joint
         freedom += joint.type.n_v if joint is not None else 0
-    return carriers
+    return carriers if massive(k) else set()
 
 
 def _ends(mechanism: Mechanism, T: list, bodies: list[_Body], k: int) -> list[np.ndarray]:
@@ -222,9 +226,7 @@ def _route(start, end, axis, small: float) -> list[np.ndarray]:
 
 def _tapered(corners: list[np.ndarray], radius: float, end_radius: float) -> list[Bar]:
     """Bars through the corners whose radius goes evenly from one end of the way to the other."""
-    lengths = [float(np.linalg.norm(b - a)) for a, b in zip(corners[:-1], corners[1:], strict=True)]
+    lengths = [float(np.linalg.norm(b - a)) for a, b in pairwise(corners)]
     done = np.concatenate([[0.0], np.cumsum(lengths)]) / max(sum(lengths), 1e-30)
     radii = radius + done * (end_radius - radius)
-    return [
-        Bar(corners[k], corners[k + 1], float(radii[k]), float(radii[k + 1])) for k in range(len(corners) - 1)
-    ]
+    return [Bar(corners[k], corners[k + 1], float(radii[k]), float(radii[k + 1])) for k in range(len(corners) - 1)]

@@ -5,6 +5,8 @@ A solid is an (n, 4, 3) array of facets whose corners go counter-clockwise seen 
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from ..spatial.rotations import z_to
@@ -75,4 +77,4 @@ def arrow(start, end, radius: float) -> np.ndarray:
 
 def trail(points, radius: float) -> np.ndarray:
     """A thin bar through a sequence of points, (k, 3)."""
-    return np.concatenate([capsule(a, b, radius, sides=12) for a, b in zip(points[:-1], points[1:], strict=True)])
+    return np.concatenate([capsule(a, b, radius, sides=12) for a, b in pairwise(points)])

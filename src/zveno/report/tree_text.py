@@ -67,7 +67,9 @@ def mechanism_tree(mechanism: Mechanism, degrees: bool = False, width: int = 80)
 
 def motion_text(joint: Joint) -> str:
     """Kind and axes of a joint: `revolute −z`, `helical x 0.01`."""
-    words = [axis_text(value) if np.ndim(value) else short(value) for value in joint.type.parameters().values()]
+    words = [
+        axis_text(value) if np.ndim(value) else short(float(value)) for value in joint.type.parameters().values()
+    ]
     return " ".join([joint.type.kind, *words])
 
 
@@ -154,12 +156,12 @@ def _table(columns) -> Table:
     for head, _ in columns:
         table.add_column(head, justify="right" if head in ("q", "mass") else "left", overflow="fold")
     for cells in zip(*(cells for _, cells in columns), strict=True):
-        table.add_row(*cells)
+        table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
     return table
 
 
 def _narrow(rows: list[_Row], width: int) -> Text:
-    """One line a joint and one for the link it moves; a third where a name leaves no room for the joint's motion."""
+    """One line a joint and one for the link it moves; a third where a name leaves no room for its motion."""
     motion = max(row.motion.cell_len for row in rows)
     beside = motion + max(row.range.cell_len for row in rows) + len("q[10]") + 2 * _GAP
     column = max(width - beside - _GAP, 16)

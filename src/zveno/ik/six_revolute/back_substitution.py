@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...kernels import math as zm
-from .equations import kernel_vectors
+from .equations import kernel_vector, mixing
 
 
 def _turned(angle, M):
@@ -63,19 +63,19 @@ def complete(M2, M3, M4, M5, A, B, y2, y3, y4):
         h00, h01, h11 = h00 + e0 * e0, h01 + e0 * e1, h11 + e1 * e1
         g0, g1 = g0 + e0 * g, g1 + e1 * g
     trace, det = h00 + h11, h00 * h11 - h01 * h01
-    regular = zm.less(1e-7 * trace * trace, det)
-    clear = zm.less(1e-3 * trace * trace, det)
+    regular = zm.less(1e-8 * trace * trace, det)
+    clear = zm.less(1e-5 * trace * trace, det)
     unique = zm.atan2(h00 * g1 - h01 * g0, h11 * g0 - h01 * g1)
     direction = 0.5 * zm.atan2(2.0 * h01, h00 - h11)
     ca, sa = zm.cos(direction), zm.sin(direction)
     level = (g0 * ca + g1 * sa) / (h00 * ca * ca + 2.0 * h01 * ca * sa + h11 * sa * sa)
     spread = zm.acos(zm.maximum(-1.0, zm.minimum(1.0, level)))
-    near = zm.less(zm.abs(zm.cos(unique - direction - spread)), 0.0)
-    del near
     first = zm.select(regular, unique, direction + spread)
     second = direction - spread
     # Between the two cases the second candidate is the one the regular solution is not.
-    other = zm.select(zm.less(zm.cos(unique - second), zm.cos(unique - direction - spread)), second, direction + spread)
+    other = zm.select(
+        zm.less(zm.cos(unique - second), zm.cos(unique - direction - spread)), second, direction + spread
+    )
     second = zm.select(regular, other, second)
     out = []
     for y0, valid in ((first, None), (second, zm.logical_not(clear))):
@@ -92,11 +92,10 @@ def complete(M2, M3, M4, M5, A, B, y2, y3, y4):
     return np.array(out)
 
 
-def candidates(E0, E1, E2, y, Z, M2, M3, M4, M5, A, B, *, scan: int):
+def candidates(E0, E1, E2, y, M2, M3, M4, M5, A, B, *, scan: int, equations: int):
     """Two candidates (2, 6) for y0 … y5 at a root y of the determinant, and the defect of its kernel vector."""
-    cs = [zm.cos(y), zm.sin(y)]
-    basis, _, _ = kernel_vectors(E0, E1, E2, cs, Z, dimension=1)
-    b, c, defect = half_angles(basis[:, 0])
+    v = mixing(equations)[1] @ kernel_vector(E0, E1, E2, (zm.cos(y), zm.sin(y)))
+    b, c, defect = half_angles(v)
     y234 = [b, c]
     y234.insert(scan, y)
     both = complete(M2, M3, M4, M5, A, B, *y234)

@@ -8,11 +8,15 @@ angle (Raghavan and Roth, 1993). All functions here take arrays of numbers or tr
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from ...kernels import math as zm
 
 N_FEATURES = 14
+SIZE = 12
+"""Monomials x_b^i x_c^j, i ≤ 3, j ≤ 2, of the half-tangents of the two angles that are not scanned."""
 
 
 def features(l, p):
@@ -70,16 +74,24 @@ def half_tangent(f, axis: int):
     return np.stack([at_0, 2.0 * at_half - at_0 - at_pi, at_pi], axis)
 
 
-def eliminated_left(M2, M3, M4, M5, N, offset):
-    """N (features − Q0) over samples of y2, y3, y4, (3, 3, 3, equations), where the target is among M2 … M5.
+def _coefficients(f, scan: int):
+    """From samples (27, equations) to (3, equations, 9): by 1, cos, sin of the scan angle; by x_b^i x_c^j."""
+    n = f.shape[-1]
+    f = np.moveaxis(f.reshape(3, 3, 3, n), scan, 0)
+    f = half_tangent(half_tangent(trigonometric(f, 0), 1), 2)
+    return f.reshape(3, 9, n).swapaxes(1, 2)
+
+
+def eliminated_left(M2, M3, M4, M5, N, offset, *, scan: int):
+    """Coefficients (3, equations, 9) of the equations without y0, y1, where the target is among M2 … M5.
 
     The rows of N (equations, 14) annihilate what depends on y0 and y1, and `offset` is N Q0.
     """
-    f = left_features(M2, M3, M4, M5)
-    return np.array([N @ row - offset for row in f.reshape(27, N_FEATURES)]).reshape(3, 3, 3, len(offset))
+    f = left_features(M2, M3, M4, M5).reshape(27, N_FEATURES)
+    return _coefficients(np.array([N @ row - offset for row in f]), scan)
 
 
-def eliminated_right(A, B, P, columns):
+def eliminated_right(A, B, P, columns, *, scan: int):
     """The same where the target is in M0 or M1; P (27, 14) are the features over samples of y2, y3, y4.
 
     `columns` (8, rank) combines the columns to annihilate to as many as are independent. Householder reflections
@@ -88,7 +100,8 @@ def eliminated_right(A, B, P, columns):
     Q = right_features(A, B)
     R = Q[1:].T @ columns
     f = (P - Q[0]).T
-    for k in range(R.shape[1]):
+    rank = R.shape[1]
+    for k in range(rank):
         v = R[k:, k]
         length = zm.sqrt(v @ v)
         head = v[0] + zm.select(zm.less(v[0], 0.0), -length, length)
@@ -97,19 +110,25 @@ def eliminated_right(A, B, P, columns):
         R, f = R.copy(), f.copy()
         R[k:, k:] = R[k:, k:] - np.outer(v, scaled @ R[k:, k:])
         f[k:] = f[k:] - np.outer(v, scaled @ f[k:])
-    return f[R.shape[1] :].T.reshape(3, 3, 3, N_FEATURES - R.shape[1])
+    return _coefficients(f[rank:].T, scan)
 
 
-def mixed(S, W, Z):
-    """W [S, x S] Z of one coefficient of the scan angle.
+@cache
+def mixing(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """W (12, 2n) and Z (12, 12): fixed, with orthonormal rows, and otherwise of no structure.
 
-    S (3, 3, equations) holds samples over the two other angles; the twelve columns of [S, x S] are the monomials
-    x_b^i x_c^j, i ≤ 3, j ≤ 2. W (12, 2 equations) and Z (12, 12) mix rows and columns so that elimination in a
-    fixed order is stable.
+    They mix rows and columns, so that elimination in a fixed order, in lanes, is as good as pivoting almost always.
     """
-    n = S.shape[2]
-    rows = half_tangent(half_tangent(S, 0), 1).reshape(9, n).T
-    return W[:, :n] @ (rows @ Z[:9]) + W[:, n:] @ (rows @ Z[3:])
+    rng = np.random.default_rng(20240607 + n)
+    W = np.linalg.qr(rng.standard_normal((2 * n, SIZE)))[0].T
+    return W, np.linalg.qr(rng.standard_normal((SIZE, SIZE)))[0]
+
+
+def mixed(S):
+    """W [S, x_b S] Z, (12, 12), of one coefficient S (equations, 9) of the scan angle."""
+    n = S.shape[0]
+    W, Z = mixing(n)
+    return W[:, :n] @ (S @ Z[:9]) + W[:, n:] @ (S @ Z[3:])
 
 
 def at_angle(E0, E1, E2, cs):
@@ -117,39 +136,29 @@ def at_angle(E0, E1, E2, cs):
     return E0 + cs[0] * E1 + cs[1] * E2
 
 
-def leading_minor(E0, E1, E2, cs, *, size: int):
-    """Determinant of the leading block of M(y), by elimination in the given order."""
-    A = at_angle(E0[:size, :size], E1[:size, :size], E2[:size, :size], cs)
-    product = 1.0
-    for k in range(size):
+def _eliminate(A, steps: int):
+    """Elimination in the given order; the triangle stays in place, below it there is nothing to be used."""
+    A = A.copy()
+    for k in range(steps):
+        factors = A[k + 1 :, k] * (1.0 / A[k, k])
+        A[k + 1 :, k + 1 :] = A[k + 1 :, k + 1 :] - np.outer(factors, A[k, k + 1 :])
+    return A
+
+
+def determinant(E0, E1, E2, cs):
+    """det M(y), cs = (cos y, sin y)."""
+    A = _eliminate(at_angle(E0, E1, E2, cs), SIZE - 1)
+    product = A[0, 0]
+    for k in range(1, SIZE):
         product = product * A[k, k]
-        if k + 1 < size:
-            factors = A[k + 1 :, k] * (1.0 / A[k, k])
-            A = A.copy()
-            A[k + 1 :, k + 1 :] = A[k + 1 :, k + 1 :] - np.outer(factors, A[k, k + 1 :])
     return product
 
 
-def kernel_vectors(E0, E1, E2, cs, Z, *, dimension: int):
-    """Basis (12, dimension) of the kernel of M(y), in monomials, and how small the rest of the matrix is.
-
-    Elimination of the first 12 − dimension rows and columns leaves a block that vanishes where the kernel has the
-    dimension; its greatest entry over the least pivot tells how nearly.
-    """
-    A = at_angle(E0, E1, E2, cs)
-    rank = 12 - dimension
-    least = zm.abs(A[0, 0])
-    for k in range(rank):
-        least = zm.minimum(least, zm.abs(A[k, k]))
-        factors = A[k + 1 :, k] * (1.0 / A[k, k])
-        A = A.copy()
-        A[k + 1 :, k + 1 :] = A[k + 1 :, k + 1 :] - np.outer(factors, A[k, k + 1 :])
-    basis = np.empty((12, dimension), A.dtype)
-    for c in range(dimension):
-        basis[rank:, c] = [float(c == i) for i in range(dimension)]
-        for i in reversed(range(rank)):
-            basis[i, c] = -(A[i, i + 1 : rank] @ basis[i + 1 : rank, c] + A[i, rank + c]) / A[i, i]
-    rest = zm.abs(A[rank, rank])
-    for entry in A[rank:, rank:].flat:
-        rest = zm.maximum(rest, zm.abs(entry))
-    return Z @ basis, rest, least
+def kernel_vector(E0, E1, E2, cs):
+    """The vector (12,) of monomials that M(y) annihilates where its determinant is zero."""
+    A = _eliminate(at_angle(E0, E1, E2, cs), SIZE - 1)
+    v = np.empty(SIZE, A.dtype)
+    v[-1] = 1.0
+    for i in reversed(range(SIZE - 1)):
+        v[i] = -(A[i, i + 1 :] @ v[i + 1 :]) / A[i, i]
+    return v

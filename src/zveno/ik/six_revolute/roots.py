@@ -24,11 +24,7 @@ EMPTY, SINGLE, HALVE, NOISE = 0.0, 1.0, 2.0, 3.0
 _ANGLES = -np.pi + 2 * np.pi * (np.arange(SAMPLES) + 0.5) / SAMPLES
 SAMPLE_POINTS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)], 1)
 """Cosine and sine of the angles a polynomial is sampled at, (SAMPLES, 2)."""
-_ORDERS = np.arange(1, SAMPLES // 2)
-_ANALYSIS = np.concatenate(
-    [np.full((1, SAMPLES), 1 / SAMPLES)]
-    + [2 / SAMPLES * f(np.outer(_ORDERS, _ANGLES)) for f in (np.cos, np.sin)]
-).T
+N_COEFFICIENTS = 2 * DEGREE + 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,19 +42,34 @@ class Roots:
     simple: np.ndarray
 
 
-def polynomials(values):
-    """Coefficients (k, 26) from samples (k, SAMPLES): a0, a1 … a12, b1 … b12, and the noise, greatest value 1.
+def polynomial(values):
+    """Coefficients (27,) from samples (SAMPLES,), scaled to greatest value 1: a0 … a12, b1 … b12, noise, bound.
 
-    Harmonics above the degree must vanish; what they are instead measures the error of the samples.
+    Harmonics above the degree must vanish; what they are instead measures the error of the samples. The bound is
+    Σ m⁴ |c_m|, of the fourth derivative.
     """
-    scale = abs(values).max(1)
-    c = (values / np.where(scale > 0, scale, 1.0)[:, None]) @ _ANALYSIS
-    m = len(_ORDERS)
-    out = np.empty((len(values), 2 * DEGREE + 2))
-    out[:, : DEGREE + 1] = c[:, : DEGREE + 1]
-    out[:, DEGREE + 1 : -1] = c[:, m + 1 : m + 1 + DEGREE]
-    out[:, -1] = 30 * np.maximum(abs(c[:, DEGREE + 1 : m + 1]).max(1), abs(c[:, m + 1 + DEGREE :]).max(1)) + 2e-15
-    return out
+    half = SAMPLES // 2
+    # The sample points are symmetric: sums carry the cosines, differences the sines.
+    even, odd = values[half:] + values[:half][::-1], values[half:] - values[:half][::-1]
+    angles = _ANGLES[half:]
+    scale = zm.abs(values[0])
+    for value in values[1:]:
+        scale = zm.maximum(scale, zm.abs(value))
+    unit = zm.select(zm.less(0.0, scale), 2.0 / SAMPLES / scale, 0.0)
+    cosines = [unit * (np.cos(m * angles) @ even) for m in range(half)]
+    sines = [unit * (np.sin(m * angles) @ odd) for m in range(1, half)]
+    noise = 0.0
+    for extra in cosines[DEGREE + 1 :] + sines[DEGREE:]:
+        noise = zm.maximum(noise, zm.abs(extra))
+    bound = 0.0
+    for m in range(1, DEGREE + 1):
+        bound = bound + float(m) ** 4 * zm.sqrt(cosines[m] * cosines[m] + sines[m - 1] * sines[m - 1])
+    return np.array([0.5 * cosines[0], *cosines[1 : DEGREE + 1], *sines[:DEGREE], 30.0 * noise + 2e-15, bound])
+
+
+def polynomials(values):
+    """Coefficients (k, 27) from samples (k, SAMPLES), see `polynomial`."""
+    return compiled(polynomial, {"values": (SAMPLES,)})(values)
 
 
 def _derivatives(c, y, n: int):
@@ -76,9 +87,9 @@ def _derivatives(c, y, n: int):
     return p
 
 
-def classify(c, bound, y, r):
+def classify(c, y, r):
     """What a cell holds (EMPTY, SINGLE, HALVE or NOISE), and where to look first."""
-    noise = c[2 * DEGREE + 1]
+    noise, bound = c[-2], c[-1]
     p, p1, p2, p3 = _derivatives(c, y, 3)
     v, d, d2, d3 = map(zm.abs, (p, p1, p2, p3))
     remainder = bound * r * r * r * r / 24.0 + noise
@@ -113,20 +124,18 @@ def newton(c, low, high, y, *, steps: int):
 
 
 def isolate(c, allowed=None) -> Roots:
-    """Roots of the polynomials c (k, 26), see `polynomials`, in [−π, π].
+    """Roots of the polynomials c (k, 27), see `polynomials`, in [−π, π].
 
     Args:
         c: coefficients and noise.
         allowed: ranges [(low, high), …] within [−π, π]; roots elsewhere are not looked for.
     """
-    cell = compiled(classify, {"c": (2 * DEGREE + 2,), "bound": (), "y": (), "r": ()})
-    m = np.arange(1, DEGREE + 1)
-    bound = np.hypot(c[:, 1 : DEGREE + 1], c[:, DEGREE + 1 : -1]) @ m**4
+    cell = compiled(classify, {"c": (N_COEFFICIENTS,), "y": (), "r": ()})
     r = np.pi / CELLS
     grid = -np.pi + r * (2 * np.arange(CELLS) + 1)
     if allowed is not None:
         grid = grid[np.any([(grid + r >= low) & (grid - r <= high) for low, high in allowed], axis=0)]
-    kind, at = cell(c[:, None], bound[:, None], grid, r)
+    kind, at = cell(c[:, None], grid, r)
     found: list[tuple] = []
     pose, column = np.nonzero(kind)
     kind, at, y = kind[pose, column], at[pose, column], grid[column]
@@ -134,13 +143,15 @@ def isolate(c, allowed=None) -> Roots:
         for which in (SINGLE, NOISE):
             pick = kind == which
             if pick.any():
-                found.append((pose[pick], at[pick], y[pick], np.full(pick.sum(), r), pick[pick] & (which == SINGLE)))
+                found.append(
+                    (pose[pick], at[pick], y[pick], np.full(pick.sum(), r), pick[pick] & (which == SINGLE))
+                )
         pick = kind == HALVE
         if not pick.any():
             break
         r = r / 2
         pose, y = np.repeat(pose[pick], 2), (y[pick, None] + np.array([-r, r])).ravel()
-        kind, at = cell(c[pose], bound[pose], y, r)
+        kind, at = cell(c[pose], y, r)
         pick = kind != EMPTY
         pose, y, kind, at = pose[pick], y[pick], kind[pick], at[pick]
     if not found:
@@ -151,7 +162,7 @@ def isolate(c, allowed=None) -> Roots:
 
 def _refined(c, pose, at, y, r, simple) -> Roots:
     """Roots of monotone cells to rounding; cells that turn out to hold none are dropped, and repetitions."""
-    step = compiled(newton, {"c": (2 * DEGREE + 2,), "low": (), "high": (), "y": ()}, steps=4)
+    step = compiled(newton, {"c": (N_COEFFICIENTS,), "low": (), "high": (), "y": ()}, steps=4)
     slack = 1e-3 * r
     low, high = y - r - slack, y + r + slack
     left = np.nonzero(simple)[0]
@@ -168,3 +179,17 @@ def _refined(c, pose, at, y, r, simple) -> Roots:
     width = np.where(simple[1:] & simple[:-1], 1e-12, 3 * LEAST_WIDTH)
     again[1:] = (pose[1:] == pose[:-1]) & (at[1:] - at[:-1] < width) & ~(simple[1:] & ~simple[:-1])
     return Roots(pose[~again], at[~again], simple[~again])
+
+
+def slopes(c, y):
+    """p' and p'' at y."""
+    return tuple(_derivatives(c, y, 2)[1:])
+
+
+def flatness(c, found: Roots) -> np.ndarray:
+    """(k,) the least |p'| h + |p''| h² over a polynomial's roots, h the width of a cell; 1 without roots."""
+    p1, p2 = compiled(slopes, {"c": (N_COEFFICIENTS,), "y": ()})(c[found.pose], found.y)
+    h = 2 * np.pi / CELLS
+    out = np.ones(len(c))
+    np.minimum.at(out, found.pose, abs(p1) * h + abs(p2) * h * h)
+    return out

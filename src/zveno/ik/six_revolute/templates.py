@@ -11,7 +11,16 @@ from itertools import product
 
 import numpy as np
 
-from .equations import N_FEATURES, eliminated, half_tangent, left_features, right_features, trigonometric
+from .compiled import compiled
+from .equations import (
+    N_FEATURES,
+    determinant,
+    eliminated_left,
+    eliminated_right,
+    left_features,
+    mixed,
+    right_features,
+)
 
 RANK_TOLERANCE = 1e-9
 FLIP = np.diag([1.0, -1.0, -1.0, 1.0])
@@ -83,3 +92,98 @@ def all_templates(L: np.ndarray, rng: np.random.Generator) -> list[Template]:
         M = np.array([link @ turn(angle) for link, angle in zip(links, offsets, strict=True)])
         templates.append(Template(order, backwards, scan, offsets, M, at))
     return templates
+
+
+class Eliminated:
+    """A template with y0 and y1 eliminated: what depends on the arm alone, computed once.
+
+    Args:
+        template: the template.
+        rank: of what is to be annihilated, 8 in general and 3 for two parallel or intersecting axes.
+    """
+
+    def __init__(self, template: Template, rank: int):
+        self.template, self.rank = template, rank
+        self.equations = N_FEATURES - rank
+        M = template.links
+        self.left = template.target_at >= 2
+        if self.left:
+            Q = right_side(M[:2])
+            N = np.linalg.svd(Q[1:].T)[0][:, rank:].T
+            self._constants = N, N @ Q[0]
+        else:
+            link = (3, 4)
+            kernel = compiled(left_features, {"M2": link, "M3": link, "M4": link, "M5": link})
+            rng = np.random.default_rng(rank)
+            columns = np.eye(8) if rank == 8 else np.linalg.qr(rng.standard_normal((8, rank)))[0]
+            self._constants = kernel(*M[2:, :3]).reshape(27, N_FEATURES), columns
+
+    def links(self, X) -> list[np.ndarray]:
+        """M0⁻¹, M1⁻¹, M2 … M5 for targets X (..., 4, 4), each (3, 4) or (..., 3, 4)."""
+        t = self.template
+        M = [t.target_link(X) if j == t.target_at else t.links[j] for j in range(6)]
+        return [m[..., :3, :] for m in (rigid_inverse(M[0]), rigid_inverse(M[1]), *M[2:])]
+
+    def matrices(self, links: list[np.ndarray]) -> np.ndarray:
+        """E0, E1, E2, (3, ..., 12, 12), of M(y) = E0 + cos y E1 + sin y E2."""
+        first, second = self._constants
+        link, scan = (3, 4), self.template.scan
+        if self.left:
+            shapes = {"M2": link, "M3": link, "M4": link, "M5": link, "N": first.shape, "offset": second.shape}
+            S = compiled(eliminated_left, shapes, scan=scan)(*links[2:], first, second)
+        else:
+            shapes = {"A": link, "B": link, "P": first.shape, "columns": second.shape}
+            S = compiled(eliminated_right, shapes, scan=scan)(*links[:2], first, second)
+        return compiled(mixed, {"S": (self.equations, 9)})(np.moveaxis(S, -3, 0))
+
+
+def right_side(M) -> np.ndarray:
+    """Features (..., 9, 14) of the last axis seen through M (..., 2, 4, 4)."""
+    inverse = rigid_inverse(M)[..., :3, :]
+    return compiled(right_features, {"A": (3, 4), "B": (3, 4)})(inverse[..., 0, :, :], inverse[..., 1, :, :])
+
+
+def determinants(E: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """det M (k, len(points)) of matrices (3, k, 12, 12) at (cos y, sin y)."""
+    block = (12, 12)
+    kernel = compiled(determinant, {"E0": block, "E1": block, "E2": block, "cs": (2,)})
+    return kernel(*E[:, :, None], points)
+
+
+def usable(L: np.ndarray, rng: np.random.Generator, n: int = 3) -> list[tuple[float, Eliminated]]:
+    """Templates whose determinant is zero at solutions, with a kernel of one dimension, and not elsewhere.
+
+    Returns pairs (worth, template), the best first. The worth is the least ratio of singular values that must not
+    vanish, over `n` random configurations.
+    """
+    q = rng.uniform(-np.pi, np.pi, (n, 6))
+    X = chain(L, q)
+    templates = all_templates(L, rng)
+    pairs = np.array([[t.links_at(x)[:2] for x in X] for t in templates])
+    s = np.linalg.svd(right_side(pairs)[..., 1:, :], compute_uv=False)
+    rank = np.sum(s > RANK_TOLERANCE * s[..., :1], axis=-1).max(1)
+    eliminated = [Eliminated(t, int(r)) for t, r in zip(templates, rank, strict=True)]
+    E = np.stack([e.matrices(e.links(X)) for e in eliminated])
+    true = np.stack([q[:, t.scan_joint] - t.offsets[2 + t.scan] for t in templates])
+    found = []
+    y = np.stack([true, rng.uniform(-3, 3, true.shape)])[..., None, None]
+    s = np.linalg.svd(E[:, 0] + np.cos(y) * E[:, 1] + np.sin(y) * E[:, 2], compute_uv=False)
+    s = s / s[..., :1]
+    for i, e in enumerate(eliminated):
+        worth = min(s[0, i, :, -2].min(), s[1, i, :, -1].min())
+        if s[0, i, :, -1].max() < RANK_TOLERANCE < worth:
+            found.append((float(worth), e))
+    return sorted(found, key=lambda pair: -pair[0])
+
+
+def chain(L: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Rz(q0) L1 Rz(q1) … L5 Rz(q5), (..., 4, 4), at q (..., 6)."""
+    T = np.broadcast_to(np.eye(4), (*q.shape[:-1], 4, 4))
+    c, s = np.cos(q), np.sin(q)
+    for i in range(6):
+        Z = np.zeros((*q.shape[:-1], 4, 4))
+        Z[..., 0, 0] = Z[..., 1, 1] = c[..., i]
+        Z[..., 1, 0], Z[..., 0, 1] = s[..., i], -s[..., i]
+        Z[..., 2, 2] = Z[..., 3, 3] = 1.0
+        T = (T @ L[i] if i else T) @ Z
+    return T

@@ -1,0 +1,88 @@
+"""`make bench`: run the benchmarks, print the table, write out/bench.json."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.metadata
+import json
+import platform
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from .timing import Row
+
+PACKAGES = ("numpy", "scipy", "llvmlite", "pin", "mujoco", "casadi")
+
+
+def available() -> list[str]:
+    """Modules of this folder that have something to run."""
+    skip = {"__init__", "__main__", "timing", "models"}
+    return sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in skip)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", help=f"which of {', '.join(available())}; all by default")
+    parser.add_argument("--out", type=Path, default=Path("out/bench.json"))
+    options = parser.parse_args()
+    console = Console() if sys.stdout.isatty() else Console(width=130)
+    record = {"machine": machine(), "rows": {}}
+    for name in options.names or available():
+        with console.status(f"measuring {name} …"):
+            rows = importlib.import_module(f"benchmarks.{name}").run()
+        record["rows"][name] = [row.to_dict() for row in rows]
+        console.print(table(name, rows))
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps(record, indent=1))
+    console.print(f"written to {options.out}")
+    return 0
+
+
+def machine() -> dict:
+    versions = {}
+    for package in PACKAGES:
+        try:
+            versions[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            versions[package] = None
+    cpu = platform.processor()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [
+            line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")
+        ]
+        cpu = f"{names[0]} × {len(names)}" if names else cpu
+    return {"cpu": cpu, "python": sys.version.split()[0], "system": platform.system(), "versions": versions}
+
+
+def table(name: str, rows: list[Row]) -> Table:
+    shown = Table(title=name, title_justify="left")
+    for title in ("what", "zveno", "rival", "time", "ratio", "bar"):
+        shown.add_column(title, justify="left" if title in ("what", "rival") else "right")
+    for row in rows:
+        met = row.bar is None or row.ratio >= row.bar
+        shown.add_row(
+            row.what,
+            seconds(row.ours),
+            row.rival_name,
+            seconds(row.rival),
+            f"{row.ratio:.3g}×",
+            "" if row.bar is None else f"{row.bar:.3g}×" + ("" if met else " missed"),
+            style="" if met else "yellow",
+        )
+    return shown
+
+
+def seconds(t: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if t >= scale:
+            return f"{t / scale:.3g} {unit}"
+    return f"{t / 1e-9:.3g} ns"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

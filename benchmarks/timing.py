@@ -1,0 +1,57 @@
+"""Measuring: interleaved repeats, medians, CPU time on one thread."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison. Times are seconds for one item (a state, a call, a pose)."""
+
+    what: str
+    ours: float
+    rival: float
+    rival_name: str
+    bar: float | None = None
+    """The ratio promised; None where none is."""
+
+    @property
+    def ratio(self) -> float:
+        """How many times faster than the rival."""
+        return self.rival / self.ours
+
+    def to_dict(self) -> dict:
+        return asdict(self) | {"ratio": self.ratio, "met": self.bar is None or self.ratio >= self.bar}
+
+
+def interleaved(
+    calls: dict[str, Callable], items: int = 1, repeats: int = 15, at_least: float = 0.01, clock=time.process_time
+) -> dict[str, float]:
+    """Median seconds an item of each call, taken in turns so that a busy moment hits all alike.
+
+    Args:
+        calls: what to time, by name.
+        items: items one call works through.
+        repeats: measurements of each.
+        at_least: seconds one measurement should last; calls are repeated inside it.
+        clock: CPU time of the process, or `time.perf_counter` where several threads work.
+    """
+    loops = {}
+    for name, call in calls.items():
+        call()
+        start = time.perf_counter()
+        call()
+        loops[name] = max(1, int(at_least / max(1e-9, time.perf_counter() - start)))
+    taken: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(repeats):
+        for name, call in calls.items():
+            n = loops[name]
+            start = clock()
+            for _ in range(n):
+                call()
+            taken[name].append((clock() - start) / (n * items))
+    return {name: statistics.median(times) for name, times in taken.items()}

@@ -1,0 +1,234 @@
+"""Constraints on a tree: value, Jacobian and bias of each kind, and the accelerations and reactions under them.
+
+A constraint is φ(q, t) = 0 with one row for every direction it takes away. Its Jacobian J and its bias P satisfy
+φ̇ = J v + φ_t and φ̈ = J a + P, so that the motion obeys document 003's
+
+    [[M, −Jᵀ], [J, 0]] [a; R] + [H; P] = [τ; 0].
+
+The reaction R of a row is positive where it pushes towards larger φ; it acts on the first frame of the constraint,
+and its opposite on the second. Everything is written for two frames, A and B, either of which may be fixed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..kernels.math import atan2, logical_and, minimum, select, sqrt
+from ..mechanism import Mechanism
+from ..spatial.transforms import transform
+from ..spatial.vectors import cross
+from . import linear
+from .forward_kinematics import link_poses
+from .jacobian import twist_columns
+from .velocities import Motion, world_motions
+
+
+class Rows(NamedTuple):
+    """Rows of constraints, m of them."""
+
+    value: Any
+    """φ, (m,)"""
+    J: Any
+    """(m, n_v)"""
+    rate: Any
+    """φ_t = ∂φ/∂t, (m,), zero unless the constraint moves by itself"""
+    bias: Any
+    """P = φ̈ − J a, (m,)"""
+
+
+class Placed(NamedTuple):
+    """A frame with its motion, all in world axes: what the constraint functions take as A and B."""
+
+    T: Any
+    """T_world_frame"""
+    J: Any
+    """(6, n_v) Jacobian of `[v, w]` at the frame's origin"""
+    motion: Motion
+    """of the frame's origin, with joint accelerations zero"""
+
+    @property
+    def p(self):
+        """The frame's origin, (3,)."""
+        return self.T[:3, 3]
+
+    @property
+    def R(self):
+        """The frame's axes as columns, (3, 3)."""
+        return self.T[:3, :3]
+
+
+class Kinematics:
+    """Poses, motions and Jacobians at one state, shared by all constraints."""
+
+    def __init__(self, mechanism: Mechanism, q, v):
+        self.mechanism, self.q, self.v = mechanism, q, v
+        self.poses = link_poses(mechanism, q)
+        self.motions = world_motions(mechanism, q, v, np.zeros(mechanism.n_v))
+
+    def frame(self, name: str | None, T_frame_point=None) -> Placed:
+        """A frame of the mechanism, or a place given in it; `None` is the fixed link 0."""
+        mechanism = self.mechanism
+        target = mechanism.frame(mechanism.links[0].name if name is None else name)
+        link = mechanism.link_number(target.link)
+        T_link_point = target.T_link_frame if T_frame_point is None else target.T_link_frame @ T_frame_point
+        T = self.poses[link] @ T_link_point
+        motion = self.motions[link].at(T[:3, 3] - self.poses[link][:3, 3])
+        return Placed(T, twist_columns(mechanism, self.q, self.poses, link, T[:3, 3]), motion)
+
+    def point(self, name: str | None, point) -> Placed:
+        """A point given in a frame's axes, with the axes of that frame."""
+        return self.frame(name, transform(None, point))
+
+
+def stacked(parts: list[Rows], n_v: int) -> Rows:
+    """All rows of several constraints in order."""
+    if not parts:
+        return Rows(np.zeros(0), np.zeros((0, n_v)), np.zeros(0), np.zeros(0))
+    return Rows(*(np.concatenate([np.asarray(part[k]) for part in parts]) for k in range(4)))
+
+
+def _row(value, J, bias) -> Rows:
+    return Rows(np.array([value]), np.array(J)[None], np.zeros(1), np.array([bias]))
+
+
+def coincidence(A: Placed, B: Placed) -> Rows:
+    """The origins coincide: three rows in world axes; the reaction is the force on A."""
+    return Rows(A.p - B.p, A.J[:3] - B.J[:3], np.zeros(3), A.motion.a - B.motion.a)
+
+
+def same_attitude(A: Placed, B: Placed) -> Rows:
+    """The axes coincide: three rows in world axes; the reaction is the moment on A.
+
+    φ is the rotation vector from B to A. J is ω_A − ω_B, which is φ̇ where φ = 0.
+    """
+    turn = 0.5 * sum((cross(B.R[:, k], A.R[:, k]) for k in range(3)), start=np.zeros(3))
+    squared = turn @ turn
+    c = 0.5 * (sum((B.R[:, k] @ A.R[:, k] for k in range(3)), start=0.0) - 1.0)
+    small = squared < 1e-12
+    safe = sqrt(select(small, 1.0, squared))
+    angle = turn * select(small, 1.0 + squared / 6.0, atan2(safe, c) / safe)
+    # A half turn leaves no trace in the antisymmetric part; its axis does not matter, that it is far off does.
+    half_turn = logical_and(small, c < 0.0)
+    value = np.array([select(half_turn, np.pi if k == 0 else 0.0, angle[k]) for k in range(3)])
+    return Rows(value, A.J[3:] - B.J[3:], np.zeros(3), A.motion.e - B.motion.e)
+
+
+def along(A: Placed, B: Placed, direction) -> Rows:
+    """A's origin has no coordinate along a direction fixed in B: one row; the reaction is that force on A."""
+    u, r, w = B.R @ direction, A.p - B.p, B.motion.w
+    rate, spin = A.motion.v - B.motion.v, cross(w, u)
+    turning = cross(B.motion.e, u) + cross(w, spin)
+    J = u @ (A.J[:3] - B.J[:3]) + cross(u, r) @ B.J[3:]
+    return _row(u @ r, J, u @ (A.motion.a - B.motion.a) + 2.0 * (spin @ rate) + turning @ r)
+
+
+def perpendicular(A: Placed, a, B: Placed, b) -> Rows:
+    """A direction a fixed in A stays square to a direction b fixed in B: one row.
+
+    The reaction is a moment on A about a × b in world axes.
+    """
+    a, b = A.R @ a, B.R @ b
+    axis = cross(a, b)
+    w_A, w_B = A.motion.w, B.motion.w
+    change = cross(cross(w_A, a), b) + cross(a, cross(w_B, b))
+    return _row(a @ b, axis @ (A.J[3:] - B.J[3:]), axis @ (A.motion.e - B.motion.e) + change @ (w_A - w_B))
+
+
+def distance(A: Placed, B: Placed, length) -> Rows:
+    """The origins stay `length` apart: one row; the reaction is the force that pushes A away from B."""
+    r, rate = A.p - B.p, A.motion.v - B.motion.v
+    d = sqrt(r @ r)
+    u = r / d
+    lengthening = u @ rate
+    bias = u @ (A.motion.a - B.motion.a) + (rate @ rate - lengthening * lengthening) / d
+    return _row(d - length, u @ (A.J[:3] - B.J[:3]), bias)
+
+
+def joint_coordinate(mechanism: Mechanism, q, joint: str, target, rate=0.0, acceleration=0.0) -> Rows:
+    """A joint with one coordinate is at `target`, which moves: one row; the reaction is the joint's torque."""
+    J = np.zeros(mechanism.n_v)
+    J[mechanism.v_slices[joint].start] = 1.0
+    value = q[mechanism.q_slices[joint].start] - target
+    return Rows(np.array([value]), J[None], np.array([-rate]), np.array([-acceleration]))
+
+
+class Solution(NamedTuple):
+    """Accelerations and reactions."""
+
+    a: Any
+    """(n_v,)"""
+    reactions: Any
+    """(m,)"""
+    quality: Any
+    """Smallest pivot of J M⁻¹ Jᵀ over its diagonal: 1 for independent rows, 0 where a row follows from others."""
+
+
+def solve(M, force, J, wanted, active=None) -> Solution:
+    """M a = force + Jᵀ R with J a = wanted, by the Schur complement through the factors of M.
+
+    M = Lᵀ D⁻¹ L has no fill-in on a tree (`linear.factor`), so with Y = L⁻ᵀ Jᵀ, of which few entries are not
+    zero either, J M⁻¹ Jᵀ = Yᵀ D Y costs little when constraints are few.
+
+    Args:
+        M: mass matrix, (n_v, n_v).
+        force: τ − H, (n_v,).
+        J: (m, n_v).
+        wanted: (m,), −P and what holds the drift.
+        active: (m,) ones and zeros, rows with zero are left out (their reaction is zero); None for all.
+    """
+    m = len(J)
+    factors = linear.factor(M)
+    _, r = factors
+    r = np.array(r)
+    y = _half(factors, force)
+    if not m:
+        return Solution(_other_half(factors, r * y), np.zeros(0), 1.0)
+    Y = [_half(factors, row) for row in J]
+    A = [[Y[i] @ (r * Y[j]) if j <= i else 0.0 for j in range(m)] for i in range(m)]
+    b = [wanted[i] - Y[i] @ (r * y) for i in range(m)]
+    if active is not None:
+        for i in range(m):
+            for j in range(i):
+                A[i][j] = A[i][j] * (active[i] * active[j])
+            A[i][i] = select(active[i], A[i][i], 1.0)
+            b[i] = b[i] * active[i]
+    pivots = linear.factor(A)
+    R = linear.solve_factored(pivots, b)
+    quality = 1.0 / (pivots[1][0] * A[0][0])
+    for i in range(1, m):
+        quality = minimum(quality, 1.0 / (pivots[1][i] * A[i][i]))
+    total = y
+    for i in range(m):
+        total = total + Y[i] * R[i]
+    return Solution(_other_half(factors, r * total), R, quality)
+
+
+def schur(M, force, J):
+    """What `solve` builds, for those who solve it otherwise: M⁻¹ force, M⁻¹ Jᵀ (n_v, m) and J M⁻¹ Jᵀ (m, m)."""
+    factors = linear.factor(M)
+    free = linear.solve_factored(factors, force)
+    W = [linear.solve_factored(factors, row) for row in J]
+    A = np.array([[W[i] @ J[j] for j in range(len(J))] for i in range(len(J))]).reshape(len(J), len(J))
+    return free, np.array(W).reshape(len(J), len(M)).T, linear.symmetric(A) if len(J) else A
+
+
+def _half(factors, b):
+    """L⁻ᵀ b."""
+    L, _ = factors
+    x = list(b)
+    for k in range(len(x) - 1, -1, -1):
+        for i in range(k):
+            x[i] = x[i] - L[k][i] * x[k]
+    return np.array(x)
+
+
+def _other_half(factors, x):
+    """L⁻¹ x."""
+    L, _ = factors
+    x = list(x)
+    for k in range(len(x)):
+        for i in range(k):
+            x[k] = x[k] - L[k][i] * x[i]
+    return np.array(x)

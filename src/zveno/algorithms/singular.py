@@ -1,0 +1,130 @@
+"""Joints that nothing resists: a mechanism with one has a singular mass matrix and no forward dynamics."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import ModelError
+from ..mechanism import Joint, Mechanism
+from ..spatial import inertia
+from . import linear
+from .drives import couples_joints, rotor_torque
+from .forward_dynamics import rigid
+from .mass_matrix import mass_matrix
+
+RELATIVE = 1e-13
+"""A joint's inertia below this part of its scale is rounding. The scale is what the carried bodies would weigh in if
+nothing gave way and nothing cancelled; a chain of 10 000 equal rods still has 1e-12 of it."""
+
+
+class Scale(NamedTuple):
+    """Bounds of the mass, first and second moments of a link and all that it carries, about its origin."""
+
+    mass: float
+    first: float
+    second: float
+
+    def plus(self, other: Scale) -> Scale:
+        """Both together."""
+        return Scale(self.mass + other.mass, self.first + other.first, self.second + other.second)
+
+    def moved(self, distance: float) -> Scale:
+        """About a point at a distance."""
+        first = self.first + self.mass * distance
+        return Scale(self.mass, first, self.second + (self.first + first) * distance)
+
+    def along(self, column) -> float:
+        """A bound of the inertia that a joint with subspace `column` (6,) can feel."""
+        v, w = np.linalg.norm(column[:3]), np.linalg.norm(column[3:])
+        return float(self.mass * v * v + 2.0 * self.first * v * w + self.second * w * w)
+
+
+def refuse_singular(mechanism: Mechanism):
+    """Raise an error that names link and joint if the mass matrix is singular everywhere.
+
+    One inward pass of articulated inertias at a random configuration, O(n): a joint is refused where neither its
+    link, nor what that carries, nor a rotor resists it. Massless links within a chain are fine.
+    """
+    found = _coupled(mechanism) if couples_joints(mechanism) else _separate(mechanism)
+    if not found:
+        return
+    first, *others = found
+    more = f"; the same holds for {', '.join(f'joint {joint.name}' for joint in others[:5])}" if others else ""
+    more += f" and {len(others) - 5} more" if len(others) > 5 else ""
+    raise ModelError(
+        f"the mass matrix is singular: link {first.child} and what it carries have no inertia that resists "
+        f"{first.type.kind} joint {first.name}{more}",
+        element=f"{mechanism.name}, joint {first.name}",
+        remedy="Give the link a mass and moments of inertia, the joint a rotor inertia, or fix the joint",
+    )
+
+
+def _separate(mechanism: Mechanism) -> list[Joint]:
+    """Joints with a singular D = Sᵀ M* S + rotor, from the leaves to the root; each then counts as locked."""
+    q_own = mechanism.joint_positions(_anywhere(mechanism))
+    # Without coupling the rotors' matrix is diagonal, and this is its diagonal.
+    rotor = mechanism.joint_velocities(rotor_torque(mechanism, np.ones(mechanism.n_v)))
+    bodies = [rigid(link.inertia) for link in mechanism.links]
+    scales = [_scale(link.inertia) for link in mechanism.links]
+    found = []
+    for i, f, joint in mechanism.inward():
+        S = joint.subspace(q_own[i])
+        body = bodies[i]
+        if joint.type.n_v:
+            U = np.stack([body @ column for column in S.T], axis=1)
+            D = S.T @ U + np.diag(rotor[i])
+            if _is_singular(D, np.array([scales[i].along(column) for column in S.T]) + abs(rotor[i])):
+                found.append(joint)
+            else:
+                body = body.without(U, linear.solve(D, U.T).T)
+        T = joint.transform(q_own[i])
+        bodies[f] = bodies[f].plus(body.moved(T))
+        scales[f] = scales[f].plus(scales[i].moved(float(np.linalg.norm(T[:3, 3]))))
+    return found
+
+
+def _coupled(mechanism: Mechanism) -> list[Joint]:
+    """The same from the pivots of the mass matrix, where rotors or mimic relations tie joints together."""
+    M = mass_matrix(mechanism, _anywhere(mechanism))
+    found = []
+    n = len(M)
+    diagonal = abs(np.diag(M))
+    for k in range(n - 1, -1, -1):
+        if abs(M[k, k]) <= RELATIVE * diagonal[k]:
+            joint = next(
+                joint
+                for joint in mechanism.joints
+                if joint.mimic is None
+                and mechanism.v_slices[joint.name].start <= k < mechanism.v_slices[joint.name].stop
+            )
+            if joint not in found:
+                found.append(joint)
+        else:
+            M[:k, :k] -= np.outer(M[:k, k], M[k, :k]) / M[k, k]
+    return found
+
+
+def _is_singular(D: np.ndarray, scale: np.ndarray) -> bool:
+    if not scale.all():
+        return True
+    root = np.sqrt(scale)
+    return bool(abs(np.linalg.eigvalsh(D / np.outer(root, root))).min() <= RELATIVE)
+
+
+def _scale(p: np.ndarray) -> Scale:
+    return Scale(abs(p[0]), float(np.linalg.norm(p[1:4])), float(np.linalg.norm(inertia.tensor(p))))
+
+
+def _anywhere(mechanism: Mechanism) -> np.ndarray:
+    """A configuration without any special position, limits or not; always the same one."""
+    rng = np.random.default_rng(0)
+    free = [
+        joint.type.random(rng, np.full(joint.type.n_q, -np.inf), np.full(joint.type.n_q, np.inf))
+        for joint in mechanism.joints
+        if joint.mimic is None
+    ]
+    return np.concatenate([np.zeros(0), *free])
+
+

@@ -1,0 +1,199 @@
+"""From blocks to base parameters: rank, pivots and grouping, block by block.
+
+With h_k the parameters of link k and of all that it carries, moved to it at the reference configuration, the motion
+depends on the numbers B_k h_k alone and h_k is free, link by link: every block is a problem of its own. A massless
+link has no parameters of its own, so its rows are taken over by the first links with mass behind it, which together
+form one group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from .nodes import Node
+
+RANK_TOLERANCE = 1e-10
+"""Singular values of a block below this are zero; lengths and gravity are of size about 1."""
+PIVOT_THRESHOLDS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1e-7, 1e-8, 1e-9)
+"""Residual of a column that makes it a pivot: literally left to right, unless that meets a tiny pivot."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows over the bodies of a group.
+
+    Attributes:
+        bodies: link numbers of the bodies with mass.
+        parent: link number of the body they pass their parameters to; 0 is the ground, where nothing counts.
+        B: (rows, 10 n + drive columns).
+        paths: (n, 4, 4) transforms from each body to the parent at the reference configuration.
+    """
+
+    bodies: tuple[int, ...]
+    parent: int
+    B: np.ndarray
+    paths: np.ndarray
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A block's rank and grouping.
+
+    Attributes:
+        pivots: columns of the independent parameters.
+        Y: (r, columns): identity on the pivots.
+        rest: (rows, drive columns) what the block says about drives alone.
+        kept, dropped: smallest singular value counted and largest not counted, lengths of size 1.
+    """
+
+    pivots: np.ndarray
+    Y: np.ndarray
+    rest: np.ndarray
+    kept: float
+    dropped: float
+
+
+def grouped(nodes: list[Node], B: list[np.ndarray], poses: dict[int, np.ndarray], massless, carry) -> list[Block]:
+    """Nodes joined across massless links.
+
+    Args:
+        nodes, B: the nodes and their blocks, parents first.
+        poses: by link number, its pose in its node's parent at the reference.
+        massless: numbers of the links without parameters.
+        carry: (…, 4, 4) transforms → (…, 10, 10) matrices on a body's ten numbers, as the blocks count them.
+    """
+    home = {body: n for n, node in enumerate(nodes) for body in node.bodies}
+    head = list(range(len(nodes)))  # the node nearest the root of each node's group
+    for n, node in enumerate(nodes):
+        if node.parent in massless:
+            head[n] = head[home[node.parent]]
+    members: dict[int, list[int]] = {}
+    for n in range(len(nodes)):
+        members.setdefault(head[n], []).append(n)
+    found = []
+    for top, group in members.items():
+        if len(group) == 1 and not massless.intersection(nodes[top].bodies):
+            node = nodes[top]
+            paths = np.array([poses[body] for body in node.bodies])
+            found.append(Block(node.bodies, node.parent, B[top], paths))
+        else:
+            found.append(_joined(nodes, B, poses, massless, group, carry))
+    return found
+
+
+def _joined(nodes, B, poses, massless, group: list[int], carry) -> Block:
+    bodies = tuple(sorted(k for n in group for k in nodes[n].bodies if k not in massless))
+    column = {k: slice(10 * j, 10 * j + 10) for j, k in enumerate(bodies)}
+    # h of every link of the group from h of the links with mass, children before parents.
+    content = {k: np.zeros((10, 10 * len(bodies))) for n in group for k in nodes[n].bodies}
+    for k in bodies:
+        content[k][:, column[k]] = np.eye(10)
+    path = {}
+    for n in reversed(group):
+        for k in nodes[n].bodies:
+            if nodes[n].parent in massless:
+                content[nodes[n].parent] += carry(poses[k]) @ content[k]
+    for n in group:
+        for k in nodes[n].bodies:
+            path[k] = path[nodes[n].parent] @ poses[k] if nodes[n].parent in massless else poses[k]
+    rows = []
+    for n in group:
+        width = 10 * len(nodes[n].bodies)
+        whole = np.concatenate([content[k] for k in nodes[n].bodies])
+        rows.append(np.concatenate([B[n][:, :width] @ whole, B[n][:, width:]], axis=1))
+    top = nodes[group[0]]
+    return Block(bodies, top.parent, np.concatenate(rows), np.array([path[k] for k in bodies]).reshape(-1, 4, 4))
+
+
+def solve_blocks(blocks: list[Block], to_view: np.ndarray) -> list[Solved]:
+    """Rank, pivots and grouping of every block, in the parameters that `to_view` (10, 10) takes to those of B."""
+    found: list[Solved | None] = [None] * len(blocks)
+    single = [k for k, block in enumerate(blocks) if len(block.bodies) == 1 and block.B.shape[1] == 10]
+    if single:
+        stack = np.zeros((len(single), 10, 10))
+        for n, k in enumerate(single):
+            B = blocks[k].B
+            stack[n, : len(B)] = B if len(B) <= 10 else np.linalg.qr(B, mode="r")
+        for n, solved in enumerate(_solve(stack @ to_view)):
+            found[single[n]] = solved
+    for k, block in enumerate(blocks):
+        if found[k] is None:
+            found[k] = _solve_wide(block, to_view)
+    return found  # pyright: ignore[reportReturnType]  (every place is filled)
+
+
+def _solve_wide(block: Block, to_view: np.ndarray) -> Solved:
+    """A block of several bodies, or with drives behind its link columns."""
+    width = 10 * len(block.bodies)
+    B = block.B.copy()
+    for j in range(len(block.bodies)):
+        B[:, 10 * j : 10 * j + 10] = B[:, 10 * j : 10 * j + 10] @ to_view
+    link, drive = B[:, :width], B[:, width:]
+    if not B.size:
+        return Solved(np.zeros(0, int), np.zeros((0, B.shape[1])), np.zeros((0, drive.shape[1])), np.inf, 0.0)
+    (solved,) = _solve(link[None])
+    if not drive.shape[1]:
+        return solved
+    U, _, _ = np.linalg.svd(link)
+    rank = len(solved.pivots)
+    rest = U[:, rank:].T @ drive
+    # Rows that determine the pivots, applied to the drive columns as well.
+    X = np.linalg.lstsq(link[:, solved.pivots], drive, rcond=None)[0] if rank else np.zeros((0, drive.shape[1]))
+    return Solved(solved.pivots, np.concatenate([solved.Y, X], axis=1), rest, solved.kept, solved.dropped)
+
+
+def _solve(B: np.ndarray) -> list[Solved]:
+    """(n, rows, columns) blocks at once."""
+    s = np.linalg.svd(B, compute_uv=False)
+    s = s / np.maximum(1.0, s[:, :1])
+    ranks = (s > RANK_TOLERANCE).sum(axis=1)
+    sizes = np.sqrt(np.einsum("nij,nij->nj", B, B)).max(axis=1)
+    Q, chosen = _left_to_right(B, PIVOT_THRESHOLDS[0] * sizes)
+    for n in np.flatnonzero(chosen.sum(axis=1) != ranks):
+        Q[n], chosen[n] = _chosen_otherwise(B[n], int(ranks[n]), float(sizes[n]))
+    # QᵀB is upper triangular on the pivots; ones on the other diagonal places make it invertible.
+    R = np.swapaxes(Q, 1, 2) @ B
+    columns = np.arange(B.shape[2])
+    A = np.where(chosen[:, None, :], R, np.eye(B.shape[2]))
+    Y = np.linalg.solve(A, R)
+    found = []
+    for n, rank in enumerate(ranks):
+        pivots = columns[chosen[n]]
+        rows = Y[n][pivots]
+        rows[:, pivots] = np.eye(len(pivots))
+        rows[abs(rows) < 1e-13 * max(1.0, abs(rows).max(initial=0.0))] = 0.0
+        kept = float(s[n, rank - 1]) if rank else np.inf
+        dropped = float(s[n, rank]) if rank < s.shape[1] else 0.0
+        found.append(Solved(pivots, rows, np.zeros((0, 0)), kept, dropped))
+    return found
+
+
+def _left_to_right(B: np.ndarray, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Columns that the ones before them do not span: (n, rows, columns) orthonormal residuals and (n, columns) mask."""
+    Q = np.zeros_like(B)
+    chosen = np.zeros((len(B), B.shape[2]), dtype=bool)
+    for j in range(B.shape[2]):
+        v = B[:, :, j]
+        for _ in range(2):  # once loses digits where columns are nearly dependent
+            v = v - (Q[:, :, :j] @ (np.swapaxes(Q[:, :, :j], 1, 2) @ v[:, :, None]))[:, :, 0]
+        size = np.sqrt(np.einsum("ni,ni->n", v, v))
+        keep = size > thresholds
+        Q[:, :, j] = np.where(keep[:, None], v / np.where(keep, size, 1.0)[:, None], 0.0)
+        chosen[:, j] = keep
+    return Q, chosen
+
+
+def _chosen_otherwise(B: np.ndarray, rank: int, size: float) -> tuple[np.ndarray, np.ndarray]:
+    """Pivots where the usual threshold does not give as many as the rank."""
+    for threshold in PIVOT_THRESHOLDS[1:]:
+        Q, chosen = _left_to_right(B[None], np.array([threshold * size]))
+        if chosen.sum() == rank:
+            return Q[0], chosen[0]
+    order = scipy.linalg.qr(B, mode="economic", pivoting=True)[2][:rank]
+    only = np.zeros_like(B)
+    only[:, order] = B[:, order]
+    Q, chosen = _left_to_right(only[None], np.array([1e-14 * size]))
+    return Q[0], chosen[0]

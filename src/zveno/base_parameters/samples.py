@@ -1,0 +1,78 @@
+"""Samples of the motion of a node whose joints share coordinates or close loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..mechanism import Mechanism
+from ..spatial.transforms import adjoint, inverse
+from ..spatial.vectors import skew
+from .loops import Loop, closed_states
+from .nodes import Node
+
+
+class Samples(NamedTuple):
+    """Poses of a node's bodies in its parent's frame and their derivatives at S states, the first the reference."""
+
+    T: np.ndarray
+    """(S, n, 4, 4)"""
+    dT: np.ndarray
+    """(S, m, n, 4, 4): derivative along each of m independent velocities."""
+    positions: np.ndarray
+    """(S, n_v): how far each velocity coordinate has come since the reference; loops have none (zeros)."""
+    velocities: np.ndarray
+    """(S, n_v, m): all velocities from the independent ones."""
+
+
+def node_samples(mechanism: Mechanism, node: Node, loops: Sequence[Loop], q0, rng) -> Samples:
+    """Enough generic states of a node to span every space of functions that its bodies can take part in.
+
+    Each generic state adds at least one dimension until the space is full, so as many as the rows are long suffice.
+    """
+    count = 10 * len(node.bodies) + 20
+    inside = [loop for loop in loops if _link(mechanism, loop.frame_a) in (*node.bodies, node.parent)]
+    own = np.zeros(mechanism.n_v, dtype=bool)
+    for body in node.bodies:
+        own[mechanism.v_slices[mechanism.joints[body - 1].name]] = True
+    start = mechanism.neutral() if q0 is None else np.array(mechanism.checked_q(q0, "q0"), dtype=float)
+    if inside:
+        q, G = closed_states(mechanism, inside, start, count, rng, own)
+        moved = np.zeros((len(q), mechanism.n_v))
+    else:
+        moved = np.concatenate([np.zeros((1, mechanism.n_v)), rng.uniform(-1.5, 1.5, (count - 1, mechanism.n_v))])
+        moved *= own
+        q = np.array([mechanism.integrate(start, step) for step in moved])
+        G = np.broadcast_to(np.eye(mechanism.n_v)[:, own], (count, mechanism.n_v, own.sum()))
+    T, dT = zip(*(_poses(mechanism, node, one, basis) for one, basis in zip(q, G, strict=True)), strict=True)
+    return Samples(np.array(T), np.array(dT), moved, np.array(G))
+
+
+def _poses(mechanism: Mechanism, node: Node, q, G) -> tuple[np.ndarray, np.ndarray]:
+    """(n, 4, 4) poses and (m, n, 4, 4) derivatives along the columns of G."""
+    q_own = mechanism.joint_positions(q)
+    pose: dict[int, np.ndarray] = {node.parent: np.eye(4)}
+    twist: dict[int, np.ndarray] = {node.parent: np.zeros((6, G.shape[1]))}
+    for i in node.bodies:
+        joint, f = mechanism.joints[i - 1], mechanism.tree.parents[i]
+        A = joint.transform(q_own[i])
+        pose[i] = pose[f] @ A
+        factor = 1.0 if joint.mimic is None else joint.mimic.multiplier
+        rates = factor * G[mechanism.v_slices[joint.name]]
+        twist[i] = adjoint(inverse(A)) @ twist[f] + joint.subspace(q_own[i]) @ rates
+    T = np.array([pose[i] for i in node.bodies])
+    dT = np.array([[pose[i] @ _matrix(twist[i][:, a]) for i in node.bodies] for a in range(G.shape[1])])
+    return T, dT.reshape(G.shape[1], len(node.bodies), 4, 4)
+
+
+def _matrix(twist) -> np.ndarray:
+    """The (4, 4) matrix of a twist `[v, w]`."""
+    D = np.zeros((4, 4))
+    D[:3, :3], D[:3, 3] = skew(twist[3:]), twist[:3]
+    return D
+
+
+def _link(mechanism: Mechanism, frame: str) -> int:
+    return mechanism.link_number(mechanism.frame(frame).link)

@@ -1,0 +1,280 @@
+"""The equations of motion of a run as one traced function of the flat state y = [q, v, z, W].
+
+z are the torques of drives with lag, W is the work done on the robot so far, which makes the energy balance a
+check of every run. All that varies inside a run beside the state — a command computed outside, which constraints
+are active, what they are anchored to — are inputs, so that one kernel serves the whole run and all runs like it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algorithms import constraints as algebra
+from ..algorithms import drives as friction_of
+from ..algorithms import energy
+from ..algorithms.forward_dynamics import forward_dynamics
+from ..algorithms.inverse_dynamics import bias
+from ..algorithms.mass_matrix import mass_matrix
+from ..algorithms.velocities import AT_REST
+from ..functions import FRICTION_SMOOTHING
+from ..kernels.kernel import Kernel
+from ..kernels.trace import trace
+from ..mechanism import Mechanism
+from ..mechanism.reduce import reduced
+from .compiled import compiled
+from .constraints import Constraint
+from .controllers import Control
+from .drives import ServoDrive
+from .motion import base_motion
+
+QUALITY = 1e-9
+"""Pivots of J M⁻¹ Jᵀ below this share of its diagonal mean that constraints are redundant."""
+
+
+class Inputs(NamedTuple):
+    """What a kernel is given beside time and state: numbers or batches of them."""
+
+    u: Any = None
+    """command computed outside, (..., n_v)"""
+    c: Any = None
+    """settings of the constraints, (..., n_c): rate of stabilisation, active rows, anchors"""
+
+    def arrays(self) -> tuple:
+        """Those that are there, in the order of the kernels' inputs."""
+        return tuple(part for part in self if part is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """What moves, what acts on it, and what holds it."""
+
+    mechanism: Mechanism
+    constraints: tuple[Constraint, ...] = ()
+    control: Control | None = None
+    drive: ServoDrive | None = None
+    friction: bool = False
+    moving_base: Callable | None = None
+
+    # --- layout of y and c
+
+    @property
+    def n_z(self) -> int:
+        """Number of drives with lag, each with one state."""
+        return 0 if self.drive is None else self.drive.n_states(self.mechanism)
+
+    @cached_property
+    def works(self) -> bool:
+        """Whether anything but gravity and inertia can do work, so that y ends with W."""
+        return bool(self.control or self.drive or self.friction or self.constraints or self.moving_base)
+
+    @property
+    def n_y(self) -> int:
+        """Length of the state."""
+        return self.mechanism.n_q + self.mechanism.n_v + self.n_z + int(self.works)
+
+    @cached_property
+    def q(self) -> slice:
+        """Where q stands in y."""
+        return slice(0, self.mechanism.n_q)
+
+    @cached_property
+    def v(self) -> slice:
+        """Where v stands in y."""
+        return slice(self.mechanism.n_q, self.mechanism.n_q + self.mechanism.n_v)
+
+    @cached_property
+    def z(self) -> slice:
+        """Where the drives' states stand in y."""
+        return slice(self.v.stop, self.v.stop + self.n_z)
+
+    @cached_property
+    def n_rows(self) -> int:
+        """Number of constraint rows m."""
+        return sum(constraint.size for constraint in self.constraints)
+
+    @cached_property
+    def row_slices(self) -> tuple[slice, ...]:
+        """Where the rows of every constraint stand."""
+        return _slices([constraint.size for constraint in self.constraints])
+
+    @cached_property
+    def anchor_slices(self) -> tuple[slice, ...]:
+        """Where the anchors of every constraint stand in the anchors' part of c."""
+        neutral = self.mechanism.neutral()
+        return _slices([len(constraint.anchor(self.mechanism, neutral)) for constraint in self.constraints])
+
+    @cached_property
+    def n_c(self) -> int:
+        """Length of c."""
+        return 1 + self.n_rows + (self.anchor_slices[-1].stop if self.anchor_slices else 0)
+
+    def settings(self, q, rate: float = 0.0, active: Sequence[bool] | None = None) -> np.ndarray:
+        """c with every constraint anchored as it says, at the configuration q where it leaves that open."""
+        active = [True] * len(self.constraints) if active is None else active
+        c = np.zeros(self.n_c)
+        c[0] = rate
+        for constraint, rows, held, on in zip(
+            self.constraints, self.row_slices, self.anchor_slices, active, strict=True
+        ):
+            c[1:][rows] = float(on)
+            c[1 + self.n_rows :][held] = constraint.anchor(self.mechanism, q)
+        return c
+
+    @property
+    def commanded(self) -> bool:
+        """Whether the command comes from outside the kernels."""
+        return self.control is not None and not self.control.traced
+
+    def state(self, q, v) -> np.ndarray:
+        """y at the start, (..., n_y)."""
+        y = np.zeros((*np.shape(q)[:-1], self.n_y))
+        y[..., self.q], y[..., self.v] = q, v
+        return y
+
+    # --- traced functions of one state
+
+    @cached_property
+    def _dynamic(self) -> Mechanism:
+        """Fewer bodies, same motion."""
+        return reduced(self.mechanism).mechanism
+
+    def _split(self, y):
+        return y[self.q], y[self.v], y[self.z]
+
+    def forces(self, t, q, v, z, u):
+        """(torques of drives or control, what acts on the joints after friction, ż)."""
+        tau: Any = np.zeros(self.mechanism.n_v)
+        if self.control is not None:
+            tau = self.control.torque(self.mechanism, t, q, v) if self.control.traced else u
+        rate: Any = np.zeros(0)
+        if self.drive is not None:
+            tau, rate = self.drive.torque(self.mechanism, tau, z)
+        acting = tau
+        if self.friction:
+            acting = tau - friction_of.friction_torque(self.mechanism, v, FRICTION_SMOOTHING)
+        return tau, acting, rate
+
+    def _carried(self, t):
+        """The mechanism as seen from its base, and how the base moves."""
+        if self.moving_base is None:
+            return self._dynamic, AT_REST
+        R, motion = base_motion(self.moving_base, t)
+        return replace(self._dynamic, gravity=R.T @ self._dynamic.gravity), motion
+
+    def rows(self, t, q, v, c) -> algebra.Rows:
+        """The rows of all constraints."""
+        state = algebra.Kinematics(self.mechanism, q, v)
+        anchors = c[1 + self.n_rows :]
+        parts = [
+            constraint.rows(state, t, anchors[held])
+            for constraint, held in zip(self.constraints, self.anchor_slices, strict=True)
+        ]
+        return algebra.stacked(parts, self.mechanism.n_v)
+
+    def solved(self, t, q, v, acting, c):
+        """(a, reactions, φ, φ̇, quality)."""
+        mechanism, base = self._carried(t)
+        if not self.constraints:
+            a = forward_dynamics(mechanism, q, v, acting, None, base)
+            return a, np.zeros(0), np.zeros(0), np.zeros(0), 1.0, np.zeros((0, self.mechanism.n_v))
+        rows = self.rows(t, q, v, c)
+        rate = rows.J @ v + rows.rate
+        wanted = -(rows.bias + 2.0 * c[0] * rate + c[0] * c[0] * rows.value)
+        force = acting - bias(mechanism, q, v, None, base)
+        solution = algebra.solve(mass_matrix(mechanism, q), force, rows.J, wanted, c[1 : 1 + self.n_rows])
+        return solution.a, solution.reactions, rows.value, rate, solution.quality, rows.J
+
+    def derivative(self, t, y, u=None, c=None):
+        """(ẏ, quality of the constraints)."""
+        q, v, z = self._split(y)
+        q = self.mechanism.normalized(q)
+        _, acting, z_rate = self.forces(t, q, v, z, u)
+        a, reactions, _, _, quality, J = self.solved(t, q, v, acting, c)
+        parts = [self.mechanism.tangent(q) @ v, a, z_rate]
+        if self.works:
+            parts.append(np.array([v @ acting + reactions @ (J @ v) if len(reactions) else v @ acting]))
+        return np.concatenate(parts), quality
+
+    # --- kernels
+
+    def _inputs(self, **more) -> dict[str, tuple[int, ...]]:
+        inputs: dict[str, tuple[int, ...]] = {"t": (), "y": (self.n_y,)} | more
+        if self.commanded:
+            inputs["u"] = (self.mechanism.n_v,)
+        if self.constraints:
+            inputs["c"] = (self.n_c,)
+        return inputs
+
+    def _with_inputs(self, function: Callable) -> Callable:
+        """The function of (…, u, c) as one of the inputs that are there."""
+        extra = [name for name, there in (("u", self.commanded), ("c", bool(self.constraints))) if there]
+
+        def run(*arrays):
+            own = arrays[: len(arrays) - len(extra)]
+            return function(*own, **dict(zip(extra, arrays[len(own) :], strict=True)))
+
+        return run
+
+    @cached_property
+    def rhs(self) -> Kernel:
+        """(t, y, …) → ẏ, and the quality if there are constraints."""
+
+        def run(t, y, u=None, c=None):
+            rate, quality = self.derivative(t, y, u, c)
+            return (rate, quality) if self.constraints else rate
+
+        return compiled(trace(self._with_inputs(run), self._inputs(), name="rhs"))
+
+    def step(self, method: str, n: int = 1) -> Kernel:
+        """(t, y, h, …) → y after n steps of size h; and the worst quality on the way if there are constraints."""
+        from .integrators import traced_step
+
+        def run(t, y, h, u=None, c=None):
+            worst: Any = 1.0
+            for k in range(n):
+                y, quality = traced_step(self, method, t + k * h, y, h, u, c)
+                worst = algebra.minimum(worst, quality)
+            return (y, worst) if self.constraints else y
+
+        return compiled(trace(self._with_inputs(run), self._inputs(h=()), name=f"step_{method}"))
+
+    @cached_property
+    def report(self) -> Kernel:
+        """(t, y, …) → a, tau, reactions, φ, φ̇, kinetic and potential energy."""
+
+        def run(t, y, u=None, c=None):
+            q, v, z = self._split(y)
+            tau, acting, _ = self.forces(t, q, v, z, u)
+            a, reactions, value, rate, _, _ = self.solved(t, q, v, acting, c)
+            kinetic = energy.kinetic_energy(self._dynamic, q, v)
+            return a, tau, reactions, value, rate, kinetic, energy.potential_energy(self._dynamic, q)
+
+        return compiled(trace(self._with_inputs(run), self._inputs(), name="report"))
+
+    @cached_property
+    def terms(self) -> Kernel:
+        """(t, y, …) → ẏ without constraints, M⁻¹Jᵀ, J M⁻¹ Jᵀ, J, φ, φ̇, and P: for a solution in least squares."""
+
+        def run(t, y, u=None, c=None):
+            q, v, z = self._split(y)
+            q = self.mechanism.normalized(q)
+            _, acting, z_rate = self.forces(t, q, v, z, u)
+            rows = self.rows(t, q, v, c)
+            mechanism, base = self._carried(t)
+            force = acting - bias(mechanism, q, v, None, base)
+            free, W, A = algebra.schur(mass_matrix(mechanism, q), force, rows.J)
+            power = [np.array([v @ acting])] if self.works else []
+            y_rate = np.concatenate([self.mechanism.tangent(q) @ v, free, z_rate, *power])
+            return y_rate, W, A, rows.J, rows.value, rows.J @ v + rows.rate, rows.bias
+
+        return compiled(trace(self._with_inputs(run), self._inputs(), name="terms"))
+
+
+def _slices(sizes: list[int]) -> tuple[slice, ...]:
+    ends = np.cumsum([0, *sizes])
+    return tuple(slice(int(a), int(b)) for a, b in zip(ends, ends[1:], strict=False))
