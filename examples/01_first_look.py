@@ -11,12 +11,13 @@ import zveno
 
 
 def main():
+    np.set_printoptions(precision=3, suppress=True)
     robot = zveno.load("puma560")
     print(f"{robot.name} has {robot.n_q} coordinates: {', '.join(robot.joint_names)}")
 
     q = np.radians([20.0, -40.0, 30.0, 0.0, 60.0, 0.0])
     T_world_flange = robot.forward_kinematics(q)
-    print("the flange is at", T_world_flange[:3, 3].round(4), "m")
+    print("the flange is at", T_world_flange[:3, 3], "m")
 
     # By name, the order of the joints does not matter; joints that are not named stay where `default` has them.
     q_straight = robot.pack({"joint5": 0.0}, default=q)
@@ -24,7 +25,7 @@ def main():
         smallest = np.linalg.svd(robot.jacobian(state), compute_uv=False)[-1]
         print(f"smallest singular value of the Jacobian, {name}: {smallest:.4f}")
 
-    print("torques that hold it still:", robot.gravity_torque(q).round(3), "N·m")
+    print("torques that hold it still:", robot.gravity_torque(q), "N·m")
 
     # Batch axes lead: a thousand states in one call, each row the same as if computed alone.
     rng = np.random.default_rng(0)

@@ -36,7 +36,7 @@ class Robot:
         # payload, tool or gravity rebuilds nothing, and all robots made from one share its kernels.
         self._nominal = mechanism if _nominal is None else _nominal
         self._bound = dict(_bound or {})
-        self._kernels: dict[tuple, tuple[Callable, tuple[np.ndarray, ...]]] = {}
+        self._calls: dict[tuple, Callable] = {}
         self._shared: dict[tuple, Any] = {} if _kernels is None else _kernels
 
     # --- structure, from the mechanism
@@ -102,51 +102,51 @@ class Robot:
 
     def integrate(self, q, v, out=None) -> np.ndarray:
         """q after moving with constant velocity v for unit time, (..., n_q)."""
-        return self._run("integrate", (), (q, v), out)
+        return self._run(("integrate",), (q, v), out)
 
     def difference(self, q0, q1, out=None) -> np.ndarray:
         """The constant velocity (..., n_v) that takes q0 to q1 in unit time."""
-        return self._run("difference", (), (q0, q1), out)
+        return self._run(("difference",), (q0, q1), out)
 
     # --- kinematics
 
     def forward_kinematics(self, q, frame: str | None = None, frames: Sequence[str] | None = None, out=None):
         """Pose of a frame (the default one if none is named), (..., 4, 4), or of several, (..., k, 4, 4)."""
         if frames is not None:
-            return self._run("frame_poses", (("frames", tuple(frames)),), (q,), out)
-        return self._run("forward_kinematics", (("frame", frame),), (q,), out)
+            return self._run(("frame_poses", tuple(frames)), (q,), out)
+        return self._run(("forward_kinematics", frame), (q,), out)
 
     def link_poses(self, q, out=None):
         """Poses of all links, (..., n_links, 4, 4)."""
-        return self._run("link_poses", (), (q,), out)
+        return self._run(("link_poses",), (q,), out)
 
     def jacobian(self, q, frame: str | None = None, reference: str = "aligned", out=None):
         """Jacobian of a frame's twist `[v, w]`, (..., 6, n_v); `reference` "aligned", "local" or "world"."""
-        return self._run("jacobian", (("frame", frame), ("reference", reference)), (q,), out)
+        return self._run(("jacobian", frame, reference), (q,), out)
 
     def velocity(self, q, v, frame: str | None = None, reference: str = "aligned", out=None):
         """Twist `[v, w]` of a frame, (..., 6)."""
-        return self._run("velocity", (("frame", frame), ("reference", reference)), (q, v), out)
+        return self._run(("velocity", frame, reference), (q, v), out)
 
     def acceleration(self, q, v, a, frame: str | None = None, reference: str = "aligned", out=None):
         """True linear and angular acceleration of a frame, (..., 6)."""
-        return self._run("acceleration", (("frame", frame), ("reference", reference)), (q, v, a), out)
+        return self._run(("acceleration", frame, reference), (q, v, a), out)
 
     def link_velocities(self, q, v, out=None):
         """Twists of all links in their own axes at their origins, (..., n_links, 6)."""
-        return self._run("link_velocities", (), (q, v), out)
+        return self._run(("link_velocities",), (q, v), out)
 
     def link_accelerations(self, q, v, a, out=None):
         """True linear and angular accelerations of all links in their own axes, (..., n_links, 6)."""
-        return self._run("link_accelerations", (), (q, v, a), out)
+        return self._run(("link_accelerations",), (q, v, a), out)
 
     def center_of_mass(self, q, out=None):
         """Centre of mass in world axes, (..., 3)."""
-        return self._run("center_of_mass", (), (q,), out)
+        return self._run(("center_of_mass",), (q,), out)
 
     def center_of_mass_jacobian(self, q, out=None):
         """Jacobian of the centre of mass, (..., 3, n_v)."""
-        return self._run("center_of_mass_jacobian", (), (q,), out)
+        return self._run(("center_of_mass_jacobian",), (q,), out)
 
     # --- dynamics
 
@@ -164,11 +164,11 @@ class Robot:
 
     def mass_matrix(self, q, out=None):
         """Mass matrix, (..., n_v, n_v), rotors included."""
-        return self._run("mass_matrix", (), (q,), out)
+        return self._run(("mass_matrix",), (q,), out)
 
     def inverse_mass_matrix(self, q, out=None):
         """Inverse of the mass matrix, (..., n_v, n_v)."""
-        return self._run("inverse_mass_matrix", (), (q,), out)
+        return self._run(("inverse_mass_matrix",), (q,), out)
 
     def bias(self, q, v, external=None, out=None):
         """Torques at zero acceleration, (..., n_v): Coriolis, centrifugal and gravity, less external ones."""
@@ -176,27 +176,27 @@ class Robot:
 
     def gravity_torque(self, q, out=None):
         """Torques that hold the robot at rest, (..., n_v)."""
-        return self._run("gravity_torque", (), (q,), out)
+        return self._run(("gravity_torque",), (q,), out)
 
     def energy(self, q, v, out=None):
         """(kinetic, potential) energy, J, (...) each."""
-        return self._run("energy", (), (q, v), out)
+        return self._run(("energy",), (q, v), out)
 
     def momentum(self, q, v, out=None):
         """`[p, L]` about the world's origin, (..., 6)."""
-        return self._run("momentum", (), (q, v), out)
+        return self._run(("momentum",), (q, v), out)
 
     def centroidal_matrix(self, q, out=None):
         """A (..., 6, n_v): `[p, L]` about the centre of mass is A v."""
-        return self._run("centroidal_matrix", (), (q,), out)
+        return self._run(("centroidal_matrix",), (q,), out)
 
     def regressor(self, q, v, a, out=None):
         """W (..., n_v, 10 N): torques are W p, p the inertial parameters of links 1 … N."""
-        return self._run("regressor", (), (q, v, a), out)
+        return self._run(("regressor",), (q, v, a), out)
 
     def drive_regressor(self, v, a, out=None):
         """W (..., n_v, 4 n_v) of rotor inertia, viscous and Coulomb friction, and offset."""
-        return self._run("drive_regressor", (), (v, a), out)
+        return self._run(("drive_regressor",), (v, a), out)
 
     def inverse_dynamics_derivatives(self, q, v, a, friction: bool = False, out=None):
         """(∂τ/∂q, ∂τ/∂v, ∂τ/∂a), (..., n_v, n_v) each, by q in its tangent."""
@@ -260,30 +260,39 @@ class Robot:
         return Robot(mechanism, _nominal=self._nominal, _bound=bound, _kernels=self._shared)
 
     def _dynamics(self, name: str, arrays: tuple, external, friction: bool, out):
-        options = (("friction", True),) if friction else ()
         if external is None:
-            return self._run(name, options, arrays, out)
-        return self._run(name, (*options, ("external", True)), (*arrays, external), out)
+            return self._run((name, friction), arrays, out)
+        return self._run((name, friction, True), (*arrays, external), out)
 
-    def _run(self, name: str, options: tuple, arrays: tuple, out):
+    def _run(self, key: tuple, arrays: tuple, out):
+        """Call the compiled function of a key: its name and the values of its options, in the order of `_OPTIONS`.
+
+        A single call takes about a microsecond, so nothing is checked on the way; what NumPy refuses is called
+        again through the kernel, which explains it.
+        """
         try:
-            kernel, bound = self._kernels[name, options]
-        except KeyError:
-            kernel, bound = self._built(name, options)
-        return kernel(*arrays, *bound, out=out)
+            call = self._calls[key]
+            return call(*arrays) if out is None else call(*arrays, out=out)
+        except (KeyError, ValueError, TypeError):
+            kernel, bound = self._built(key)
+            return kernel(*arrays, *bound, out=out)
 
-    def _built(self, name: str, options: tuple):
-        """The kernel of a function and the values bound to it; built, or loaded, on first use."""
-        given = dict(options)
-        if "reference" in given:
-            checked_reference(given["reference"])
-        for frame in given.get("frames", (given["frame"],) if "frame" in given else ()):
+    def _built(self, key: tuple):
+        """The kernel of a key and the values bound to it; built, or loaded, on first use."""
+        name, *values = key
+        options = {
+            option: value for option, value in zip(_OPTIONS.get(name, _FORCES), values, strict=False) if value
+        }
+        for frame in options.get("frames", (options.get("frame"),) if name in _OPTIONS else ()):
             self.mechanism.frame(frame)
+        if "reference" in options:
+            checked_reference(options["reference"])
         used = function_named(name).depends_on
         bound = {key: value for key, value in self._bound.items() if key.partition(":")[0] in used}
-        kernel = self.kernel(name, tuple(bound), **given)
-        self._kernels[name, options] = (kernel, tuple(bound.values()))
-        return self._kernels[name, options]
+        kernel, given = self.kernel(name, tuple(bound), **options), tuple(bound.values())
+        call = kernel._call
+        self._calls[key] = (lambda *arrays, **out: call(*arrays, *given, **out)) if given else call
+        return kernel, given
 
     def kernel(self, name: str, parameters: Sequence[str] = (), **options):
         """The compiled kernel of a function, for those who want to call, inspect or export it.
@@ -313,6 +322,18 @@ class Robot:
     def __repr__(self):
         joints = ", ".join(self.joint_names) or "none"
         return f"<Robot {self.name}: n_q = {self.n_q}, n_v = {self.n_v}, joints {joints}>"
+
+
+_FRAME = ("frame", "reference")
+_FORCES = ("friction", "external")
+_OPTIONS = {
+    "forward_kinematics": ("frame",),
+    "frame_poses": ("frames",),
+    "jacobian": _FRAME,
+    "velocity": _FRAME,
+    "acceleration": _FRAME,
+}
+"""Options of the functions that take a frame; those of dynamics take `_FORCES`."""
 
 
 class ParametricRobot:

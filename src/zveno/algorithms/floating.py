@@ -38,7 +38,7 @@ class Partitioned(NamedTuple):
 
 
 def partitioned(M, h, n_base: int = N_BASE) -> Partitioned:
-    """The blocks of a mass matrix M (..., n_v, n_v) and a bias h (..., n_v) whose first `n_base` belong to the base."""
+    """The blocks of a mass matrix M (..., n_v, n_v) and a bias h (..., n_v); the first `n_base` are the base's."""
     M, h = np.asarray(M), np.asarray(h)
     return Partitioned(
         M[..., :n_base, :n_base],
@@ -99,8 +99,8 @@ def warn_near_trunk_singularity(mechanism: Mechanism, q):
     """Warn where a configuration is near the trunk's singularity."""
     if np.any(near_trunk_singularity(mechanism, q)):
         warnings.warn(
-            f"{mechanism.name}: the trunk's axes 4 and 6 nearly align (joint {mechanism.joints[4].name} near ±90°), "
-            'where its mass matrix is singular; with_base("free") has no such place',
+            f"{mechanism.name}: the trunk's axes 4 and 6 nearly align, {mechanism.joints[4].name} near ±90°; "
+            'there its mass matrix is singular; with_base("free") has no such place',
             ZvenoWarning,
             stacklevel=3,
         )

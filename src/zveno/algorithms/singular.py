@@ -10,12 +10,12 @@ from ..errors import ModelError
 from ..mechanism import Joint, Mechanism
 from ..spatial import inertia
 from . import linear
-from .drives import couples_joints, rotor_torque
+from .drives import couples_joints, rotor_inertias, rotor_torque
 from .forward_dynamics import rigid
 from .mass_matrix import mass_matrix
 
-RELATIVE = 1e-13
-"""A joint's inertia below this part of its scale is rounding. The scale is what the carried bodies would weigh in if
+RELATIVE = 1e-5
+"""A joint's inertia below this part of its scale is rounding. The scale is what the carried bodies would resist if
 nothing gave way and nothing cancelled; a chain of 10 000 equal rods still has 1e-12 of it."""
 
 
@@ -47,7 +47,8 @@ def refuse_singular(mechanism: Mechanism):
     One inward pass of articulated inertias at a random configuration, O(n): a joint is refused where neither its
     link, nor what that carries, nor a rotor resists it. Massless links within a chain are fine.
     """
-    found = _coupled(mechanism) if couples_joints(mechanism) else _separate(mechanism)
+    q = _anywhere(mechanism)
+    found = _coupled(mechanism, q) if couples_joints(mechanism) else _separate(mechanism, q)
     if not found:
         return
     first, *others = found
@@ -61,49 +62,59 @@ def refuse_singular(mechanism: Mechanism):
     )
 
 
-def _separate(mechanism: Mechanism) -> list[Joint]:
+def _separate(mechanism: Mechanism, q) -> list[Joint]:
     """Joints with a singular D = Sᵀ M* S + rotor, from the leaves to the root; each then counts as locked."""
-    q_own = mechanism.joint_positions(_anywhere(mechanism))
-    # Without coupling the rotors' matrix is diagonal, and this is its diagonal.
-    rotor = mechanism.joint_velocities(rotor_torque(mechanism, np.ones(mechanism.n_v)))
+    q_own = mechanism.joint_positions(q)
+    rotor, scale = (mechanism.joint_velocities(part) for part in (_rotors(mechanism), _scales(mechanism, q)))
     bodies = [rigid(link.inertia) for link in mechanism.links]
-    scales = [_scale(link.inertia) for link in mechanism.links]
     found = []
     for i, f, joint in mechanism.inward():
-        S = joint.subspace(q_own[i])
-        body = bodies[i]
+        S, body = joint.subspace(q_own[i]), bodies[i]
         if joint.type.n_v:
             U = np.stack([body @ column for column in S.T], axis=1)
             D = S.T @ U + np.diag(rotor[i])
-            if _is_singular(D, np.array([scales[i].along(column) for column in S.T]) + abs(rotor[i])):
+            if _is_singular(D, scale[i]):
                 found.append(joint)
             else:
                 body = body.without(U, linear.solve(D, U.T).T)
-        T = joint.transform(q_own[i])
-        bodies[f] = bodies[f].plus(body.moved(T))
-        scales[f] = scales[f].plus(scales[i].moved(float(np.linalg.norm(T[:3, 3]))))
+        bodies[f] = bodies[f].plus(body.moved(joint.transform(q_own[i])))
     return found
 
 
-def _coupled(mechanism: Mechanism) -> list[Joint]:
+def _coupled(mechanism: Mechanism, q) -> list[Joint]:
     """The same from the pivots of the mass matrix, where rotors or mimic relations tie joints together."""
-    M = mass_matrix(mechanism, _anywhere(mechanism))
+    M, scale = mass_matrix(mechanism, q), _scales(mechanism, q)
     found = []
-    n = len(M)
-    diagonal = abs(np.diag(M))
-    for k in range(n - 1, -1, -1):
-        if abs(M[k, k]) <= RELATIVE * diagonal[k]:
-            joint = next(
-                joint
-                for joint in mechanism.joints
-                if joint.mimic is None
-                and mechanism.v_slices[joint.name].start <= k < mechanism.v_slices[joint.name].stop
-            )
-            if joint not in found:
-                found.append(joint)
+    for joint in reversed([joint for joint in mechanism.joints if joint.mimic is None and joint.type.n_v]):
+        own = mechanism.v_slices[joint.name]
+        if _is_singular(M[own, own], scale[own]):
+            found.append(joint)
         else:
-            M[:k, :k] -= np.outer(M[:k, k], M[k, :k]) / M[k, k]
+            inner = slice(0, own.start)
+            M[inner, inner] -= M[inner, own] @ np.linalg.solve(M[own, own], M[own, inner])
     return found
+
+
+def _scales(mechanism: Mechanism, q) -> np.ndarray:
+    """The scale of every velocity's inertia, (n_v,): of bodies through joints and mimic relations, and of rotors."""
+    q_own = mechanism.joint_positions(q)
+    bodies = [_scale(link.inertia) for link in mechanism.links]
+    total = abs(_rotors(mechanism))
+    for i, f, joint in mechanism.inward():
+        factor = 1.0 if joint.mimic is None else joint.mimic.multiplier
+        columns = joint.subspace(q_own[i]).T
+        total[mechanism.v_slices[joint.name]] += [factor * factor * bodies[i].along(column) for column in columns]
+        distance = float(np.linalg.norm(joint.transform(q_own[i])[:3, 3]))
+        bodies[f] = bodies[f].plus(bodies[i].moved(distance))
+    return total
+
+
+def _rotors(mechanism: Mechanism) -> np.ndarray:
+    """What the rotors add to the diagonal of the mass matrix, (n_v,)."""
+    N = mechanism.transmission
+    if N is None:  # the matrix is diagonal
+        return rotor_torque(mechanism, np.ones(mechanism.n_v))
+    return rotor_inertias(mechanism) @ (N * N)
 
 
 def _is_singular(D: np.ndarray, scale: np.ndarray) -> bool:
@@ -126,5 +137,3 @@ def _anywhere(mechanism: Mechanism) -> np.ndarray:
         if joint.mimic is None
     ]
     return np.concatenate([np.zeros(0), *free])
-
-

@@ -145,6 +145,13 @@ def _solve_wide(block: Block, to_view: np.ndarray) -> Solved:
     return Solved(solved.pivots, np.concatenate([solved.Y, X], axis=1), rest, solved.kept, solved.dropped)
 
 
+def solve_dense(rows: np.ndarray) -> Solved:
+    """Rank, pivots and grouping of one matrix."""
+    if not rows.size:
+        return Solved(np.zeros(0, int), np.zeros((0, rows.shape[1])), np.zeros((0, 0)), np.inf, 0.0)
+    return _solve(rows[None])[0]
+
+
 def _solve(B: np.ndarray) -> list[Solved]:
     """(n, rows, columns) blocks at once."""
     s = np.linalg.svd(B, compute_uv=False)

@@ -2,7 +2,7 @@
 
 Every joint between the two frames becomes one or several steps about or along the z axis of its own frame:
 
-    T_reference_frame = C_0 Z_1 C_1 Z_2 … Z_n C_n,   Z_i = Rz(v) Tz(pitch · v) or Tz(v),  v = factor · x[k] + offset
+    T_reference_frame = C_0 Z_1 C_1 Z_2 … Z_n C_n,   Z_i = Rz(v) Tz(pitch · v) or Tz(v), v = factor · x[k]
 
 so that solvers know three kinds of step and nothing else of mechanisms. x are the coordinates of the chain; `to_q`
 puts them into the robot's q.
@@ -126,9 +126,9 @@ class Problem:
     @cached_property
     def simple(self) -> bool:
         """Whether step i moves by x[i] itself: no mimic joints."""
-        return all(
-            s.coordinate == i and s.factor == 1.0 and s.offset == 0.0 for i, s in enumerate(self.steps)
-        ) and (len(self.steps) == self.n)
+        return all(s.coordinate == i and s.factor == 1.0 for i, s in enumerate(self.steps)) and (
+            len(self.steps) == self.n
+        )
 
     @cached_property
     def turning(self) -> np.ndarray:
@@ -184,13 +184,8 @@ class Problem:
         for i, step in enumerate(self.steps):
             T = step.T_before.copy() if i else np.eye(4)
             T[:3, 3] /= self.length
-            scale = self.length if step.kind == "P" else 1.0
             digest.update(T.tobytes())
-            digest.update(
-                repr(
-                    (step.kind, step.coordinate, step.factor, step.offset / scale, step.pitch / self.length)
-                ).encode()
-            )
+            digest.update(repr((step.kind, step.coordinate, step.factor, step.pitch / self.length)).encode())
         return digest.hexdigest()
 
     @cached_property

@@ -52,7 +52,7 @@ def damped_step(J: list, e, damping) -> Any:
 
 
 def newton_kernel(problem: Problem, frozen: tuple[int, ...] = (), clamped: bool = False):
-    """The kernel (x, target, tool[, lower, upper]) → (x after `UNROLLED` damped iterations, squared error before the last).
+    """The kernel (x, target, tool[, lower, upper]) → (x after `UNROLLED` iterations, squared error).
 
     Args:
         problem: the chain.
@@ -85,14 +85,16 @@ def _newton(problem: Problem, x, target, tool, frozen):
 
 
 def marquardt_kernel(problem: Problem):
-    """The kernel (x, target, tool, damping) → (candidate, squared error at x, gradient norm²) of exact least squares."""
+    """The kernel (x, target, tool, damping) → (candidate, |e|² at x, |gradient|²), least squares."""
 
     def step(x, target, tool, damping):
         found = error(problem, x, target, tool, exact=True)
         gradient = [_dot(column, found.e) for column in found.J]
         return x - damped_step(found.J, found.e, damping), found.e @ found.e, _dot(gradient, gradient)
 
-    return kernel_of(problem, "ik_marquardt", step, {"x": (problem.n,), "target": (3, 4), "tool": (3, 4), "damping": ()})
+    return kernel_of(
+        problem, "ik_marquardt", step, {"x": (problem.n,), "target": (3, 4), "tool": (3, 4), "damping": ()}
+    )
 
 
 def newton(
@@ -109,13 +111,13 @@ def newton(
     Lanes that have arrived are taken out of the batch as they do.
     """
     kernel = newton_kernel(problem, frozen, box is not None)
-    box = box or ()
+    limits = () if box is None else box
     x = np.array(x, dtype=float)
     squared = np.full(len(x), np.inf)
     alive = np.arange(len(x))
     own, goal = x, targets
     for call in range(-(-iterations // UNROLLED)):
-        own, found = kernel(own, goal, tool, *box)
+        own, found = kernel(own, goal, tool, *limits)
         arrived = found < CONVERGED
         last = call == -(-iterations // UNROLLED) - 1
         if last or np.count_nonzero(arrived) * 4 > len(arrived):
@@ -130,7 +132,7 @@ def newton(
 def descend(
     problem: Problem, x: np.ndarray, targets: np.ndarray, tool: np.ndarray, box=None, iterations: int = 60
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Least squares by Levenberg–Marquardt from each row: x (k, n) and squared errors (k,); never worse than the start.
+    """Levenberg–Marquardt from each row: x (k, n) and squared errors (k,), never worse than at the start.
 
     Args:
         problem: the chain.
@@ -146,7 +148,7 @@ def descend(
     for _ in range(iterations):
         if box is not None:
             candidate = np.clip(candidate, *box)
-        following, found, slope = kernel(candidate, targets, tool, damping)
+        _, found, slope = kernel(candidate, targets, tool, damping)
         better = found < best
         gain = best - found
         x = np.where(better[:, None], candidate, x)

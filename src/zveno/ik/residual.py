@@ -1,4 +1,4 @@
-"""The error of a chain's pose and its Jacobian, in lengths relative to the chain's own: what kernels are traced from."""
+"""The error of a chain's pose and its Jacobian, lengths relative to the chain's own: what kernels are traced from."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Moved(NamedTuple):
 
 
 class Error(NamedTuple):
-    """e (m,), its Jacobian by columns (n of (m,)), and how far off the pose is, squared (|Δp|² + 4(1 − cos θ) …)."""
+    """e (m,), its Jacobian by columns (n of (m,)), and two measures of how far off the pose is."""
 
     e: Any
     J: list
@@ -79,8 +79,8 @@ def twists(problem: Problem, moved: Moved) -> list:
 def error(problem: Problem, x, target, tool, exact: bool = False) -> Error:
     """How far the chain at x is from a target (3, 4), for the problem's task.
 
-    Positions in units of `length`; rotations as sin θ · axis with the plain angular Jacobian (right to first order at
-    solutions, and cheap), or, where `exact`, as 2 sin(θ/2) · axis with its true Jacobian.
+    Positions in units of `length`; rotations as sin θ · axis with the plain angular Jacobian (cheap, and right to
+    first order at solutions), or, where `exact`, as 2 sin(θ/2) · axis with its true Jacobian.
     """
     task = problem.task
     moved = walk(problem, x, tool)

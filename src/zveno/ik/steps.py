@@ -22,7 +22,7 @@ class Step:
         kind: "R", "P" or "H".
         T_before: constant transform from the previous step's moved frame to this step's frame.
         coordinate: k, the place in x of what moves it.
-        factor, offset: it moves by factor · x[k] + offset.
+        factor: it moves by factor · x[k].
         pitch: metres a radian, for "H".
         joint: name of the joint it belongs to.
         index: where x[k] stands in q; None for the angles that stand for a quaternion.
@@ -32,19 +32,21 @@ class Step:
     T_before: np.ndarray
     coordinate: int
     factor: float
-    offset: float
     pitch: float
     joint: str
     index: int | None
 
     def motion(self, x):
         """The (4, 4) transform of the step; x may be traced."""
-        value = self.factor * x[self.coordinate] + self.offset
-        if self.kind == "P":
-            return transform(None, np.array([0.0, 0.0, value]))
-        c, s = cos(value), sin(value)
-        R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-        return transform(R, np.array([0.0, 0.0, self.pitch * value]) if self.pitch else None)
+        return _motion(self.kind, self.pitch, self.factor * x[self.coordinate])
+
+
+def _motion(kind: str, pitch: float, value):
+    if kind == "P":
+        return transform(None, np.array([0.0, 0.0, value]))
+    c, s = cos(value), sin(value)
+    R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    return transform(R, np.array([0.0, 0.0, pitch * value]) if pitch else None)
 
 
 _Motion = tuple[str, np.ndarray, float, int]
@@ -147,12 +149,11 @@ class _Walk:
         T_before = self.T @ A
         if offset:
             # A constant turn or slide belongs to the constant transform.
-            fixed = Step(kind, np.eye(4), 0, 0.0, offset, pitch, joint.name, None).motion(np.zeros(1))
-            T_before = T_before @ fixed
+            T_before = T_before @ _motion(kind, pitch, offset)
         places = self.mechanism.q_slices[leader.name]
         quaternion_from = {"spherical": 0, "free": 3}.get(joint.type.kind)
         index = None if quaternion_from is not None and which >= quaternion_from else places.start + which
-        self.steps.append(Step(kind, T_before, base[which], factor, 0.0, pitch, joint.name, index))
+        self.steps.append(Step(kind, T_before, base[which], factor, pitch, joint.name, index))
         self.T = A.T
 
 

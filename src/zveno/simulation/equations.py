@@ -23,9 +23,11 @@ from ..algorithms.mass_matrix import mass_matrix
 from ..algorithms.velocities import AT_REST
 from ..functions import FRICTION_SMOOTHING
 from ..kernels.kernel import Kernel
+from ..kernels.math import minimum
 from ..kernels.trace import trace
 from ..mechanism import Mechanism
 from ..mechanism.reduce import reduced
+from ..robot import Robot
 from .compiled import compiled
 from .constraints import Constraint
 from .controllers import Control
@@ -53,12 +55,17 @@ class Inputs(NamedTuple):
 class Equations:
     """What moves, what acts on it, and what holds it."""
 
-    mechanism: Mechanism
+    robot: Robot
     constraints: tuple[Constraint, ...] = ()
     control: Control | None = None
     drive: ServoDrive | None = None
     friction: bool = False
     moving_base: Callable | None = None
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The robot's mechanism."""
+        return self.robot.mechanism
 
     # --- layout of y and c
 
@@ -238,7 +245,7 @@ class Equations:
             worst: Any = 1.0
             for k in range(n):
                 y, quality = traced_step(self, method, t + k * h, y, h, u, c)
-                worst = algebra.minimum(worst, quality)
+                worst = minimum(worst, quality)
             return (y, worst) if self.constraints else y
 
         return compiled(trace(self._with_inputs(run), self._inputs(h=()), name=f"step_{method}"))

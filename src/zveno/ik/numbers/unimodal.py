@@ -118,8 +118,8 @@ def dichotomy(
         lower, upper: the box, (J,).
         percent: δ_adm, in percent.
         rule: "centred": the new box has the best node in its middle, and may leave the old one by a quarter, so
-            that a minimum near a cut is not lost. "printed": the document's rule; a best node in the middle of a side is
-            decided by moving all parameters by `shift` (one unit of the last place), which rarely finds the way.
+            that a minimum near a cut is not lost. "printed": the document's rule; a best node in the middle of a
+            side is decided by moving all parameters by `shift`, a unit of the last place: it rarely finds the way.
         iterations: how many scans at most.
         shift: γ = E of the printed rule.
         groups: parts of u that must each be below `percent` of their own length (document's δP and δS); all of u

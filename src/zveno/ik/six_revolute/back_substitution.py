@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...kernels import math as zm
-from .equations import kernel_vector, mixing
+from .equations import kernel_basis, mixing
 
 
 def _turned(angle, M):
@@ -92,11 +92,56 @@ def complete(M2, M3, M4, M5, A, B, y2, y3, y4):
     return np.array(out)
 
 
-def candidates(E0, E1, E2, y, M2, M3, M4, M5, A, B, *, scan: int, equations: int):
-    """Two candidates (2, 6) for y0 … y5 at a root y of the determinant, and the defect of its kernel vector."""
-    v = mixing(equations)[1] @ kernel_vector(E0, E1, E2, (zm.cos(y), zm.sin(y)))
+def from_vector(v, y, M2, M3, M4, M5, A, B, *, scan: int):
+    """Two candidates (2, 6) for y0 … y5 from a vector v (12,) of monomials at the scan angle y, and its defect."""
     b, c, defect = half_angles(v)
     y234 = [b, c]
     y234.insert(scan, y)
     both = complete(M2, M3, M4, M5, A, B, *y234)
     return np.array([[y0, y1, *y234, y5] for y0, y1, y5 in both]), defect
+
+
+def from_root(E0, E1, E2, y, M2, M3, M4, M5, A, B, *, scan: int, equations: int):
+    """The same from a root y of the determinant where the kernel has one dimension."""
+    v = kernel_basis(E0, E1, E2, (zm.cos(y), zm.sin(y)), dimension=1)[:, 0]
+    return from_vector(mixing(equations)[1] @ v, y, M2, M3, M4, M5, A, B, scan=scan)
+
+
+def shift_matrix(E0, E1, E2, y, *, equations: int, dimension: int):
+    """An orthonormal kernel basis V (12, k) in monomials, and a matrix (k, k) whose eigenvectors combine it.
+
+    A kernel spanned by k vectors of monomials is mapped to itself by multiplication with x_b or x_c. The matrix is
+    that of x_b + 0.618 x_c after both have been turned by fixed angles, so that none is infinite.
+    """
+    V = mixing(equations)[1] @ kernel_basis(E0, E1, E2, (zm.cos(y), zm.sin(y)), dimension=dimension)
+    columns: list = []
+    for c in range(dimension):
+        v = V[:, c]
+        for _ in range(2):
+            for u in columns:
+                v = v - (u @ v) * u
+            v = v * (1.0 / zm.sqrt(v @ v))
+        columns.append(v)
+    V = np.stack(columns, 1)
+    W = V.reshape(4, 3, dimension)
+
+    def multiplication(low, high, angle):
+        c, s = np.cos(angle), np.sin(angle)
+        over, under = (f.reshape(-1, dimension) for f in (c * high - s * low, s * high + c * low))
+        return _solved(under.T @ under, under.T @ over)
+
+    C = multiplication(W[:3], W[1:], 0.7) + 0.618 * multiplication(W[:, :2], W[:, 1:], 1.1)
+    return V, C
+
+
+def _solved(H, G):
+    """H⁻¹ G of a small positive definite H."""
+    H, G = H.copy(), G.copy()
+    n = len(H)
+    for k in range(n):
+        factors = H[k + 1 :, k] * (1.0 / H[k, k])
+        H[k + 1 :, k:] = H[k + 1 :, k:] - np.outer(factors, H[k, k:])
+        G[k + 1 :] = G[k + 1 :] - np.outer(factors, G[k])
+    for i in reversed(range(n)):
+        G[i] = (G[i] - (H[i, i + 1 :] @ G[i + 1 :] if i + 1 < n else 0.0)) * (1.0 / H[i, i])
+    return G

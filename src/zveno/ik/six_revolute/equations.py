@@ -145,20 +145,25 @@ def _eliminate(A, steps: int):
     return A
 
 
-def determinant(E0, E1, E2, cs):
-    """det M(y), cs = (cos y, sin y)."""
-    A = _eliminate(at_angle(E0, E1, E2, cs), SIZE - 1)
+def determinant(E0, E1, E2, cs, *, size: int):
+    """Determinant of the leading block of M(y), cs = (cos y, sin y).
+
+    Rows and columns are mixed, so this is a projection of M(y): it vanishes wherever the rank is below `size`.
+    """
+    A = _eliminate(at_angle(E0[:size, :size], E1[:size, :size], E2[:size, :size], cs), size - 1)
     product = A[0, 0]
-    for k in range(1, SIZE):
+    for k in range(1, size):
         product = product * A[k, k]
     return product
 
 
-def kernel_vector(E0, E1, E2, cs):
-    """The vector (12,) of monomials that M(y) annihilates where its determinant is zero."""
-    A = _eliminate(at_angle(E0, E1, E2, cs), SIZE - 1)
-    v = np.empty(SIZE, A.dtype)
-    v[-1] = 1.0
-    for i in reversed(range(SIZE - 1)):
-        v[i] = -(A[i, i + 1 :] @ v[i + 1 :]) / A[i, i]
-    return v
+def kernel_basis(E0, E1, E2, cs, *, dimension: int):
+    """Vectors (12, dimension) that M(y) annihilates where its rank is 12 − dimension, not yet in monomials."""
+    rank = SIZE - dimension
+    A = _eliminate(at_angle(E0, E1, E2, cs), rank)
+    V = np.zeros((SIZE, dimension), A.dtype)
+    for c in range(dimension):
+        V[rank + c, c] = 1.0
+        for i in reversed(range(rank)):
+            V[i, c] = -(A[i, i + 1 : rank] @ V[i + 1 : rank, c] + A[i, rank + c]) / A[i, i]
+    return V

@@ -8,10 +8,10 @@ import numpy as np
 
 from ...kernels import math as zm
 from . import roots
-from .back_substitution import candidates
+from .back_substitution import from_root, from_vector, shift_matrix
 from .compiled import compiled
 from .polish import polish
-from .templates import Eliminated, chain, determinants, usable
+from .templates import Eliminated, chain, usable
 
 CHUNK = 1024
 """Poses taken at once: enough to fill the lanes, few enough to stay near the processor."""
@@ -55,7 +55,7 @@ class Arm:
         self.scale = 2.0 / size if size > 0 else 1.0
         L[:, :3, 3] *= self.scale
         self.L = L
-        self.chosen = self._choose([e for _, e in usable(L, rng)[:12]], rng)
+        self.chosen = self._choose(usable(L, rng), rng)
 
     @property
     def solvable(self) -> bool:
@@ -63,18 +63,24 @@ class Arm:
         return bool(self.chosen)
 
     def _choose(self, templates: list[Eliminated], rng: np.random.Generator, n: int = 24) -> list[Eliminated]:
-        """The template that finds most on random targets, then the least flat; others after it, on other joints."""
-        if not templates:
-            return []
+        """The template that finds most on random targets, then the least flat; others after it, on other joints.
+
+        Kernels of several dimensions cost more, so such templates are tried only where the others leave doubts.
+        """
         X = chain(self.L, rng.uniform(-np.pi, np.pi, (n, 6)))
-        answers = [self._run(e, X) for e in templates]
-        counts = [len(a.pose) for a in answers]
-        flat = [np.quantile(a.flatness * np.where(a.sure, 1.0, 1e-3), 0.1) for a in answers]
-        order = sorted(range(len(templates)), key=lambda i: (-counts[i], -flat[i]))
+        rated: list[tuple] = []
+        for several in (False, True):
+            for e in [e for e in templates if (e.dimension > 1) == several][:12]:
+                answer = self._run(e, X)
+                flat = np.quantile(answer.flatness * np.where(answer.sure, 1.0, 1e-3), 0.1)
+                rated.append((-len(answer.pose), -flat * (0.1 if several else 1.0), len(rated), e, answer.sure))
+            rated.sort(key=lambda row: row[:3])
+            if rated and rated[0][4].mean() > 0.9:
+                break
         chosen: list[Eliminated] = []
-        for i in order:
-            if templates[i].template.scan_joint not in {e.template.scan_joint for e in chosen}:
-                chosen.append(templates[i])
+        for *_, e, _ in rated:
+            if e.template.scan_joint not in {other.template.scan_joint for other in chosen}:
+                chosen.append(e)
         return chosen
 
     def solve(self, X: np.ndarray, allowed=None) -> Found:
@@ -112,36 +118,63 @@ class Arm:
         t = e.template
         links = e.links(X)
         E = e.matrices(links)
-        c = roots.polynomials(determinants(E, roots.SAMPLE_POINTS))
+        c = roots.polynomials(e.determinants(E, roots.SAMPLE_POINTS))
         offset = t.offsets[2 + t.scan]
         found = roots.isolate(c, None if allowed is None else shifted(allowed[t.scan_joint], -offset))
-        y, defect = self._candidates(e, E, links, found)
+        if e.dimension == 1:
+            root, y, defect = _at_simple(e, E, links, found)
+        else:
+            root, y, defect = _at_multiple(e, E, links, found, np.arange(len(found.pose)), e.dimension)
+        if not found.simple.all():
+            more = _at_multiple(e, E, links, found, np.nonzero(~found.simple)[0], min(e.dimension + 1, 6))
+            root, y, defect = (np.concatenate(pair) for pair in zip((root, y, defect), more, strict=True))
         q = np.empty_like(y)
         q[..., t.order] = y + t.offsets
-        root, which = np.nonzero(~np.isnan(q[..., 0]) & (defect < SPURIOUS)[:, None])
-        pose = found.pose[root]
-        q, closed = polish(self.L[1:, :3], X[pose, :3], q[root, which])
-        accounted = defect >= SPURIOUS
-        accounted[root[closed]] = True
+        good = defect < SPURIOUS
+        row, which = np.nonzero(~np.isnan(q[..., 0]) & good[:, None])
+        pose = found.pose[root[row]]
+        q, closed = polish(self.L[1:, :3], X[pose, :3], q[row, which])
+        accounted = ~good
+        accounted[row[closed]] = True
         sure = np.ones(len(X), bool)
-        sure[found.pose[~(accounted & found.simple)]] = False
+        sure[found.pose[~found.simple]] = False
+        sure[found.pose[root[~accounted]]] = False
         pose, q = merged(pose[closed], q[closed])
         return Found(pose, q, sure, roots.flatness(c, found))
 
-    def _candidates(self, e: Eliminated, E, links, found: roots.Roots):
-        """Candidates (n, 2, 6) at every root, and defects (n,). Targets with equally many roots go together."""
-        shapes = {"E0": _BLOCK, "E1": _BLOCK, "E2": _BLOCK, "y": ()}
-        shapes |= dict.fromkeys(("M2", "M3", "M4", "M5", "A", "B"), _LINK)
-        kernel = compiled(candidates, shapes, scan=e.template.scan, equations=e.equations)
-        count = np.bincount(found.pose, minlength=E.shape[1])
-        start = np.cumsum(count) - count
-        y, defect = np.empty((len(found.pose), 2, 6)), np.empty(len(found.pose))
-        for m in np.unique(count[count > 0]):
-            poses = np.nonzero(count == m)[0]
-            at = start[poses, None] + np.arange(m)
-            A, B, *M = (link if link.ndim == 2 else link[poses, None] for link in links)
-            y[at], defect[at] = kernel(*E[:, poses, None], found.y[at], *M, A, B)
-        return y, defect
+
+def _at_simple(e: Eliminated, E, links, found: roots.Roots):
+    """Roots with a kernel of one dimension: their numbers, candidates (n, 2, 6) and defects (n,)."""
+    shapes = {"E0": _BLOCK, "E1": _BLOCK, "E2": _BLOCK, "y": ()}
+    shapes |= dict.fromkeys(("M2", "M3", "M4", "M5", "A", "B"), _LINK)
+    kernel = compiled(from_root, shapes, scan=e.template.scan, equations=e.equations)
+    count = np.bincount(found.pose, minlength=E.shape[1])
+    start = np.cumsum(count) - count
+    y, defect = np.empty((len(found.pose), 2, 6)), np.empty(len(found.pose))
+    for m in np.unique(count[count > 0]):  # targets with equally many roots go together
+        poses = np.nonzero(count == m)[0]
+        at = start[poses, None] + np.arange(m)
+        A, B, *M = (link if link.ndim == 2 else link[poses, None] for link in links)
+        y[at], defect[at] = kernel(*E[:, poses, None], found.y[at], *M, A, B)
+    return np.arange(len(y)), y, defect
+
+
+def _at_multiple(e: Eliminated, E, links, found: roots.Roots, numbers, dimension: int):
+    """The same for the roots `numbers` with kernels of several dimensions: up to as many candidates each."""
+    shapes = {"E0": _BLOCK, "E1": _BLOCK, "E2": _BLOCK, "y": ()}
+    kernel = compiled(shift_matrix, shapes, equations=e.equations, dimension=dimension)
+    pose, y = found.pose[numbers], found.y[numbers]
+    with np.errstate(all="ignore"):
+        V, C = kernel(*E[:, pose], y)
+    fine = np.isfinite(C).all((1, 2))
+    values, vectors = np.linalg.eig(np.where(fine[:, None, None], C, 0.0))
+    real = fine[:, None] & (abs(values.imag) <= 2e-2 * (1 + abs(values))) & (values.imag >= 0)
+    row, column = np.nonzero(real)
+    v = np.sum(V[row] * vectors[row, :, column].real[:, None, :], axis=2)
+    shapes = {"v": (12,), "y": ()} | dict.fromkeys(("M2", "M3", "M4", "M5", "A", "B"), _LINK)
+    A, B, *M = (link if link.ndim == 2 else link[pose[row]] for link in links)
+    both, defect = compiled(from_vector, shapes, scan=e.template.scan)(v, y[row], *M, A, B)
+    return numbers[row], both, defect
 
 
 def mark(q):

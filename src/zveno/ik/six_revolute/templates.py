@@ -14,6 +14,7 @@ import numpy as np
 from .compiled import compiled
 from .equations import (
     N_FEATURES,
+    SIZE,
     determinant,
     eliminated_left,
     eliminated_right,
@@ -23,6 +24,7 @@ from .equations import (
 )
 
 RANK_TOLERANCE = 1e-9
+GREATEST_DIMENSION = 6
 FLIP = np.diag([1.0, -1.0, -1.0, 1.0])
 """Half a turn about x: it conjugates Rz(−q) to Rz(q), so a chain walked backwards keeps the signs of its angles."""
 
@@ -100,10 +102,13 @@ class Eliminated:
     Args:
         template: the template.
         rank: of what is to be annihilated, 8 in general and 3 for two parallel or intersecting axes.
+
+    Attributes:
+        dimension: of the kernel of M(y) at solutions: how many of them share a scan angle, as a rule.
     """
 
     def __init__(self, template: Template, rank: int):
-        self.template, self.rank = template, rank
+        self.template, self.rank, self.dimension = template, rank, 1
         self.equations = N_FEATURES - rank
         M = template.links
         self.left = template.target_at >= 2
@@ -136,6 +141,12 @@ class Eliminated:
             S = compiled(eliminated_right, shapes, scan=scan)(*links[:2], first, second)
         return compiled(mixed, {"S": (self.equations, 9)})(np.moveaxis(S, -3, 0))
 
+    def determinants(self, E: np.ndarray, points: np.ndarray) -> np.ndarray:
+        """The projected determinant (k, len(points)) of matrices (3, k, 12, 12) at (cos y, sin y)."""
+        block = (SIZE, SIZE)
+        shapes = {"E0": block, "E1": block, "E2": block, "cs": (2,)}
+        return compiled(determinant, shapes, size=SIZE + 1 - self.dimension)(*E[:, :, None], points)
+
 
 def right_side(M) -> np.ndarray:
     """Features (..., 9, 14) of the last axis seen through M (..., 2, 4, 4)."""
@@ -143,18 +154,10 @@ def right_side(M) -> np.ndarray:
     return compiled(right_features, {"A": (3, 4), "B": (3, 4)})(inverse[..., 0, :, :], inverse[..., 1, :, :])
 
 
-def determinants(E: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """det M (k, len(points)) of matrices (3, k, 12, 12) at (cos y, sin y)."""
-    block = (12, 12)
-    kernel = compiled(determinant, {"E0": block, "E1": block, "E2": block, "cs": (2,)})
-    return kernel(*E[:, :, None], points)
+def usable(L: np.ndarray, rng: np.random.Generator, n: int = 3) -> list[Eliminated]:
+    """Templates whose rank drops at solutions and not elsewhere, the best first.
 
-
-def usable(L: np.ndarray, rng: np.random.Generator, n: int = 3) -> list[tuple[float, Eliminated]]:
-    """Templates whose determinant is zero at solutions, with a kernel of one dimension, and not elsewhere.
-
-    Returns pairs (worth, template), the best first. The worth is the least ratio of singular values that must not
-    vanish, over `n` random configurations.
+    What is compared is the least ratio of singular values that must not vanish, over `n` random configurations.
     """
     q = rng.uniform(-np.pi, np.pi, (n, 6))
     X = chain(L, q)
@@ -165,15 +168,17 @@ def usable(L: np.ndarray, rng: np.random.Generator, n: int = 3) -> list[tuple[fl
     eliminated = [Eliminated(t, int(r)) for t, r in zip(templates, rank, strict=True)]
     E = np.stack([e.matrices(e.links(X)) for e in eliminated])
     true = np.stack([q[:, t.scan_joint] - t.offsets[2 + t.scan] for t in templates])
-    found = []
     y = np.stack([true, rng.uniform(-3, 3, true.shape)])[..., None, None]
     s = np.linalg.svd(E[:, 0] + np.cos(y) * E[:, 1] + np.sin(y) * E[:, 2], compute_uv=False)
     s = s / s[..., :1]
+    solved, normal = np.sum(s > RANK_TOLERANCE, axis=-1).max(2)
+    found = []
     for i, e in enumerate(eliminated):
-        worth = min(s[0, i, :, -2].min(), s[1, i, :, -1].min())
-        if s[0, i, :, -1].max() < RANK_TOLERANCE < worth:
-            found.append((float(worth), e))
-    return sorted(found, key=lambda pair: -pair[0])
+        e.dimension = SIZE - int(solved[i])
+        if normal[i] > solved[i] and e.dimension <= GREATEST_DIMENSION:
+            worth = min(s[0, i, :, solved[i] - 1].min(), s[1, i, :, solved[i]].min())
+            found.append((worth, e))
+    return [e for _, e in sorted(found, key=lambda pair: -pair[0])]
 
 
 def chain(L: np.ndarray, q: np.ndarray) -> np.ndarray:

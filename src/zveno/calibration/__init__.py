@@ -1,0 +1,1 @@
+"""Geometric calibration: models of elementary transforms, identifiability, measurements, estimation, accuracy."""

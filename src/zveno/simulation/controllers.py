@@ -1,0 +1,255 @@
+"""Controllers: what gives the torques of a simulation as a function of time and state.
+
+Those that can be traced become part of the compiled step; any other function of (t, q, v) is called from outside.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..algorithms.inverse_dynamics import gravity_torque, inverse_dynamics
+from ..errors import ShapeError, ZvenoError
+from ..kernels.math import maximum, minimum
+from ..mechanism import Mechanism
+from ..mechanism.base import FLOATING_BASE
+from .motion import TimeFunction
+
+
+class Control(ABC):
+    """A torque as a function of time and state."""
+
+    traced: ClassVar[bool] = True
+    """Whether `torque` may be traced, and so compiled into the equations."""
+
+    @abstractmethod
+    def torque(self, mechanism: Mechanism, t, q, v) -> Any:
+        """τ, (n_v,), of one state; traced entries if `traced`, else also batches (..., n_v)."""
+
+    def prepared(self, mechanism: Mechanism) -> Control:
+        """The same controller, checked and with its arrays shaped for a mechanism."""
+        return self
+
+
+def as_control(control, mechanism: Mechanism) -> Control | None:
+    """A controller from what a user gives: a controller, a function of (t, q, v), torques, or None."""
+    if control is None:
+        return None
+    if isinstance(control, Control):
+        return control.prepared(mechanism)
+    if callable(control):
+        return Called(control)
+    return Constant(mechanism.checked_v(control, "control")).prepared(mechanism)
+
+
+@dataclass(frozen=True, eq=False)
+class Called(Control):
+    """Any function of (t, q, v): called at every evaluation, with arrays (..., n_q), (..., n_v) for batches."""
+
+    function: Callable
+    traced = False
+
+    def torque(self, mechanism, t, q, v):
+        """What the function says, as an array of the right shape."""
+        try:
+            tau = np.asarray(self.function(t, q, v), dtype=float)
+            return np.broadcast_to(tau, np.shape(v))
+        except (TypeError, ValueError) as error:
+            if isinstance(error, ZvenoError):
+                raise
+            raise ShapeError(
+                f"at t = {float(np.max(t)):.6g} s: {error}",
+                element="control",
+                remedy=f"control(t, q, v) must return {mechanism.n_v} torques",
+            ) from error
+
+
+@dataclass(frozen=True, eq=False)
+class Traced(Control):
+    """A function of (t, q, v) of one state that can be traced (`zveno.kernels.math`): compiled into the step.
+
+    It may close over the mechanism and call algorithms on it. It must be a pure function.
+    """
+
+    function: Callable
+
+    def torque(self, mechanism, t, q, v):
+        """What the function says."""
+        tau = np.asarray(self.function(t, q, v))
+        if tau.shape != (mechanism.n_v,):
+            raise ShapeError(f"returns shape {tau.shape} where ({mechanism.n_v},) is needed", element="control")
+        return tau
+
+
+@dataclass(frozen=True, eq=False)
+class Constant(Control):
+    """Constant torques, (n_v,)."""
+
+    tau: Any
+
+    def torque(self, mechanism, t, q, v):
+        """The torques."""
+        return np.array(self.tau)
+
+    def prepared(self, mechanism):
+        """Shape checked."""
+        tau = mechanism.checked_v(self.tau, "control")
+        if tau.ndim != 1 or not np.isfinite(tau).all():
+            raise ShapeError(
+                "constant torques are one finite number a velocity",
+                element="control",
+                remedy="Use Recorded for torques over time, or a function of (t, q, v)",
+            )
+        return Constant(tau)
+
+
+@dataclass(frozen=True, eq=False)
+class PD(Control):
+    """Spring and damper to a configuration, with the torque that holds it against gravity.
+
+    τ = g(q) + kp · (target ⊖ q) − kd · v; the floating base gets none.
+
+    Attributes:
+        target: (n_q,), the neutral configuration if None.
+        kp, kd: one number, or one a velocity.
+        gravity: whether g(q) is added.
+        limited: whether torques are cut at the joints' effort limits.
+    """
+
+    target: Any = None
+    kp: Any = 100.0
+    kd: Any = 20.0
+    gravity: bool = True
+    limited: bool = False
+
+    def torque(self, mechanism, t, q, v):
+        """Gravity, spring and damper."""
+        tau = self.kp * mechanism.difference(q, self.target) - self.kd * v
+        if self.gravity:
+            tau = tau + gravity_torque(mechanism, q)
+        return _actuated(mechanism, tau, self.limited)
+
+    def prepared(self, mechanism):
+        """Gains and target as arrays."""
+        target = mechanism.neutral() if self.target is None else mechanism.checked_q(self.target, "target")
+        return PD(target, *_gains(mechanism, self.kp, self.kd), self.gravity, self.limited)
+
+
+@dataclass(frozen=True, eq=False)
+class ComputedTorque(Control):
+    """Inverse dynamics of the wanted acceleration: the error obeys ë + kd ė + kp e = 0.
+
+    Attributes:
+        reference: q as a function of time, (n_v,) numbers from a function that can be traced; its velocities and
+            accelerations are found by differentiating it. For joints with plain coordinates.
+        kp, kd: one number, or one a velocity, 1/s² and 1/s.
+        limited: whether torques are cut at the joints' effort limits.
+    """
+
+    reference: Callable
+    kp: Any = 100.0
+    kd: Any = 20.0
+    limited: bool = False
+
+    def torque(self, mechanism, t, q, v):
+        """M (r̈ + kd (ṙ − v) + kp (r − q)) + H."""
+        r, r1, r2 = TimeFunction.of(self.reference, "reference", (mechanism.n_v,))(t)
+        a = r2 + self.kd * (r1 - v) + self.kp * (r - q)
+        return _actuated(mechanism, inverse_dynamics(mechanism, q, v, a), self.limited)
+
+    def prepared(self, mechanism):
+        """Gains as arrays, and the reference traced once to see that it can be."""
+        if mechanism.n_q != mechanism.n_v:
+            raise ZvenoError(
+                f"{mechanism.name} has quaternions among its coordinates",
+                element="control",
+                remedy="ComputedTorque needs plain coordinates; use PD, or a function of (t, q, v)",
+            )
+        TimeFunction.of(self.reference, "reference", (mechanism.n_v,))
+        return ComputedTorque(self.reference, *_gains(mechanism, self.kp, self.kd), self.limited)
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded(Control):
+    """Torques recorded over time, held at the ends.
+
+    Attributes:
+        t: (n,) s, increasing.
+        tau: (n, n_v), or (..., n, n_v) for a batch.
+        hold: False: linear between the samples; True: each sample is held until the next.
+    """
+
+    t: Any
+    tau: Any
+    hold: bool = False
+    traced = False
+
+    def torque(self, mechanism, t, q, v):
+        """The torques at a time (…)."""
+        times, tau = self.t, self.tau
+        at = np.clip(np.asarray(t, dtype=float), times[0], times[-1])
+        k = np.clip(np.searchsorted(times, at, side="right") - 1, 0, len(times) - 1 - (not self.hold))
+        if self.hold or len(times) == 1:
+            return np.broadcast_to(tau[..., k, :], np.shape(v))
+        share = ((at - times[k]) / (times[k + 1] - times[k]))[..., None]
+        return np.broadcast_to((1 - share) * tau[..., k, :] + share * tau[..., k + 1, :], np.shape(v))
+
+    def prepared(self, mechanism):
+        """Times increasing, torques finite and as many."""
+        t = np.atleast_1d(np.asarray(self.t, dtype=float))
+        tau = mechanism.checked_v(self.tau, "recorded torques")
+        if t.ndim != 1 or tau.ndim < 2 or tau.shape[-2] != len(t) or (np.diff(t) <= 0).any():
+            raise ShapeError(
+                f"times {t.shape} and torques {tau.shape} do not belong together",
+                element="control",
+                remedy="Give n increasing times and (n, n_v) torques",
+            )
+        if not np.isfinite(tau).all() or not np.isfinite(t).all():
+            k = int(np.argwhere(~np.isfinite(tau).all(axis=-1).reshape(-1, len(t)).all(axis=0))[0][0])
+            raise ShapeError(f"recorded torques are not finite at t = {t[k]:.6g} s", element="control")
+        return Recorded(t, tau, self.hold or len(t) == 1)
+
+
+def _gains(mechanism: Mechanism, *gains) -> list[np.ndarray]:
+    shaped = []
+    for gain in gains:
+        array = np.asarray(gain, dtype=float)
+        if array.shape not in ((), (mechanism.n_v,)) or not np.isfinite(array).all():
+            raise ShapeError(f"a gain is one finite number or {mechanism.n_v} of them", element="control")
+        shaped.append(np.broadcast_to(array, (mechanism.n_v,)))
+    return shaped
+
+
+def unactuated(mechanism: Mechanism) -> np.ndarray:
+    """Which velocities belong to the floating base, (n_v,) booleans: no motor acts there (document 003)."""
+    free = np.zeros(mechanism.n_v, dtype=bool)
+    for joint in mechanism.joints:
+        if joint.name.startswith(FLOATING_BASE) or joint.type.kind == "free":
+            free[mechanism.v_slices[joint.name]] = True
+    return free
+
+
+def _actuated(mechanism: Mechanism, tau, limited: bool):
+    tau = tau * np.where(unactuated(mechanism), 0.0, 1.0)
+    return clamped(tau, effort_limits(mechanism)) if limited else tau
+
+
+def effort_limits(mechanism: Mechanism) -> np.ndarray:
+    """Effort limit of every velocity, (n_v,), infinite where there is none."""
+    limits = np.full(mechanism.n_v, np.inf)
+    for joint in mechanism.joints:
+        if joint.mimic is None:
+            limits[mechanism.v_slices[joint.name]] = joint.limits.effort
+    return limits
+
+
+def clamped(tau, limits):
+    """Torques cut at ± limits where those are finite."""
+    cut = [
+        minimum(maximum(x, -limit), limit) if np.isfinite(limit) else x for x, limit in zip(tau, limits, strict=True)
+    ]
+    return np.array(cut).reshape(np.shape(tau))

@@ -1,0 +1,124 @@
+"""One step of a fixed-step method, traced or stage by stage, and the adaptive solvers of SciPy under one face."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import ZvenoError, unknown_name
+from ..kernels.math import minimum
+
+FIXED = ("rk4", "semi-implicit")
+ADAPTIVE = ("dop853", "lsoda", "adams")
+"""dop853: explicit Runge–Kutta of order 8; lsoda: switches between Adams and BDF; adams: variable order up to 12,
+the nearest thing to the ode113 of document 002."""
+METHODS = FIXED + ADAPTIVE
+
+
+def checked_method(method: str) -> str:
+    """The method's name, refused with the known ones if it is not one of them."""
+    if method not in METHODS:
+        raise unknown_name("integrator", method, METHODS)
+    return method
+
+
+def traced_step(equations, method: str, t, y, h, u=None, c=None):
+    """(y after one step of size h, worst quality of the constraints): the whole step as one traced function.
+
+    Quaternions are scaled to unit length in every stage and after the step: the equations are then a smooth
+    continuation of themselves off the unit sphere, and the method keeps its order.
+    """
+
+    def f(t, y):
+        return equations.derivative(t, y, u, c)
+
+    if method == "semi-implicit":
+        rate, quality = f(t, y)
+        return _semi_implicit(equations, y, rate, h, equations.mechanism.integrate), quality
+    k1, q1 = f(t, y)
+    k2, q2 = f(t + 0.5 * h, y + (0.5 * h) * k1)
+    k3, q3 = f(t + 0.5 * h, y + (0.5 * h) * k2)
+    k4, q4 = f(t + h, y + h * k3)
+    y = y + (h / 6.0) * (k1 + 2.0 * (k2 + k3) + k4)
+    q = equations.mechanism.normalized(y[equations.q])
+    return np.concatenate([q, y[equations.q.stop :]]), minimum(minimum(q1, q2), minimum(q3, q4))
+
+
+def staged_step(equations, method: str, f: Callable, t: float, y, h: float):
+    """The same step with a right-hand side f(t, y) that is called: (..., n_y) arrays."""
+    if method == "semi-implicit":
+        return _semi_implicit(equations, y, f(t, y), h, equations.robot.integrate)
+    k1 = f(t, y)
+    k2 = f(t + 0.5 * h, y + (0.5 * h) * k1)
+    k3 = f(t + 0.5 * h, y + (0.5 * h) * k2)
+    k4 = f(t + h, y + h * k3)
+    return normalized(equations, y + (h / 6.0) * (k1 + 2.0 * (k2 + k3) + k4))
+
+
+def _semi_implicit(equations, y, rate, h, integrate):
+    """v first, then q with the new v; the rest as in Euler's method."""
+    v = y[..., equations.v] + h * rate[..., equations.v]
+    q = integrate(y[..., equations.q], h * v)
+    rest = slice(equations.v.stop, equations.n_y)
+    return np.concatenate([q, v, y[..., rest] + h * rate[..., rest]], axis=-1)
+
+
+def normalized(equations, y):
+    """y with every quaternion scaled to unit length, (..., n_y) floats."""
+    mechanism = equations.mechanism
+    if mechanism.n_q == mechanism.n_v:
+        return y
+    still = equations.robot.integrate(y[..., equations.q], np.zeros(mechanism.n_v))
+    return np.concatenate([still, y[..., equations.q.stop :]], axis=-1)
+
+
+class Adaptive:
+    """A solver of SciPy that is stepped: after `step`, `t_old`, `t` and `y` describe the last step."""
+
+    def __init__(self, method: str, f: Callable, t: float, y, t_end: float, rtol: float, atol, max_step: float):
+        self.method, self.f, self.t_end = method, f, t_end
+        self.rtol, self.atol, self.max_step = rtol, atol, max_step
+        self.t = self.t_old = t
+        self.message = ""
+        self.restart(y)
+
+    def restart(self, y):
+        """Go on from another state at the same time."""
+        from scipy import integrate
+
+        self.y = np.array(y)
+        if self.method == "adams":
+            solver = integrate.ode(self.f)
+            bound = 0.0 if np.isinf(self.max_step) else self.max_step
+            options: Any = {"rtol": self.rtol, "atol": self.atol, "nsteps": 100_000, "max_step": bound}
+            self.solver: Any = solver.set_integrator("vode", method="adams", **options)
+            self.solver.set_initial_value(self.y, self.t)
+        else:
+            make: Any = {"dop853": integrate.DOP853, "lsoda": integrate.LSODA}[self.method]
+            options = {"rtol": self.rtol, "atol": self.atol, "max_step": self.max_step}
+            self.solver = make(self.f, self.t, self.y, self.t_end, **options)
+
+    def step(self, until: float) -> bool:
+        """One step, for Adams up to the time `until`; False if the solver gave up (`message` says why)."""
+        self.t_old = self.t
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # what they say becomes the status of the result
+            if self.method == "adams":
+                self.y = np.array(self.solver.integrate(until))
+                self.t = float(self.solver.t)
+                self.message = "" if self.solver.successful() else "the solver cannot hold its tolerance"
+                return self.solver.successful()
+            try:
+                self.message = self.solver.step() or ""
+            except ValueError as error:  # SciPy's word for a state that is no longer finite
+                self.message = str(error)
+                return False
+        self.t, self.y = float(self.solver.t), np.array(self.solver.y)
+        return self.solver.status != "failed"
+
+    def interpolate(self) -> Callable:
+        """y at any time of the last step (not for Adams, which stops where it is told)."""
+        return self.solver.dense_output()

@@ -1,0 +1,73 @@
+"""Back onto the constraints: the nearest state, measured by the mass matrix, that satisfies them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import ZvenoError
+from .equations import Equations, Inputs
+from .redundancy import least_squares, named
+
+POSITION_TOLERANCE = 1e-11
+"""Violation, m or rad, at which a projection is done."""
+
+
+class Projection(NamedTuple):
+    """A projected state."""
+
+    y: np.ndarray
+    moved: float
+    """largest change of a coordinate, rad or m"""
+    violation: float
+    """what is left of |φ|"""
+    at_fault: tuple[str, ...]
+    """constraints that could not be satisfied"""
+
+
+def project(equations: Equations, t: float, y, inputs: Inputs, iterations: int = 50) -> Projection:
+    """The state (n_y,) moved onto the active constraints: positions by Gauss–Newton, then velocities exactly.
+
+    δq = M⁻¹Jᵀ λ with J M⁻¹ Jᵀ λ = −φ, in least squares where rows are redundant: the smallest kinetic metric
+    change that satisfies the linearised constraints.
+    """
+    y = np.array(y, dtype=float)
+    start = y[equations.q].copy()
+    robot, active = equations.robot, inputs.c[1 : 1 + equations.n_rows]
+    last = np.inf
+    for _ in range(iterations):
+        _, W, A, _, value, _, _ = equations.terms(t, y, *inputs.arrays())
+        worst = float(abs(value * active).max(initial=0.0))
+        if worst <= POSITION_TOLERANCE or not np.isfinite(worst) or (worst < 1e-9 and worst > 0.5 * last):
+            break
+        last = worst
+        found = least_squares(A, -value, active)
+        change = W @ found.reactions
+        # Far away the linearisation promises too much; half a radian or metre at a time is enough.
+        change *= min(1.0, 0.5 / max(abs(change).max(initial=0.0), 1e-300))
+        y[equations.q] = robot.integrate(y[equations.q], change)
+    _, W, A, J, value, rate, _ = equations.terms(t, y, *inputs.arrays())
+    y[equations.v] += W @ least_squares(A, -rate, active).reactions
+    moved = float(abs(robot.difference(start, y[equations.q])).max(initial=0.0))
+    left = abs(value * active)
+    at_fault = named(equations, ~(left <= 1e-8))
+    return Projection(y, moved, float(left.max(initial=0.0)), at_fault)
+
+
+def project_start(equations: Equations, t: float, y, inputs: Inputs, far: float) -> Projection:
+    """The initial state projected, refused if it violates the constraints by more than `far` allows."""
+    found = project(equations, t, y, inputs)
+    if found.at_fault:
+        raise ZvenoError(
+            f"no state near the initial one satisfies the constraints: {found.violation:.3g} m or rad are left",
+            element=", ".join(found.at_fault),
+            remedy="They contradict one another, or are out of reach; leave one out or move the start",
+        )
+    if found.moved > far:
+        raise ZvenoError(
+            f"the initial state is {found.moved:.3g} rad or m away from the constraints, more than {far:g}",
+            element="q0",
+            remedy="Start nearer, or allow it with max_projection=",
+        )
+    return found

@@ -1,0 +1,81 @@
+"""Constraints that follow from one another, or contradict one another: found, solved in least squares, named."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .equations import Equations, Inputs
+
+RANK_TOLERANCE = 1e-9
+"""Eigenvalues of J M⁻¹ Jᵀ, scaled to unit diagonal, below this share of the largest count as zero."""
+CONTRADICTION = 1e-6
+"""What least squares leaves of wanted accelerations, relative to them, before constraints count as inconsistent."""
+
+
+class LeastSquares(NamedTuple):
+    """Reactions of least norm, and what is wrong with the rows, for a batch."""
+
+    reactions: np.ndarray
+    """(..., m)"""
+    residual: np.ndarray
+    """(..., m): what rows miss of what they want"""
+    null: np.ndarray
+    """(..., m): how much a row takes part in dependencies, 0 to 1"""
+
+
+def least_squares(A, wanted, active) -> LeastSquares:
+    """λ with A λ = wanted in least squares, for symmetric positive semidefinite A (..., m, m)."""
+    on = np.asarray(active, dtype=float)
+    diagonal = np.diagonal(A, axis1=-2, axis2=-1)
+    # A row that moves nothing at all has no diagonal to scale by; it stays a zero row.
+    scale = on / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    S = A * scale[..., :, None] * scale[..., None, :]
+    b = wanted * scale
+    values, V = np.linalg.eigh(S)
+    kept = values > RANK_TOLERANCE * np.maximum(values[..., -1:], 1e-300)
+    coordinates = np.einsum("...ij,...i->...j", V, b)
+    solved = np.where(kept, coordinates / np.where(kept, values, 1.0), 0.0)
+    reactions = np.einsum("...ij,...j->...i", V, solved) * scale
+    residual = (wanted - np.einsum("...ij,...j->...i", A, reactions)) * on
+    null = np.sqrt(np.einsum("...ij,...j->...i", V**2, (~kept).astype(float))) * on
+    return LeastSquares(reactions, residual, null)
+
+
+class RobustRate(NamedTuple):
+    """ẏ under constraints that may be redundant."""
+
+    y: np.ndarray
+    reactions: np.ndarray
+    redundant: tuple[str, ...]
+    inconsistent: tuple[str, ...]
+
+
+def robust_rate(equations: Equations, t, y, inputs: Inputs) -> RobustRate:
+    """ẏ (..., n_y) with reactions of least norm, and the constraints at fault by name."""
+    y_rate, W, A, J, value, rate, bias = equations.terms(t, y, *inputs.arrays())
+    c = np.asarray(inputs.c)
+    k, active = c[..., :1], c[..., 1 : 1 + equations.n_rows]
+    wanted = -(bias + 2.0 * k * rate + k * k * value)
+    short = (wanted - np.einsum("...ij,...j->...i", J, y_rate[..., equations.v])) * active
+    found = least_squares(A, short, active)
+    y_rate = np.array(y_rate)
+    y_rate[..., equations.v] += np.einsum("...ij,...j->...i", W, found.reactions)
+    if equations.works:
+        v = np.asarray(y)[..., equations.v]
+        y_rate[..., -1] += np.einsum("...i,...ij,...j->...", found.reactions, J, v)
+    scale = 1.0 + abs(short).max(axis=-1, keepdims=True)
+    return RobustRate(
+        y_rate,
+        found.reactions,
+        named(equations, found.null > 1e-3),
+        named(equations, abs(found.residual) > CONTRADICTION * scale),
+    )
+
+
+def named(equations: Equations, rows) -> tuple[str, ...]:
+    """The constraints that own any of the rows (..., m) that are true."""
+    flags = np.asarray(rows).reshape(-1, equations.n_rows).any(axis=0)
+    pairs = zip(equations.constraints, equations.row_slices, strict=True)
+    return tuple(constraint.label for constraint, at in pairs if flags[at].any())

@@ -1,0 +1,134 @@
+"""Modules import only from layers above their own, wherever the import stands in the file."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import zveno
+
+LAYERS = (
+    "errors",
+    "kernels",
+    "spatial",
+    "mechanism",
+    "robots",
+    "io",
+    "algorithms",
+    "functions",
+    "programs",
+    "robot",
+    "export",
+    "scale",
+    "fit",
+    "ik",
+    "simulation",
+    "base_parameters",
+    "calibration",
+    "identification",
+    "design",
+    "report",
+    "cli",
+    "studio",
+)
+"""Top-level packages and modules; each may import those before it. A new one is put where it belongs."""
+ANYWHERE = ("_version",)
+ROOTS = ("__init__", "__main__")
+"""These gather everything, so they may import from every layer."""
+USERS_OF_THE_PACKAGE = ("cli", "studio")
+"""These may use the public names of the package itself, as any user does."""
+ONLY_MATH_OF_KERNELS = ("spatial", "mechanism", "algorithms")
+SOURCE = Path(zveno.__file__).parent
+
+
+def imported_modules(path: Path, root: Path) -> list[tuple[int, str]]:
+    """(line, dotted name below the package) of every import of the package in a file; "" is the package itself.
+
+    `from x import y` counts as x.y if that is a module, since y may be one, and as x otherwise.
+    """
+    own = (root.name, *path.relative_to(root).with_suffix("").parts)
+    package = own[:-1]  # the package a file or an __init__ belongs to
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, tuple(alias.name.split("."))) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            base += tuple(node.module.split(".")) if node.module else ()
+            found += [(node.lineno, _module(root, (*base, alias.name))) for alias in node.names]
+    return [(line, ".".join(name[1:])) for line, name in found if name[0] == root.name]
+
+
+def _module(root: Path, name: tuple[str, ...]) -> tuple[str, ...]:
+    """The name itself if it is a module of the package, otherwise the module it is taken from."""
+    place = root.parent.joinpath(*name)
+    return name if place.is_dir() or place.with_suffix(".py").is_file() else name[:-1]
+
+
+def violations(root: Path) -> list[str]:
+    """What breaks the rule in a package, one line each."""
+    problems = []
+    for path in sorted(root.rglob("*.py")):
+        inside = path.relative_to(root)
+        layer = inside.parts[0].removesuffix(".py")
+        if layer in ROOTS or layer in ANYWHERE:
+            continue
+        if layer not in LAYERS:
+            problems.append(f"{inside}: {layer} has no place among the layers")
+            continue
+        for line, name in imported_modules(path, root):
+            target, _, rest = name.partition(".")
+            where = f"{inside}:{line} imports {name or root.name}"
+            if target in ANYWHERE or target == layer or (not name and layer in USERS_OF_THE_PACKAGE):
+                continue
+            if target not in LAYERS:
+                problems.append(f"{where}, which is not a layer")
+            elif LAYERS.index(target) > LAYERS.index(layer):
+                problems.append(f"{where}, which is below {layer}")
+            elif target == "kernels" and layer in ONLY_MATH_OF_KERNELS and rest.partition(".")[0] != "math":
+                problems.append(f"{where}, but takes only kernels.math")
+    return problems
+
+
+def test_modules_import_only_from_layers_above():
+    assert violations(SOURCE) == []
+
+
+def test_something_was_checked():
+    # A checker that resolves nothing would be content with everything.
+    jacobian = imported_modules(SOURCE / "algorithms" / "jacobian.py", SOURCE)
+    names = {name for _, name in jacobian}
+    assert {"mechanism", "spatial.vectors", "algorithms.references"} <= names
+    assert any(name == "io.load" for _, name in imported_modules(SOURCE / "__init__.py", SOURCE))
+
+
+def test_the_checker_finds_what_it_should(tmp_path):
+    root = tmp_path / "zveno"
+    files = {
+        "__init__.py": "from .robot import Robot",
+        "errors.py": "from . import _version\n",
+        "_version.py": "",
+        "robot.py": "from . import io\n",
+        "kernels/__init__.py": "from ..errors import ZvenoError\n",
+        "kernels/math.py": "import zveno.spatial\n",
+        "kernels/tape.py": "import numpy\nfrom .math import sin\n",
+        "spatial/__init__.py": "",
+        "spatial/rotations.py": "from ..kernels.math import sin\nfrom ..kernels import math\n",
+        "spatial/vectors.py": "from ..kernels.tape import Tape\n",
+        "io/__init__.py": "def read():\n    if True:\n        from ..robot import Robot\n    return Robot\n",
+        "io/urdf.py": "from .. import load\n",
+        "io/deep/inner.py": "from ...cli import main\nfrom ..urdf import read\n",
+        "cli/__init__.py": "from .. import load\nfrom ..io.urdf import read\n",
+        "tools.py": "",
+    }
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    assert violations(root) == [
+        "io/__init__.py:3 imports robot, which is below io",
+        "io/deep/inner.py:1 imports cli, which is below io",
+        "io/urdf.py:1 imports zveno, which is not a layer",
+        "kernels/math.py:1 imports spatial, which is below kernels",
+        "spatial/vectors.py:1 imports kernels.tape, but takes only kernels.math",
+        "tools.py: tools has no place among the layers",
+    ]
