@@ -1,4 +1,4 @@
-"""The command line in process: answers, JSON, files, exit codes, and one line for everything a user can get wrong."""
+"""The command line in process: answers, JSON, files, exit codes, and one line for what a user can get wrong."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ from zveno.io.load import load_mechanism
 
 SLIDE = """<robot name="slide">
   <link name="rail"/>
-  <link name="cart"><inertial><mass value="2.5"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <link name="arm"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="5" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="cart"><inertial><mass value="2.5"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="arm"><inertial><mass value="1"/>
+    <inertia ixx="1" iyy="1" izz="5" ixy="0" ixz="0" iyz="0"/></inertial></link>
   <link name="[odd] hand"/>
   <joint name="slide" type="prismatic"><parent link="rail"/><child link="cart"/><axis xyz="0 -1 0"/>
     <limit lower="-0.5" upper="0.5" effort="10" velocity="1"/></joint>
   <joint name="turn" type="revolute"><parent link="cart"/><child link="arm"/><axis xyz="1 0 0"/>
     <origin rpy="1.5708 0 0"/><limit lower="-1" upper="2" effort="10" velocity="1"/></joint>
   <joint name="follow" type="prismatic"><parent link="arm"/><child link="[odd] hand"/><axis xyz="0.6 0 0.8"/>
-    <limit lower="-1" upper="1" effort="10" velocity="1"/><mimic joint="slide" multiplier="-2" offset="0.1"/></joint>
+    <limit lower="-1" upper="1" effort="10" velocity="1"/>
+    <mimic joint="slide" multiplier="-2" offset="0.1"/></joint>
 </robot>"""
 
 
@@ -188,6 +191,21 @@ def test_info_shows_drives(capsys):
     assert ["joint1", "0.0002", "62.61", "5.802", "25.98"] in lines
 
 
+def test_only_branches_are_indented(capsys):
+    _, out, _ = run(capsys, "info", "biped")
+    starts = [line.split("  revolute")[0].split("  free")[0].rstrip() for line in out.splitlines()]
+    chosen = ("floating_base", "waist", "left_hip_yaw", "left_hip_roll", "right_hip_yaw", "right_ankle_roll")
+    found = [start for start in starts if start.split(" ")[-1] in chosen]
+    assert found == [
+        "└─ floating_base",
+        "   ├─ waist",
+        "   ├─ left_hip_yaw",
+        "   │  left_hip_roll",
+        "   └─ right_hip_yaw",
+        "      right_ankle_roll",
+    ]
+
+
 def test_a_narrow_terminal_keeps_every_name(capsys, monkeypatch):
     mechanism = load_mechanism("biped")
     for columns in (40, 60, 80, 200):
@@ -258,6 +276,13 @@ def test_a_closed_pipe_is_quiet():
     _, err = process.communicate(timeout=60)
     assert err == b""
     assert process.returncode == 141
+
+
+def test_a_terminal_without_the_characters_is_no_error():
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    run = subprocess.run([sys.executable, "-m", "zveno", "info", "puma560"], capture_output=True, env=environment)
+    assert run.returncode == 0
+    assert b"?? joint1" in run.stdout
 
 
 def test_the_module_and_its_exit_code():

@@ -7,6 +7,8 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kernels.programs import Builder, binary, evaluate, mixed, random_program, unary
 from zveno.errors import BuildError
@@ -74,6 +76,54 @@ def test_random_programs_of_all_operations(seed, chunk, monkeypatch):
     program = random_program(seed, 120, n_out=40, smooth=False)
     arrays = inputs(np.random.default_rng(seed), program, 50)
     assert_close(program, compile(program)(*arrays), evaluate(program, *arrays), 1e-9)
+
+
+BOUNDED = (
+    *(Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.NEG, Op.ABS, Op.MINIMUM, Op.MAXIMUM, Op.SQRT, Op.SIN, Op.COS),
+    *(Op.ATAN, Op.TANH),
+)
+
+
+def error_bound(op: Op, eps: float, value: float, values: list[float], errors: list[float]) -> float:
+    """Error of an operation: that of its operands carried through it, and four units of its own."""
+    a, da = values[0], errors[0]
+    b, db = (values[1], errors[1]) if len(values) > 1 else (0.0, 0.0)
+    if op is Op.MUL:
+        carried = abs(a) * db + abs(b) * da + da * db
+    elif op is Op.DIV:
+        carried = (da + abs(value) * db) / (abs(b) - db) if abs(b) > db else np.inf
+    elif op is Op.SQRT:
+        carried = da / np.sqrt(a - da) if a > da else np.inf
+    else:
+        carried = da + db
+    return carried + 4 * eps * abs(value) + np.finfo(np.float32).tiny
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    st.lists(st.tuples(st.sampled_from(BOUNDED), st.integers(0, 99), st.integers(0, 99)), min_size=1, max_size=30),
+    st.lists(st.floats(-1e3, 1e3), min_size=3, max_size=3),
+    st.sampled_from([np.float64, np.float32]),
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_random_expressions_to_four_units_an_operation(steps, numbers, dtype):
+    b = Builder("expression", x=(3,))
+    nodes = b.read("x")
+    for op, *picks in steps:
+        nodes.append(b.add(op, *(nodes[-1 - pick % len(nodes)] for pick in picks[: ARITY[op]])))
+    program = b.program(y=((len(nodes),), nodes))
+    x = np.array(numbers).astype(dtype)
+    result, (expected,) = compile(program, dtype)(x), evaluate(program, x, dtype=dtype)
+    errors = [0.0] * 3
+    for k, (op, *_) in enumerate(steps, 3):
+        operands = program.args[k, : ARITY[op]]
+        values = [float(expected[i]) for i in operands]
+        errors.append(
+            error_bound(op, float(np.finfo(dtype).eps), float(expected[k]), values, [errors[i] for i in operands])
+        )
+    for y, right, error in zip(result.astype(float), expected.astype(float), errors, strict=True):
+        if np.isfinite(error) and np.isfinite(right):
+            assert abs(y - right) <= 2 * error
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

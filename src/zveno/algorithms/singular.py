@@ -14,7 +14,7 @@ from .drives import couples_joints, rotor_inertias, rotor_torque
 from .forward_dynamics import rigid
 from .mass_matrix import mass_matrix
 
-RELATIVE = 1e-5
+RELATIVE = 1e-13
 """A joint's inertia below this part of its scale is rounding. The scale is what the carried bodies would resist if
 nothing gave way and nothing cancelled; a chain of 10 000 equal rods still has 1e-12 of it."""
 
@@ -96,7 +96,7 @@ def _coupled(mechanism: Mechanism, q) -> list[Joint]:
 
 
 def _scales(mechanism: Mechanism, q) -> np.ndarray:
-    """The scale of every velocity's inertia, (n_v,): of bodies through joints and mimic relations, and of rotors."""
+    """The scale of every velocity's inertia, (n_v,): bodies through joints and mimic relations, and rotors."""
     q_own = mechanism.joint_positions(q)
     bodies = [_scale(link.inertia) for link in mechanism.links]
     total = abs(_rotors(mechanism))

@@ -12,15 +12,18 @@ from ..errors import ModelError, ShapeError, ZvenoWarning
 from ..io.results import hash_of
 from ..mechanism import Mechanism
 from ..robot import Robot
+from . import diagnosis
 from . import drives as driving
-from .blocks import Block, Solved, grouped, solve_blocks
+from .blocks import RANK_TOLERANCE, Block, Solved, grouped, solve_blocks
 from .closure import Motors, States, advance, root_states, steps_of
+from .exact import NotExact, flint, required_flint
+from .exact_closure import ExactGroup, ExactRecursion, as_array, as_texts
 from .loops import Loop
 from .nodes import Node, massless_links, nodes_of
 from .result import BaseParameters, Group
 from .sampled import advance_sampled
 from .samples import node_samples
-from .views import DEGREES, carried, carried_in, view_named
+from .views import DEGREES, View, carried, carried_in, view_named
 
 SEED = 0
 """Of the generic states at which nodes with shared coordinates or loops are sampled."""
@@ -35,6 +38,7 @@ def base_parameters(
     massless: Sequence[str] | None = None,
     loops: Sequence[Loop] = (),
     q0=None,
+    exact: bool | None = None,
 ) -> BaseParameters:
     """The smallest set of parameters that decides a robot's dynamics, and what each is made of.
 
@@ -47,15 +51,55 @@ def base_parameters(
         massless: names of links without inertia; by default those whose inertia is stated to be zero.
         loops: what closes the mechanism's loops, as a cut tree.
         q0: a state on the branch of the loops that is meant; neutral if not given.
+        exact: True demands exact arithmetic, False does without; by default it is used where the constants have an
+            exact meaning (angles that are multiples of 15°) and python-flint is installed.
     """
     mechanism = robot.mechanism if isinstance(robot, Robot) else robot
+    if not isinstance(mechanism, Mechanism):
+        raise ModelError(f"a {type(robot).__name__} is not a robot", remedy="Give zveno.load(...) or a Mechanism")
     direction = checked_gravity(mechanism, gravity)
     if not np.array_equal(direction, mechanism.gravity):
         mechanism = replace(mechanism, gravity=direction)
     chosen = view_named(view)
-    problem = Problem(mechanism, drives, massless, loops, q0)
-    solved, drive = problem.solve(chosen.matrix)
-    return problem.result(chosen.name, solved, drive)
+    options = {"drives": drives, "massless": massless, "loops": tuple(loops), "q0": q0}
+    problem = Problem(mechanism, **options)
+    solved, drive = problem.solve(chosen)
+    certificate = Certificate(problem, chosen, exact)
+    rank = sum(len(one.pivots) for one in solved) if certificate.groups is None else certificate.rank
+    notes = _second_looks(problem, solved, rank, certificate, options)
+    for note in notes:
+        warnings.warn(note, ZvenoWarning, stacklevel=2)
+    return problem.result(chosen, solved, drive, certificate, tuple(notes))
+
+
+def _second_looks(
+    problem: Problem, solved: list[Solved], rank: int, certificate: Certificate, options
+) -> list[str]:
+    """Sentences about near-degenerate geometry, with its cause where it is found."""
+    floating = sum(len(one.pivots) for one in solved)
+    ranks = certificate.ranks or [len(one.pivots) for one in solved]
+    small = [
+        (one.gap(r)[0], block)
+        for one, r, block in zip(solved, ranks, problem.blocks, strict=True)
+        if one.gap(r)[0] < diagnosis.NEAR
+    ]
+    if not small and floating == rank:
+        return []
+
+    def rank_of(mechanism: Mechanism) -> int:
+        other = Problem(mechanism, **options)
+        return sum(len(one.pivots) for one in other.solve(view_named("pseudo"))[0])
+
+    found = diagnosis.causes(problem.mechanism, rank, rank_of)
+    if found:
+        return found
+    if floating != rank:
+        return [
+            f"{rank} base parameters in exact arithmetic, {floating} if what is below {RANK_TOLERANCE:g} is zero"
+        ]
+    value, block = min(small, key=lambda pair: pair[0])
+    names = ", ".join(problem.mechanism.link_names[i] for i in block.bodies)
+    return [f"near-degenerate geometry at link {names}: the smallest value kept is {value:.1e}"]
 
 
 def checked_gravity(mechanism: Mechanism, gravity) -> np.ndarray:
@@ -123,62 +167,116 @@ class Problem:
         states.update(zip(node.bodies, bodies, strict=True))
         return block
 
-    def solve(self, to_view: np.ndarray) -> tuple[list[Solved], Solved | None]:
+    def solve(self, view: View) -> tuple[list[Solved], Solved | None]:
         """Every block solved, and the drives with what is left of them."""
-        solved = solve_blocks(self.blocks, to_view)
+        solved = solve_blocks(self.blocks, view.matrix)
         if self.motors is None:
             return solved, None
         coupled = driving.coupled_rows(self.mechanism, self.nodes, self.motors)
         return solved, driving.solve_drives(solved, coupled)
 
-    def result(self, view: str, solved: list[Solved], drive: Solved | None) -> BaseParameters:
+    def result(
+        self,
+        view: View,
+        solved: list[Solved],
+        drive: Solved | None,
+        certificate: Certificate,
+        notes: tuple[str, ...],
+    ) -> BaseParameters:
         """The result, with lengths as they are."""
         mechanism = self.mechanism
-        chosen = view_named(view)
         power = self.scale ** DEGREES.astype(float)
-        groups = []
         n_drive = 0 if self.motors is None else self.motors.n_columns
-        for block, one in zip(self.blocks, solved, strict=True):
+        paths = np.concatenate([np.zeros((0, 4, 4)), *(block.paths for block in self.blocks)])
+        paths[:, :3, 3] *= self.scale
+        carrying = carried_in(view, paths)
+        groups, start = [], 0
+        for n, (block, one) in enumerate(zip(self.blocks, solved, strict=True)):
             width = 10 * len(block.bodies)
             unit = np.tile(power, len(block.bodies))
-            rows = unit[one.pivots]
-            paths = block.paths.copy()
-            paths[:, :3, 3] *= self.scale
+            rows = unit[one.pivots][:, None]
+            K = carrying[start : start + len(block.bodies)]
+            start += len(block.bodies)
+            exact = certificate.groups[n] if certificate.groups is not None else None
+            if exact is None:
+                pivots, Y, texts = one.pivots, one.Y[:, :width] * rows / unit, {}
+            else:
+                pivots, Y = np.array(exact.pivots, dtype=int), as_array(exact.Y).reshape(-1, width)
+                texts = {"exact_Y": as_texts(exact.Y), "exact_K": tuple(as_texts(k) for k in exact.K)}
             groups.append(
                 Group(
                     block.bodies,
                     block.parent,
-                    one.pivots,
-                    one.Y[:, :width] * rows[:, None] / unit,
-                    one.Y[:, width:] * rows[:, None],
-                    carried_in(chosen, paths),
-                    one.kept,
-                    one.dropped,
+                    pivots,
+                    Y,
+                    one.Y[:, width:] * rows,
+                    K,
+                    *one.gap(len(pivots)),
+                    **texts,
                 )
             )
-        columns = np.array(driving.drive_columns(mechanism, self.kinds), dtype=int)
-        always = np.array(driving.frictions(mechanism, self.kinds), dtype=int)
-        grouping = np.zeros((0, n_drive)) if drive is None else drive.Y
-        pivots = np.zeros(0, dtype=int) if drive is None else drive.pivots
         return BaseParameters(
             mechanism=mechanism,
-            view=view,
+            view=view.name,
             groups=tuple(groups),
             kinds=self.kinds,
-            drive_columns=columns,
-            drive_pivots=pivots,
-            drive_grouping=grouping,
-            friction_columns=always,
+            drive_columns=np.array(driving.drive_columns(mechanism, self.kinds), dtype=int),
+            drive_pivots=np.zeros(0, dtype=int) if drive is None else drive.pivots,
+            drive_grouping=np.zeros((0, n_drive)) if drive is None else drive.Y,
+            friction_columns=np.array(driving.frictions(mechanism, self.kinds), dtype=int),
             massless=tuple(mechanism.link_names[i] for i in sorted(self.massless)),
-            certified=False,
-            notes=(),
-            inputs=hash_of(mechanism.fingerprint, view, list(self.kinds), sorted(self.massless)),
+            loops=tuple(self.loops),
+            q0=None if self.q0 is None else np.array(self.q0, dtype=float),
+            length=self.scale,
+            certified=certificate.groups is not None,
+            why_not_certified=certificate.why_not,
+            notes=notes,
+            inputs=hash_of(mechanism.fingerprint, view.name, list(self.kinds), sorted(self.massless)),
         )
+
+
+class Certificate:
+    """The exact analysis of a problem where there is one, and otherwise why not."""
+
+    def __init__(self, problem: Problem, view: View, wanted: bool | None):
+        self.groups: list[ExactGroup] | None = None
+        self.why_not = self._obstacle(problem) if wanted is not False else "exact arithmetic was not wanted"
+        if not self.why_not:
+            try:
+                recursion = ExactRecursion(problem.mechanism, problem.nodes)
+                self.groups = recursion.groups(problem.massless, view)
+            except NotExact as obstacle:
+                self.why_not = str(obstacle)
+        if wanted and self.groups is None:
+            required_flint()
+            raise ModelError(f"exact arithmetic cannot be used: {self.why_not}", remedy="Leave out exact=True")
+
+    @staticmethod
+    def _obstacle(problem: Problem) -> str:
+        if flint() is None:
+            return "python-flint is not installed (pip install 'zveno[exact]')"
+        if problem.kinds:
+            return "drive parameters are analysed in floating point"
+        if not all(node.simple for node in problem.nodes):
+            return "joints that share coordinates or close loops are analysed at sampled states"
+        return ""
+
+    @property
+    def ranks(self) -> list[int] | None:
+        """Rank of every group."""
+        return None if self.groups is None else [len(group.pivots) for group in self.groups]
+
+    @property
+    def rank(self) -> int:
+        """Number of base parameters."""
+        return sum(self.ranks or ())
 
 
 def _length(mechanism: Mechanism) -> float:
     """The largest step between neighbouring frames: lengths are divided by it so that they are of size 1."""
-    steps = [np.linalg.norm(T[:3, 3]) for joint in mechanism.joints for T in (joint.T_parent_joint, joint.T_joint_child)]
+    steps = [
+        np.linalg.norm(T[:3, 3]) for joint in mechanism.joints for T in (joint.T_parent_joint, joint.T_joint_child)
+    ]
     largest = max(steps, default=0.0)
     return float(largest) if largest > 0 else 1.0
 
@@ -187,9 +285,3 @@ def _shrunk(T: np.ndarray, scale: float) -> np.ndarray:
     T = T.copy()
     T[:3, 3] /= scale
     return T
-
-
-def warn(notes: Sequence[str]):
-    """Say what deserves a second look."""
-    for note in notes:
-        warnings.warn(note, ZvenoWarning, stacklevel=3)

@@ -46,24 +46,36 @@ class Solved:
         pivots: columns of the independent parameters.
         Y: (r, columns): identity on the pivots.
         rest: (rows, drive columns) what the block says about drives alone.
-        kept, dropped: smallest singular value counted and largest not counted, lengths of size 1.
+        values: singular values of the link columns, lengths and gravity of size 1.
     """
 
     pivots: np.ndarray
     Y: np.ndarray
     rest: np.ndarray
-    kept: float
-    dropped: float
+    values: np.ndarray
+
+    def gap(self, rank: int | None = None) -> tuple[float, float]:
+        """Smallest singular value counted and largest not counted."""
+        rank = len(self.pivots) if rank is None else rank
+        kept = float(self.values[rank - 1]) if rank else np.inf
+        return kept, float(self.values[rank]) if rank < len(self.values) else 0.0
 
 
-def grouped(nodes: list[Node], B: list[np.ndarray], poses: dict[int, np.ndarray], massless, carry) -> list[Block]:
+def _nothing(columns: int, drive: int = 0) -> Solved:
+    return Solved(np.zeros(0, int), np.zeros((0, columns)), np.zeros((0, drive)), np.zeros(0))
+
+
+def grouped(
+    nodes: list[Node], B: list, poses: dict[int, np.ndarray], massless, carry, dtype: type = float
+) -> list[Block]:
     """Nodes joined across massless links.
 
     Args:
         nodes, B: the nodes and their blocks, parents first.
         poses: by link number, its pose in its node's parent at the reference.
         massless: numbers of the links without parameters.
-        carry: (…, 4, 4) transforms → (…, 10, 10) matrices on a body's ten numbers, as the blocks count them.
+        carry: (4, 4) transform → (10, 10) matrix on a body's ten numbers, as the blocks count them.
+        dtype: of the numbers: float, or object for exact ones.
     """
     home = {body: n for n, node in enumerate(nodes) for body in node.bodies}
     head = list(range(len(nodes)))  # the node nearest the root of each node's group
@@ -80,22 +92,22 @@ def grouped(nodes: list[Node], B: list[np.ndarray], poses: dict[int, np.ndarray]
             paths = np.array([poses[body] for body in node.bodies])
             found.append(Block(node.bodies, node.parent, B[top], paths))
         else:
-            found.append(_joined(nodes, B, poses, massless, group, carry))
+            found.append(_joined(nodes, B, poses, massless, group, carry, dtype))
     return found
 
 
-def _joined(nodes, B, poses, massless, group: list[int], carry) -> Block:
+def _joined(nodes, B, poses, massless, group: list[int], carry, dtype: type) -> Block:
     bodies = tuple(sorted(k for n in group for k in nodes[n].bodies if k not in massless))
     column = {k: slice(10 * j, 10 * j + 10) for j, k in enumerate(bodies)}
     # h of every link of the group from h of the links with mass, children before parents.
-    content = {k: np.zeros((10, 10 * len(bodies))) for n in group for k in nodes[n].bodies}
+    content = {k: np.zeros((10, 10 * len(bodies)), dtype=dtype) for n in group for k in nodes[n].bodies}
     for k in bodies:
-        content[k][:, column[k]] = np.eye(10)
+        content[k][:, column[k]] = np.eye(10, dtype=int)
     path = {}
     for n in reversed(group):
         for k in nodes[n].bodies:
             if nodes[n].parent in massless:
-                content[nodes[n].parent] += carry(poses[k]) @ content[k]
+                content[nodes[n].parent] = content[nodes[n].parent] + carry(poses[k]) @ content[k]
     for n in group:
         for k in nodes[n].bodies:
             path[k] = path[nodes[n].parent] @ poses[k] if nodes[n].parent in massless else poses[k]
@@ -133,8 +145,8 @@ def _solve_wide(block: Block, to_view: np.ndarray) -> Solved:
         B[:, 10 * j : 10 * j + 10] = B[:, 10 * j : 10 * j + 10] @ to_view
     link, drive = B[:, :width], B[:, width:]
     if not B.size:
-        return Solved(np.zeros(0, int), np.zeros((0, B.shape[1])), np.zeros((0, drive.shape[1])), np.inf, 0.0)
-    (solved,) = _solve(link[None])
+        return _nothing(B.shape[1], drive.shape[1])
+    solved = solve_dense(link)
     if not drive.shape[1]:
         return solved
     U, _, _ = np.linalg.svd(link)
@@ -142,13 +154,13 @@ def _solve_wide(block: Block, to_view: np.ndarray) -> Solved:
     rest = U[:, rank:].T @ drive
     # Rows that determine the pivots, applied to the drive columns as well.
     X = np.linalg.lstsq(link[:, solved.pivots], drive, rcond=None)[0] if rank else np.zeros((0, drive.shape[1]))
-    return Solved(solved.pivots, np.concatenate([solved.Y, X], axis=1), rest, solved.kept, solved.dropped)
+    return Solved(solved.pivots, np.concatenate([solved.Y, X], axis=1), rest, solved.values)
 
 
 def solve_dense(rows: np.ndarray) -> Solved:
     """Rank, pivots and grouping of one matrix."""
     if not rows.size:
-        return Solved(np.zeros(0, int), np.zeros((0, rows.shape[1])), np.zeros((0, 0)), np.inf, 0.0)
+        return _nothing(rows.shape[1])
     return _solve(rows[None])[0]
 
 
@@ -167,14 +179,12 @@ def _solve(B: np.ndarray) -> list[Solved]:
     A = np.where(chosen[:, None, :], R, np.eye(B.shape[2]))
     Y = np.linalg.solve(A, R)
     found = []
-    for n, rank in enumerate(ranks):
+    for n in range(len(B)):
         pivots = columns[chosen[n]]
         rows = Y[n][pivots]
         rows[:, pivots] = np.eye(len(pivots))
         rows[abs(rows) < 1e-13 * max(1.0, abs(rows).max(initial=0.0))] = 0.0
-        kept = float(s[n, rank - 1]) if rank else np.inf
-        dropped = float(s[n, rank]) if rank < s.shape[1] else 0.0
-        found.append(Solved(pivots, rows, np.zeros((0, 0)), kept, dropped))
+        found.append(Solved(pivots, rows, np.zeros((0, 0)), s[n]))
     return found
 
 

@@ -106,9 +106,7 @@ def steps_of(mechanism: Mechanism, nodes: list[Node], scale: float) -> dict[int,
     for n, i in enumerate(links):
         own = twists[start : start + len(columns[n])]
         start += len(own)
-        found[i] = Step(
-            tuple(x[n] for x in before), tuple(own), None if plain[n] else tuple(x[n] for x in after)
-        )
+        found[i] = Step(tuple(x[n] for x in before), tuple(own), None if plain[n] else tuple(x[n] for x in after))
     return found
 
 

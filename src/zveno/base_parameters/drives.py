@@ -46,7 +46,9 @@ def driven_coordinates(mechanism: Mechanism) -> list[int]:
 def motors_of(mechanism: Mechanism, kinds: Sequence[str], gravity: np.ndarray, scale: float) -> Motors:
     """How rotors and offsets enter the blocks, lengths divided by `scale`."""
     driven = driven_coordinates(mechanism)
-    turning = np.array([mechanism.joints[k - 1].type.units == ("rad",) for k in driving_links(mechanism)], dtype=bool)
+    turning = np.array(
+        [mechanism.joints[k - 1].type.units == ("rad",) for k in driving_links(mechanism)], dtype=bool
+    )
     rates = mechanism.transmission_matrix[np.ix_(driven, driven)] / np.where(turning, scale, 1.0)
     size = float(np.linalg.norm(gravity))
     unit = 1.0 / (np.where(turning, scale, 1.0) * (size if size > 0 else 1.0))
@@ -120,5 +122,3 @@ def refuse_loops(kinds: Sequence[str], loops: Sequence):
         raise ModelError(
             "drive parameters of a mechanism with closed loops are not covered", remedy="Leave out drives, or loops"
         )
-
-

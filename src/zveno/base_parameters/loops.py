@@ -10,6 +10,7 @@ import numpy as np
 from ..algorithms.forward_kinematics import link_poses
 from ..algorithms.jacobian import jacobian
 from ..errors import ModelError, ZvenoError, unknown_name
+from ..io.results import registered
 from ..mechanism import Mechanism
 
 KINDS = {"point": 3, "hinge": 5, "weld": 6}
@@ -22,6 +23,7 @@ SINGULAR = 0.02
 """The walk stays where the closure's smallest singular value is at least this fraction of the largest."""
 
 
+@registered
 @dataclass(frozen=True)
 class Loop:
     """Two frames of a cut tree that coincide.
@@ -87,7 +89,9 @@ def _turning(R_a, R_b, kind: str) -> np.ndarray:
         across = np.cross(R_a[:, 2], R_b[:, 2])
         return R_a.T[:2] @ across
     between = R_b @ R_a.T
-    return 0.5 * np.array([between[2, 1] - between[1, 2], between[0, 2] - between[2, 0], between[1, 0] - between[0, 1]])
+    return 0.5 * np.array(
+        [between[2, 1] - between[1, 2], between[0, 2] - between[2, 0], between[1, 0] - between[0, 1]]
+    )
 
 
 def closed_states(

@@ -46,7 +46,9 @@ def nodes_of(mechanism: Mechanism, loops: Sequence[Loop] = ()) -> list[Node]:
         ends = [mechanism.link_number(mechanism.frame(frame).link) for frame in (loop.frame_a, loop.frame_b)]
         between = _between(mechanism, ends, ends)
         if not between[1]:
-            raise ModelError("both frames of the loop are on one link", element=f"loop {loop.frame_a}–{loop.frame_b}")
+            raise ModelError(
+                "both frames of the loop are on one link", element=f"loop {loop.frame_a}–{loop.frame_b}"
+            )
         tied.append(between)
     clusters = _merged(tied)
     inside = set().union(*(bodies for _, bodies in clusters)) if clusters else set()

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator
 
-from ..algorithms.regressor import DRIVE_PARAMETER_NAMES, parameter_vector
-from ..errors import ShapeError
-from ..io.results import Result, registered
+from ..errors import ModelError, ShapeError
+from ..io.results import Result, registered, write_text
 from ..mechanism import Mechanism
+from . import expressions, printing
+from .drives import drive_names
+from .loops import Loop
 from .views import view_named
 
 
@@ -27,6 +32,7 @@ class Group:
         X: (r, drive columns) what of the drives adds to each.
         K: (n, 10, 10) from each link's parameters to the parent's, at the reference configuration.
         kept, dropped: smallest singular value counted and largest not counted; lengths and gravity are of size 1.
+        exact_Y, exact_K: Y and K in exact numbers, as texts, where they are known exactly.
     """
 
     bodies: tuple[int, ...]
@@ -37,6 +43,8 @@ class Group:
     K: np.ndarray
     kept: float
     dropped: float
+    exact_Y: tuple[tuple[str, ...], ...] | None = None
+    exact_K: tuple[tuple[tuple[str, ...], ...], ...] | None = None
 
 
 @registered
@@ -44,8 +52,25 @@ class Group:
 class BaseParameters(Result):
     """The base parameters p̃ = Y p of a mechanism.
 
-    p are the ten parameters of links 1 … N in the order of `robot.regressor`'s columns, followed, where drives are
-    counted, by the 4 n_v parameters of `robot.drive_regressor`. Torques are W[:, columns] p̃.
+    p are the ten parameters of links 1 … N in the order of `robot.regressor`'s columns (in the pseudo-inertia view:
+    xx yy zz xy xz yz Sx Sy Sz m of each link), followed, where drives are counted, by the 4 n_v parameters of
+    `robot.drive_regressor`. Torques are W[:, columns] p̃ with W = [regressor, drive_regressor].
+
+    Attributes:
+        mechanism: the mechanism, with the gravity that was assumed.
+        view: how a link's parameters are counted: "inertia", "pseudo" or "center".
+        groups: the grouping link by link: Y as a product of small matrices.
+        kinds: kinds of drive parameters that are counted.
+        drive_columns, drive_pivots, drive_grouping: columns of the drive regressor that may merge (rotors, offsets),
+            which of them are base parameters, and how they group.
+        friction_columns: columns of the drive regressor that are base parameters by themselves.
+        massless: names of the links without parameters.
+        loops, q0: what closes the mechanism, and the branch.
+        length: m; lengths are divided by it where a rank is decided.
+        certified: whether rank, columns and expressions were derived in exact arithmetic.
+        why_not_certified: what stood in the way.
+        notes: what deserves a second look, such as near-degenerate geometry.
+        inputs: hash of what it was computed from.
     """
 
     kind = "base parameters"
@@ -59,7 +84,11 @@ class BaseParameters(Result):
     drive_grouping: np.ndarray
     friction_columns: np.ndarray
     massless: tuple[str, ...]
+    loops: tuple[Loop, ...]
+    q0: np.ndarray | None
+    length: float
     certified: bool
+    why_not_certified: str
     notes: tuple[str, ...]
     inputs: str
 
@@ -77,33 +106,122 @@ class BaseParameters(Result):
 
     @cached_property
     def columns(self) -> np.ndarray:
-        """(rank,) places of the base parameters among p, in ascending order link by link."""
-        places = [self._places(group)[group.pivots] for group in self.groups]
-        first = 10 * len(self.mechanism.joints)
-        drive = first + np.concatenate([self.drive_columns[self.drive_pivots], self.friction_columns])
-        return np.concatenate([np.zeros(0, dtype=int), *places, np.sort(drive)]).astype(int)
+        """(rank,) places of the base parameters in p, link by link."""
+        places = [self.places(group)[group.pivots] for group in self.groups]
+        return np.concatenate([np.zeros(0, dtype=int), *places, self._drive_places]).astype(int)
 
-    def _places(self, group: Group) -> np.ndarray:
+    @property
+    def regressor_columns(self) -> np.ndarray:
+        """`columns`, for indexing `robot.regressor` (with `robot.drive_regressor` behind it where drives count)."""
+        if view_named(self.view).columns is None:
+            raise ModelError(
+                "the pseudo-inertia's parameters are not columns of the regressor",
+                remedy='Use .viewed("inertia"), which has the same rank',
+            )
+        return self.columns
+
+    @cached_property
+    def _drive_places(self) -> np.ndarray:
+        first = 10 * len(self.mechanism.joints)
+        return first + np.sort(np.concatenate([self.drive_columns[self.drive_pivots], self.friction_columns]))
+
+    def places(self, group: Group) -> np.ndarray:
         """Where a group's 10 n parameters stand in p."""
-        order = view_named(self.view).columns or tuple(range(10))
-        return np.concatenate([10 * (i - 1) + np.array(order) for i in group.bodies] + [np.zeros(0, dtype=int)])
+        order = np.array(view_named(self.view).columns or range(10))
+        return np.concatenate([np.zeros(0, dtype=int), *(10 * (i - 1) + order for i in group.bodies)])
+
+    @cached_property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Symbols of all of p: `I3zz`, `h4y` (`S4y`), `m4`, `Ia3`; the number is the link's."""
+        return printing.parameter_names(self.mechanism, self.view) + (
+            drive_names(self.mechanism) if self.kinds else ()
+        )
+
+    @cached_property
+    def terms(self) -> list[expressions.Terms]:
+        """Every base parameter as place in p → coefficient, exact numbers where certified."""
+        return expressions.expanded(self)
+
+    @cached_property
+    def expressions(self) -> tuple[str, ...]:
+        """Every base parameter as a sum of link parameters, `I3zz + I4yy − 0.8662·h4y + 0.18758·(m4 + m5 + m6)`."""
+        return tuple(expressions.sentence(self, terms) for terms in self.terms)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The base column's symbol, with a star where it stands for a combination."""
+        return tuple(
+            self.parameter_names[place] + ("" if len(terms) == 1 else "*")
+            for place, terms in zip(self.columns, self.terms, strict=True)
+        )
+
+    @property
+    def alone(self) -> tuple[str, ...]:
+        """Parameters that can be identified by themselves."""
+        return tuple(self.parameter_names[next(iter(terms))] for terms in self.terms if len(terms) == 1)
+
+    @property
+    def combined(self) -> tuple[str, ...]:
+        """Parameters that affect the motion only in combination with others."""
+        seen = {place for terms in self.terms if len(terms) > 1 for place in terms}
+        return tuple(self.parameter_names[place] for place in sorted(seen))
+
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """Parameters that do not affect the motion at all."""
+        seen = {place for terms in self.terms for place in terms}
+        return tuple(self.parameter_names[place] for place in self.counted if place not in seen)
+
+    @cached_property
+    def counted(self) -> tuple[int, ...]:
+        """Places in p of the parameters that exist: not those of massless links, nor drive kinds left out."""
+        links = [int(place) for group in self.groups for place in self.places(group)]
+        first = 10 * len(self.mechanism.joints)
+        drive = [first + int(k) for k in (*self.drive_columns, *self.friction_columns)]
+        return tuple(sorted(links) + sorted(drive))
+
+    # --- how sure it is
+
+    @property
+    def gap(self) -> tuple[float, float]:
+        """Smallest singular value counted over all links, and largest not counted."""
+        return (
+            min((group.kept for group in self.groups), default=np.inf),
+            max((group.dropped for group in self.groups), default=0.0),
+        )
+
+    @property
+    def gaps(self) -> dict[str, tuple[float, float]]:
+        """The same link by link."""
+        names = self.mechanism.link_names
+        return {", ".join(names[i] for i in group.bodies): (group.kept, group.dropped) for group in self.groups}
+
+    @property
+    def status(self) -> str:
+        """ "certified", "clear" (a gap of many orders) or "near-degenerate"."""
+        if self.notes:
+            return "near-degenerate"
+        return "certified" if self.certified else "clear"
+
+    @property
+    def summary(self) -> str:
+        """One sentence."""
+        return printing.summary(self)
 
     # --- as an operator
 
     def project(self, parameters) -> np.ndarray:
         """p̃ = Y p, (..., rank), from p (..., n_parameters), link by link in O(N)."""
-        p = self._checked(parameters)
-        drive = np.moveaxis(p[..., 10 * len(self.mechanism.joints) :], -1, 0)
-        d = drive[self.drive_columns] if self.kinds else np.zeros((0, *p.shape[:-1]))
+        p = np.moveaxis(self._checked(parameters), -1, 0)
+        drive = p[10 * len(self.mechanism.joints) :]
+        d = drive[self.drive_columns] if self.kinds else drive[:0]
         kept = np.tensordot(self.drive_grouping, d, 1)
         left = d.copy()
         left[self.drive_pivots] -= kept
-        p = np.moveaxis(p, -1, 0)
-        carried: dict[int, np.ndarray] = {}
+        carried: dict[int, Any] = {}
         found = []
         for group in reversed(self.groups):
-            places = self._places(group)
-            h = p[places].astype(float)
+            h = p[self.places(group)]
             for n, i in enumerate(group.bodies):
                 if i in carried:
                     h[10 * n : 10 * n + 10] += carried.pop(i)
@@ -113,30 +231,87 @@ class BaseParameters(Result):
             if group.parent:
                 up = sum(np.tensordot(K, h[10 * n : 10 * n + 10], 1) for n, K in enumerate(group.K))
                 carried[group.parent] = carried.get(group.parent, 0.0) + up
-        extra = np.concatenate([self.drive_columns[self.drive_pivots], self.friction_columns]).astype(int)
-        values = np.concatenate([kept, drive[self.friction_columns] if self.kinds else kept[:0]])
-        found = [*reversed(found), values[np.argsort(extra)]]
-        return np.moveaxis(np.concatenate(found), 0, -1)
+        order = np.argsort(np.concatenate([self.drive_columns[self.drive_pivots], self.friction_columns]))
+        values = np.concatenate([kept, drive[self.friction_columns]])[order]
+        return np.moveaxis(np.concatenate([*reversed(found), values]), 0, -1)
 
     def lift(self, base, prior=None) -> np.ndarray:
         """Parameters p (..., n_parameters) with the base parameters `base`, the others as in `prior` (or zero)."""
         base = np.asarray(base, dtype=float)
         if base.shape[-1:] != (self.rank,):
             raise ShapeError(f"has shape {base.shape}", element="base", remedy=f"Give (..., {self.rank})")
-        if prior is None:
-            p = np.zeros((*base.shape[:-1], self.n_parameters))
-            p[..., self.columns] = base
-            return p
-        p = np.array(np.broadcast_to(self._checked(prior), (*base.shape[:-1], self.n_parameters)))
+        p = np.zeros(self.n_parameters) if prior is None else self._checked(prior)
+        p = np.array(np.broadcast_to(p, np.broadcast_shapes(p.shape[:-1], base.shape[:-1]) + p.shape[-1:]))
         p[..., self.columns] += base - self.project(p)
         return p
 
     @cached_property
+    def operator(self) -> LinearOperator:
+        """Y as an operator that is never written out."""
+        return LinearOperator(
+            (self.rank, self.n_parameters), matvec=lambda p: self.project(p.ravel()), dtype=np.dtype(float)
+        )
+
+    @cached_property
     def matrix(self) -> np.ndarray:
-        """Y (rank, n_parameters), written out; the identity on `columns`."""
-        Y = self.project(np.eye(self.n_parameters)).T
-        Y[:, self.columns] = np.eye(self.rank)
+        """Y (rank, n_parameters) written out; the identity on `columns`."""
+        Y = np.zeros((self.rank, self.n_parameters))
+        if self.rank:
+            Y[:] = self.project(np.eye(self.n_parameters)).T
+            Y[:, self.columns] = np.eye(self.rank)
         return Y
+
+    @property
+    def null_directions(self) -> np.ndarray:
+        """(n_parameters, n) changes of p that no torque can see: one for each counted parameter that is not base."""
+        base = set(self.columns.tolist())
+        others = [place for place in self.counted if place not in base]
+        N = np.zeros((self.n_parameters, len(others)))
+        N[others, range(len(others))] = 1.0
+        N[self.columns] -= self.matrix[:, others]
+        return N
+
+    def viewed(self, view: str) -> BaseParameters:
+        """The same analysis with the links' parameters counted in another view."""
+        from .analyse import base_parameters
+
+        return base_parameters(
+            self.mechanism,
+            drives=self.kinds,
+            view=view,
+            massless=self.massless,
+            loops=self.loops,
+            q0=self.q0,
+            exact=None if self.certified else False,
+        )
+
+    # --- for people
+
+    def table(self):
+        """A rich table of all base parameters."""
+        return printing.table(self)
+
+    def to_markdown(self) -> str:
+        """The table in Markdown."""
+        return printing.markdown(self)
+
+    def to_latex(self) -> str:
+        """The expressions as LaTeX."""
+        return printing.latex(self)
+
+    def to_csv(self) -> str:
+        """Number, name, link, expression."""
+        return printing.csv_text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, with the names and expressions beside the matrices."""
+        return super().to_dict() | {"table": printing.records(self), "summary": self.summary}
+
+    def write(self, path, format: str = "md") -> Path:
+        """The table written to a file as "md", "latex" or "csv"."""
+        text = {"md": self.to_markdown, "latex": self.to_latex, "csv": self.to_csv}[format]()
+        write_text(Path(path), text)
+        return Path(path)
 
     def _checked(self, parameters) -> np.ndarray:
         p = np.asarray(parameters, dtype=float)
@@ -145,3 +320,6 @@ class BaseParameters(Result):
                 f"has shape {p.shape}", element="parameters", remedy=f"Give (..., {self.n_parameters})"
             )
         return p
+
+    def __repr__(self):
+        return f"<BaseParameters {self.summary}>"

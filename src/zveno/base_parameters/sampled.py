@@ -41,10 +41,15 @@ class _Sampled:
         T, dT = self.samples.T, self.samples.dT[s]
         m = len(dT)
         rates = self._rates(s)
-        rows = [self._row([_symmetric(A.T @ self.c @ A - O.T @ self.c @ O) for A, O in zip(T[s], T[0], strict=True)])]
+        rows = [
+            self._row([_symmetric(A.T @ self.c @ A - O.T @ self.c @ O) for A, O in zip(T[s], T[0], strict=True)])
+        ]
         for x in range(m):
             rows.append(
-                self._row([_symmetric(A.T @ self.b @ d) for A, d in zip(T[s], dT[x], strict=True)], self._rotor_b(rates, x))
+                self._row(
+                    [_symmetric(A.T @ self.b @ d) for A, d in zip(T[s], dT[x], strict=True)],
+                    self._rotor_b(rates, x),
+                )
             )
             for y in range(x, m):
                 both = [_symmetric(d.T @ self.a @ e) for d, e in zip(dT[x], dT[y], strict=True)]

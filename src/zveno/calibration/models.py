@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -232,9 +232,9 @@ class _Builder:
             joint = self.mechanism.joint_of(i)
             T = T @ joint.T_parent_joint
             if i in route:
-                move = self._move(i)
-                path += [self._block(here, i, T @ move.Z, None), self._move_numbers[i]]
-                self._joint_terms(move)
+                move = _move(self.mechanism, i, self._labels[i])
+                path.append(self._block(here, i, T @ move.Z, None))
+                path.append(self._joint(move))
                 T, here = inverse(move.Z), i
             T = T @ joint.T_joint_child
         path.append(self._block(here, frame.name, T @ frame.T_link_frame, frame.name))
@@ -260,53 +260,40 @@ class _Builder:
                 self.terms.append(Term(name, role, kind, axis, nominal, "m" if kind == "T" else "rad", place))
         return self._block_numbers[key]
 
-    def _move(self, i: int) -> Move:
-        if i not in self._move_numbers:
-            joint = self.mechanism.joint_of(i)
-            sigma = joint.type.sigma
-            axis, sign, Z = 2, 1.0, np.eye(4)
-            if sigma is not None:
-                direction = np.asarray(joint.type.parameters()["axis"])
-                if np.count_nonzero(direction) == 1:
-                    axis = int(np.argmax(abs(direction)))
-                    sign = float(np.sign(direction[axis]))
-                else:
-                    Z = transform(z_to(direction))
-            mimic = joint.mimic
-            self._move_numbers[i] = len(self.moves)
-            self.moves.append(
-                Move(
-                    i,
-                    self._labels[i],
-                    joint,
-                    sigma,
-                    axis,
-                    sign,
-                    Z,
-                    self.mechanism.q_slices[joint.name],
-                    self.mechanism.v_slices[joint.name],
-                    1.0 if mimic is None else mimic.multiplier,
-                    0.0 if mimic is None else mimic.offset,
-                )
-            )
-        return self.moves[self._move_numbers[i]]
+    def _joint(self, move: Move) -> int:
+        if move.number not in self._move_numbers:
+            self._move_numbers[move.number] = len(self.moves)
+            self.moves.append(move if move.sigma is None else self._with_terms(move, move.sigma))
+        return self._move_numbers[move.number]
 
-    def _joint_terms(self, move: Move):
-        if move.own >= 0 or move.sigma is None:
-            return
-        kind, name = "TR"[move.sigma], move.joint.name
-        unit = "rad" if move.sigma else "m"
-        put = object.__setattr__
-        put(move, "own", len(self.terms))
-        label = f"{kind}{LETTERS[move.axis]}q{move.label}"
-        self.terms.append(Term(label, "joint", kind, move.axis, 0.0, unit, name))
+    def _with_terms(self, move: Move, sigma: int) -> Move:
+        kind, unit = "TR"[sigma], "rad" if sigma else "m"
+        wanted = [("own", f"{kind}{LETTERS[move.axis]}q{move.label}", "joint", kind, unit)]
         if "gear" in self.joint_terms:
-            put(move, "gear", len(self.terms))
-            self.terms.append(Term(f"Kq{move.label}", "gear", "K", move.axis, 0.0, "1", name))
+            wanted.append(("gear", f"Kq{move.label}", "gear", "K", "1"))
         if "compliance" in self.joint_terms:
-            put(move, "compliance", len(self.terms))
-            soft = "rad/Nm" if move.sigma else "m/N"
-            self.terms.append(Term(f"Cq{move.label}", "compliance", "C", move.axis, 0.0, soft, name))
+            wanted.append(("compliance", f"Cq{move.label}", "compliance", "C", "rad/Nm" if sigma else "m/N"))
+        places = {}
+        for role_field, name, role, letter, its_unit in wanted:
+            places[role_field] = len(self.terms)
+            self.terms.append(Term(name, role, letter, move.axis, 0.0, its_unit, move.joint.name))
+        return replace(move, **places)
+
+
+def _move(mechanism: Mechanism, i: int, label: str) -> Move:
+    joint = mechanism.joint_of(i)
+    sigma = joint.type.sigma
+    axis, sign, Z = 2, 1.0, np.eye(4)
+    if sigma is not None:
+        direction = np.asarray(joint.type.parameters()["axis"])
+        if np.count_nonzero(direction) == 1:
+            axis = int(np.argmax(abs(direction)))
+            sign = float(np.sign(direction[axis]))
+        else:
+            Z = transform(z_to(direction))
+    places = mechanism.q_slices[joint.name], mechanism.v_slices[joint.name]
+    multiplier, offset = (1.0, 0.0) if joint.mimic is None else (joint.mimic.multiplier, joint.mimic.offset)
+    return Move(i, label, joint, sigma, axis, sign, Z, *places, multiplier, offset)
 
 
 def _moving_links(mechanism: Mechanism, link: str) -> list[int]:

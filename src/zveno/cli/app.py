@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import warnings
@@ -24,7 +25,10 @@ Exit codes: 0 done, 1 an error in zveno itself (--debug shows where),
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
-    argv = list(sys.argv[1:] if argv is None else argv)
+    if argv is None:  # the process is ours
+        argv = sys.argv[1:]
+        _print_whatever_the_terminal_can()
+    argv = list(argv)
     debug = "--debug" in argv
     with warnings.catch_warnings():
         warnings.simplefilter("always", ZvenoWarning)
@@ -67,6 +71,13 @@ def _run(argv: list[str]):
         args=argv,
         config=(tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes),
     )
+
+
+def _print_whatever_the_terminal_can():
+    """A terminal that cannot show a character gets a question mark instead of an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _report(error: BaseException, line: str, code: int, debug: bool) -> int:

@@ -18,6 +18,13 @@ FILE_WIDTH = 120
 """Columns of text that goes to a file."""
 
 
+class _Console(Console):
+    """A console that leaves a closed pipe to `app.main` instead of exiting by itself."""
+
+    def on_broken_pipe(self):
+        raise BrokenPipeError
+
+
 @dataclass(frozen=True)
 class Answer:
     """What a verb found: `data` gives it to programs, `show` prints it for people."""
@@ -32,7 +39,7 @@ def deliver(answer: Answer, output: Output):
         if output.json:
             print(as_json(answer.data()))
         else:
-            answer.show(Console(file=sys.stdout, highlight=False))
+            answer.show(_Console(file=sys.stdout, highlight=False))
         sys.stdout.flush()  # so that a closed pipe is noticed here
         return
     try:

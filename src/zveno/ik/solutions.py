@@ -14,8 +14,8 @@ import numpy as np
 from ..io.results import Result, registered
 from .problem import Problem
 
-COMPLETE, FAMILY, UNREACHABLE, EXCLUDED, UNDECIDED = range(5)
-STATUSES = ("complete", "family", "unreachable", "excluded by limits", "undecided")
+COMPLETE, FAMILY, UNREACHABLE, EXCLUDED, UNDECIDED, WITHIN = range(6)
+STATUSES = ("complete", "family", "unreachable", "excluded by limits", "undecided", "within tolerance")
 """Status of a pose, by code."""
 
 
@@ -168,5 +168,8 @@ class Solutions(Result):
                 f"one of dimension {family.dimension} with {len(family.q)} points" for family in self.families[flat]
             )
             return f"{n} configurations, among them families of solutions ({route}): {kinds}"
+        if code == WITHIN:
+            metres, radians = self.distance[pose]
+            return f"No exact solution ({route}); the nearest misses by {metres:.4g} m and {radians:.4g} rad"
         word = "complete" if code == COMPLETE else "completeness undecided"
         return f"{n} solution{'s' * (n != 1)}, {word} ({route})"

@@ -30,15 +30,15 @@ class Table:
     """Grid points of a chain with the vectors that are compared with a target's.
 
     Attributes:
+        problem: the chain.
         grid: the grid of the scanned coordinates.
-        scanned: which coordinates those are.
         first, last: whether the first and last coordinate are solved for, not scanned.
         x: (N, n) grid points in chain units; coordinates that are not scanned are 0.
-        vectors: (N, 9): a point, and two directions.
+        vectors: (N, 9): a point and the directions z and x of the frame, or of the last joint where that is solved.
     """
 
+    problem: Problem
     grid: Grid
-    scanned: tuple[int, ...]
     first: bool
     last: bool
     x: np.ndarray
@@ -49,41 +49,147 @@ class Table:
         """Number of points."""
         return len(self.x)
 
+    def distances(self, lanes: Lanes) -> np.ndarray:
+        """(k, N) squared distance of every grid point from every target, the solved coordinates at their best."""
+        if not _comparable(self.problem):
+            return _spread_kernel(self.problem)(self.x, lanes.targets[:, None], lanes.tool)
+        kernel = _distance_kernel(self.problem, self.first, self.last)
+        return kernel(self.vectors.astype(np.float32), self._of_targets(lanes).astype(np.float32)[:, None])
 
-@lru_cache(maxsize=32)
-def table_of(problem: Problem, density: float = 1.0, frozen: tuple[int, ...] = ()) -> Table:
-    """The table of a chain within its limits, `density` times the usual number of points."""
-    first, last = _solvable_ends(problem, frozen)
-    scanned = tuple(
-        k for k in range(problem.n) if k not in frozen and not (first and k == 0) and not (last and k == problem.n - 1)
-    )
-    lower, upper = (side[list(scanned)] / problem.units[list(scanned)] for side in problem.span)
+    def seeds(self, lanes: Lanes, pose: np.ndarray, point: np.ndarray) -> np.ndarray:
+        """(s, n): the grid points `point` with the solved coordinates at their best for the targets `pose`."""
+        x = self.x[point]
+        if self.first or self.last:
+            goal = self._of_targets(lanes)[pose]
+            x = _completion_kernel(self.problem, self.first, self.last)(x, self.vectors[point], goal)
+        return x
+
+    def _of_targets(self, lanes: Lanes) -> np.ndarray:
+        R, p = lanes.targets[..., :3], lanes.targets[..., 3]
+        if self.last:
+            R = R @ lanes.tool[:, :3].T
+            p = p - R @ lanes.tool[:, 3]
+        return np.concatenate([p, R[..., 2], R[..., 0]], axis=-1)
+
+
+@lru_cache(maxsize=256)
+def table_of(problem: Problem, density: float = 1.0, frozen: tuple[tuple[int, float], ...] = ()) -> Table:
+    """The table of a chain within its limits.
+
+    Args:
+        problem: the chain.
+        density: how many times the usual number of points.
+        frozen: (coordinate, value in chain units) of coordinates that are neither scanned nor solved.
+    """
+    held = dict(frozen)
+    first, last = _solvable_ends(problem, held)
+    solved = [0] * first + [problem.n - 1] * last
+    scanned = [k for k in range(problem.n) if k not in held and k not in solved]
     wanted = SIZES[min(len(scanned), len(SIZES) - 1)] * density
-    grid = Grid.by_count(lower, upper, _counts(upper - lower, wanted), centred=True) if scanned else None
-    x = np.zeros((1 if grid is None else min(grid.size, int(4 * wanted)), problem.n))
-    if grid is None:
-        grid = Grid(np.zeros(1), np.zeros(1), (1,))
-    elif grid.size <= len(x):
-        x[:, scanned] = grid.range_points(1, grid.size + 1)
-    else:
-        # Too many to visit: numbers spread evenly over the range, in every coordinate.
-        numbers = [1 + int(grid.size * ((s * _GOLDEN) % 1.0)) for s in range(len(x))]
-        x[:, scanned] = grid.points(np.array(numbers, dtype=object if grid.size > 2**62 else np.int64))
-    return Table(grid, scanned, first, last, x, np.zeros((0, 9)))
+    x = np.zeros((1, problem.n))
+    grid = Grid(np.zeros(1), np.zeros(1), (1,))
+    if scanned:
+        lower, upper = (side[scanned] / problem.units[scanned] for side in problem.span)
+        grid = Grid.by_count(lower, upper, _counts(upper - lower, wanted), centred=True)
+        x = np.zeros((min(grid.size, int(4 * wanted)), problem.n))
+        if grid.size == len(x):
+            x[:, scanned] = grid.range_points(1, grid.size + 1)
+        else:
+            # Too many to visit: numbers spread evenly over the whole range.
+            numbers = [1 + int(grid.size * ((s * _GOLDEN) % 1.0)) for s in range(len(x))]
+            x[:, scanned] = grid.points(np.array(numbers, dtype=object))
+    for k, value in held.items():
+        x[:, k] = value
+    tool = problem.T_last_frame[:3].copy()
+    tool[:, 3] /= problem.length
+    vectors = _vector_kernel(problem, last)(x, np.eye(3, 4) if last else tool)
+    return Table(problem, grid, first, last, x, vectors)
 
 
-def _solvable_ends(problem: Problem, frozen: tuple[int, ...]) -> tuple[bool, bool]:
+def _vector_kernel(problem: Problem, last: bool):
+    def vectors(x, tool):
+        moved = walk(problem, x, tool)
+        return np.concatenate([moved.p, moved.R[:, 2], moved.R[:, 0]])
+
+    return kernel_of(problem, "ik_vectors", vectors, {"x": (problem.n,), "tool": (3, 4)}, (last,))
+
+
+def _spread_kernel(problem: Problem):
+    def spread(x, target, tool):
+        return error(problem, x, target, tool).spread
+
+    return kernel_of(problem, "ik_spread", spread, {"x": (problem.n,), "target": (3, 4), "tool": (3, 4)})
+
+
+def _distance_kernel(problem: Problem, first: bool, last: bool):
+    task = problem.task
+    used = ([0] if task.position else []) + ([1] if task.axis or task.rotation else [])
+    if task.rotation and not last:
+        used.append(2)
+    kind = problem.steps[0].kind if first else ""
+
+    def distance(own, goal):
+        a, b = own.reshape(3, 3)[used], goal.reshape(3, 3)[used]
+        if kind != "R":
+            rest = a - b
+            if kind == "P" and task.position:
+                rest[0, 2] = 0.0
+            return sum(r * r for r in rest.ravel())
+        # The best turn about z: |Σ conj(a) b| of the horizontal parts as complex numbers.
+        along = sum(p[0] * q[0] + p[1] * q[1] for p, q in zip(a, b, strict=True))
+        across = sum(p[0] * q[1] - p[1] * q[0] for p, q in zip(a, b, strict=True))
+        total = sum(r * r for r in a.ravel()) + sum(r * r for r in b.ravel())
+        return total - 2.0 * (
+            sqrt(along * along + across * across) + sum(p[2] * q[2] for p, q in zip(a, b, strict=True))
+        )
+
+    return kernel_of(problem, "ik_distance", distance, {"own": (9,), "goal": (9,)}, (first, last), "float32")
+
+
+def _completion_kernel(problem: Problem, first: bool, last: bool):
+    task = problem.task
+
+    def complete(x, own, goal):
+        x = [x[k] for k in range(problem.n)]
+        a, b = list(own.reshape(3, 3)), list(goal.reshape(3, 3))
+        if first and problem.steps[0].kind == "P":
+            x[0] = b[0][2] - a[0][2]
+        elif first:
+            used = ([0] if task.position else []) + ([1] if task.axis or task.rotation else [])
+            if task.rotation and not last:
+                used.append(2)
+            along = sum(a[j][0] * b[j][0] + a[j][1] * b[j][1] for j in used)
+            across = sum(a[j][0] * b[j][1] - a[j][1] * b[j][0] for j in used)
+            x[0] = atan2(across, along)
+            c, s = cos(x[0]), sin(x[0])
+            a = [np.array([c * v[0] - s * v[1], s * v[0] + c * v[1], v[2]]) for v in a]
+        if last:
+            (_, z, u), (_, z_goal, u_goal) = a, b
+            v, v_goal = cross(z, u), cross(z_goal, u_goal)
+            x[-1] = atan2(v @ u_goal - u @ v_goal, u @ u_goal + v @ v_goal)
+        return np.array(x)
+
+    inputs = {"x": (problem.n,), "own": (9,), "goal": (9,)}
+    return kernel_of(problem, "ik_completion", complete, inputs, (first, last))
+
+
+def _comparable(problem: Problem) -> bool:
+    """Whether the task compares whole positions and directions, not some of their components."""
+    return len(problem.task.position) in (0, 3) and len(problem.task.rotation) in (0, 3)
+
+
+def _solvable_ends(problem: Problem, held) -> tuple[bool, bool]:
     """Whether the first and the last coordinate can be solved from the others."""
     task, steps = problem.task, problem.steps
-    if len(task.position) not in (0, 3) or len(task.rotation) not in (0, 3):
+    if not _comparable(problem):
         return False, False
     times = [sum(step.coordinate == k for step in steps) for k in range(problem.n)]
 
     def own(step, k: int) -> bool:
-        return step.coordinate == k and times[k] == 1 and step.factor == 1.0 and k not in frozen
+        return step.coordinate == k and times[k] == 1 and step.factor == 1.0 and k not in held
 
-    first = own(steps[0], 0) and (steps[0].kind == "R" or (steps[0].kind == "P" and len(task.position) == 3))
-    last = task.is_pose and not task.axis and own(steps[-1], problem.n - 1) and steps[-1].kind == "R" and problem.n > 2
+    first = own(steps[0], 0) and (steps[0].kind == "R" or (steps[0].kind == "P" and bool(task.position)))
+    last = task.is_pose and own(steps[-1], problem.n - 1) and steps[-1].kind == "R" and problem.n > 2
     return first, last
 
 

@@ -16,15 +16,16 @@ from zveno.kernels.plan import Plan
 from zveno.kernels.program import Argument, Op, Program
 from zveno.kernels.workspace import Workspace
 
-PARALLEL_WORK = 2_500_000
-"""Operations times states from which a batch is worth more than one thread, about 0.2 ms."""
+PARALLEL_WORK = 5_000_000
+"""Operations times states from which a batch is worth more than one thread, about 0.3 ms."""
 
 _STACK_LIMIT = 65_536
 
 
 def write_driver(module: Module, program: Program, plan: Plan, workspace: Workspace) -> None:
-    """Add the functions `loop` and `serial` to the module."""
+    """Add the functions `loop`, `share` and `serial` to the module."""
     _write_loop(module, program, plan)
+    _write_share(module, max(len(program.inputs), 1) + len(program.outputs))
     _Serial(module, program, plan, workspace).write()
 
 
@@ -46,11 +47,36 @@ def _write_loop(module: Module, program: Program, plan: Plan) -> None:
     absent = f.let(f"icmp eq ptr {team}, null")
     f.do(f"br i1 {absent}, label %alone, label %together")
     f.start("together")
-    count = max(len(program.inputs), 1) + len(program.outputs)
-    f.do(f"call void {team}(ptr %args, i64 {n}, ptr %steps, i64 {count}, ptr @serial)")
+    f.do(f"call void {team}(ptr %args, i64 {n}, ptr %steps, ptr @share)")
     f.do("ret void")
     f.start("alone")
     f.do(f"call void @serial(ptr %args, i64 {n}, ptr %steps)")
+    f.finish()
+
+
+def _write_share(module: Module, n_operands: int) -> None:
+    """`share(args, n, steps, next, block)`: take blocks of states from a common counter until none is left.
+
+    Several threads run it at once on the same counter, without coming back to Python between blocks.
+    """
+    f = Function(module, "void @share(ptr %args, i64 %n, ptr %steps, ptr %next, i64 %block)")
+    mine = f.let(f"alloca [{n_operands} x ptr], align 8")
+    f.do("br label %take")
+    f.start("take")
+    start = f.let("atomicrmw add ptr %next, i64 %block monotonic, align 8")
+    left = f.let(f"sub i64 %n, {start}")
+    some = f.let(f"icmp sgt i64 {left}, 0")
+    f.do(f"br i1 {some}, label %work, label %done")
+    f.start("work")
+    for k in range(n_operands):
+        base = f.load("ptr", f.at("%args", 8 * k), 8)
+        step = f.load("i64", f.at("%steps", 8 * k), 8)
+        f.store("ptr", f.at(base, f.let(f"mul i64 {start}, {step}")), f.at(mine, 8 * k), 8)
+    smaller = module.declare("llvm.smin.i64", "i64", ["i64", "i64"])
+    count = f.let(f"call i64 {smaller}(i64 %block, i64 {left})")
+    f.do(f"call void @serial(ptr {mine}, i64 {count}, ptr %steps)")
+    f.do("br label %take")
+    f.start("done")
     f.finish()
 
 

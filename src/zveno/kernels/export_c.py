@@ -42,7 +42,7 @@ _FUNCTIONS = {
     **{op: op.name.lower() for op in (Op.LOG, Op.TANH, Op.SQRT, Op.FLOOR)},
     Op.ABS: "fabs",
 }
-_HELPERS = {
+_STATIC = {
     Op.MINIMUM: "static {t} {p}minimum({t} a, {t} b) {{ return (a < b || a != a) ? a : b; }}",
     Op.MAXIMUM: "static {t} {p}maximum({t} a, {t} b) {{ return (a > b || a != a) ? a : b; }}",
     Op.SIGN: "static {t} {p}sign({t} a) {{ return a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a; }}",
@@ -112,7 +112,7 @@ class _Writer:
         self.program, self.dtype, self.name = program, dtype, name
         self.type = "double" if dtype == np.float64 else "float"
         self.suffix = "" if dtype == np.float64 else "f"
-        taken = {name, *(f"{name}_{op.name.lower()}" for op in _HELPERS)}
+        taken = {name, *(f"{name}_{op.name.lower()}" for op in _STATIC)}
         self.names = [_identifier(a.name, taken) for a in (*program.inputs, *program.outputs)]
         self.text: list[str] = [""] * program.n_nodes
 
@@ -120,14 +120,14 @@ class _Writer:
         """Header and source."""
         statements = self._statements()
         used = {Op(code) for code in self.program.op[live_nodes(self.program)].tolist()}
-        helpers = [_HELPERS[op].format(t=self.type, p=f"{self.name}_") for op in sorted(_HELPERS) if op in used]
+        definitions = [_STATIC[op].format(t=self.type, p=f"{self.name}_") for op in sorted(_STATIC) if op in used]
         lines = [
             f"/* {self.name}: see {self.name}.h */",
             f'#include "{self.name}.h"',
             "",
             "#include <math.h>",
             "",
-            *(f"{helper}\n" for helper in helpers),
+            *(f"{text}\n" for text in definitions),
             f"{self._prototype()} {{",
             *(f"    {line}" for line in statements),
             "}",
@@ -216,7 +216,7 @@ class _Writer:
             return f"-({a})"
         if op in _FUNCTIONS:
             return f"{_FUNCTIONS[op]}{self.suffix}({', '.join(x for x in (a, b) if x)})"
-        if op in _HELPERS:
+        if op in _STATIC:
             return f"{self.name}_{op.name.lower()}({', '.join(x for x in (a, b) if x)})"
         if op in (Op.AND, Op.OR):
             return f"({self.type})({a} != 0 {'&&' if op is Op.AND else '||'} {b} != 0)"

@@ -111,7 +111,3 @@ class Code:
     def address(self, name: str) -> int:
         """Where a function of the object code is."""
         return self._engine.get_function_address(name)
-
-    def close(self) -> None:
-        """Free the memory. Functions of the object code must not be called any more."""
-        self._engine.close()

@@ -16,7 +16,7 @@ from zveno.kernels.plan import TRIGONOMETRIC, Block, Plan, check, make_plan
 from zveno.kernels.program import Op, Program
 from zveno.kernels.workspace import Workspace
 
-LOWERING_VERSION = 1
+LOWERING_VERSION = 2
 """Part of the key of cached kernels. Raise it with every change of the code this package generates."""
 
 CHUNK_SIZE = 500
@@ -33,7 +33,7 @@ _INTRINSICS = {Op.SQRT: "sqrt", Op.ABS: "fabs", Op.FLOOR: "floor"}
 
 
 def lower(program: Program, dtype: np.dtype, lanes: int, triple: str, fma: bool = True) -> str:
-    """Assembly of a module with the functions `loop` (for NumPy) and `serial` (for threads).
+    """Assembly of a module with the functions `loop` (for NumPy) and `share` (for threads).
 
     Args:
         program: what to compute.

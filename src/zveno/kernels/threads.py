@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-import itertools
 import os
 import threading
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ from zveno.errors import ZvenoError
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-_BLOCKS_PER_THREAD = 4
+_BLOCKS_PER_THREAD = 8
 _BLOCK_MULTIPLE = 64  # states; a multiple of any number of lanes
 _EXCEPTIONS = 0x3F  # every floating-point exception of any platform
 
@@ -114,7 +113,7 @@ if hasattr(os, "register_at_fork"):
 @functools.cache
 def _callback():
     pointer, integer = ctypes.c_void_p, ctypes.c_int64
-    return ctypes.CFUNCTYPE(None, pointer, integer, pointer, integer, pointer)(_run_team)
+    return ctypes.CFUNCTYPE(None, pointer, integer, pointer, pointer)(_run_team)
 
 
 def _callback_address() -> int | None:
@@ -132,24 +131,20 @@ def _status_functions():
 class _Job:
     """One call of a loop, cut into blocks that threads take until none is left."""
 
-    def __init__(self, args: int, n: int, steps: int, n_operands: int, serial: int):
-        self.serial = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)(serial)
-        self.bases = (ctypes.c_int64 * n_operands).from_address(args)[:]
-        self.strides = (ctypes.c_int64 * n_operands).from_address(steps)[:]
-        self.n, self.steps = n, steps
-        share = -(-n // (_BLOCKS_PER_THREAD * get_threads()))
-        self.block = -(-share // _BLOCK_MULTIPLE) * _BLOCK_MULTIPLE
-        self.starts = itertools.count(0, self.block)  # taking the next one is atomic
+    def __init__(self, args: int, n: int, steps: int, share: int):
+        pointer, integer = ctypes.c_void_p, ctypes.c_int64
+        self.share = ctypes.CFUNCTYPE(None, pointer, integer, pointer, pointer, integer)(share)
+        self.args, self.n, self.steps = args, n, steps
+        self.next = ctypes.c_int64(0)
+        block = -(-n // (_BLOCKS_PER_THREAD * get_threads()))
+        self.block = -(-block // _BLOCK_MULTIPLE) * _BLOCK_MULTIPLE
         self.change = threading.Condition()
         self.helping, self.closed, self.flags = 0, False, 0
         self.error: BaseException | None = None
 
     def work(self) -> None:
         """Compute blocks until all are taken."""
-        while (start := next(self.starts)) < self.n:
-            moved = [base + start * stride for base, stride in zip(self.bases, self.strides, strict=True)]
-            arguments = (ctypes.c_int64 * len(moved))(*moved)
-            self.serial(ctypes.addressof(arguments), min(self.block, self.n - start), self.steps)
+        self.share(self.args, self.n, self.steps, ctypes.addressof(self.next), self.block)
 
     def help(self) -> None:
         """The same on another thread, whose floating-point status is kept for the caller's thread."""
@@ -177,9 +172,9 @@ class _Job:
                 self.change.wait()
 
 
-def _run_team(args: int, n: int, steps: int, n_operands: int, serial: int) -> None:
+def _run_team(args: int, n: int, steps: int, share: int) -> None:
     """Take a large batch from a compiled loop. An exception would be lost there, so it is kept for later."""
-    job = _Job(args, n, steps, n_operands, serial)
+    job = _Job(args, n, steps, share)
     try:
         with contextlib.suppress(RuntimeError):  # no more threads: this one does the work
             pool = _current_pool()
@@ -188,7 +183,7 @@ def _run_team(args: int, n: int, steps: int, n_operands: int, serial: int) -> No
         job.work()
     except BaseException as error:
         job.error = error
-        job.n = 0  # no new blocks
+        job.next.value = n  # no new blocks
     while not job.closed or job.helping:
         try:
             job.close()

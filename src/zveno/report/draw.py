@@ -249,7 +249,8 @@ def _save(camera: raster.Camera, layers, ground, length, labels, counts, words, 
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         axes.set_axis_off()
         dark = raster.shadow(camera, facets, ground, 0.008 * length)
-        shade = np.concatenate([np.broadcast_to(_rgb(SHADE), (*dark.shape, 3)), 0.2 * dark[..., None]], axis=-1)
+        shade = np.empty((*dark.shape, 4), dtype=np.float32)
+        shade[..., :3], shade[..., 3] = _rgb(SHADE), 0.2 * dark
         images = [shade]
         for layer in layers:
             image = raster.shaded(camera, *layer.arrays())
@@ -257,8 +258,7 @@ def _save(camera: raster.Camera, layers, ground, length, labels, counts, words, 
             images.append(image)
         extent = (camera.low[0], camera.high[0], camera.low[1], camera.high[1])
         axes.add_collection(LineCollection(list(lines), colors=colors, linewidths=0.8, zorder=1))
-        for order, image in enumerate(images):
-            axes.imshow(image, extent=extent, aspect="auto", interpolation="none", zorder=2 + order)
+        axes.imshow(raster.stacked(images), extent=extent, aspect="auto", interpolation="none", zorder=2)
         axes.set_xlim(extent[:2])
         axes.set_ylim(extent[2:])
         for label in labels:

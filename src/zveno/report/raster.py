@@ -6,6 +6,7 @@ viewer. matplotlib's own 3-D axes sort whole objects instead and show the wrong 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,11 +61,8 @@ def shaded(camera: Camera, facets: np.ndarray, colors: np.ndarray, glow: np.ndar
     for which, pixel, at_depth in _covering(camera, flat, depth):
         key = ((at_depth * _DEPTH_STEPS).astype(np.int64) << 32) + which + 1
         np.maximum.at(keys, pixel, key)
-    index = keys & 0xFFFFFFFF
-    palette = np.zeros((len(lit) + 1, 4), dtype=np.float32)
-    palette[1:, :3], palette[1:, 3] = lit, 1.0
-    rgba = palette[index]
-    return _averaged(rgba.reshape(height, width, 4))
+    covered = np.flatnonzero(keys)
+    return _averaged(camera, covered, lit[(keys[covered] & 0xFFFFFFFF) - 1])
 
 
 def shadow(camera: Camera, facets: np.ndarray, ground: float, softness: float) -> np.ndarray:
@@ -76,11 +74,24 @@ def shadow(camera: Camera, facets: np.ndarray, ground: float, softness: float) -
     thrown = facets - (facets[..., 2:] - ground) * towards_light
     flat, near = camera.project(thrown)
     width, height = (SUPERSAMPLING * n for n in camera.pixels)
-    mask = np.zeros(width * height, dtype=np.float32)
+    mask = np.zeros(width * height, dtype=bool)
     for _, pixel, _ in _covering(camera, flat, near):
-        mask[pixel] = 1.0
+        mask[pixel] = True
+    covered = np.flatnonzero(mask)
+    dark = _averaged(camera, covered, np.zeros((len(covered), 3)))[..., 3]
     scale = camera.pixels[0] / float(camera.high[0] - camera.low[0])
-    return gaussian_filter(_averaged(mask.reshape(height, width, 1))[..., 0], softness * scale)
+    return gaussian_filter(dark, softness * scale)
+
+
+def stacked(images: Sequence[np.ndarray]) -> np.ndarray:
+    """Images (height, width, 4) painted one over the other, as bytes."""
+    color, cover = np.zeros_like(images[0][..., :3]), np.zeros_like(images[0][..., 3:])
+    for image in images:
+        above = image[..., 3:]
+        color = image[..., :3] * above + color * (1.0 - above)
+        cover = above + cover * (1.0 - above)
+    plain = color / np.where(cover > 0, cover, 1.0)
+    return (255.0 * np.concatenate([plain, cover], axis=-1) + 0.5).clip(0, 255).astype(np.uint8)
 
 
 def _turned_to_viewer(flat: np.ndarray) -> np.ndarray:
@@ -120,12 +131,15 @@ def _covering(camera: Camera, flat: np.ndarray, depth: np.ndarray):
             yield which, at[inside] @ np.array([1, width]), (depth[part] @ weights.T)[inside]
 
 
-def _averaged(image: np.ndarray) -> np.ndarray:
-    """The image SUPERSAMPLING times smaller; colours are weighted by the coverage in the last channel."""
-    height, width, channels = image.shape
-    s = SUPERSAMPLING
-    total = image.reshape(height // s, s, width // s, s, channels).sum(axis=(1, 3))
-    if channels == 1:
-        return total / s**2
-    cover = total[..., 3:]
-    return np.concatenate([total[..., :3] / np.maximum(cover, 1.0), cover / s**2], axis=-1)
+def _averaged(camera: Camera, points: np.ndarray, colors: np.ndarray) -> np.ndarray:
+    """The image (height, width, 4) of coloured points of the supersampled one; the last channel is the coverage."""
+    width, height = camera.pixels
+    row, column = np.divmod(points, SUPERSAMPLING * width)
+    pixel = (row // SUPERSAMPLING) * width + column // SUPERSAMPLING
+    count = np.bincount(pixel, minlength=width * height)
+    image = np.zeros((width * height, 4), dtype=np.float32)
+    hit = np.flatnonzero(count)
+    for k in range(3):
+        image[hit, k] = np.bincount(pixel, weights=colors[:, k], minlength=width * height)[hit] / count[hit]
+    image[:, 3] = count / SUPERSAMPLING**2
+    return image.reshape(height, width, 4)

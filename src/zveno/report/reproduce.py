@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from ..errors import ZvenoError, unknown_name
 
 Verdict = Literal["equal", "document wrong", "differs"]
@@ -23,9 +25,8 @@ _PREFIX = "reproduce_"
 class Row:
     """One statement of a document and what this library finds.
 
-    The verdict says whether they are `equal` (to the digits printed, or the formula holds), the `document [is] wrong`
-    (the deviation is understood, `why` explains it, and the corrected statement was verified), or it `differs` and
-    nobody knows why: that is a failure.
+    Verdicts: `equal`, to the digits printed, or the formula holds; `document wrong`, the deviation is understood,
+    `why` explains it and the corrected statement was verified; `differs`, and nobody knows why: that is a failure.
     """
 
     document: str
@@ -61,6 +62,43 @@ def failures(rows: Sequence[Row]) -> list[Row]:
 def counts(rows: Sequence[Row]) -> dict[str, int]:
     """How many rows have each verdict."""
     return {verdict: sum(row.verdict == verdict for row in rows) for verdict in VERDICTS}
+
+
+def compared(document: str, what: str, printed, computed, tolerance: float, why: str = "") -> Row:
+    """A row for numbers (arrays of one shape) that should agree to `tolerance`, relative to the largest."""
+    agree = error(printed, computed) <= tolerance
+    return Row(document, what, shown(printed), shown(computed), "equal" if agree else "differs", why)
+
+
+def corrected(document: str, what: str, printed, right, computed, tolerance: float, why: str) -> Row:
+    """A row for a formula that is wrong as printed: its numbers, those of the corrected one, and the library's."""
+    off, left = error(printed, computed), error(right, computed)
+    verdict = "document wrong" if off > 1e3 * tolerance and left <= tolerance else "differs"
+    return Row(document, what, f"off by {_share(off)}", f"corrected: off by {left:.0e}", verdict, why)
+
+
+def law(document: str, what: str, residual: float, tolerance: float, why: str = "") -> Row:
+    """A row for a statement that holds if a relative residual is nothing but rounding."""
+    verdict = "equal" if residual <= tolerance else "differs"
+    return Row(document, what, "holds", f"residual {residual:.0e}", verdict, why)
+
+
+def error(x, y) -> float:
+    """Largest difference over the larger of the two magnitudes."""
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    size = max(abs(x).max(initial=0.0), abs(y).max(initial=0.0))
+    return float(abs(x - y).max(initial=0.0) / size) if size else 0.0
+
+
+def shown(values, most: int = 3) -> str:
+    """Numbers as text: the first few with nine digits, and how many there are."""
+    flat = np.ravel(np.asarray(values, dtype=float))
+    text = ", ".join(f"{x:.9g}".replace("-", "−") for x in flat[:most])
+    return text + (f", … ({len(flat)})" if len(flat) > most else "")
+
+
+def _share(x: float) -> str:
+    return f"{100 * x:.0f} %" if x > 0.1 else f"{100 * x:.2g} %"
 
 
 def _modules() -> list[str]:

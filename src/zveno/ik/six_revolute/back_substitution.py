@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...kernels import math as zm
-from .equations import kernel_basis, mixing
+from .equations import column_mixing, kernel_basis
 
 
 def _turned(angle, M):
@@ -92,28 +92,29 @@ def complete(M2, M3, M4, M5, A, B, y2, y3, y4):
     return np.array(out)
 
 
-def from_vector(v, y, M2, M3, M4, M5, A, B, *, scan: int):
+def from_vector(v, y, scan, M2, M3, M4, M5, A, B):
     """Two candidates (2, 6) for y0 … y5 from a vector v (12,) of monomials at the scan angle y, and its defect."""
     b, c, defect = half_angles(v)
-    y234 = [b, c]
-    y234.insert(scan, y)
+    first, second = zm.equal(scan, 0.0), zm.equal(scan, 1.0)
+    y234 = [zm.select(first, y, b), zm.select(first, b, zm.select(second, y, c))]
+    y234.append(zm.select(zm.logical_or(first, second), c, y))
     both = complete(M2, M3, M4, M5, A, B, *y234)
     return np.array([[y0, y1, *y234, y5] for y0, y1, y5 in both]), defect
 
 
-def from_root(E0, E1, E2, y, M2, M3, M4, M5, A, B, *, scan: int, equations: int):
-    """The same from a root y of the determinant where the kernel has one dimension."""
-    v = kernel_basis(E0, E1, E2, (zm.cos(y), zm.sin(y)), dimension=1)[:, 0]
-    return from_vector(mixing(equations)[1] @ v, y, M2, M3, M4, M5, A, B, scan=scan)
+def from_root(E0, E1, E2, y, scan, M2, M3, M4, M5, A, B):
+    """The same from a root y of the determinant where the kernel has one dimension; third, how surely it has."""
+    V, pivot = kernel_basis(E0, E1, E2, (zm.cos(y), zm.sin(y)), dimension=1)
+    return *from_vector(column_mixing() @ V[:, 0], y, scan, M2, M3, M4, M5, A, B), pivot
 
 
-def shift_matrix(E0, E1, E2, y, *, equations: int, dimension: int):
+def shift_matrix(E0, E1, E2, y, *, dimension: int):
     """An orthonormal kernel basis V (12, k) in monomials, and a matrix (k, k) whose eigenvectors combine it.
 
     A kernel spanned by k vectors of monomials is mapped to itself by multiplication with x_b or x_c. The matrix is
     that of x_b + 0.618 x_c after both have been turned by fixed angles, so that none is infinite.
     """
-    V = mixing(equations)[1] @ kernel_basis(E0, E1, E2, (zm.cos(y), zm.sin(y)), dimension=dimension)
+    V = column_mixing() @ kernel_basis(E0, E1, E2, (zm.cos(y), zm.sin(y)), dimension=dimension)[0]
     columns: list = []
     for c in range(dimension):
         v = V[:, c]

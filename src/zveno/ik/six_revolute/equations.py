@@ -74,15 +74,20 @@ def half_tangent(f, axis: int):
     return np.stack([at_0, 2.0 * at_half - at_0 - at_pi, at_pi], axis)
 
 
-def _coefficients(f, scan: int):
-    """From samples (27, equations) to (3, equations, 9): by 1, cos, sin of the scan angle; by x_b^i x_c^j."""
+def _coefficients(f, scan):
+    """From samples (27, equations) to (3, equations, 9): by 1, cos, sin of the scan angle; by x_b^i x_c^j.
+
+    The scan angle is y2, y3 or y4 for scan = 0, 1 or 2, a number that may be traced: one kernel serves all three.
+    """
     n = f.shape[-1]
-    f = np.moveaxis(f.reshape(3, 3, 3, n), scan, 0)
+    f = f.reshape(3, 3, 3, n)
+    first, second = zm.equal(scan, 0.0), zm.equal(scan, 1.0)
+    f = zm.select(first, f, zm.select(second, np.moveaxis(f, 1, 0), np.moveaxis(f, 2, 0)))
     f = half_tangent(half_tangent(trigonometric(f, 0), 1), 2)
     return f.reshape(3, 9, n).swapaxes(1, 2)
 
 
-def eliminated_left(M2, M3, M4, M5, N, offset, *, scan: int):
+def eliminated_left(M2, M3, M4, M5, N, offset, scan):
     """Coefficients (3, equations, 9) of the equations without y0, y1, where the target is among M2 … M5.
 
     The rows of N (equations, 14) annihilate what depends on y0 and y1, and `offset` is N Q0.
@@ -91,7 +96,7 @@ def eliminated_left(M2, M3, M4, M5, N, offset, *, scan: int):
     return _coefficients(np.array([N @ row - offset for row in f]), scan)
 
 
-def eliminated_right(A, B, P, columns, *, scan: int):
+def eliminated_right(A, B, P, columns, scan):
     """The same where the target is in M0 or M1; P (27, 14) are the features over samples of y2, y3, y4.
 
     `columns` (8, rank) combines the columns to annihilate to as many as are independent. Householder reflections
@@ -113,21 +118,30 @@ def eliminated_right(A, B, P, columns, *, scan: int):
     return _coefficients(f[rank:].T, scan)
 
 
-@cache
-def mixing(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """W (12, 2n) and Z (12, 12): fixed, with orthonormal rows, and otherwise of no structure.
+# Rows and columns are mixed by fixed matrices with orthonormal rows and otherwise no structure, so that elimination
+# in a fixed order, in lanes, is as good as pivoting almost always.
 
-    They mix rows and columns, so that elimination in a fixed order, in lanes, is as good as pivoting almost always.
-    """
-    rng = np.random.default_rng(20240607 + n)
-    W = np.linalg.qr(rng.standard_normal((2 * n, SIZE)))[0].T
-    return W, np.linalg.qr(rng.standard_normal((SIZE, SIZE)))[0]
+
+def _orthonormal(rows: int, columns: int, seed: int) -> np.ndarray:
+    return np.linalg.qr(np.random.default_rng(seed).standard_normal((columns, rows)))[0].T
+
+
+@cache
+def row_mixing(equations: int) -> np.ndarray:
+    """W (12, 2 equations)."""
+    return _orthonormal(SIZE, 2 * equations, seed=1)
+
+
+@cache
+def column_mixing() -> np.ndarray:
+    """Z (12, 12)."""
+    return _orthonormal(SIZE, SIZE, seed=2)
 
 
 def mixed(S):
     """W [S, x_b S] Z, (12, 12), of one coefficient S (equations, 9) of the scan angle."""
     n = S.shape[0]
-    W, Z = mixing(n)
+    W, Z = row_mixing(n), column_mixing()
     return W[:, :n] @ (S @ Z[:9]) + W[:, n:] @ (S @ Z[3:])
 
 
@@ -158,7 +172,10 @@ def determinant(E0, E1, E2, cs, *, size: int):
 
 
 def kernel_basis(E0, E1, E2, cs, *, dimension: int):
-    """Vectors (12, dimension) that M(y) annihilates where its rank is 12 − dimension, not yet in monomials."""
+    """Vectors (12, dimension) that M(y) annihilates where its rank is 12 − dimension, not yet in monomials.
+
+    Second, the last pivot over the greatest: it is small where the kernel nearly has one more dimension.
+    """
     rank = SIZE - dimension
     A = _eliminate(at_angle(E0, E1, E2, cs), rank)
     V = np.zeros((SIZE, dimension), A.dtype)
@@ -166,4 +183,7 @@ def kernel_basis(E0, E1, E2, cs, *, dimension: int):
         V[rank + c, c] = 1.0
         for i in reversed(range(rank)):
             V[i, c] = -(A[i, i + 1 : rank] @ V[i + 1 : rank, c] + A[i, rank + c]) / A[i, i]
-    return V
+    greatest = zm.abs(A[0, 0])
+    for k in range(1, rank):
+        greatest = zm.maximum(greatest, zm.abs(A[k, k]))
+    return V, zm.abs(A[rank - 1, rank - 1]) / greatest

@@ -9,6 +9,9 @@ from .back_substitution import _product, _turned
 from .compiled import compiled
 
 LONGEST_STEP = 1.0
+CLOSED = 1e-22
+"""Squared error, lengths in units of the arm's, at which the loop is closed."""
+SHORT = 1e-9
 
 
 def loop_error(L, X, q):
@@ -39,43 +42,60 @@ def _cross(a, b):
 
 
 def newton_step(L, X, q):
-    """q after one damped Gauss–Newton step, and the squared error before it."""
+    """q after one damped Gauss–Newton step, the squared error before it, and the greatest turn it made.
+
+    The damping is proportional to the error. So it bounds the step to the square root of the error where the
+    Jacobian is singular, as at double roots, and vanishes fast enough elsewhere.
+    """
     error, J, square = loop_error(L, X, q)
-    H, g = J.T @ J, J.T @ error
-    damping = 1e-13 + 1e-2 * square
-    H = H + np.diag([damping] * 6)
-    for j in range(6):
-        inverse = 1.0 / H[j, j]
-        H, g = H.copy(), g.copy()
-        for i in range(j + 1, 6):
-            factor = H[j, i] * inverse
-            H[i, i:] = H[i, i:] - factor * H[j, i:]
-            g[i] = g[i] - factor * g[j]
-    x = [0.0] * 6
-    for i in reversed(range(6)):
-        total = g[i]
-        for k in range(i + 1, 6):
-            total = total - H[i, k] * x[k]
-        x[i] = total / H[i, i]
+    x = damped(J, error, zm.sqrt(1e-2 * zm.sqrt(square) + 1e-30))
     greatest = zm.abs(x[0])
     for value in x[1:]:
         greatest = zm.maximum(greatest, zm.abs(value))
     scale = zm.select(zm.less(LONGEST_STEP, greatest), LONGEST_STEP / greatest, 1.0)
-    return q + scale * np.array(x), square
+    return q + scale * np.array(x), square, greatest
 
 
-def polish(L, X, q, tolerance: float = 1e-22, steps: int = 12):
-    """Newton from candidates q (n, 6) towards targets X (n, 3, 4): q, and whether the loop closed, (n,)."""
+def damped(J, error, root):
+    """x that minimises |J x − error|² + root² |x|², by reflections of J with root · 1 below it."""
+    n = J.shape[1]
+    A = np.concatenate([J, np.diag([root] * n)])
+    b = np.concatenate([error, np.zeros(n)])
+    m = len(J)
+    for k in range(n):
+        rows = [*range(k, m), *range(m, m + k + 1)]  # the others are zero in this column
+        v = A[rows, k]
+        length = zm.sqrt(v @ v)
+        head = v[0] + zm.select(zm.less(v[0], 0.0), -length, length)
+        v = np.array([head, *v[1:]])
+        scaled = v * (2.0 / (v @ v))
+        A, b = A.copy(), b.copy()
+        A[rows, k:] = A[rows, k:] - np.outer(v, scaled @ A[rows, k:])
+        b[rows] = b[rows] - v * (scaled @ b[rows])
+    x = [0.0] * n
+    for i in reversed(range(n)):
+        total = b[i]
+        for k in range(i + 1, n):
+            total = total - A[i, k] * x[k]
+        x[i] = total / A[i, i]
+    return x
+
+
+def polish(L, X, q, steps: int = 12):
+    """Newton from candidates q (n, 6) towards targets X (n, 3, 4): q, and whether the loop closed, (n,).
+
+    Near singularities the loop closes before the angles are right, so steps go on until they are short.
+    """
     step = compiled(newton_step, {"L": (5, 3, 4), "X": (3, 4), "q": (6,)})
     q = np.array(q)
     done = np.zeros(len(q), bool)
     left = np.arange(len(q))
     for number in range(steps):
-        q[left], square = step(L, X[left], q[left])
-        closed = square < tolerance
+        q[left], square, moved = step(L, X[left], q[left])
+        closed = square < CLOSED
         done[left[closed]] = True
         # What is still far away after some steps belongs to no solution.
-        left = left[~closed & (square < (np.inf if number < 6 else 1e-2)) & np.isfinite(square)]
+        left = left[~(closed & (moved < SHORT)) & (square < (np.inf if number < 6 else 1e-2)) & np.isfinite(square)]
         if not len(left):
             break
     return q, done

@@ -11,7 +11,7 @@ from . import roots
 from .back_substitution import from_root, from_vector, shift_matrix
 from .compiled import compiled
 from .polish import polish
-from .templates import Eliminated, chain, usable
+from .templates import GREATEST_DIMENSION, Eliminated, chain, usable
 
 CHUNK = 1024
 """Poses taken at once: enough to fill the lanes, few enough to stay near the processor."""
@@ -19,6 +19,10 @@ SAME = 1e-5
 """Solutions nearer than this in every angle, rad, are one."""
 SPURIOUS = 1e-4
 """Defect of a kernel vector from which its root belongs to no configuration."""
+CLEAN = 1e-7
+"""Defect up to which a kernel vector is beyond doubt."""
+NEARLY_SINGULAR = 1e-3
+N_EQUATIONS = 6
 _BLOCK, _LINK = (12, 12), (3, 4)
 
 
@@ -121,48 +125,63 @@ class Arm:
         c = roots.polynomials(e.determinants(E, roots.SAMPLE_POINTS))
         offset = t.offsets[2 + t.scan]
         found = roots.isolate(c, None if allowed is None else shifted(allowed[t.scan_joint], -offset))
-        if e.dimension == 1:
-            root, y, defect = _at_simple(e, E, links, found)
-        else:
-            root, y, defect = _at_multiple(e, E, links, found, np.arange(len(found.pose)), e.dimension)
-        if not found.simple.all():
-            more = _at_multiple(e, E, links, found, np.nonzero(~found.simple)[0], min(e.dimension + 1, 6))
-            root, y, defect = (np.concatenate(pair) for pair in zip((root, y, defect), more, strict=True))
+        root, y, defect, doubtful = _candidates(e, E, links, found)
         q = np.empty_like(y)
         q[..., t.order] = y + t.offsets
-        good = defect < SPURIOUS
-        row, which = np.nonzero(~np.isnan(q[..., 0]) & good[:, None])
+        row, which = np.nonzero(~np.isnan(q[..., 0]) & (defect < SPURIOUS)[:, None])
         pose = found.pose[root[row]]
         q, closed = polish(self.L[1:, :3], X[pose, :3], q[row, which])
-        accounted = ~good
-        accounted[row[closed]] = True
+        accounted = ~doubtful
+        accounted[root[defect < SPURIOUS]] = False
+        accounted[root[row[closed]]] = True
         sure = np.ones(len(X), bool)
-        sure[found.pose[~found.simple]] = False
-        sure[found.pose[root[~accounted]]] = False
+        sure[found.pose[~(found.simple & accounted)]] = False
         pose, q = merged(pose[closed], q[closed])
         return Found(pose, q, sure, roots.flatness(c, found))
 
 
+def _candidates(e: Eliminated, E, links, found: roots.Roots):
+    """Numbers of roots (n,), candidates (n, 2, 6) and defects (n,); and (roots,) whether one needs a solution.
+
+    With six equations every root belongs to a configuration. With more, the mixing of rows adds roots that do not;
+    their kernel vectors are not made of monomials. A kernel vector is not either where the kernel nearly has more
+    dimensions, as near families; then more are tried.
+    """
+    if e.dimension > 1:
+        root, y, defect = _at_multiple(e, E, links, found, np.arange(len(found.pose)), e.dimension)
+        doubtful = np.zeros(len(found.pose), bool)
+    else:
+        y, defect, pivot = _at_simple(e, E, links, found)
+        root = np.arange(len(y))
+        doubtful = (defect > CLEAN) & ((e.equations == N_EQUATIONS) | (pivot < NEARLY_SINGULAR))
+    again = np.nonzero(doubtful | ~found.simple)[0]
+    if len(again):
+        for dimension in range(e.dimension + 1, min(e.dimension + 3, GREATEST_DIMENSION + 1)):
+            more = _at_multiple(e, E, links, found, again, dimension)
+            root, y, defect = (np.concatenate(pair) for pair in zip((root, y, defect), more, strict=True))
+    return root, y, defect, doubtful
+
+
 def _at_simple(e: Eliminated, E, links, found: roots.Roots):
-    """Roots with a kernel of one dimension: their numbers, candidates (n, 2, 6) and defects (n,)."""
-    shapes = {"E0": _BLOCK, "E1": _BLOCK, "E2": _BLOCK, "y": ()}
-    shapes |= dict.fromkeys(("M2", "M3", "M4", "M5", "A", "B"), _LINK)
-    kernel = compiled(from_root, shapes, scan=e.template.scan, equations=e.equations)
+    """Roots with a kernel of one dimension: candidates (n, 2, 6), defects (n,) and last pivots (n,)."""
+    shapes = {"E0": _BLOCK, "E1": _BLOCK, "E2": _BLOCK, "y": (), "scan": ()}
+    kernel = compiled(from_root, shapes | dict.fromkeys(("M2", "M3", "M4", "M5", "A", "B"), _LINK))
     count = np.bincount(found.pose, minlength=E.shape[1])
     start = np.cumsum(count) - count
-    y, defect = np.empty((len(found.pose), 2, 6)), np.empty(len(found.pose))
+    n = len(found.pose)
+    y, defect, pivot = np.empty((n, 2, 6)), np.empty(n), np.empty(n)
     for m in np.unique(count[count > 0]):  # targets with equally many roots go together
         poses = np.nonzero(count == m)[0]
         at = start[poses, None] + np.arange(m)
         A, B, *M = (link if link.ndim == 2 else link[poses, None] for link in links)
-        y[at], defect[at] = kernel(*E[:, poses, None], found.y[at], *M, A, B)
-    return np.arange(len(y)), y, defect
+        y[at], defect[at], pivot[at] = kernel(*E[:, poses, None], found.y[at], e.template.scan, *M, A, B)
+    return y, defect, pivot
 
 
 def _at_multiple(e: Eliminated, E, links, found: roots.Roots, numbers, dimension: int):
     """The same for the roots `numbers` with kernels of several dimensions: up to as many candidates each."""
     shapes = {"E0": _BLOCK, "E1": _BLOCK, "E2": _BLOCK, "y": ()}
-    kernel = compiled(shift_matrix, shapes, equations=e.equations, dimension=dimension)
+    kernel = compiled(shift_matrix, shapes, dimension=dimension)
     pose, y = found.pose[numbers], found.y[numbers]
     with np.errstate(all="ignore"):
         V, C = kernel(*E[:, pose], y)
@@ -171,9 +190,9 @@ def _at_multiple(e: Eliminated, E, links, found: roots.Roots, numbers, dimension
     real = fine[:, None] & (abs(values.imag) <= 2e-2 * (1 + abs(values))) & (values.imag >= 0)
     row, column = np.nonzero(real)
     v = np.sum(V[row] * vectors[row, :, column].real[:, None, :], axis=2)
-    shapes = {"v": (12,), "y": ()} | dict.fromkeys(("M2", "M3", "M4", "M5", "A", "B"), _LINK)
+    shapes = {"v": (12,), "y": (), "scan": ()} | dict.fromkeys(("M2", "M3", "M4", "M5", "A", "B"), _LINK)
     A, B, *M = (link if link.ndim == 2 else link[pose[row]] for link in links)
-    both, defect = compiled(from_vector, shapes, scan=e.template.scan)(v, y[row], *M, A, B)
+    both, defect = compiled(from_vector, shapes)(v, y[row], e.template.scan, *M, A, B)
     return numbers[row], both, defect
 
 

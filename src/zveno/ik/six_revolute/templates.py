@@ -132,13 +132,13 @@ class Eliminated:
     def matrices(self, links: list[np.ndarray]) -> np.ndarray:
         """E0, E1, E2, (3, ..., 12, 12), of M(y) = E0 + cos y E1 + sin y E2."""
         first, second = self._constants
-        link, scan = (3, 4), self.template.scan
+        link, scan = (3, 4), float(self.template.scan)
         if self.left:
-            shapes = {"M2": link, "M3": link, "M4": link, "M5": link, "N": first.shape, "offset": second.shape}
-            S = compiled(eliminated_left, shapes, scan=scan)(*links[2:], first, second)
+            shapes = {"M2": link, "M3": link, "M4": link, "M5": link, "N": first.shape, "offset": second.shape, "scan": ()}
+            S = compiled(eliminated_left, shapes)(*links[2:], first, second, scan)
         else:
-            shapes = {"A": link, "B": link, "P": first.shape, "columns": second.shape}
-            S = compiled(eliminated_right, shapes, scan=scan)(*links[:2], first, second)
+            shapes = {"A": link, "B": link, "P": first.shape, "columns": second.shape, "scan": ()}
+            S = compiled(eliminated_right, shapes)(*links[:2], first, second, scan)
         return compiled(mixed, {"S": (self.equations, 9)})(np.moveaxis(S, -3, 0))
 
     def determinants(self, E: np.ndarray, points: np.ndarray) -> np.ndarray:

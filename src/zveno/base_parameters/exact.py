@@ -1,0 +1,244 @@
+"""Exact numbers: what a model's floats were meant to be, in ℚ or ℚ(√2, √3), and matrices over them.
+
+Right angles keep everything rational; multiples of 15° need √2 and √3. A number of that field is four rationals, and
+as a factor it is a 4×4 rational matrix, so one rational row echelon form serves both fields.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+from ..errors import MissingExtraError
+from ..mechanism import Mechanism
+from ..spatial.rotations import to_rpy
+
+ROOTS = (1, 2, 3, 6)
+"""The field's basis: 1, √2, √3, √6."""
+_DECIMALS = 12
+_ULPS = 8 * np.finfo(float).eps
+
+
+class NotExact(Exception):
+    """A constant of the mechanism has no exact meaning that is recognised; the message says which."""
+
+
+class Surd:
+    """a + b√2 + c√3 + d√6 with rational a, b, c, d."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: Sequence):
+        self.parts = tuple(parts)
+
+    def __add__(self, other):
+        return Surd([x + y for x, y in zip(self.parts, _parts(other), strict=True)])
+
+    __radd__ = __add__
+
+    def __neg__(self):
+        return Surd([-x for x in self.parts])
+
+    def __sub__(self, other):
+        return self + (-1) * other
+
+    def __rsub__(self, other):
+        return other + (-self)
+
+    def __mul__(self, other):
+        found = [0, 0, 0, 0]
+        for i, x in enumerate(self.parts):
+            for j, y in enumerate(_parts(other)):
+                if x != 0 and y != 0:
+                    k, factor = _PRODUCTS[i, j]
+                    found[k] += factor * x * y
+        return Surd(found)
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other):
+        return all(x == y for x, y in zip(self.parts, _parts(other), strict=True))
+
+    def __hash__(self):
+        return hash(self.parts)
+
+    def __bool__(self):
+        return any(x != 0 for x in self.parts)
+
+    def __float__(self):
+        return float(sum(float(x) * math.sqrt(root) for x, root in zip(self.parts, ROOTS, strict=True)))
+
+    def __str__(self):
+        words = [
+            f"{x}" if root == 1 else f"{'' if x == 1 else '-' if x == -1 else x}√{root}"
+            for x, root in zip(self.parts, ROOTS, strict=True)
+            if x != 0
+        ]
+        return "+".join(words).replace("+-", "-") or "0"
+
+    def __repr__(self):
+        return f"Surd({self})"
+
+
+def _parts(x):
+    return x.parts if isinstance(x, Surd) else (x, 0, 0, 0)
+
+
+def _products() -> dict[tuple[int, int], tuple[int, int]]:
+    table = {}
+    for i, a in enumerate(ROOTS):
+        for j, b in enumerate(ROOTS):
+            square = math.gcd(a, b)
+            table[i, j] = (ROOTS.index(a * b // square**2), square)
+    return table
+
+
+_PRODUCTS = _products()
+
+
+def _cosines() -> dict[int, Surd]:
+    """cos of 0°, 15°, … 90°, by the number of 15° steps."""
+    half, quarter = Fraction(1, 2), Fraction(1, 4)
+    return {
+        0: Surd((Fraction(1), 0, 0, 0)),
+        1: Surd((0, quarter, 0, quarter)),
+        2: Surd((0, 0, half, 0)),
+        3: Surd((0, half, 0, 0)),
+        4: Surd((half, 0, 0, 0)),
+        5: Surd((0, -quarter, 0, quarter)),
+        6: Surd((Fraction(0), 0, 0, 0)),
+    }
+
+
+_COSINES = _cosines()
+
+
+def cosine(steps: int) -> Surd:
+    """cos(15° · steps), exactly."""
+    steps = abs((steps + 12) % 24 - 12)
+    return _COSINES[steps] if steps <= 6 else -_COSINES[12 - steps]
+
+
+def decimal(x: float) -> Fraction:
+    """The decimal number that a float stands for (0.4318, not 0.43180000000000002), or else the float itself."""
+    rounded = round(x, _DECIMALS)
+    return Fraction(repr(rounded)) if abs(x - rounded) <= _ULPS * max(1.0, abs(x)) / 8 else Fraction(x)
+
+
+def steps_of_15(angle: float, what: str) -> int:
+    """How many times 15° an angle is."""
+    steps = round(angle / (math.pi / 12))
+    if abs(angle - steps * math.pi / 12) > _ULPS * max(1.0, abs(angle)):
+        raise NotExact(f"{what}: {math.degrees(angle):.9g}° is not a multiple of 15°")
+    return steps
+
+
+def exact_rotation(R: np.ndarray, what: str) -> list[list]:
+    """A rotation matrix in exact numbers: signed permutations as integers, others by their roll, pitch and yaw."""
+    whole = np.rint(R)
+    if (whole == R).all():
+        return [[Fraction(int(x)) for x in row] for row in whole]
+    roll, pitch, yaw = (steps_of_15(angle, what) for angle in to_rpy(R))
+    found = _product(_about("z", yaw), _product(_about("y", pitch), _about("x", roll)))
+    if abs(np.array([[float(x) for x in row] for row in found]) - R).max() > 1e-14:
+        raise NotExact(f"{what}: its rotation is not made of multiples of 15°")
+    return found
+
+
+def _about(letter: str, steps: int) -> list[list]:
+    c, s = cosine(steps), cosine(steps - 6)
+    k = "xyz".index(letter)
+    found = [[Surd((Fraction(int(i == j)), 0, 0, 0)) for j in range(3)] for i in range(3)]
+    a, b = (k + 1) % 3, (k + 2) % 3
+    found[a][a] = found[b][b] = c
+    found[a][b], found[b][a] = -s, s
+    return found
+
+
+def _product(A, B) -> list[list]:
+    return [
+        [sum((A[i][k] * B[k][j] for k in range(3)), Surd((Fraction(0), 0, 0, 0))) for j in range(3)]
+        for i in range(3)
+    ]
+
+
+def exact_transform(T: np.ndarray, what: str) -> tuple[tuple, ...]:
+    """A rigid transform in exact numbers."""
+    R = exact_rotation(T[:3, :3], what)
+    rows = [[*R[i], decimal(float(T[i, 3]))] for i in range(3)]
+    return tuple(tuple(row) for row in rows) + ((Fraction(0), Fraction(0), Fraction(0), Fraction(1)),)
+
+
+def exact_direction(vector: np.ndarray, what: str) -> list:
+    """A multiple of a direction in exact numbers: small ratios, or a multiple of 15° in a coordinate plane."""
+    largest = vector[int(np.argmax(abs(vector)))]
+    ratios = [Fraction(float(x / largest)).limit_denominator(1000) for x in vector]
+    if max(abs(float(r) - x / largest) for r, x in zip(ratios, vector, strict=True)) <= _ULPS:
+        sign = 1 if largest > 0 else -1
+        return [sign * r for r in ratios]
+    across = int(np.argmin(abs(vector)))
+    if vector[across] != 0:
+        raise NotExact(f"{what}: the axis ({', '.join(f'{x:.6g}' for x in vector)}) is not exact")
+    a, b = [k for k in range(3) if k != across]
+    steps = steps_of_15(math.atan2(vector[b], vector[a]), what)
+    found: list = [Fraction(0)] * 3
+    found[a], found[b] = cosine(steps), cosine(steps - 6)
+    return found
+
+
+def exact_twist(twist: np.ndarray, what: str) -> tuple[tuple, ...]:
+    """The (4, 4) matrix of a joint's twist `[v, w]`, of any length."""
+    v, w = twist[:3], twist[3:]
+    zero = Fraction(0)
+    if w.any():
+        x, y, z = exact_direction(w, what)
+        pitch = decimal(float(v @ w))
+        if v.any() and abs(v - float(pitch) * w).max() > 1e-14:
+            raise NotExact(f"{what}: its twist is not a screw about its own axis")
+        turning = ((zero, -z, y), (z, zero, -x), (-y, x, zero))
+        linear = [pitch * k for k in (x, y, z)]
+    else:
+        turning = ((zero,) * 3,) * 3
+        linear = exact_direction(v, what)
+    return tuple((*row, t) for row, t in zip(turning, linear, strict=True)) + ((zero,) * 4,)
+
+
+def is_rational(matrices) -> bool:
+    """Whether no entry of some 4×4 matrices needs a root."""
+    return not any(isinstance(x, Surd) and any(x.parts[1:]) for A in matrices for row in A for x in row)
+
+
+def rational(A) -> tuple[tuple, ...]:
+    """A matrix whose entries are rational, as fractions."""
+    return tuple(tuple(x.parts[0] if isinstance(x, Surd) else x for x in row) for row in A)
+
+
+def exact_gravity(mechanism: Mechanism) -> list[Fraction]:
+    """Gravity's direction, of any length, in exact numbers as typed."""
+    g = mechanism.gravity
+    largest = abs(g).max()
+    if largest == 0:
+        return [Fraction(0)] * 3
+    return [decimal(float(x)) for x in g] if np.count_nonzero(g) > 1 else [Fraction(int(np.sign(x))) for x in g]
+
+
+@cache
+def flint():
+    """python-flint, or None where it is not installed."""
+    try:
+        import flint as module
+    except ImportError:
+        return None
+    return module
+
+
+def required_flint():
+    """python-flint, or the error that says how to get it."""
+    module = flint()
+    if module is None:
+        raise MissingExtraError("exact arithmetic needs python-flint", remedy="pip install 'zveno[exact]'")
+    return module

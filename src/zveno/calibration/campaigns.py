@@ -1,0 +1,115 @@
+"""Campaigns: what was measured, in which postures; bad rows set aside and named."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..errors import ShapeError, ZvenoWarning
+from ..mechanism import Mechanism
+from .measurements import Measurement, measurement
+
+
+@dataclass(frozen=True, eq=False)
+class Campaign:
+    """Measurements of one kind with their postures.
+
+    Attributes:
+        measurement: the kind, or its name.
+        q: joint coordinates, (n, n_q), rad and m.
+        y: what was read, in the shape the kind says; NaN where a number is missing; None for contacts.
+        groups: a name for every posture, for kinds whose target depends on it (the socket it sits in).
+        name: what the campaign is called.
+        lines: row numbers the postures had when they were given, from 1.
+    """
+
+    measurement: Measurement
+    q: np.ndarray
+    y: np.ndarray = None  # type: ignore[assignment]  (made by `prepared`)
+    groups: tuple[str, ...] = ()
+    name: str = ""
+    lines: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
+
+    def __post_init__(self):
+        object.__setattr__(self, "measurement", measurement(self.measurement))
+
+    def __len__(self):
+        return len(self.q)
+
+    def only(self, rows) -> Campaign:
+        """The campaign with some of its postures (numbers or booleans)."""
+        rows = np.asarray(rows)
+        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+        groups = tuple(self.groups[k] for k in rows) if self.groups else ()
+        return replace(self, q=self.q[rows], y=self.y[rows], groups=groups, lines=self.lines[rows])
+
+
+def prepared(campaigns, mechanism: Mechanism) -> tuple[list[Campaign], list[str]]:
+    """Campaigns with checked arrays, rows that cannot be used left out, and notes that say which and why."""
+    given = [campaigns] if isinstance(campaigns, Campaign) else list(campaigns)
+    if not given:
+        raise ShapeError("there are no measurements", element="data", remedy="Give a Campaign or a list of them")
+    ready, notes = [], []
+    for number, campaign in enumerate(given, start=1):
+        name = campaign.name or (f"campaign {number}" if len(given) > 1 else campaign.measurement.kind)
+        one, said = _prepared(replace(campaign, name=name), mechanism)
+        ready.append(one)
+        notes += said
+    for note in notes:
+        warnings.warn(note, ZvenoWarning, stacklevel=3)
+    return ready, notes
+
+
+def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[str]]:
+    q = mechanism.checked_q(campaign.q)
+    if q.ndim != 2 or not len(q):
+        raise ShapeError(f"has shape {q.shape}", element="q", remedy=f"Give (postures, {mechanism.n_q}) numbers")
+    n = len(q)
+    y = campaign.measurement.data(campaign.y, n)
+    groups = _groups(campaign, n)
+    lines = campaign.lines if len(campaign.lines) == n else np.arange(1, n + 1)
+    notes = []
+    keep = np.ones(n, dtype=bool)
+    for bad, why in (
+        (~np.isfinite(q).all(axis=1), "have joint values that are not finite"),
+        (~np.isfinite(y).any(axis=(1, 2)), "have no reading"),
+        (_repeated(q, y, groups), "repeat an earlier row"),
+    ):
+        rows = lines[bad & keep]
+        if len(rows):
+            notes.append(f"{campaign.name}: rows {_listed(rows)} {why}; they are left out")
+            keep &= ~bad
+    if not keep.any():
+        raise ShapeError("has no usable row", element=campaign.name, remedy=notes[-1] if notes else None)
+    y = np.where(np.isfinite(y), y, np.nan)
+    whole = replace(campaign, q=q, y=y, groups=groups, lines=lines)
+    return whole.only(keep), notes
+
+
+def _groups(campaign: Campaign, n: int) -> tuple[str, ...]:
+    if campaign.measurement.grouped is None and not len(campaign.groups):
+        return ()
+    if not len(campaign.groups):
+        return ("",) * n
+    if len(campaign.groups) != n:
+        raise ShapeError(f"has {len(campaign.groups)} entries for {n} postures", element="groups")
+    return tuple(str(group) for group in campaign.groups)
+
+
+def _repeated(q, y, groups: Sequence[str]) -> np.ndarray:
+    """Rows equal in every number to an earlier one: copies, not repeated measurements."""
+    seen: set[tuple] = set()
+    out = np.zeros(len(q), dtype=bool)
+    for k in range(len(q)):
+        key = (q[k].tobytes(), y[k].tobytes(), groups[k] if groups else "")
+        out[k] = key in seen
+        seen.add(key)
+    return out
+
+
+def _listed(rows: np.ndarray) -> str:
+    shown = ", ".join(str(row) for row in rows[:8])
+    return shown + (f", … ({len(rows)} in all)" if len(rows) > 8 else "")

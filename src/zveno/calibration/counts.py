@@ -1,0 +1,77 @@
+"""Numbers of identifiable parameters that do not come from a sampled Jacobian: formulas, and the closure of twists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..io.results import registered
+from .measurements import Camera, Measurement, Pose, Position
+from .models import Model
+from .proof import closure_rank, tail_axes_through
+
+
+@registered
+@dataclass(frozen=True)
+class Counts:
+    """Independent counts of the parameters a measurement can find.
+
+    Attributes:
+        revolute, prismatic: joints on the way to the frame.
+        through: s, the last revolute axes that all pass through the measured point (position only).
+        formula: which one: "6+4r+2p", "(20)", "(22)" or "(24)".
+        value: what it gives.
+        bound: the older upper bound (21) for position only, where one last axis passes through the point.
+        proved: rank from the closure of twists, without sampled postures.
+        proof_gap: smallest singular value kept over the largest dropped in the closure.
+        why: what people should know where the counts differ, else empty.
+    """
+
+    revolute: int
+    prismatic: int
+    through: int
+    formula: str
+    value: int
+    bound: int | None
+    proved: int
+    proof_gap: float
+    why: str = ""
+
+    def agree(self, rank: int) -> bool:
+        """Whether formula and closure say the same as a rank."""
+        return self.value == self.proved == rank
+
+
+def counts(model: Model, kind: Measurement) -> Counts | None:
+    """Counts for poses and positions of one frame on a chain of revolute and prismatic joints; None for others."""
+    if not isinstance(kind, Pose | Position | Camera) or any(move.sigma is None for move in model.moves):
+        return None
+    if any(move.joint.mimic is not None for move in model.moves) or len(model.frames) > 1:
+        return None
+    position = isinstance(kind, Position)
+    if position and (len(kind.right) > 1 or kind.unknown_points):
+        return None
+    relative = not isinstance(kind, Camera) and bool(kind.left.free)
+    r = sum(move.sigma == 1 for move in model.moves)
+    p = len(model.moves) - r
+    point = kind.right[0].value if position else np.eye(4)
+    assert point is not None
+    s = tail_axes_through(model, point[:3, 3]) if position else 0
+    value = (3 if position else 6) + 4 * r + 2 * p - 2 * s - (6 if relative else 0)
+    formula = {(False, False): "6+4r+2p", (True, False): "(20)", (False, True): "(22)", (True, True): "(24)"}
+    proved, base, gap = closure_rank(model, position, point[:3, 3])
+    proved -= base if relative else 0
+    why = ""
+    if proved != value:
+        shortage = 6 - base
+        why = f"the formula counts {value}, the closure of twists {proved}"
+        if relative and shortage:
+            why += f": only {base} of the 6 displacements of the base can be seen at all"
+        elif position:
+            why += ": axes further in also pass through the measured point, or the chain is too short to tell"
+    elif s:
+        noun = "axis passes" if s == 1 else "axes pass"
+        why = f"the last {s} {noun} through the measured point, which hides {2 * s} parameters"
+    bound = 6 + 4 * r + 2 * p - 3 - 2 * min(s, 1) if position and not relative else None
+    return Counts(r, p, s, formula[position, relative], value, bound, proved, gap, why)

@@ -1,0 +1,276 @@
+"""Rows of all campaigns as one system: residuals and their derivatives by parameters and unknowns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .batches import displaced
+from .campaigns import Campaign
+from .compiled import pose_kernel, residual_kernel
+from .kinematics import frame_motion
+from .measurements.base import Measurement, Slot
+from .models import LETTERS, SIX, Model
+
+CONSTRAINT = -1
+"""Noise number of rows that are not readings: known distances between targets."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unknown:
+    """A frame that is estimated with the robot, by some of its six displacements."""
+
+    label: str
+    free: tuple[int, ...]
+    start: int
+    wanted: bool
+    given: bool
+    """Whether its value is more than a place holder."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of its displacements: `tracker.Tx`."""
+        return tuple(f"{self.label}.{SIX[k][0]}{LETTERS[SIX[k][1]]}" for k in self.free)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The rows of one campaign; a row is one thing seen in one posture."""
+
+    measurement: Measurement
+    frame: str
+    q: np.ndarray
+    tau: np.ndarray
+    posture: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    target: np.ndarray
+    y: np.ndarray
+    known: np.ndarray
+    """(rows, m) which components were read."""
+    first_noise: int
+    first_posture: int
+    line: np.ndarray
+    """(rows,) row number in the campaign as it was given, from 1."""
+
+
+class System:
+    """Residuals of campaigns and their derivatives, at given parameters and frames.
+
+    Columns of derivatives: the P parameters of the model, then the displacements of the unknowns. Rows: every component
+    that was read, campaign after campaign, then known distances between targets.
+    """
+
+    def __init__(self, model: Model, campaigns: Sequence[Campaign], gravity: Callable | None = None):
+        self.model, self.campaigns = model, tuple(campaigns)
+        self.unknowns: list[Unknown] = []
+        self._numbers: dict[str, int] = {}
+        self._frames: list[np.ndarray] = []
+        self._unknown_of: list[int] = []
+        self.noise_names: list[tuple[str, str, str]] = []
+        self.parts = []
+        self.constraints: list[tuple[int, int, float, float]] = []
+        self._width = len(model.terms)
+        postures = 0
+        for campaign in self.campaigns:
+            self.parts.append(self._part(campaign, gravity, postures))
+            postures += len(campaign.q)
+        self.n_postures = postures
+        self.frames = np.array(self._frames)
+        self._index()
+
+    # --- shapes and names
+
+    @property
+    def n_columns(self) -> int:
+        """Parameters and displacements of unknowns."""
+        return self._width
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        return self.model.names + tuple(name for unknown in self.unknowns for name in unknown.names)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Unit of every column."""
+        own = tuple(term.unit for term in self.model.terms)
+        return own + tuple("m" if k < 3 else "rad" for unknown in self.unknowns for k in unknown.free)
+
+    def columns_of(self, wanted: bool | None = None) -> list[int]:
+        """Columns of unknowns: all, only wanted ones, or only those in the way."""
+        return [
+            unknown.start + k
+            for unknown in self.unknowns
+            if wanted is None or unknown.wanted == wanted
+            for k in range(len(unknown.free))
+        ]
+
+    # --- values
+
+    def evaluate(self, values: np.ndarray, frames: np.ndarray, q=None, compiled: bool = True, exact: bool = False):
+        """Residuals (M,) and derivatives (M, columns) of all rows.
+
+        Args:
+            values: deviations of the model's parameters, (P,).
+            frames: all known and unknown frames, as `self.frames`.
+            q: postures of each part, instead of the measured ones.
+            compiled: whether the pose comes from a kernel; else from NumPy, for one use.
+            exact: whether readings are replaced by predicted ones, so that every residual is zero.
+        """
+        P = len(self.model.terms)
+        r = np.zeros(self.n_rows)
+        J = np.zeros((self.n_rows, self._width))
+        start = 0
+        for k, part in enumerate(self.parts):
+            T, by_values = self.poses(part, values, part.q if q is None else q[k], compiled)
+            T, slots = T[part.posture], (frames[part.left], frames[part.right], frames[part.target])
+            y = part.y
+            if exact and not part.measurement.implicit:
+                y = part.measurement.reading(slots[0] @ T @ slots[1], slots[2])
+            own, by_T, *by_slots = residual_kernel(type(part.measurement))(T, *slots, y)
+            m = part.measurement.n_rows
+            full = np.zeros((len(y), m, self._width))
+            full[:, :, :P] = by_T @ by_values[part.posture]
+            for index, slope in zip((part.left, part.right, part.target), by_slots, strict=True):
+                self._scatter(full, index, slope)
+            n = int(part.known.sum())
+            r[start : start + n] = own[part.known]
+            J[start : start + n] = full[part.known]
+            start += n
+        for a, b, distance, _ in self.constraints:
+            d = frames[a, :3, 3] - frames[b, :3, 3]
+            length = float(np.linalg.norm(d))
+            r[start] = length - distance
+            for frame, sign in ((a, 1.0), (b, -1.0)):
+                unknown = self.unknowns[self._unknown_of[frame]]
+                J[start, unknown.start : unknown.start + 3] = sign * (d / length) @ frames[frame, :3, :3]
+            start += 1
+        return r, J
+
+    def poses(self, part: Part, values: np.ndarray, q: np.ndarray, compiled: bool = True):
+        """T (n, 4, 4) and J (n, 6, P) of a part's frame in every posture."""
+        if compiled:
+            return pose_kernel(self.model, part.frame)(q, values, part.tau)
+        return frame_motion(self.model, part.frame, q, values, part.tau)
+
+    def by_q(self, by_values: np.ndarray) -> np.ndarray:
+        """Derivatives by velocities, (..., 6, n_v), from those by joint offsets."""
+        out = np.zeros((*by_values.shape[:-1], self.model.mechanism.n_v))
+        for move in self.model.moves:
+            if move.sigma is not None:
+                out[..., move.velocity.start] += move.multiplier * by_values[..., move.own]
+        return out
+
+    def moved(self, frames: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """Frames after a step (columns,) of the unknowns."""
+        frames = frames.copy()
+        for number, unknown in enumerate(self.unknowns):
+            own = step[unknown.start : unknown.start + len(unknown.free)]
+            if own.any():
+                at = self.frame_number(number)
+                frames[at] = displaced(frames[at], unknown.free, own)
+        return frames
+
+    def frame_number(self, unknown: int) -> int:
+        """Where an unknown stands among the frames."""
+        return self._unknown_of.index(unknown)
+
+    # --- building
+
+    def _part(self, campaign: Campaign, gravity: Callable | None, first_posture: int) -> Part:
+        kind = campaign.measurement
+        n = len(campaign.q)
+        left = np.full(n, self._slot(kind.left))
+        rights = [self._slot(slot) for slot in kind.right]
+        grouped = kind.grouped
+        if grouped is not None:
+            labels = [f"{grouped.label}:{group}" if group else grouped.label for group in campaign.groups]
+            own = {label: self._slot(Slot(label, grouped.free, grouped.value)) for label in dict.fromkeys(labels)}
+            targets = np.array([[own[label]] for label in labels])
+            by_group = dict(zip(campaign.groups, (own[label] for label in labels), strict=True))
+            for a, b, distance, sigma in kind.constraints(list(campaign.groups)):
+                self.constraints.append((by_group[a], by_group[b], distance, sigma))
+        else:
+            targets = np.tile([self._slot(slot) for slot in kind.targets], (n, 1))
+        things = len(rights) * targets.shape[1]
+        posture = np.repeat(np.arange(n), things)
+        right = np.tile(np.repeat(rights, targets.shape[1]), n)
+        target = np.repeat(targets[:, None], len(rights), axis=1).ravel()
+        y = campaign.y.reshape(n * things, kind.n_data)
+        known = np.ones((n * things, kind.n_rows), dtype=bool)
+        missing = ~np.isfinite(y)
+        for noise in kind.noises:
+            rows = range(noise.rows.start, noise.rows.stop)
+            if kind.n_data == kind.n_rows:
+                known[:, noise.rows] = ~missing[:, noise.rows]
+            elif noise.rows.start == 0:
+                known[:, list(rows)] = ~missing[:, : len(rows)]
+            else:
+                known[:, list(rows)] = ~missing[:, noise.rows.start :].any(axis=1, keepdims=True)
+        first_noise = len(self.noise_names)
+        self.noise_names += [(campaign.name, noise.name, noise.unit) for noise in kind.noises]
+        tau = np.zeros((n, self.model.mechanism.n_v)) if gravity is None else gravity(campaign.q)
+        frame = self.model.mechanism.frame(kind.frame).name
+        filled = np.where(missing, 0.0, y)
+        if missing.any() and kind.n_data == 12:
+            filled[missing[:, 3:].any(axis=1), 3:] = np.eye(3).ravel()
+        return Part(
+            kind,
+            frame,
+            campaign.q,
+            tau,
+            posture,
+            left[posture],
+            right,
+            target,
+            filled,
+            known,
+            first_noise,
+            first_posture,
+            campaign.lines[posture],
+        )
+
+    def _slot(self, slot: Slot) -> int:
+        """Number of a slot's frame; unknowns of one label are one frame."""
+        if slot.free and slot.label in self._numbers:
+            return self._numbers[slot.label]
+        number = len(self._frames)
+        self._frames.append(np.eye(4) if slot.value is None else slot.value)
+        self._unknown_of.append(-1)
+        if slot.free:
+            self._numbers[slot.label] = number
+            self._unknown_of[number] = len(self.unknowns)
+            self.unknowns.append(Unknown(slot.label, slot.free, self._width, slot.wanted, slot.value is not None))
+            self._width += len(slot.free)
+        return number
+
+    def _index(self):
+        """What every scalar row is: its noise, posture and row of data."""
+        noise, posture, row, rows = [], [], [], 0
+        for part in self.parts:
+            n, m = part.known.shape
+            numbers = np.empty(m, dtype=int)
+            for k, one in enumerate(part.measurement.noises):
+                numbers[one.rows] = part.first_noise + k
+            noise.append(np.tile(numbers, (n, 1))[part.known])
+            posture.append(np.repeat(part.first_posture + part.posture, m).reshape(n, m)[part.known])
+            row.append(np.repeat(rows + np.arange(n), m).reshape(n, m)[part.known])
+            rows += n
+        extra = len(self.constraints)
+        self.noise = np.concatenate([*noise, np.full(extra, CONSTRAINT)])
+        self.posture = np.concatenate([*posture, np.full(extra, -1)])
+        self.row = np.concatenate([*row, np.full(extra, -1)])
+        self.n_data_rows = rows
+        self.n_rows = len(self.noise)
+
+    def _scatter(self, full: np.ndarray, index: np.ndarray, slope: np.ndarray):
+        """Add derivatives by the displacements of the frames `index` to their columns."""
+        for frame in np.unique(index):
+            if self._unknown_of[frame] >= 0:
+                unknown = self.unknowns[self._unknown_of[frame]]
+                rows = np.flatnonzero(index == frame)
+                columns = np.arange(unknown.start, unknown.start + len(unknown.free))
+                full[np.ix_(rows, range(full.shape[1]), columns)] += slope[rows][:, :, list(unknown.free)]

@@ -1,0 +1,46 @@
+"""Which of many converged points are the same solution."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .problem import TURN, Problem
+
+SAME = 1e-5
+"""Solutions nearer than this in every coordinate (radians, or lengths over `length`) are one."""
+
+
+def distinct(problem: Problem, pose: np.ndarray, x: np.ndarray, tolerance: float = SAME) -> np.ndarray:
+    """Indices, in order of poses, of one representative of every solution.
+
+    Args:
+        problem: the chain.
+        pose: (s,) which pose each point solves.
+        x: (s, n) points, in chain units.
+        tolerance: nearer points are the same.
+    """
+    if not len(pose):
+        return np.zeros(0, int)
+    # A smooth scalar, blind to whole turns, that tells most solutions apart; sorted by it, equal points are neighbours.
+    weights = 1.0 + np.sqrt(np.arange(2, 2 + problem.n))
+    key = np.where(problem.turning, np.sin(x + 0.3) + 0.7 * np.cos(x), x) @ weights
+    order = np.lexsort((key, pose))
+    new = np.ones(len(order), bool)
+    gap = key[order[1:]] - key[order[:-1]] > tolerance * weights.sum()
+    new[1:] = (pose[order[1:]] != pose[order[:-1]]) | gap
+    head = order[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]
+    found = order[new | ~near(problem, x[order], x[head], tolerance)]
+    # Few are left: all pairs of a pose are compared.
+    keep = np.ones(len(found), bool)
+    for shift in range(1, int(np.bincount(pose[found] - pose[found].min()).max())):
+        pair = np.flatnonzero(pose[found[shift:]] == pose[found[:-shift]])
+        same = near(problem, x[found[pair + shift]], x[found[pair]], tolerance)
+        keep[pair[same] + shift] = False
+    return found[keep]
+
+
+def near(problem: Problem, a: np.ndarray, b: np.ndarray, tolerance: float = SAME) -> np.ndarray:
+    """Whether points (..., n) in chain units are the same, whole turns aside."""
+    d = a - b
+    turns = np.where(problem.turning, TURN, np.inf)
+    return np.max(np.abs(d - np.where(problem.turning, turns, 0.0) * np.round(d / turns)), axis=-1) <= tolerance

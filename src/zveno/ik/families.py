@@ -1,0 +1,127 @@
+"""Continua of solutions: recognised, followed along their curve, and sampled in order."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .distinct import near
+from .judge import SINGULAR, jacobians, judged
+from .problem import Problem
+from .refine import Lanes, newton
+
+STEP = 0.1
+"""Distance of neighbours while a curve is followed, radians or lengths over `length`."""
+PROBE = 0.05
+SAMPLE = 16
+"""Points kept of a curve."""
+_MOST_STEPS = 400
+_ACCEPTED = 1e-19
+
+
+class Curve(NamedTuple):
+    """A sampled curve of solutions, in the chain's units."""
+
+    x: np.ndarray
+    closed: bool
+    dimension: int
+
+
+def families_of(
+    problem: Problem, lanes: Lanes, pose: int, x: np.ndarray, least: np.ndarray
+) -> tuple[list[Curve], np.ndarray]:
+    """The continua among the solutions x (s, n) of one pose, and which solutions (s,) belong to one.
+
+    A solution whose Jacobian is singular is moved along the Jacobian's kernel and corrected: on a continuum it stays
+    where it was moved to; at a double root it falls back.
+    """
+    curves: list[Curve] = []
+    member = np.zeros(len(x), bool)
+    for i in np.flatnonzero(least < SINGULAR):
+        if member[i]:
+            continue
+        direction, dimension = _free_direction(problem, lanes, pose, x[i])
+        if direction is None:
+            continue
+        path, closed = _followed(problem, lanes, pose, x[i], direction)
+        member |= _on(problem, path, x)
+        member[i] = True
+        curves.append(Curve(_resampled(path, closed), closed, dimension))
+    return curves, member
+
+
+def _free_direction(problem: Problem, lanes: Lanes, pose: int, x: np.ndarray):
+    """A direction of the kernel in which the solution can really move, and the kernel's dimension."""
+    J = jacobians(problem, x[None], lanes, np.array([pose]))[0]
+    _, singular, Vt = np.linalg.svd(J)
+    rank = int(np.sum(singular > SINGULAR))
+    kernel = Vt[rank:]
+    probes = np.concatenate([x + PROBE * kernel, x - PROBE * kernel])
+    back, squared = _corrected(problem, lanes, pose, probes)
+    away = np.linalg.norm(back - x, axis=1)
+    free = (squared < _ACCEPTED) & (away > 0.5 * PROBE) & (away < 2.0 * PROBE)
+    count = len(kernel)
+    both = free[:count] | free[count:]
+    if not both.any():
+        return None, 0
+    k = int(np.argmax(both))
+    return (kernel[k] if free[k] else -kernel[k]), int(both.sum())
+
+
+def _corrected(problem: Problem, lanes: Lanes, pose: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    targets = np.broadcast_to(lanes.targets[pose], (len(x), 3, 4))
+    return newton(problem, x, targets, lanes.tool, 24)
+
+
+def _followed(problem: Problem, lanes: Lanes, pose: int, start: np.ndarray, direction: np.ndarray):
+    """Points along the curve through `start`, `STEP` apart, and whether it closed."""
+    halves = []
+    for sign in (1.0, -1.0):
+        points, closed = _one_way(problem, lanes, pose, start, sign * direction)
+        if closed:
+            return points, True
+        halves.append(points)
+    return np.concatenate([halves[1][:0:-1], halves[0]]), False
+
+
+def _one_way(problem: Problem, lanes: Lanes, pose: int, start: np.ndarray, direction: np.ndarray):
+    points, heading = [start], direction / np.linalg.norm(direction)
+    lower, upper = problem.lower / problem.units, problem.upper / problem.units
+    for _ in range(_MOST_STEPS):
+        x, squared = _corrected(problem, lanes, pose, (points[-1] + STEP * heading)[None])
+        x = x[0]
+        advance = x - points[-1]
+        inside = np.all((x >= lower - 1e-9) & (x <= upper + 1e-9) | problem.turning & np.isinf(upper - lower))
+        if squared[0] > _ACCEPTED or not inside or advance @ heading < 0.2 * STEP:
+            return np.array(points), False
+        if len(points) > 2 and near(problem, x, start, STEP):
+            return np.array([*points, x]), True
+        heading = advance / np.linalg.norm(advance)
+        points.append(x)
+    return np.array(points), False
+
+
+def _on(problem: Problem, path: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Which points lie on a path, to within its spacing."""
+    return np.array([bool(near(problem, path, one, 0.75 * STEP).any()) for one in x], dtype=bool)
+
+
+def _resampled(path: np.ndarray, closed: bool) -> np.ndarray:
+    """At most `SAMPLE` points of a path, spread evenly; they are points of the path itself, so still solutions."""
+    if closed:
+        path = path[:-1]
+    picks = np.unique(np.round(np.linspace(0, len(path) - 1, min(SAMPLE, len(path)))).astype(int))
+    return path[picks]
+
+
+def dimension_of(problem: Problem, lanes: Lanes, pose: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """(s,) dimension of the Jacobian's kernel at each solution."""
+    J = jacobians(problem, x, lanes, pose)
+    return problem.n - np.sum(np.linalg.svd(J, compute_uv=False) > SINGULAR, axis=-1)
+
+
+def confirmed(problem: Problem, x: np.ndarray, lanes: Lanes, pose: np.ndarray) -> np.ndarray:
+    """(s,) whether each configuration solves its pose."""
+    found = judged(problem, x, lanes, pose)
+    return (found.metres <= 1e-9 * problem.length) & (found.radians <= 1e-9)

@@ -1,0 +1,155 @@
+"""All solutions of any chain by scanning: a coarse grid, compressed to what can be near, refined in lanes.
+
+Document 004 with its tricks: limits prune the numbers before anything is computed; the first and last joint are solved
+instead of scanned; functional constraints compress the range; the survivors start a damped Newton iteration, and
+their number is doubled until the set of solutions does not grow any more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .distinct import distinct
+from .problem import Problem
+from .refine import CONVERGED, Lanes, descend, lanes_of, newton
+from .solutions import Raw
+from .table import Table, table_of
+
+SURVIVORS = (8, 16, 24, 48, 128, 192)
+"""Numbers kept at first, by how many coordinates are scanned; the last one for more."""
+DOUBLINGS = 3
+"""How often the number of survivors is doubled at most while new solutions turn up."""
+ITERATIONS = 24
+STRAGGLERS = 1e-5
+"""Squared error below which an iteration that has not arrived is worth continuing: double roots arrive slowly."""
+ACCEPTED = 1e-19
+"""Squared error, in units of `length` and radians, of what counts as a solution."""
+_POSES_AT_ONCE = 64
+
+
+class _Found(NamedTuple):
+    pose: np.ndarray
+    x: np.ndarray
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The general solver: any joints, any number of them, any task."""
+
+    name: str = "scan"
+
+    def applies(self, problem: Problem) -> bool:
+        """Always."""
+        return True
+
+    def solve(self, problem: Problem, T: np.ndarray) -> Raw:
+        """All solutions of k poses (k, 4, 4)."""
+        lanes = lanes_of(problem, T)
+        parts = [
+            _scanned(problem, Lanes(lanes.targets[start : start + _POSES_AT_ONCE], lanes.tool))
+            for start in range(0, len(T), _POSES_AT_ONCE)
+        ]
+        pose = np.concatenate([p.pose + k * _POSES_AT_ONCE for k, (p, _, _) in enumerate(parts)])
+        x = np.concatenate([p.x for p, _, _ in parts])
+        count = np.bincount(pose, minlength=len(T))
+        return Raw(
+            padded(pose, x * problem.units, count),
+            count,
+            np.concatenate([stable for _, stable, _ in parts]),
+            density=np.concatenate([density for _, _, density in parts]),
+        )
+
+    def explain(self, problem: Problem) -> str:
+        """The grid and what is solved instead of scanned."""
+        table = table_of(problem)
+        solved = [name for name, is_solved in (("first", table.first), ("last", table.last)) if is_solved]
+        rest = f", the {' and '.join(solved)} solved in closed form" if solved else ""
+        return (
+            f"Scan of {table.size} numbers (grid {' × '.join(map(str, table.grid.counts))}){rest}; the nearest "
+            f"{survivors_of(table)} start a damped Newton iteration, twice as many until nothing new is found"
+        )
+
+
+solver = Scan()
+
+
+def survivors_of(table: Table) -> int:
+    """How many numbers start an iteration at first."""
+    scanned = table.problem.n - table.first - table.last
+    return min(SURVIVORS[min(scanned, len(SURVIVORS) - 1)], table.size)
+
+
+def padded(pose: np.ndarray, rows: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """(k, m, n) with each pose's rows first and NaN beyond; `pose` is sorted."""
+    out = np.full((len(count), int(count.max(initial=0)), rows.shape[1]), np.nan)
+    start = np.cumsum(count) - count
+    out[pose, np.arange(len(pose)) - start[pose]] = rows
+    return out
+
+
+def _scanned(problem: Problem, lanes: Lanes) -> tuple[_Found, np.ndarray, np.ndarray]:
+    """Solutions of a few poses; whether each set was stable when the survivors were doubled; numbers compared."""
+    table = table_of(problem)
+    k = len(lanes.targets)
+    stable, density = np.zeros(k, bool), np.full(k, table.size)
+    left = np.arange(k)
+    found = _Found(np.zeros(0, int), np.zeros((0, problem.n)))
+    D = table.distances(lanes)
+    M, done = survivors_of(table), 0
+    ranks = [M * 2**j for j in range(1 + DOUBLINGS)]
+    for upto in ranks:
+        upto = min(upto, table.size)
+        if upto <= done:
+            stable[left] = True
+            break
+        point = _between(D[left], done, upto)
+        pose = np.repeat(left, upto - done)
+        new = _refined(problem, lanes, pose, table.seeds(lanes, pose, point.ravel()))
+        before = np.bincount(found.pose, minlength=k)
+        both = _Found(np.concatenate([found.pose, new.pose]), np.concatenate([found.x, new.x]))
+        keep = distinct(problem, both.pose, both.x)
+        found = _Found(both.pose[keep], both.x[keep])
+        after = np.bincount(found.pose, minlength=k)
+        if done:
+            stable[left] = after[left] == before[left]
+            left = left[~stable[left]]
+        done = upto
+        if not len(left):
+            break
+    return found, stable, density
+
+
+def _between(D: np.ndarray, start: int, stop: int) -> np.ndarray:
+    """(k, stop − start) indices of the numbers ranked start … stop − 1 by distance."""
+    if stop >= D.shape[1]:
+        return np.argsort(D, axis=1)[:, start:stop]
+    cuts = (start, stop - 1) if start else stop - 1
+    return np.argpartition(D, cuts, axis=1)[:, start:stop]
+
+
+def _refined(problem: Problem, lanes: Lanes, pose: np.ndarray, seeds: np.ndarray) -> _Found:
+    x, squared = newton(problem, seeds, lanes.targets[pose], lanes.tool, ITERATIONS)
+    slow = np.flatnonzero((squared < STRAGGLERS) & (squared >= CONVERGED))
+    if len(slow):
+        x[slow], squared[slow] = newton(problem, x[slow], lanes.targets[pose[slow]], lanes.tool, 2 * ITERATIONS)
+    good = np.flatnonzero(squared < ACCEPTED)
+    pose, x = pose[good], x[good]
+    keep = distinct(problem, pose, x)
+    return _Found(pose[keep], x[keep])
+
+
+def nearest(problem: Problem, T: np.ndarray, starts: int = 12) -> tuple[np.ndarray, np.ndarray]:
+    """The configuration inside limits that comes nearest to each pose: x (k, n) and squared errors (k,)."""
+    lanes, table = lanes_of(problem, T), table_of(problem)
+    box = (problem.lower / problem.units, problem.upper / problem.units)
+    starts = min(starts, table.size)
+    point = _between(table.distances(lanes), 0, starts)
+    pose = np.repeat(np.arange(len(T)), starts)
+    seeds = table.seeds(lanes, pose, point.ravel())
+    x, squared = descend(problem, np.clip(seeds, *box), lanes.targets[pose], lanes.tool, box)
+    best = np.argmin(squared.reshape(len(T), starts), axis=1)
+    rows = np.arange(len(T)) * starts + best
+    return x[rows] * problem.units, squared[rows]

@@ -1,0 +1,135 @@
+"""`solve_ik`: all solutions for one pose or a batch, by the best method that applies, checked and judged."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..errors import ShapeError, ZvenoError, unknown_name
+from ..io.results import hash_of
+from . import scan
+from .finish import finished, local_result, sliced_result
+from .problem import Problem, problem_of
+from .solutions import Solutions, Solver
+from .targets import checked_targets
+
+METHODS = {
+    "closed_form": "zveno.ik.closed_form",
+    "six_revolute": "zveno.ik.six_revolute",
+    "scan": "zveno.ik.scan",
+}
+"""Solvers by name, in the order in which `method="auto"` tries them. Each module has an object named `solver`."""
+
+
+def solve_ik(
+    robot,
+    T_world_tool,
+    frame: str | None = None,
+    relative_to: str | None = None,
+    limits: Any = True,
+    task: Any = "pose",
+    method: str = "auto",
+    *,
+    windings: bool = False,
+    seed=None,
+    slices: int = 16,
+    redundant: str | None = None,
+    tolerance: tuple[float, float] | None = None,
+    held=None,
+) -> Solutions:
+    """All configurations that put a frame of the robot where it is asked for.
+
+    Args:
+        robot: the robot.
+        T_world_tool: poses (..., 4, 4) of the frame; points (..., 3) for task "position".
+        frame: the frame to be placed; the default one if not given.
+        relative_to: the frame in which the poses are given; the world if not given.
+        limits: True for the model's, False for none; {joint: (lower, upper)} or (lower, upper) narrow the model's.
+        task: "pose", "position", "position+axis" (the frame's z axis), "rotation", or six zeros and ones: x, y, z and
+            rotation about x, y, z in the target's axes.
+        method: "auto", "scan", "closed_form", "six_revolute", or "local": one solution, from `seed`.
+        windings: also return the solutions that differ by whole turns, where limits allow several.
+        seed: q for method "local", (n_q,) or (..., n_q); random starts if not given.
+        slices: for redundant robots, at how many values of the redundant joint to solve.
+        redundant: name of that joint; the one that moves most in self-motions if not given.
+        tolerance: (metres, radians): where no exact solution exists, the nearest one counts if it misses by no more.
+        held: q of the joints outside the chain; neutral if not given.
+    """
+    problem = _problem(robot, frame, relative_to, limits, task, held)
+    T, batch = checked_targets(problem, T_world_tool)
+    inputs = hash_of(
+        problem.mechanism.fingerprint, problem.frame, T.tobytes().hex()[:4096], repr(limits), repr(task)
+    )
+    if method == "local":
+        return local_result(problem, T, batch, _seed(problem, seed, batch), inputs)
+    if problem.redundancy:
+        if method not in ("auto", "scan"):
+            raise ZvenoError(
+                f"method {method!r} does not solve chains with {problem.n} coordinates for {problem.task.n_rows} equations",
+                element="method",
+                remedy='Use "auto", "scan" or "local"',
+            )
+        return sliced_result(problem, T, batch, slices, redundant, inputs)
+    chosen = solver_for(problem, method)
+    return finished(problem, T, batch, chosen, windings, tolerance, inputs)
+
+
+def solver_for(problem: Problem, method: str = "auto") -> Solver:
+    """The solver that `method` means for a problem."""
+    if method != "auto":
+        if method not in METHODS:
+            raise unknown_name("method", method, ("auto", *METHODS, "local"))
+        found = _solver(method)
+        if found is None or not found.applies(problem):
+            raise ZvenoError(
+                f"method {method!r} does not apply to this chain ({problem.kinds}, {problem.task.n_rows} equations)",
+                element="method",
+                remedy='Use "auto" or "scan"',
+            )
+        return found
+    for name in METHODS:
+        found = _solver(name)
+        if found is not None and found.applies(problem):
+            return found
+    return scan.solver
+
+
+@lru_cache(maxsize=8)
+def _solver(name: str) -> Solver | None:
+    module = METHODS[name]
+    if importlib.util.find_spec(module) is None:
+        return None
+    return getattr(importlib.import_module(module), "solver", None)
+
+
+def _seed(problem: Problem, seed, batch: tuple[int, ...]) -> np.ndarray | None:
+    """Chain coordinates (n,) or (k, n) of a seed q."""
+    if seed is None:
+        return None
+    q = problem.mechanism.checked_q(seed, "seed")
+    if not np.isfinite(q).all():
+        raise ShapeError("holds NaN or infinity", element="seed")
+    index = [
+        step.index for step in sorted(problem.steps, key=lambda step: step.coordinate) if step.index is not None
+    ]
+    if len(dict.fromkeys(index)) != problem.n:
+        raise ZvenoError("a chain with ball joints has no coordinates to start from", element="seed")
+    x = q[..., list(dict.fromkeys(index))]
+    return x if x.ndim == 1 else np.broadcast_to(x, (*batch, problem.n)).reshape(-1, problem.n)
+
+
+def _problem(robot, frame, relative_to, limits, task, held) -> Problem:
+    """The problem, remembered while the same robot is asked again, so that its tables are."""
+    plain = isinstance(limits, bool) and isinstance(task, str) and held is None
+    if not plain:
+        return problem_of(robot, frame, relative_to, limits, task, held)
+    return _remembered(getattr(robot, "mechanism", robot), frame, relative_to, limits, task)
+
+
+@lru_cache(maxsize=32)
+def _remembered(mechanism, frame, relative_to, limits, task) -> Problem:
+    return problem_of(mechanism, frame, relative_to, limits, task)

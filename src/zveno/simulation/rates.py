@@ -1,0 +1,137 @@
+"""The right-hand side of a run: the kernel, the controller called from outside, and the fall-back of least squares."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import ZvenoError
+from .equations import QUALITY, Equations, Inputs
+from .integrators import normalized, staged_step
+from .redundancy import robust_rate
+
+
+class Stopped(Exception):
+    """The run cannot go on; what was computed so far is kept."""
+
+
+class Rates:
+    """ẏ = f(t, y), counting calls and remembering what went wrong with the constraints."""
+
+    def __init__(self, equations: Equations, c: np.ndarray | None):
+        self.equations = equations
+        self.c = c
+        self.n = 0
+        self.redundant: set[str] = set()
+        self._robust = False
+
+    def inputs(self, t, y) -> Inputs:
+        """Command and settings at a state."""
+        return Inputs(self.command(t, y), self.c)
+
+    def command(self, t, y):
+        """τ of a controller that is called, (..., n_v); None otherwise."""
+        equations = self.equations
+        if not equations.commanded or equations.control is None:
+            return None
+        y = normalized(equations, y)
+        u = equations.control.torque(equations.mechanism, t, y[..., equations.q], y[..., equations.v])
+        if not np.isfinite(u).all():
+            index = tuple(int(k) for k in np.argwhere(~np.isfinite(u))[0])
+            joint = joint_of_velocity(equations.mechanism, index[-1])
+            raise Stopped(f"the control gave {u[index]} for joint {joint} at t = {float(np.max(t)):.6g} s")
+        return u
+
+    def __call__(self, t, y):
+        """ẏ, (..., n_y)."""
+        self.n += 1
+        inputs = self.inputs(t, y)
+        if not self.equations.constraints:
+            return self.equations.rhs(t, y, *inputs.arrays())
+        if not self._robust:
+            rate, quality = self.equations.rhs(t, y, *inputs.arrays())
+            bad = ~(quality > QUALITY)
+            if not np.any(bad):
+                return rate
+            if np.ndim(y) > 1:
+                self._repair(t, y, inputs, rate, bad)
+                return rate
+            self._robust = True  # redundant rows stay redundant along a run
+        return self._least_squares(t, y, inputs)
+
+    def _least_squares(self, t, y, inputs: Inputs):
+        found = robust_rate(self.equations, t, y, inputs)
+        self.redundant |= set(found.redundant)
+        if found.inconsistent:
+            raise Stopped(
+                f"the constraints {', '.join(found.inconsistent)} contradict one another at "
+                f"t = {float(np.max(t)):.6g} s"
+            )
+        return found.y
+
+    def _repair(self, t, y, inputs: Inputs, rate, bad):
+        parts = [None if part is None else np.broadcast_to(part, (*bad.shape, part.shape[-1]))[bad] for part in inputs]
+        finite = np.isfinite(y[bad]).all(axis=-1)
+        if finite.any():
+            chosen = [None if part is None else part[finite] for part in parts]
+            solved = rate[bad]
+            solved[finite] = self._least_squares(t, y[bad][finite], Inputs(*chosen))
+            rate[bad] = solved
+
+    def reset(self):
+        """Forget that rows were redundant: other constraints act now."""
+        self._robust = False
+
+
+class FixedStep:
+    """A fixed-step method on a grid of times, with the face of `integrators.Adaptive`."""
+
+    def __init__(self, rates: Rates, method: str, t: float, y, h: float):
+        self.rates, self.method, self.h = rates, method, h
+        self.start = self.t = self.t_old = t
+        self.y = np.array(y)
+        self.message = ""
+        self._kernel = None if rates.equations.commanded else rates.equations.step(method)
+
+    def restart(self, y):
+        """Go on from another state at the same time."""
+        self.y = np.array(y)
+
+    def step(self, until: float) -> bool:
+        """To the next time of the grid."""
+        self.t_old, self._y_old = self.t, self.y
+        t = self.start + self.h * (np.floor((self.t - self.start) / self.h + 1e-6) + 1)
+        self.y = self._moved(self.t_old, self.y, t - self.t_old)
+        self.t = float(t)
+        if not np.isfinite(self.y).all():
+            self.message = "the state is no longer finite: the step is too large for this motion"
+            return False
+        return True
+
+    def _moved(self, t: float, y, h: float):
+        rates = self.rates
+        if self._kernel is not None and not rates._robust:
+            rates.n += 4 if self.method == "rk4" else 1
+            if not rates.equations.constraints:
+                return self._kernel(t, y, h)
+            after, quality = self._kernel(t, y, h, rates.c)
+            if quality > QUALITY:
+                return after
+        return staged_step(rates.equations, self.method, rates, t, y, h)
+
+    def interpolate(self):
+        """y at any time of the last step, by a shorter step."""
+        t_old, y_old = self.t_old, self._y_old
+        return lambda t: y_old if t <= t_old else self._moved(t_old, y_old, t - t_old)
+
+
+def joint_of_velocity(mechanism, k: int) -> str:
+    """The joint that owns the k-th velocity."""
+    return next(name for name in mechanism.joint_names if k < mechanism.v_slices[name].stop)
+
+
+def refuse_infinite(value, what: str):
+    """An error that names the first entry that is not finite."""
+    bad = np.argwhere(~np.isfinite(value))
+    if len(bad):
+        index = tuple(int(k) for k in bad[0])
+        raise ZvenoError(f"is {value[index]} at {list(index)}", element=what, remedy="Give finite numbers")

@@ -1,0 +1,224 @@
+"""What a simulation returns: the motion, what acted, and how far the run can be trusted."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..errors import MissingExtraError, ModelError, ZvenoError
+from ..io.results import Result, decode, encode, registered
+
+FINISHED = "finished"
+
+
+@registered
+@dataclass(frozen=True)
+class Happening:
+    """Something that happened at a time: a contact closed or opened, a limit was reached, a user's event."""
+
+    t: float
+    name: str
+    what: str
+
+
+@registered
+@dataclass(frozen=True, eq=False)
+class Trajectory(Result):
+    """A simulated motion: n samples, with the axes of a batch before the axis of time.
+
+    Attributes:
+        robot: the robot's name.
+        coordinate_names, joint_names: order of q, and joints in the order of v.
+        t: (n,), s.
+        q, v, a: (..., n, n_q), (..., n, n_v), (..., n, n_v).
+        tau: torques that controller and drives applied, (..., n, n_v); friction and reactions are apart.
+        reactions: of the constraints' rows, (..., n, m), zero while a row is not active. They act on the first
+            frame of the constraint; the axes are those its class describes.
+        reaction_names: (m,).
+        kinetic, potential: energy, J, (..., n).
+        work: done on the robot since the start by control, friction, moving constraints and impacts, J, (..., n).
+        violation, violation_rate: largest |φ| and |φ̇| of the active rows, (..., n).
+        happenings: contacts, limits and events in the order of time (a single state only).
+        status: "finished", or what stopped the run and when; what was computed so far is kept.
+        moved: how far the initial state was projected onto the constraints, rad or m.
+        notes: redundant constraints and the like.
+        method: integrator and its settings.
+        n_steps, n_evaluations: steps taken, and evaluations of the equations.
+        inputs_hash: of the robot and the initial state.
+    """
+
+    robot: str
+    coordinate_names: tuple[str, ...]
+    joint_names: tuple[str, ...]
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    tau: np.ndarray
+    reactions: np.ndarray
+    reaction_names: tuple[str, ...]
+    kinetic: np.ndarray
+    potential: np.ndarray
+    work: np.ndarray
+    violation: np.ndarray
+    violation_rate: np.ndarray
+    happenings: tuple[Happening, ...] = ()
+    status: str = FINISHED
+    moved: float = 0.0
+    notes: tuple[str, ...] = ()
+    method: str = ""
+    n_steps: int = 0
+    n_evaluations: int = 0
+    inputs_hash: str = ""
+
+    kind: ClassVar[str] = "trajectory"
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run reached its end."""
+        return self.status.startswith(FINISHED)
+
+    @property
+    def energy(self) -> np.ndarray:
+        """Kinetic plus potential energy, J, (..., n)."""
+        return self.kinetic + self.potential
+
+    @property
+    def energy_error(self) -> np.ndarray:
+        """Energy less the initial energy and the work done since, J, (..., n): zero for an exact integrator."""
+        return self.energy - self.energy[..., :1] - self.work
+
+    @property
+    def energy_drift(self) -> float:
+        """Largest |energy_error| over the run (and the batch), J."""
+        error = abs(self.energy_error)
+        return float(np.nanmax(error)) if error.size and not np.isnan(error).all() else float("nan")
+
+    @property
+    def max_violation(self) -> float:
+        """Largest violation of the constraints, m or rad."""
+        return float(np.nan_to_num(self.violation, nan=0.0).max(initial=0.0))
+
+    def reaction(self, name: str) -> np.ndarray:
+        """Reactions of one constraint by its label, (..., n, rows)."""
+        rows = [k for k, row in enumerate(self.reaction_names) if row == name or row.startswith(f"{name}[")]
+        if not rows:
+            from ..errors import unknown_name
+
+            raise unknown_name("constraint", name, sorted({row.split("[")[0] for row in self.reaction_names}))
+        return self.reactions[..., rows]
+
+    @property
+    def summary(self) -> str:
+        """One sentence: what ran, how it ended, and the checks."""
+        batch = self.q.shape[:-2]
+        many = f"{int(np.prod(batch))} runs of " if batch else ""
+        text = (
+            f"{many}{self.robot} over {self.t[-1] - self.t[0]:.6g} s by {self.method}: {self.status}; "
+            f"energy error {self.energy_drift:.3g} J"
+        )
+        if self.reaction_names:
+            text += f", constraints held to {self.max_violation:.3g}"
+        if self.moved > 0:
+            text += f", start moved by {self.moved:.3g} onto the constraints"
+        return "; ".join((text, *self.notes))
+
+    # --- files
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Written by suffix: .npz and .json hold everything, .csv and .parquet one row a sample.
+
+        Tables hold a single run: t, q, v, a, tau, reactions, energies and violation by name.
+        """
+        path = Path(path)
+        match path.suffix.lower():
+            case ".npz":
+                return self._save_npz(path)
+            case ".csv":
+                return self._save_csv(path)
+            case ".parquet":
+                return self._save_parquet(path)
+            case ".json" | "":
+                return super().save(path)
+        raise ZvenoError(
+            f"trajectories are not written as {path.suffix}", file=path, remedy="Use .npz, .json, .csv or .parquet"
+        )
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Trajectory:
+        """A trajectory from a .npz file written by `save` (.json files: `zveno.load_result`)."""
+        path = Path(path)
+        try:
+            with np.load(path, allow_pickle=False) as data:
+                return Trajectory(**{name: _from_npz(data, name) for name in _FIELDS})
+        except OSError as error:
+            raise ModelError(f"cannot be read: {error}", file=path) from error
+        except (KeyError, ValueError, TypeError) as error:
+            raise ModelError(f"is not a trajectory: {error}", file=path, remedy="Give a file from .save()") from error
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """Named columns of a single run, (n,) each."""
+        if self.q.ndim != 2:
+            raise ZvenoError(
+                f"a table holds one run, and this is a batch of shape {self.q.shape[:-2]}", remedy="Use .npz"
+            )
+        names = _velocity_names(self.joint_names, self.v.shape[-1])
+        table: dict[str, np.ndarray] = {"t": self.t}
+        table |= {f"q.{name}": self.q[:, k] for k, name in enumerate(self.coordinate_names)}
+        for key in ("v", "a", "tau"):
+            table |= {f"{key}.{name}": getattr(self, key)[:, k] for k, name in enumerate(names)}
+        table |= {f"reaction.{name}": self.reactions[:, k] for k, name in enumerate(self.reaction_names)}
+        scalars = ("kinetic", "potential", "work", "violation", "violation_rate")
+        return table | {key: getattr(self, key) for key in scalars}
+
+    def _save_npz(self, path: Path) -> Path:
+        import json
+
+        arrays: dict[str, Any] = {}
+        for name in _FIELDS:
+            value = getattr(self, name)
+            arrays[name] = value if isinstance(value, np.ndarray) else np.array(json.dumps(encode(value)))
+        try:
+            with path.open("wb") as file:
+                np.savez(file, **arrays)
+        except OSError as error:
+            raise ZvenoError(f"cannot be written: {error.strerror}", file=path) from error
+        return path
+
+    def _save_csv(self, path: Path) -> Path:
+        table = self.columns()
+        header = ",".join(f'"{name}"' if "," in name else name for name in table)
+        try:
+            np.savetxt(path, np.stack(list(table.values()), axis=1), "%.17g", ",", header=header, comments="")
+        except OSError as error:
+            raise ZvenoError(f"cannot be written: {error.strerror}", file=path) from error
+        return path
+
+    def _save_parquet(self, path: Path) -> Path:
+        table = self.columns()
+        try:
+            import polars
+        except ImportError:
+            raise MissingExtraError(
+                "writing Parquet needs polars", file=path, remedy="pip install 'zveno[identify]', or save as .csv"
+            ) from None
+        polars.DataFrame(table).write_parquet(path)
+        return path
+
+
+_FIELDS = tuple(item.name for item in fields(Trajectory))
+
+
+def _from_npz(data, name: str):
+    import json
+
+    array = data[name]
+    return decode(json.loads(str(array))) if array.dtype.kind == "U" else array
+
+
+def _velocity_names(joint_names: tuple[str, ...], n_v: int) -> tuple[str, ...]:
+    return joint_names if len(joint_names) == n_v else tuple(str(k) for k in range(n_v))

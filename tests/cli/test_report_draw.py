@@ -1,0 +1,190 @@
+"""Pictures: solids are closed and turned outwards, nearer things hide farther ones, files are what they claim."""
+
+from __future__ import annotations
+
+import struct
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from mechanisms import random_mechanism
+from zveno.algorithms.forward_kinematics import frame_pose
+from zveno.errors import ShapeError, ZvenoError
+from zveno.io.load import load_mechanism
+from zveno.mechanism import Link, assemble
+from zveno.report import raster, solids
+from zveno.report.draw import KIND_COLORS, draw_mechanism
+from zveno.report.motion import draw_motion
+from zveno.report.skeleton import skeleton
+from zveno.robots import generators
+from zveno.spatial.rotations import exp
+
+SMALL = {"size": (2.0, 1.5), "dpi": 60}
+FACETED = 0.02
+"""How much volume a solid made of facets may lose."""
+
+
+def volume(facets) -> float:
+    """Volume inside a closed surface by the divergence theorem; negative if it is turned inside out."""
+    a, b, c, d = (facets[:, k] for k in range(4))
+    corners = np.sum(a * np.cross(b, c), axis=1) + np.sum(a * np.cross(c, d), axis=1)
+    return float(corners.sum() / 6)
+
+
+def cone_and_cylinder(length, radius):
+    head = min(7 * radius, 0.4 * length)
+    return np.pi * radius**2 * (length - head) + np.pi * (2.6 * radius) ** 2 * head / 3
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_solids_are_closed_and_turned_outwards(seed):
+    rng = np.random.default_rng(seed)
+    a, axis, r = rng.normal(size=3), exp(rng.normal(size=3))[:, 2], 0.1
+    b = a + axis
+    bar = np.pi * r**2 + 4 / 3 * np.pi * r**3
+    expected = [
+        (solids.capsule(a, b, r), bar),
+        (solids.capsule(b, a, r, r), bar),
+        (
+            solids.capsule(a, b, r, r / 2),
+            np.pi / 3 * (r**2 + r**2 / 2 + r**2 / 4) + 2 / 3 * np.pi * r**3 * (1 + 1 / 8),
+        ),
+        (solids.ball(a, r), 4 / 3 * np.pi * r**3),
+        (solids.prism(a, axis, r, 0.3), 2 * r**2 * 0.6),
+        (solids.arrow(a, b, 0.02), cone_and_cylinder(1.0, 0.02)),
+    ]
+    for facets, exact in expected:
+        assert exact * (1 - FACETED) <= volume(facets) <= exact * (1 + 1e-9)
+    assert volume(solids.drum(a, axis, r, 0.3)) == pytest.approx(np.pi * r**2 * 0.6, rel=0.03)
+
+
+def test_solids_do_not_depend_on_where_they_are():
+    rng = np.random.default_rng(0)
+    R, p = exp(rng.normal(size=3)), rng.normal(size=3)
+    a, b = rng.normal(size=(2, 3))
+    here, there = volume(solids.capsule(a, b, 0.1)), volume(solids.capsule(R @ a + p, R @ b + p, 0.1))
+    assert here == pytest.approx(there, rel=1e-12)
+
+
+def camera(pixels=(60, 40)):
+    return raster.Camera(np.eye(3), np.zeros(3), 10.0, np.array([-1.5, -1.0]), np.array([1.5, 1.0]), pixels)
+
+
+def square(z, half=0.5):
+    return np.array([[[-half, -half, z], [half, -half, z], [half, half, z], [-half, half, z]]])
+
+
+def test_nearer_facets_hide_farther_ones_in_any_order():
+    facets = np.concatenate([square(0.0), square(0.5, 0.2)])
+    colors = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    for order in ([0, 1], [1, 0]):
+        image = raster.shaded(camera(), facets[order], colors[order], np.ones(2))
+        assert image[20, 30].tolist() == [0, 0, 1, 1]  # the middle
+        assert image[20, 22].tolist() == [1, 0, 0, 1]
+        assert image[20, 5, 3] == 0  # nothing is transparent
+
+
+def test_facets_turned_away_are_not_drawn():
+    image = raster.shaded(camera(), square(0.0)[:, ::-1], np.ones((1, 3)), np.ones(1))
+    assert not image.any()
+
+
+def test_a_facet_covers_its_area_without_holes():
+    image = raster.shaded(camera((300, 200)), square(0.0), np.ones((1, 3)), np.ones(1))
+    assert image[..., 3].sum() == pytest.approx(100 * 100, rel=0.02)
+    assert (image[52:148, 102:198, 3] == 1).all()
+
+
+def test_the_shadow_lies_where_light_is_held_off():
+    # Seen from above, a square over the ground throws its shadow straight down and a little to the right.
+    dark = raster.shadow(camera(), square(0.3), -0.2, softness=0.0)
+    assert dark[20, 30] == 1
+    assert dark[20, 5] == 0
+    assert dark.sum() == pytest.approx(20 * 20, rel=0.15)
+
+
+@pytest.mark.parametrize("name", ["puma560", "ur5", "panda", "stanford", "scara", "doc004_arm"])
+def test_bars_lead_from_the_root_to_the_tool_without_gaps(name):
+    mechanism = load_mechanism(name)
+    q = mechanism.random(1)
+    drawn = skeleton(mechanism, q)
+    assert drawn.foot is not None
+    ends = [(bar.start, bar.end) for bar in drawn.bars]
+    reached = [drawn.foot]
+    for _ in ends:
+        reached += [b for a, b in ends if min(np.linalg.norm(a - p) for p in reached) < 0.03 * drawn.size]
+    tool = frame_pose(mechanism, q)[:3, 3]
+    assert min(np.linalg.norm(tool - p) for p in reached) < 0.03 * drawn.size
+    assert len(drawn.axes) == mechanism.n_v
+
+
+def test_axes_are_those_of_the_joints():
+    mechanism = load_mechanism("scara")
+    q = np.array([0.3, 0.4, 0.1, 0.0])
+    drawn = skeleton(mechanism, q)
+    assert [axis.turns for axis in drawn.axes] == [True, True, False, True]
+    assert [abs(axis.direction[2]) for axis in drawn.axes] == pytest.approx([1, 1, 1, 1])
+
+
+def test_what_floats_is_not_bolted_down():
+    for base in ("free", "trunk"):
+        drawn = skeleton(mechanism := generators["biped"](base), mechanism.neutral())
+        assert drawn.foot is None
+        assert len(drawn.axes) == 13
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_mechanism_can_be_drawn(seed, tmp_path):
+    mechanism = random_mechanism(seed, n=9)
+    kinds = {joint.type.kind for joint in mechanism.joints if joint.type.n_v}
+    assert kinds <= set(KIND_COLORS)
+    drawn = skeleton(mechanism, mechanism.random(seed))
+    assert np.isfinite(drawn.points).all()
+    if seed < 2:
+        draw_mechanism(mechanism, tmp_path / "x.png", mechanism.random(seed), frames=["tool", "mark"], **SMALL)
+
+
+def test_a_single_link_can_be_drawn(tmp_path):
+    alone = assemble("alone", [Link("body")], [])
+    assert draw_mechanism(alone, tmp_path / "x.png", **SMALL).stat().st_size > 0
+
+
+def test_a_png_has_the_size_asked_for(tmp_path):
+    file = draw_mechanism(load_mechanism("ur5"), tmp_path / "x.png", size=(3.0, 2.0), dpi=50)
+    data = file.read_bytes()
+    assert data.startswith(b"\x89PNG")
+    assert struct.unpack(">II", data[16:24]) == (150, 100)
+
+
+def test_an_svg_is_valid_and_the_same_every_time(tmp_path):
+    mechanism = load_mechanism("chain(3)")
+    first = draw_mechanism(mechanism, tmp_path / "a.svg", frames=["tool"], **SMALL).read_bytes()
+    second = draw_mechanism(mechanism, tmp_path / "b.svg", frames=["tool"], **SMALL).read_bytes()
+    assert first == second
+    assert ElementTree.fromstring(first).tag.endswith("svg")
+
+
+def test_the_configuration_shows(tmp_path):
+    mechanism = load_mechanism("planar2")
+    one = draw_mechanism(mechanism, tmp_path / "a.png", [0.0, 0.0], **SMALL).read_bytes()
+    other = draw_mechanism(mechanism, tmp_path / "b.png", [0.0, 1.5], **SMALL).read_bytes()
+    assert one != other
+
+
+def test_a_motion_is_one_picture(tmp_path):
+    mechanism = load_mechanism("planar2")
+    q = np.linspace([0.0, 0.0], [1.0, 1.5], 11)
+    assert draw_motion(mechanism, q, tmp_path / "x.png", **SMALL).exists()
+    with pytest.raises(ShapeError, match="at least 2"):
+        draw_motion(mechanism, q[:1], tmp_path / "x.png")
+
+
+def test_bad_files_and_shapes_are_refused(tmp_path):
+    mechanism = load_mechanism("planar2")
+    with pytest.raises(ZvenoError, match=r"Use \.png or \.svg"):
+        draw_mechanism(mechanism, tmp_path / "x.pdf")
+    with pytest.raises(ZvenoError, match="cannot be written"):
+        draw_mechanism(mechanism, tmp_path / "none" / "x.png", **SMALL)
+    with pytest.raises(ShapeError):
+        draw_mechanism(mechanism, tmp_path / "x.png", [0.0])
