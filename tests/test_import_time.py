@@ -7,7 +7,17 @@ import sys
 
 import pytest
 
-HEAVY = ("matplotlib", "mujoco", "scipy.optimize", "scipy.sparse", "llvmlite", "rich", "tyro", "pinocchio")
+HEAVY = (
+    "matplotlib",
+    "mujoco",
+    "scipy.optimize",
+    "scipy.sparse",
+    "llvmlite",
+    "rich",
+    "tyro",
+    "pinocchio",
+    "defusedxml",
+)
 
 
 def modules_after(program: str) -> set[str]:

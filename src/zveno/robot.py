@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +10,7 @@ import numpy as np
 from .algorithms.references import checked_reference
 from .errors import ShapeError, unknown_name
 from .functions import PARAMETERS, function_named, shapes
+from .kernels.sources import source_digest
 from .mechanism import Mechanism, base, edit
 
 
@@ -308,7 +306,7 @@ class Robot:
             from .programs import program
 
             nominal = self._nominal
-            identity = repr((nominal.fingerprint, key, _sources()))
+            identity = repr((nominal.fingerprint, key, source_digest(*_TRACED)))
             self._shared[key] = load_or_build(identity, lambda: program(nominal, name, parameters, **options))
         return self._shared[key]
 
@@ -324,6 +322,8 @@ class Robot:
         return f"<Robot {self.name}: n_q = {self.n_q}, n_v = {self.n_v}, joints {joints}>"
 
 
+_TRACED = ("spatial", "mechanism", "algorithms", "functions.py", "programs.py")
+"""Sources that kernels are traced from."""
 _FRAME = ("frame", "reference")
 _FORCES = ("friction", "external")
 _OPTIONS = {
@@ -388,14 +388,3 @@ class ParametricRobot:
 
     def __repr__(self):
         return f"<ParametricRobot {self.robot.name}: {', '.join(self.parameters) or 'nothing'} as inputs>"
-
-
-@cache
-def _sources() -> str:
-    """A hash of the sources that kernels are traced from, so that a changed algorithm never meets an old kernel."""
-    digest = hashlib.sha256()
-    here = Path(__file__).parent
-    for folder in ("kernels", "spatial", "mechanism", "algorithms", "functions.py", "programs.py"):
-        for source in sorted((here / folder).glob("*.py")) if not folder.endswith(".py") else [here / folder]:
-            digest.update(source.read_bytes())
-    return digest.hexdigest()

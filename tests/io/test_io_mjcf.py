@@ -13,8 +13,8 @@ import pytest
 from zveno.algorithms.forward_kinematics import frame_pose, link_poses
 from zveno.algorithms.velocities import body_motions
 from zveno.errors import MissingExtraError, ModelError
+from zveno.io.files import MAX_BYTES
 from zveno.io.mjcf import parse_mjcf, read_mjcf
-from zveno.io.xml import MAX_BYTES
 from zveno.mechanism import Continuous, Fixed, Free, Prismatic, Revolute, Spherical
 from zveno.spatial import inertia
 from zveno.spatial.rotations import from_quaternion

@@ -138,27 +138,32 @@ def test_a_pool_without_threads_is_no_obstacle(eager, calls):
 
 
 _INTERRUPT = """
-import _thread, threading, numpy as np
+import _thread, threading, time, numpy as np
 from kernels.programs import random_program
 from zveno.kernels import driver, threads
 from zveno.kernels.kernel import compile
 driver.PARALLEL_WORK = 0
 threads.set_threads(2)
-program = random_program(0, 300, n_out=64)
-kernel = compile(program)
-x, y = np.ones((200_000, 8)), np.ones((2, 3))
-kernel(x[:1000], y)
-timer = threading.Timer(0.02, _thread.interrupt_main)
-timer.start()
-try:
-    while True:
-        kernel(x, y)
-except KeyboardInterrupt:
-    print("interrupted")
+kernel = compile(random_program(0, 300, n_out=64))
+x, y = np.random.default_rng(0).normal(size=(100_000, 8)), np.ones((2, 3))
+expected = kernel(x, y)
+caught = 0
+while caught < 5:
+    out = np.zeros_like(expected[0]), np.zeros_like(expected[1])
+    timer = threading.Timer(0.002, _thread.interrupt_main)
+    try:
+        timer.start()
+        for _ in range(1000):
+            kernel(x, y, out=out)
+    except KeyboardInterrupt:
+        caught += 1
+        np.testing.assert_array_equal(out[0], expected[0])
+print("interrupted", caught)
 """
 
 
 def test_keyboard_interrupt_is_not_lost():
+    """It is raised when the call has returned, and the call is complete."""
     run = subprocess.run(
         [sys.executable, "-c", _INTERRUPT],
         capture_output=True,
@@ -166,7 +171,22 @@ def test_keyboard_interrupt_is_not_lost():
         timeout=60,
         env={**os.environ, "PYTHONPATH": "tests"},
     )
-    assert run.stdout.strip() == "interrupted", run.stderr
+    assert run.stdout.strip() == "interrupted 5", run.stderr
+    assert not run.stderr
+
+
+@pytest.mark.parametrize("place", ["__init__", "work"])
+def test_a_batch_the_team_fails_on_is_computed_without_it(eager, monkeypatch, place):
+    threads.set_threads(3)
+    kernel = compile(mixed())
+    q, p = np.random.default_rng(0).normal(size=(500, 3)), np.eye(2)
+    expected = kernel(q, p)
+
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(threads._Job, place, fail)
+    np.testing.assert_array_equal(kernel(q, p)[0], expected[0])
 
 
 def test_set_threads():

@@ -189,7 +189,7 @@ def _solve(B: np.ndarray) -> list[Solved]:
 
 
 def _left_to_right(B: np.ndarray, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Columns that the ones before them do not span: (n, rows, columns) orthonormal residuals and (n, columns) mask."""
+    """Columns that those before them do not span: (n, rows, columns) orthonormal residuals, (n, columns) mask."""
     Q = np.zeros_like(B)
     chosen = np.zeros((len(B), B.shape[2]), dtype=bool)
     for j in range(B.shape[2]):
@@ -209,7 +209,8 @@ def _chosen_otherwise(B: np.ndarray, rank: int, size: float) -> tuple[np.ndarray
         Q, chosen = _left_to_right(B[None], np.array([threshold * size]))
         if chosen.sum() == rank:
             return Q[0], chosen[0]
-    order = scipy.linalg.qr(B, mode="economic", pivoting=True)[2][:rank]
+    _, _, order = scipy.linalg.qr(B, mode="economic", pivoting=True)  # type: ignore[misc]
+    order = order[:rank]
     only = np.zeros_like(B)
     only[:, order] = B[:, order]
     Q, chosen = _left_to_right(only[None], np.array([1e-14 * size]))

@@ -1,15 +1,15 @@
 """The forward recursion in floating point: the functions of the coordinates that a link's inertia is seen through.
 
-The pose of link k is T_k = T_parent M exp(D q) E with a constant twist D, so every function of the motion is a sum of
-exp(Dᵀq) X exp(Dq), and the span of its values over all q is the span of X, dX, d²X, … with dX = DᵀX + XD: no table
-of functions is needed, whatever the joint. Four small row spaces are carried outward (document 000's Û and Â without
-their 5^N indices):
+The pose of link k is T_k = T_parent M exp(D q) E with a constant twist D, so every function of the motion is a sum
+of exp(Dᵀq) X exp(Dq), and the span of its values over all q is the span of X, dX, d²X, … with dX = DᵀX + XD: no
+table of functions is needed, whatever the joint. Four small row spaces are carried outward (document 000's Û and Â
+without their 5^N indices):
 
     a: TᵀT (symmetric, at most 5 dimensions)     b: T,iᵀT for every coordinate i before (at most 10)
     c: T,iᵀT,j (symmetric, at most 10)           p: [gᵀ 0] T (4)
 
-What link k adds that is not constant in its own coordinate is the block B_k. Parameters of link k and of all that it
-carries affect the motion through B_k alone, so each block is a problem of its own and the whole is O(N).
+What link k adds that is not constant in its own coordinate is the block B_k. Parameters of link k and of all that
+it carries affect the motion through B_k alone, so each block is a problem of its own and the whole is O(N).
 
 With drives, a state also carries how much of each row is the constant function: that is all that rotors (through a
 and b) and offsets (through p) can look like.
@@ -42,10 +42,10 @@ class States(NamedTuple):
 
 
 class Motors(NamedTuple):
-    """What drives add: motor velocities = `rates` times the driven coordinates, and which offsets are counted."""
+    """What drives add to the energy, and to the work along the driven coordinates."""
 
-    rates: np.ndarray
-    """(motors, n_e), turning ones over the scale of lengths, since energies are in its square."""
+    forms: np.ndarray
+    """(parameters, n_e, n_e): matrices Q with energy ½ J q̇ᵀQq̇, in the scale of lengths."""
     place: dict[int, int]
     """Velocity coordinate → its number among the driven ones."""
     offsets: bool
@@ -54,8 +54,8 @@ class Motors(NamedTuple):
 
     @property
     def n_columns(self) -> int:
-        """Rotor inertias, then offsets."""
-        return len(self.rates) + (len(self.place) if self.offsets else 0)
+        """Rotors and what else is quadratic in the velocities, then offsets."""
+        return len(self.forms) + (len(self.place) if self.offsets else 0)
 
 
 class Twist(NamedTuple):
@@ -111,7 +111,7 @@ def steps_of(mechanism: Mechanism, nodes: list[Node], scale: float) -> dict[int,
 
 
 def twist_matrices(twists: np.ndarray, scale: float) -> np.ndarray:
-    """(n, 4, 4) matrices of twists `[v, w]`; a pure translation keeps unit speed, its coordinate is scaled instead."""
+    """(n, 4, 4) matrices of twists `[v, w]`; a translation keeps unit speed, its coordinate is scaled instead."""
     D = np.zeros((len(twists), 4, 4))
     for matrix, twist in zip(D, twists, strict=True):
         matrix[:3, :3] = skew(twist[3:])
@@ -132,7 +132,7 @@ def _twists(twists: np.ndarray, scale: float) -> list[Twist]:
     b_to_c = right @ SYMMETRIC
     a_to_c = DOUBLE @ np.einsum("nki,nlj->nklij", D, D).reshape(-1, 16, 16) @ SYMMETRIC
     a_to_b = DOUBLE @ left
-    turning = twists[:, 3:].any(axis=1)
+    turning = np.any(twists[:, 3:], axis=1)
     screw = turning & (abs((twists[:, :3] * twists[:, 3:]).sum(axis=1)) > 1e-14)
     quadratic = np.where(screw, 8, np.where(turning, 4, 2))
     linear = np.where(screw, 3, np.where(turning, 2, 1))
@@ -178,7 +178,7 @@ def r_factor(*rows: np.ndarray) -> np.ndarray:
     if len(M) <= M.shape[1]:
         return M
     n = M.shape[1]
-    return np.triu(lapack.dgeqrf(M)[0][:n])
+    return np.triu(lapack.dgeqrf(M)[0][:n])  # type: ignore[attr-defined]
 
 
 def evened(rows: np.ndarray) -> np.ndarray:
@@ -274,12 +274,13 @@ def _padded(rows: np.ndarray, like: np.ndarray) -> np.ndarray:
 
 
 def _rotor_columns(motors: Motors, b_constant, a_constant, coordinate: int | None) -> np.ndarray:
-    """Drive columns of the rows T,iᵀT,k and T,kᵀT,k: a motor that turns by n_i and n_k gives n_i n_k to their pair."""
+    """Drive columns of the rows T,iᵀT,k and T,kᵀT,k, which a motor that turns with i and k adds its part to."""
     found = np.zeros((len(b_constant) + len(a_constant), motors.n_columns))
     if coordinate is not None:
-        own = motors.rates[:, motors.place[coordinate]]
-        found[: len(b_constant), : len(own)] = (b_constant @ motors.rates.T) * own
-        found[len(b_constant) :, : len(own)] = np.outer(a_constant, own * own)
+        k = motors.place[coordinate]
+        own = motors.forms[:, :, k]
+        found[: len(b_constant), : len(own)] = b_constant @ own.T
+        found[len(b_constant) :, : len(own)] = np.outer(a_constant, own[:, k])
     return found
 
 
@@ -289,11 +290,11 @@ def _offset_columns(motors: Motors, p_constant, twist: Twist, coordinate: int | 
     found = np.zeros((len(p_constant), powers, motors.n_columns))
     if motors.offsets and coordinate is not None and not twist.rotation:
         n = motors.place[coordinate]
-        found[:, 0, len(motors.rates) + n] = -p_constant * motors.offset_scale[n]
+        found[:, 0, len(motors.forms) + n] = -p_constant * motors.offset_scale[n]
     return found.reshape(-1, motors.n_columns)
 
 
 def _alone(motors: Motors, coordinate: int) -> np.ndarray:
     row = np.zeros((1, motors.n_columns))
-    row[0, len(motors.rates) + motors.place[coordinate]] = 1.0
+    row[0, len(motors.forms) + motors.place[coordinate]] = 1.0
     return row

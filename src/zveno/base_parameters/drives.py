@@ -49,12 +49,14 @@ def motors_of(mechanism: Mechanism, kinds: Sequence[str], gravity: np.ndarray, s
     turning = np.array(
         [mechanism.joints[k - 1].type.units == ("rad",) for k in driving_links(mechanism)], dtype=bool
     )
-    rates = mechanism.transmission_matrix[np.ix_(driven, driven)] / np.where(turning, scale, 1.0)
+    lengths = np.where(turning, scale, 1.0)
+    N = mechanism.transmission_matrix[np.ix_(driven, driven)]
+    forms = np.zeros((0, len(driven), len(driven)))
+    if "rotor" in kinds:
+        forms = N[:, :, None] * N[:, None, :] / (lengths[:, None] * lengths)
     size = float(np.linalg.norm(gravity))
-    unit = 1.0 / (np.where(turning, scale, 1.0) * (size if size > 0 else 1.0))
-    if "rotor" not in kinds:
-        rates = rates[:0]
-    return Motors(rates, {v: e for e, v in enumerate(driven)}, "offset" in kinds, unit)
+    unit = 1.0 / (lengths * (size if size > 0 else 1.0))
+    return Motors(forms, {v: e for e, v in enumerate(driven)}, "offset" in kinds, unit)
 
 
 def driving_links(mechanism: Mechanism) -> list[int]:
@@ -103,7 +105,7 @@ def coupled_rows(mechanism: Mechanism, nodes: Sequence[Node], motors: Motors) ->
     for y in range(len(links)):
         above = {*mechanism.tree.ancestors(links[y]), links[y], *home[links[y]].bodies}
         for x in range(y):
-            pair = motors.rates[:, x] * motors.rates[:, y]
+            pair = motors.forms[:, x, y]
             apart = links[x] not in above and links[y] not in {*mechanism.tree.ancestors(links[x])}
             if pair.any() and apart:
                 rows.append(np.concatenate([pair, np.zeros(motors.n_columns - len(pair))]))

@@ -1,7 +1,7 @@
 """Exact numbers: what a model's floats were meant to be, in ℚ or ℚ(√2, √3), and matrices over them.
 
-Right angles keep everything rational; multiples of 15° need √2 and √3. A number of that field is four rationals, and
-as a factor it is a 4×4 rational matrix, so one rational row echelon form serves both fields.
+Right angles keep everything rational; multiples of 15° need √2 and √3. A number of that field is four rationals,
+and as a factor it is a 4×4 rational matrix, so one rational row echelon form serves both fields.
 """
 
 from __future__ import annotations

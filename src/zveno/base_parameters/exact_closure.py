@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..mechanism import Mechanism
-from .exact import ROOTS, Surd, exact_gravity, exact_transform, exact_twist, is_rational, rational, required_flint
 from .blocks import grouped
+from .exact import ROOTS, Surd, exact_gravity, exact_transform, exact_twist, is_rational, rational, required_flint
 from .nodes import Node
 from .views import PAIRS, View
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator
 
 from ..errors import ModelError, ShapeError
 from ..io.results import Result, registered, write_text
@@ -22,7 +21,7 @@ from .views import view_named
 @registered
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Links whose base parameters are found together: one link, unless massless links, mimic joints or loops tie more.
+    """Links whose base parameters are found together: one, unless massless links, mimic joints or loops tie more.
 
     Attributes:
         bodies: link numbers.
@@ -61,8 +60,8 @@ class BaseParameters(Result):
         view: how a link's parameters are counted: "inertia", "pseudo" or "center".
         groups: the grouping link by link: Y as a product of small matrices.
         kinds: kinds of drive parameters that are counted.
-        drive_columns, drive_pivots, drive_grouping: columns of the drive regressor that may merge (rotors, offsets),
-            which of them are base parameters, and how they group.
+        drive_columns, drive_pivots, drive_grouping: columns of the drive regressor that may merge (rotors and
+            offsets), which of them are base parameters, and how they group.
         friction_columns: columns of the drive regressor that are base parameters by themselves.
         massless: names of the links without parameters.
         loops, q0: what closes the mechanism, and the branch.
@@ -246,11 +245,12 @@ class BaseParameters(Result):
         return p
 
     @cached_property
-    def operator(self) -> LinearOperator:
-        """Y as an operator that is never written out."""
-        return LinearOperator(
-            (self.rank, self.n_parameters), matvec=lambda p: self.project(p.ravel()), dtype=np.dtype(float)
-        )
+    def operator(self) -> Any:
+        """Y as a SciPy operator that is never written out; `operator @ p` is `project(p)`."""
+        from scipy.sparse.linalg import LinearOperator
+
+        shape = (self.rank, self.n_parameters)
+        return LinearOperator(shape, matvec=lambda p: self.project(p.ravel()), dtype=float)  # type: ignore[call-arg]
 
     @cached_property
     def matrix(self) -> np.ndarray:
@@ -263,7 +263,7 @@ class BaseParameters(Result):
 
     @property
     def null_directions(self) -> np.ndarray:
-        """(n_parameters, n) changes of p that no torque can see: one for each counted parameter that is not base."""
+        """(n_parameters, n) changes of p that no torque can see, one for each counted parameter that is not base."""
         base = set(self.columns.tolist())
         others = [place for place in self.counted if place not in base]
         N = np.zeros((self.n_parameters, len(others)))

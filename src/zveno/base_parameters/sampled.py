@@ -40,7 +40,7 @@ class _Sampled:
         """What sample s adds to the node's block."""
         T, dT = self.samples.T, self.samples.dT[s]
         m = len(dT)
-        rates = self._rates(s)
+        moved = self._moved(s)
         rows = [
             self._row([_symmetric(A.T @ self.c @ A - O.T @ self.c @ O) for A, O in zip(T[s], T[0], strict=True)])
         ]
@@ -48,12 +48,12 @@ class _Sampled:
             rows.append(
                 self._row(
                     [_symmetric(A.T @ self.b @ d) for A, d in zip(T[s], dT[x], strict=True)],
-                    self._rotor_b(rates, x),
+                    self._rotor_b(moved, x),
                 )
             )
             for y in range(x, m):
                 both = [_symmetric(d.T @ self.a @ e) for d, e in zip(dT[x], dT[y], strict=True)]
-                rows.append(self._row(both, self._rotor_a(rates, x, y)))
+                rows.append(self._row(both, self._rotor_a(moved, x, y)))
         rows.append(self._potential(s))
         return np.concatenate(rows)
 
@@ -82,7 +82,7 @@ class _Sampled:
         alone = np.zeros((0, drive.shape[1]))
         if self.motors is not None and self.motors.offsets:
             moved = self.samples.positions[s, list(self.motors.place)]
-            first = len(self.motors.rates)
+            first = len(self.motors.forms)
             drive[:, first:] = -self.constant_p * (moved * self.motors.offset_scale)
             if not len(self.p):
                 alone = np.zeros((1, self.n_drive))
@@ -90,21 +90,21 @@ class _Sampled:
         rows = _behind(np.concatenate(rows, axis=1), drive)
         return np.concatenate([rows, np.pad(alone, ((0, 0), (rows.shape[1] - self.n_drive, 0)))])
 
-    def _rates(self, s: int) -> np.ndarray:
-        """(motors, m): motor velocities for unit independent velocities."""
+    def _moved(self, s: int) -> np.ndarray:
+        """(n_e, m): driven coordinates for unit independent velocities."""
         if self.motors is None:
             return np.zeros((0, self.samples.dT.shape[1]))
-        return self.motors.rates @ self.samples.velocities[s, list(self.motors.place)]
+        return self.samples.velocities[s, list(self.motors.place)]
 
-    def _rotor_b(self, rates: np.ndarray, x: int) -> np.ndarray | None:
+    def _rotor_b(self, moved: np.ndarray, x: int) -> np.ndarray | None:
         if self.motors is None:
             return None
-        return self._drive_columns((self.constant_b @ self.motors.rates.T) * rates[:, x])
+        return self._drive_columns(self.constant_b @ (self.motors.forms @ moved[:, x]).T)
 
-    def _rotor_a(self, rates: np.ndarray, x: int, y: int) -> np.ndarray | None:
+    def _rotor_a(self, moved: np.ndarray, x: int, y: int) -> np.ndarray | None:
         if self.motors is None:
             return None
-        return self._drive_columns(self.constant_a * (rates[:, x] * rates[:, y]))
+        return self._drive_columns(self.constant_a * (moved[:, x] @ self.motors.forms @ moved[:, y]))
 
     def _drive_columns(self, rotors: np.ndarray) -> np.ndarray:
         return np.pad(rotors, ((0, 0), (0, self.n_drive - rotors.shape[1])))
@@ -113,7 +113,7 @@ class _Sampled:
         """Constant part of the rows dTᵀaT: that of a, at the coordinates that velocity x moves."""
         if self.motors is None:
             return np.zeros((len(self.a), 0))
-        return self.constant_a * self.samples.velocities[s, list(self.motors.place), x]
+        return self.constant_a * self._moved(s)[:, x]
 
 
 def _symmetric(X: np.ndarray) -> np.ndarray:

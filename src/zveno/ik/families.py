@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .distinct import near
-from .judge import SINGULAR, jacobians, judged
+from .judge import SINGULAR, jacobians
 from .problem import Problem
 from .refine import Lanes, newton
 
@@ -33,8 +33,8 @@ def families_of(
 ) -> tuple[list[Curve], np.ndarray]:
     """The continua among the solutions x (s, n) of one pose, and which solutions (s,) belong to one.
 
-    A solution whose Jacobian is singular is moved along the Jacobian's kernel and corrected: on a continuum it stays
-    where it was moved to; at a double root it falls back.
+    A solution whose Jacobian is singular is moved along the Jacobian's kernel and corrected: on a continuum it
+    stays where it was moved to; at a double root it falls back.
     """
     curves: list[Curve] = []
     member = np.zeros(len(x), bool)
@@ -113,15 +113,3 @@ def _resampled(path: np.ndarray, closed: bool) -> np.ndarray:
         path = path[:-1]
     picks = np.unique(np.round(np.linspace(0, len(path) - 1, min(SAMPLE, len(path)))).astype(int))
     return path[picks]
-
-
-def dimension_of(problem: Problem, lanes: Lanes, pose: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """(s,) dimension of the Jacobian's kernel at each solution."""
-    J = jacobians(problem, x, lanes, pose)
-    return problem.n - np.sum(np.linalg.svd(J, compute_uv=False) > SINGULAR, axis=-1)
-
-
-def confirmed(problem: Problem, x: np.ndarray, lanes: Lanes, pose: np.ndarray) -> np.ndarray:
-    """(s,) whether each configuration solves its pose."""
-    found = judged(problem, x, lanes, pose)
-    return (found.metres <= 1e-9 * problem.length) & (found.radians <= 1e-9)

@@ -1,4 +1,4 @@
-"""From a solver's raw answer to `Solutions`: checks, limits, windings, continua, and what to say where there are none."""
+"""From a solver's raw answer to `Solutions`: checks, limits, windings, continua, and reasons where there are none."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ class Draft:
 
     @property
     def count(self) -> np.ndarray:
+        """Number of solutions of every pose."""
         return np.bincount(self.pose, minlength=len(self.T))
 
     def add(self, pose: np.ndarray, x: np.ndarray):
@@ -77,7 +78,7 @@ def local_result(problem: Problem, T: np.ndarray, batch, seed, inputs: str) -> S
 def sliced_result(
     problem: Problem, T: np.ndarray, batch, slices: int, redundant: str | None, inputs: str
 ) -> Solutions:
-    """A sample of the continua of a redundant chain: slices where one coordinate is redundant, else local solutions."""
+    """A sample of a redundant chain's continua: slices where one coordinate is redundant, else local solutions."""
     lanes = lanes_of(problem, T)
     codes, none = np.full(len(T), UNDECIDED), np.zeros(len(T), int)
     if problem.redundancy == 1:
@@ -242,8 +243,8 @@ def _excesses(problem: Problem, T: np.ndarray, empty: np.ndarray, outside) -> di
     if len(unknown):
         free = problem.without_limits()
         if problem.redundancy:
-            found, good, _ = solve_local(free, T[unknown], attempts=6)
-            more, rows = unknown[good], found[good]
+            rows, good, _ = solve_local(free, T[unknown], attempts=6)
+            more, rows = unknown[good], rows[good]
         else:
             raw = scan.solver.solve(free, T[unknown])
             more = unknown[np.repeat(np.arange(len(unknown)), raw.count)]
@@ -253,7 +254,7 @@ def _excesses(problem: Problem, T: np.ndarray, empty: np.ndarray, outside) -> di
     over = np.maximum(problem.lower / problem.units - x, x - problem.upper / problem.units)
     over = np.where(over > 0, over, 0.0)
     worst = over.max(axis=1, initial=0.0)
-    found: dict[int, np.ndarray] = {}
+    excess: dict[int, np.ndarray] = {}
     for i in empty:
         own = np.flatnonzero((pose == i) & (worst > 0))
         if len(own):
@@ -262,8 +263,8 @@ def _excesses(problem: Problem, T: np.ndarray, empty: np.ndarray, outside) -> di
             for step in problem.steps:
                 if step.index is not None:
                     q[step.index] = over[best, step.coordinate] * problem.units[step.coordinate]
-            found[int(i)] = q
-    return found
+            excess[int(i)] = q
+    return excess
 
 
 def _coordinate_names(problem: Problem) -> list[str]:

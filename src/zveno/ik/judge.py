@@ -23,7 +23,7 @@ class Judgement(NamedTuple):
     metres: np.ndarray
     radians: np.ndarray
     condition: np.ndarray
-    """‖J‖ ‖J⁻¹‖ / m in the Frobenius norm, at least 1, lengths over `length`; of the pseudo-inverse for J not square."""
+    """‖J‖ ‖J⁺‖ / min(m, n) in the Frobenius norm, at least 1; lengths over `length`."""
     least: np.ndarray
     """1/‖J⁻¹‖ in the Frobenius norm: between σ_min/√m and σ_min; not below 3e-9."""
 

@@ -224,14 +224,18 @@ class Problem:
 
         Without limits they come out in (−π, π]; with limits, nearest to the middle of them.
         """
-        x = np.array(x, dtype=float)
-        lower, upper = self.lower, self.upper
-        middle = np.where(np.isinf(lower) | np.isinf(upper), 0.0, (lower + upper) / 2)
-        middle = np.where(np.isinf(lower) & np.isfinite(upper), upper - math.pi, middle)
-        middle = np.where(np.isfinite(lower) & np.isinf(upper), lower + math.pi, middle)
+        x, middle = np.array(x, dtype=float), self._middle
         k = self.turning
         x[..., k] -= TURN * np.ceil((x[..., k] - middle[k]) / TURN - 0.5)
         return x
+
+    @cached_property
+    def _middle(self) -> np.ndarray:
+        """What turning coordinates are brought nearest to."""
+        below, above = np.isinf(self.lower), np.isinf(self.upper)
+        low, high = np.where(below, 0.0, self.lower), np.where(above, 0.0, self.upper)
+        half = np.where(below, high - math.pi, np.where(above, low + math.pi, (low + high) / 2))
+        return np.where(below & above, 0.0, half)
 
     def difference(self, a, b) -> np.ndarray:
         """a − b (..., n) the short way round, in radians and in units of `length`."""

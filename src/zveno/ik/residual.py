@@ -1,4 +1,4 @@
-"""The error of a chain's pose and its Jacobian, lengths relative to the chain's own: what kernels are traced from."""
+"""The error of a chain's pose and its Jacobian, lengths over the chain's own: what kernels are traced from."""
 
 from __future__ import annotations
 

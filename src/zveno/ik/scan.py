@@ -1,7 +1,7 @@
 """All solutions of any chain by scanning: a coarse grid, compressed to what can be near, refined in lanes.
 
-Document 004 with its tricks: limits prune the numbers before anything is computed; the first and last joint are solved
-instead of scanned; functional constraints compress the range; the survivors start a damped Newton iteration, and
+Document 004 with its tricks: limits prune the numbers before anything is computed; the first and last joint are
+solved instead of scanned; functional constraints compress the range; the survivors start a damped Newton iteration, and
 their number is doubled until the set of solutions does not grow any more.
 """
 

@@ -42,7 +42,10 @@ class Raw(NamedTuple):
 class Solver(Protocol):
     """A method of inverse kinematics: a module-level object named `solver` in its module."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The method's name."""
+        ...
 
     def applies(self, problem: Problem) -> bool:
         """Whether the method can solve problems of this kind."""

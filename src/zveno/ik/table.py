@@ -1,8 +1,8 @@
 """The coarse grid of a chain as a table: poses of all its numbers, and which of them come near a target.
 
-Dimension reduction (document 004, trick 2, formulas (14) and (15)) takes the first joint, and for whole poses the last
-one, out of the scan: whatever the others do, their best values follow in closed form. What is left to compare are
-quantities that neither of them changes, the functional constraints of trick 3.
+Dimension reduction (document 004, trick 2, formulas (14) and (15)) takes the first joint, and for whole poses the
+last one, out of the scan: whatever the others do, their best values follow in closed form. What is left to
+compare are quantities that neither of them changes, the functional constraints of trick 3.
 """
 
 from __future__ import annotations

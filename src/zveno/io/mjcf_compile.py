@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import MissingExtraError, ModelError
-from .xml import Element, parse_xml, read_bytes
+from .files import read_bytes
+from .xml import Element, parse_xml
 
 OLDEST_MUJOCO = (3, 3)
 MAX_COPIES = 100_000

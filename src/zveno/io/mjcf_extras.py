@@ -6,8 +6,8 @@ import numpy as np
 
 from ..errors import ModelError
 from ..mechanism import Drive, Limits, Mimic
+from .files import MAX_MAGNITUDE
 from .mjcf_compile import mujoco_module
-from .xml import MAX_MAGNITUDE
 
 _OF_BODIES = ("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia")
 _OF_JOINTS = ("jnt_pos", "jnt_axis", "jnt_range", "jnt_actfrcrange")

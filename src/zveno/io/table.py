@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
+from .files import MAX_MAGNITUDE
 from .text import Place, quantity
 from .units import Units, nearest_of
-from .xml import MAX_MAGNITUDE
 
 _MISSING = object()
 

@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 
 from ..errors import ModelError
+from .files import MAX_MAGNITUDE, read_bytes
 from .units import DIMENSIONS, Units, nearest_of
-from .xml import MAX_MAGNITUDE, read_bytes
 
 MAX_DEPTH = 40
 PI_NAMES = ("pi", "π")

@@ -20,10 +20,11 @@ from ..errors import ModelError, ZvenoError
 from ..mechanism import DEFAULT_GRAVITY, Link, Mechanism, assemble
 from ..mechanism.plausibility import warn_about_inertia
 from ..spatial import inertia
+from .files import read_bytes
 from .urdf_joints import read_joint
 from .urdf_reading import Reading, number, numbers, where
 from .urdf_transmissions import gears
-from .xml import Element, parse_xml, read_bytes
+from .xml import Element, parse_xml
 
 _FOREIGN_SECTIONS = ("gazebo", "ros2_control")
 _KNOWN_SECTIONS = ("link", "joint", "gravity", "material", "transmission", "sensor", *_FOREIGN_SECTIONS)

@@ -9,8 +9,9 @@ import numpy as np
 from ..errors import ModelError
 from ..spatial import rotations
 from ..spatial.transforms import transform
+from .files import MAX_MAGNITUDE
 from .near_exact import near_exact_notes, snapped_rpy
-from .xml import MAX_MAGNITUDE, Element, to_floats
+from .xml import Element, to_floats
 
 _ATTRIBUTES = {
     "link": {"name"},

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import math
-import os
 import re
-import stat
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, XMLParser
 
 from ..errors import ModelError
+from .files import MAX_BYTES, MAX_MAGNITUDE, too_large
 
-MAX_BYTES = 32 * 2**20
-"""Larger files are refused: robots of a hundred links take 0.2 MB, so this much holds meshes or is a mistake."""
 MAX_DEPTH = 500
 """Elements nested deeper are refused. URDF needs about ten levels; MJCF nests bodies, one level a link."""
 MAX_ELEMENTS = 500_000
 """More elements than this are refused: they take seconds and hundreds of megabytes."""
-MAX_MAGNITUDE = 1e50
-"""Larger numbers are refused: their squares and products would soon leave the range of floating point."""
 
 _UNBOUND_PREFIX = 27  # XML_ERROR_UNBOUND_PREFIX of expat
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -74,31 +68,6 @@ class Element:
             waiting.extend(reversed(element.children))
 
 
-def read_bytes(source: object) -> tuple[Path, bytes]:
-    """The path and the content of a regular file of at most `MAX_BYTES`."""
-    if not isinstance(source, (str, os.PathLike)):
-        raise ModelError(f"{source!r} is not the path of a file", remedy="Give a path as text or pathlib.Path")
-    if isinstance(source, str) and source.lstrip().startswith("<"):
-        raise ModelError("XML text was given where a path is needed", remedy="Use the parse function for text")
-    try:
-        path = Path(source)
-        status = path.stat()
-        if stat.S_ISDIR(status.st_mode):
-            raise ModelError("this is a directory", file=source, remedy="Give the path of the model file in it")
-        if not stat.S_ISREG(status.st_mode):
-            raise ModelError("this is not a regular file", file=source, remedy="Give the path of the model file")
-        if status.st_size > MAX_BYTES:
-            raise _too_large(status.st_size, source)
-        with path.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise ModelError("there is no such file", file=source, remedy="Check the path and its spelling") from None
-    except (OSError, ValueError, TypeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ModelError(f"it cannot be read: {reason}", file=source, remedy="Check path and permissions") from None
-    return path, data
-
-
 def parse_xml(data: bytes | str) -> Element:
     """The root element of an XML document.
 
@@ -108,7 +77,7 @@ def parse_xml(data: bytes | str) -> Element:
     if not isinstance(data, (bytes, str)):
         raise ModelError(f"{type(data).__name__} was given where text is needed", remedy="Give str or bytes")
     if len(data) > MAX_BYTES:
-        raise _too_large(len(data))
+        raise too_large(len(data))
     if not data.strip():
         raise ModelError("the file is empty", remedy="Check that it was written or downloaded completely")
     builder = _Builder()
@@ -169,14 +138,6 @@ class _Builder:
 
     def close(self):
         pass
-
-
-def _too_large(size: int, file: object | None = None) -> ModelError:
-    return ModelError(
-        f"it has {size / 2**20:.0f} MB, and at most {MAX_BYTES // 2**20} MB are read",
-        file=file,
-        remedy="Keep meshes in files of their own; <visual> and <collision> elements can be deleted",
-    )
 
 
 def _malformed(data: bytes | str, error: ParseError) -> ModelError:

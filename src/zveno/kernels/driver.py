@@ -19,6 +19,9 @@ from zveno.kernels.workspace import Workspace
 PARALLEL_WORK = 5_000_000
 """Operations times states from which a batch is worth more than one thread, about 0.3 ms."""
 
+COMPLETE, INTERRUPTED = 1, 2
+"""Bits of the answer of the function that takes large batches: all is computed, the user wants to stop."""
+
 _STACK_LIMIT = 65_536
 
 
@@ -47,7 +50,17 @@ def _write_loop(module: Module, program: Program, plan: Plan) -> None:
     absent = f.let(f"icmp eq ptr {team}, null")
     f.do(f"br i1 {absent}, label %alone, label %together")
     f.start("together")
-    f.do(f"call void {team}(ptr %args, i64 {n}, ptr %steps, ptr @share)")
+    answer = f.let(f"call i64 {team}(ptr %args, i64 {n}, ptr %steps, ptr @share)")
+    interrupted = f.let(f"icmp sge i64 {answer}, {INTERRUPTED}")
+    f.branch_unlikely(interrupted, "interrupt", "check")
+    f.start("interrupt")
+    # Only now, with no Python left on the way to NumPy, will it be raised where the user can see it.
+    f.do(f"call void {module.declare('zveno_interrupt', 'void', [])}()")
+    f.do("br label %check")
+    f.start("check")
+    incomplete = f.let(f"trunc i64 {f.let(f'xor i64 {answer}, {COMPLETE}')} to i1")
+    f.branch_unlikely(incomplete, "alone", "finished")
+    f.start("finished")
     f.do("ret void")
     f.start("alone")
     f.do(f"call void @serial(ptr %args, i64 {n}, ptr %steps)")

@@ -19,7 +19,6 @@ from zveno.kernels.gufunc import make_ufunc
 from zveno.kernels.lower import LOWERING_VERSION, lower
 from zveno.kernels.operations import Operations, count_operations
 from zveno.kernels.program import Argument, Program
-from zveno.kernels.threads import pending, raise_pending
 
 
 class Kernel:
@@ -88,12 +87,9 @@ class Kernel:
         try:
             if len(arrays) != self._n_inputs:  # NumPy would take more for outputs
                 raise TypeError
-            result = self._call(*arrays) if out is None else self._call(*arrays, out=out)
+            return self._call(*arrays) if out is None else self._call(*arrays, out=out)
         except (ValueError, TypeError) as error:
-            result = self._call_again(arrays, out, error)
-        if pending:
-            raise_pending()
-        return result
+            return self._call_again(arrays, out, error)
 
     def _call_again(self, arrays: tuple[Any, ...], out: Any, error: Exception) -> Any:
         """Explain what was wrong, or convert what NumPy does not convert by itself, float64 to float32."""

@@ -16,8 +16,9 @@ from zveno.kernels.plan import TRIGONOMETRIC, Block, Plan, check, make_plan
 from zveno.kernels.program import Op, Program
 from zveno.kernels.workspace import Workspace
 
-LOWERING_VERSION = 2
-"""Part of the key of cached kernels. Raise it with every change of the code this package generates."""
+LOWERING_VERSION = 3
+"""Part of the key of cached kernels. Raise it with every change of the code this package generates, and of how
+it and `threads` call each other: an older kernel would crash."""
 
 CHUNK_SIZE = 500
 _GROUP = 6

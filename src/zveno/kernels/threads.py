@@ -15,6 +15,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from zveno.errors import ZvenoError
+from zveno.kernels.driver import COMPLETE, INTERRUPTED
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -25,8 +26,6 @@ _EXCEPTIONS = 0x3F  # every floating-point exception of any platform
 
 _team = ctypes.c_void_p(None)
 """What compiled loops look at: the function to call for a large batch, or null."""
-pending: dict[int, BaseException] = {}
-"""Exceptions met while a compiled loop was running on a thread; whoever called the loop raises them."""
 _chosen: int | None = None
 _pool: ThreadPoolExecutor | None = None
 _lock = threading.Lock()
@@ -68,13 +67,6 @@ def team_address() -> int:
     return ctypes.addressof(_team)
 
 
-def raise_pending() -> None:
-    """Raise what a loop called by this thread could not, such as the user's interrupt."""
-    error = pending.pop(threading.get_ident(), None)
-    if error is not None:
-        raise error
-
-
 def _default() -> int:
     text = os.environ.get("ZVENO_THREADS", "").strip()
     if text:
@@ -113,7 +105,7 @@ if hasattr(os, "register_at_fork"):
 @functools.cache
 def _callback():
     pointer, integer = ctypes.c_void_p, ctypes.c_int64
-    return ctypes.CFUNCTYPE(None, pointer, integer, pointer, pointer)(_run_team)
+    return ctypes.CFUNCTYPE(integer, pointer, integer, pointer, pointer)(_run_team)
 
 
 def _callback_address() -> int | None:
@@ -140,7 +132,6 @@ class _Job:
         self.block = -(-block // _BLOCK_MULTIPLE) * _BLOCK_MULTIPLE
         self.change = threading.Condition()
         self.helping, self.closed, self.flags = 0, False, 0
-        self.error: BaseException | None = None
 
     def work(self) -> None:
         """Compute blocks until all are taken."""
@@ -156,8 +147,6 @@ class _Job:
         clear(_EXCEPTIONS)
         try:
             self.work()
-        except BaseException as error:
-            self.error = error
         finally:
             with self.change:
                 self.flags |= test(_EXCEPTIONS)
@@ -172,24 +161,41 @@ class _Job:
                 self.change.wait()
 
 
-def _run_team(args: int, n: int, steps: int, share: int) -> None:
-    """Take a large batch from a compiled loop. An exception would be lost there, so it is kept for later."""
-    job = _Job(args, n, steps, share)
+def _run_team(args: int, n: int, steps: int, share: int) -> int:
+    """Take a large batch from a compiled loop; returns what the loop must still do.
+
+    No exception can pass through the loop. One that a signal raises here is reported in the answer instead,
+    and the loop asks Python to interrupt once more when the batch is complete.
+    """
+    answer = 0
+    try:
+        job = _Job(args, n, steps, share)
+    except BaseException as error:
+        return _told_by(error)
     try:
         with contextlib.suppress(RuntimeError):  # no more threads: this one does the work
             pool = _current_pool()
             for _ in range(get_threads() - 1):
                 pool.submit(job.help)
-        job.work()
     except BaseException as error:
-        job.error = error
-        job.next.value = n  # no new blocks
+        answer |= _told_by(error)
+    for _ in range(3):  # interrupted before or after the work, not during it: at worst it begins anew
+        try:
+            job.work()
+            answer |= COMPLETE
+            break
+        except BaseException as error:
+            answer |= _told_by(error)
     while not job.closed or job.helping:
         try:
             job.close()
         except BaseException as error:
-            job.error = error
+            answer |= _told_by(error)
     if job.flags:
         _status_functions()[2](job.flags)
-    if job.error is not None:
-        pending[threading.get_ident()] = job.error
+    return answer
+
+
+def _told_by(error: BaseException) -> int:
+    """Without memory for threads the loop computes alone; anything else comes from the handler of a signal."""
+    return 0 if isinstance(error, MemoryError) else INTERRUPTED

@@ -104,7 +104,8 @@ def _share(x: float) -> str:
 def _modules() -> list[str]:
     import zveno.report as package
 
-    return sorted(found.name for found in pkgutil.iter_modules(package.__path__) if found.name.startswith(_PREFIX))
+    names = [found.name for found in pkgutil.iter_modules(package.__path__)]
+    return sorted(name for name in names if name.startswith(_PREFIX) and _document(name).isdecimal())
 
 
 def _document(module: str) -> str:

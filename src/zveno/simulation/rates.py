@@ -103,7 +103,7 @@ class FixedStep:
         self.y = self._moved(self.t_old, self.y, t - self.t_old)
         self.t = float(t)
         if not np.isfinite(self.y).all():
-            self.message = "the state is no longer finite: the step is too large for this motion"
+            self.message = "the motion explodes, the step is too large for it,"
             return False
         return True
 

@@ -36,13 +36,12 @@ def rollout(
     Y = np.empty((n_samples + 1, *y0.shape))
     Y[0] = y0
     move = _mover(equations, rates, method, h, steps_per_sample)
-    with np.errstate(all="ignore"):
-        for k in range(n_samples):
-            try:
-                move(t0 + k * steps_per_sample * h, Y[k], Y[k + 1])
-            except Stopped as stop:
-                return np.moveaxis(Y[: k + 1], 0, -2), f"stopped: {stop}"
-            progress(t0 + (k + 1) * steps_per_sample * h)
+    for k in range(n_samples):
+        try:
+            move(t0 + k * steps_per_sample * h, Y[k], Y[k + 1])
+        except Stopped as stop:
+            return np.moveaxis(Y[: k + 1], 0, -2), f"stopped: {stop}"
+        progress(t0 + (k + 1) * steps_per_sample * h)
     return np.moveaxis(Y, 0, -2), FINISHED
 
 

@@ -28,8 +28,8 @@ from .trajectory import FINISHED, Trajectory
 
 TOUCHING = 1e-8
 """A gap, m or rad, below which a contact counts as closed at the start."""
-ALL_RESULTS = 1_000_000
-"""Rows of results evaluated at a time after a run, to bound the memory this takes."""
+MAX_CHANGE = 10.0
+"""A change of a coordinate in one fixed step, rad or m, beyond which the run has exploded."""
 
 
 def simulate(
@@ -114,10 +114,11 @@ def simulate(
         if not single:
             c = _batch_settings(equations, q0, k)
         y0, c, moved = _onto_constraints(equations, y0, c, max_projection, notes)
+    _check_mass(equations, y0)
     atol = rtol * 1e-3 if atol is None else atol
     rates = Rates(equations, c)
     n, every, h, times = _grid(duration, step, sample, method)
-    with Progress(duration, progress) as bar:
+    with Progress(duration, progress) as bar, np.errstate(all="ignore"):
         if method in FIXED and (not single or not (equations.constraints or equations.commanded or events)):
             Y, status = rollout(equations, rates, method, y0, 0.0, h, n, every, bar)
             C = None if c is None else np.broadcast_to(c[..., None, :], (*Y.shape[:-1], c.shape[-1]))
@@ -141,7 +142,7 @@ def simulate(
         times[: Y.shape[-2]],
         Y,
         C,
-        status=_finite_status(status, times, Y),
+        status=_finite_status(status, times, _sane(equations, Y, h if method in FIXED else 0.0)),
         moved=moved,
         notes=tuple(notes),
         method=settings,
@@ -294,6 +295,23 @@ def _checked_state(robot: Robot, q0, v0) -> tuple[np.ndarray, np.ndarray]:
     return np.array(robot.integrate(q0, np.zeros(robot.n_v))), np.array(v0)
 
 
+def _check_mass(equations: Equations, y0):
+    """An error where a body without inertia could be moved by nothing."""
+    with np.errstate(all="ignore"):
+        M = equations.robot.mass_matrix(y0[..., equations.q])
+    size = np.sqrt(np.diagonal(M, axis1=-2, axis2=-1))
+    light = ~(size > 1e-12 * size.max(axis=-1, keepdims=True))
+    scaled = M / np.where(light, 1.0, size)[..., :, None] / np.where(light, 1.0, size)[..., None, :]
+    if light.any() or (M.shape[-1] and np.linalg.eigvalsh(scaled).min() < 1e-13):
+        mechanism = equations.mechanism
+        empty = [link.name for link in mechanism.links[1:] if not link.inertia[0]]
+        raise ModelError(
+            "the mass matrix is singular: something can move that has no inertia",
+            element=mechanism.name,
+            remedy=f"Give inertia to {', '.join(empty)}" if empty else None,
+        )
+
+
 def _check_times(duration, step, sample, rtol):
     if not (np.isfinite(duration) and duration >= 0):
         raise ZvenoError(f"is {duration}", element="duration", remedy="Give seconds, 0 or more")
@@ -403,17 +421,26 @@ def _grid(duration: float, step: float, sample: float | None, method: str):
 # --- results
 
 
-def _finite_status(status: str, times, Y) -> str:
+def _sane(equations: Equations, Y, h: float):
+    """Which samples are finite and do not move by whole turns a step, (..., n): the others are turned into NaN."""
+    with np.errstate(all="ignore"):
+        sane = np.isfinite(Y).all(axis=-1) & (abs(Y[..., equations.v]).max(axis=-1, initial=0.0) * h < MAX_CHANGE)
+    sane[..., :1] = True
+    sane = np.logical_and.accumulate(sane, axis=-1)
+    Y[~sane] = np.nan
+    return sane
+
+
+def _finite_status(status: str, times, finite) -> str:
     if status != FINISHED:
         return status
-    finite = np.isfinite(Y).all(axis=-1)
     if finite.all():
         return FINISHED if len(times) > 1 else f"{FINISHED}: zero duration, the initial state only"
     first = float(times[np.argmin(finite.reshape(-1, len(times)).all(axis=0))])
     if finite.ndim == 1:
-        return f"stopped: the state is no longer finite at t = {first:.6g} s; the step is too large for this motion"
+        return f"stopped: the motion explodes at t = {first:.6g} s; the step is too large for it"
     lost = int((~finite.all(axis=-1)).sum())
-    return f"{lost} of {finite[..., 0].size} runs are no longer finite, the first from t = {first:.6g} s"
+    return f"{lost} of {finite[..., 0].size} runs explode, the first at t = {first:.6g} s"
 
 
 def _trajectory(equations: Equations, times, Y, C, **facts) -> Trajectory:

@@ -193,3 +193,13 @@ def flatness(c, found: Roots) -> np.ndarray:
     out = np.ones(len(c))
     np.minimum.at(out, found.pose, abs(p1) * h + abs(p2) * h * h)
     return out
+
+
+def value(c, y):
+    """p at y."""
+    return _derivatives(c, y, 0)[0]
+
+
+def values(c, y) -> np.ndarray:
+    """p of one polynomial c (1, 27) at many y."""
+    return compiled(value, {"c": (N_COEFFICIENTS,), "y": ()})(c, y)

@@ -33,13 +33,15 @@ class Found:
     Attributes:
         pose: which target each solution is of, (n,), ascending.
         q: solutions, (n, 6), any whole turns.
-        sure: (k,) booleans: every root of the polynomial is accounted for.
+        sure: (k,) booleans: every root of the polynomial is simple and accounted for.
+        settled: (k,) booleans: accounted for, though some may be double.
         flatness: (k,) how far the polynomial keeps off zero around its roots, 1 where there are none.
     """
 
     pose: np.ndarray
     q: np.ndarray
     sure: np.ndarray
+    settled: np.ndarray
     flatness: np.ndarray
 
 
@@ -101,21 +103,24 @@ class Arm:
             np.concatenate([part.pose + CHUNK * i for i, part in enumerate(parts)]),
             np.concatenate([part.q for part in parts]),
             np.concatenate([part.sure for part in parts]),
+            np.concatenate([part.settled for part in parts]),
             np.concatenate([part.flatness for part in parts]),
         )
 
     def _solve(self, X, allowed) -> Found:
         first = self._run(self.chosen[0], X, allowed)
         again = np.nonzero(~first.sure)[0]
-        pose, q, sure = first.pose, first.q, first.sure.copy()
+        pose, q, sure, settled = first.pose, first.q, first.sure.copy(), first.settled.astype(int)
         for e in self.chosen[1:]:
             if not len(again):
                 break
             second = self._run(e, X[again], allowed)
             pose, q = merged(np.r_[pose, again[second.pose]], np.concatenate([q, second.q]))
+            settled[again[second.settled]] += 1
             sure[again[second.sure]] = True
             again = again[~second.sure]
-        return Found(pose, q, sure, first.flatness)
+        # Near double roots no polynomial is sure by itself; two on different joints that agree will do.
+        return Found(pose, q, sure | (settled > 1), settled > 0, first.flatness)
 
     def _run(self, e: Eliminated, X: np.ndarray, allowed=None) -> Found:
         """One template on targets in scaled lengths."""
@@ -134,10 +139,11 @@ class Arm:
         accounted = ~doubtful
         accounted[root[defect < SPURIOUS]] = False
         accounted[root[row[closed]]] = True
-        sure = np.ones(len(X), bool)
+        sure, settled = np.ones(len(X), bool), np.ones(len(X), bool)
         sure[found.pose[~(found.simple & accounted)]] = False
+        settled[found.pose[~accounted]] = False
         pose, q = merged(pose[closed], q[closed])
-        return Found(pose, q, sure, roots.flatness(c, found))
+        return Found(pose, q, sure, settled, roots.flatness(c, found))
 
 
 def _candidates(e: Eliminated, E, links, found: roots.Roots):

@@ -1,0 +1,158 @@
+"""Simulation against MuJoCo, Pinocchio and SciPy: ratios of CPU time, interleaved in one run, median of repeats."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import zveno
+from zveno.io.write_urdf import write_urdf
+from zveno.simulation import PointContact, simulate
+from zveno.simulation.equations import Equations, Inputs
+
+ROW = ("what", "ours", "rival", "ratio", "unit")
+
+
+def run() -> list[dict]:
+    return [rollouts(), constrained(), adaptive()]
+
+
+def row(what: str, ours: list[float], rival: list[float], unit: str) -> dict:
+    a, b = float(np.median(ours)), float(np.median(rival))
+    return dict(zip(ROW, (what, a, b, b / a, unit), strict=True))
+
+
+def timed(function) -> float:
+    """Wall time: both sides use the same cores."""
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def rollouts(n: int = 4096, steps: int = 1000, repeats: int = 3) -> dict:
+    """4096 arms × 1000 RK4 steps, every state kept, contacts off, all cores on both sides."""
+    import mujoco
+    from mujoco import rollout
+
+    robot = zveno.load("ur5")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "ur5.urdf"
+        write_urdf(robot.mechanism, path)
+        model = mujoco.MjModel.from_xml_path(str(path))
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
+    model.opt.timestep = 1e-3
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(mujoco.mjtDisableBit.mjDSBL_LIMIT)
+    threads = zveno.get_threads()
+    data = [mujoco.MjData(model) for _ in range(threads)]
+    rng = np.random.default_rng(0)
+    q = rng.uniform(-1, 1, (n, robot.n_q))
+    start = np.zeros((n, mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
+    start[:, 1 : 1 + robot.n_q] = q
+    kept = np.empty((n, steps, start.shape[1]))
+
+    def theirs():
+        with rollout.Rollout(nthread=threads) as pool:
+            pool.rollout(model, data, start, nstep=steps, state=kept)
+
+    equations = Equations(robot)
+    from zveno.simulation.rates import Rates
+    from zveno.simulation.rollout import rollout as ours_rollout
+
+    y0, rates = equations.state(q, np.zeros_like(q)), Rates(equations, None)
+    results = {}
+
+    def ours():
+        results["y"] = ours_rollout(equations, rates, "rk4", y0, 0.0, 1e-3, steps, 1, lambda t: None)[0]
+
+    ours()
+    theirs()
+    gap = np.nanmax(abs(results["y"][:64, 100, : robot.n_q] - kept[:64, 99, 1 : 1 + robot.n_q]))
+    assert gap < 1e-6, f"the two do not simulate the same arm: {gap}"
+    pairs = [(timed(ours), timed(theirs)) for _ in range(repeats)]
+    scale = 1e9 / (n * steps)
+    what = f"{n} ur5 × {steps} RK4 steps, against mujoco.rollout, {threads} threads"
+    return row(what, [a * scale for a, _ in pairs], [b * scale for _, b in pairs], "ns a step")
+
+
+def constrained(n: int = 4096, repeats: int = 7) -> dict:
+    """A quadruped with four point contacts: ours in batches on one core, Pinocchio in a Python loop."""
+    import sys
+
+    import pinocchio as pin
+
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    from pinocchio_oracle import Oracle
+
+    robot = zveno.load("quadruped")
+    feet = [name for name in robot.frame_names if name.endswith("foot")]
+    oracle = Oracle(robot.mechanism)
+    model, data = oracle.model, oracle.data
+    contacts = []
+    for foot in feet:
+        frame = model.frames[oracle.frames[foot]]
+        contact = pin.RigidConstraintModel(
+            pin.ContactType.CONTACT_3D, model, frame.parentJoint, frame.placement, pin.LOCAL_WORLD_ALIGNED
+        )
+        contacts.append(contact)
+    contact_data = [contact.createData() for contact in contacts]
+    pin.initConstraintDynamics(model, data, contacts)
+    rng = np.random.default_rng(0)
+    q = np.stack([robot.random(rng=rng) for _ in range(n)])
+    v, tau = rng.normal(size=(n, robot.n_v)), rng.normal(size=(n, robot.n_v))
+    equations = Equations(robot, tuple(PointContact(foot, point=(0, 0, 0)) for foot in feet), _given(robot))
+    y = equations.state(q, v)
+    c = equations.settings(q[0])
+    kernel = equations.rhs
+    inputs = Inputs(tau, c).arrays()
+    q_pin, v_pin = [oracle.q(x) for x in q], [oracle.v(x, w) for x, w in zip(q, v, strict=True)]
+    settings = pin.ProximalSettings(1e-12, 0.0, 1)
+
+    def theirs():
+        for k in range(n):
+            pin.constraintDynamics(model, data, q_pin[k], v_pin[k], tau[k], contacts, contact_data, settings)
+
+    threads = zveno.get_threads()
+    zveno.set_threads(1)
+    kernel(0.0, y, *inputs)
+    pairs = [(timed(lambda: kernel(0.0, y, *inputs)), timed(theirs)) for _ in range(repeats)]
+    zveno.set_threads(threads)
+    scale = 1e6 / n
+    what = "quadruped on four point contacts, batch on one core, against Pinocchio constraintDynamics from Python"
+    return row(what, [a * scale for a, _ in pairs], [b * scale for _, b in pairs], "µs a state")
+
+
+def _given(robot):
+    from zveno.simulation.controllers import as_control
+
+    return as_control(lambda t, q, v: v, robot.mechanism)
+
+
+def adaptive(repeats: int = 1) -> dict:
+    """The 10-rod chain for 10 s at rtol 1e-6: ours, and SciPy's solver on the same equations in plain NumPy."""
+    from scipy.integrate import solve_ivp
+
+    from zveno.algorithms.forward_dynamics import forward_dynamics
+
+    robot = zveno.load("chain(10)")
+    q0 = np.zeros(10)
+    q0[0] = -1.0
+    mechanism, still = robot.mechanism, np.zeros(10)
+
+    def plain(t, y):
+        return np.concatenate([y[10:], forward_dynamics(mechanism, y[:10], y[10:], still)])
+
+    def theirs():
+        solve_ivp(plain, (0, 10), np.concatenate([q0, still]), method="DOP853", rtol=1e-6, atol=1e-9)
+
+    simulate(robot, q0, duration=10.0)
+    pairs = [(timed(lambda: simulate(robot, q0, duration=10.0)), timed(theirs)) for _ in range(repeats)]
+    what = "chain(10), 10 s at rtol 1e-6, against SciPy's DOP853 on the same equations in plain NumPy"
+    return row(what, [a for a, _ in pairs], [b for _, b in pairs], "s")
+
+
+if __name__ == "__main__":
+    for one in run():
+        print(f"{one['what']}: {one['ours']:.4g} against {one['rival']:.4g} {one['unit']}, {one['ratio']:.1f}×")

@@ -1,0 +1,257 @@
+"""Weighted fits of a system: noise, outliers and variance components around Levenberg–Marquardt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..fit import robust
+from ..fit.covariance import Factors, factors, variance_factors
+from ..fit.levenberg_marquardt import Fit, minimize
+from .system import CONSTRAINT, System
+
+FIRST_SIGMA = {"m": 1e-3, "rad": 1e-3}
+FLAG = 1e-4
+"""Share of good rows that may be flagged as outliers by chance."""
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """How a fit treats noise.
+
+    Attributes:
+        columns: which columns of the system are estimated.
+        sigma: standard deviation of every noise, (noises,); start values where they are estimated.
+        estimated: which of them are estimated, (noises,).
+        loss: "auto" (least squares without the rows that are flagged), "none", "huber", "cauchy" or "tukey".
+        priors: column → standard deviation about its nominal value.
+        bounds: column → (lower, upper).
+        linear: whether to take one linearised step (19) instead of iterating.
+        extra: variance that encoders add to every scalar row, (rows,).
+    """
+
+    columns: tuple[int, ...]
+    sigma: np.ndarray
+    estimated: np.ndarray
+    loss: str = "auto"
+    priors: Mapping[int, float] | None = None
+    bounds: Mapping[int, tuple[float, float]] | None = None
+    linear: bool = False
+    extra: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Parameters and frames of a fit, with everything that describes how good they are.
+
+    Attributes:
+        values: deviations of the model's parameters, (P,).
+        frames: all frames.
+        sigma: standard deviation of every noise.
+        residual: of every scalar row, in its unit.
+        weight: of every row of data, 0 where it was flagged.
+        distance: of every row of data, in standard deviations (root of the sum of squares over its components).
+        components: number of components of every row.
+        factors: of the weighted Jacobian by the estimated columns.
+        fit: the last iteration.
+    """
+
+    values: np.ndarray
+    frames: np.ndarray
+    sigma: np.ndarray
+    residual: np.ndarray
+    weight: np.ndarray
+    distance: np.ndarray
+    components: np.ndarray
+    factors: Factors
+    fit: Fit
+
+
+def solve(
+    system: System, options: Options, values: np.ndarray, frames: np.ndarray, use: np.ndarray | None = None
+) -> Solution:
+    """Fit the columns asked for.
+
+    Args:
+        system: the rows.
+        options: columns, noise and loss.
+        values, frames: where to start.
+        use: scalar rows to use, (rows,) booleans; all if None.
+    """
+    use = np.ones(system.n_rows, dtype=bool) if use is None else use
+    weight = np.ones(system.n_data_rows)
+    loss = "tukey" if options.loss == "auto" else options.loss
+    state, sigma = (values, frames), options.sigma.copy()
+    turns = 1 if loss == "none" and not options.estimated.any() else 12
+    if turns > 1:  # judge the noise where the fit starts, so that nothing is weighted absurdly
+        sigma = _started(system, options, state, use)
+    fit = None
+    for turn in range(turns):
+        last = turn == turns - 1
+        fit = _least_squares(system, options, state, sigma, weight, use, rough=not last and turn < 2)
+        state = fit.state
+        new_sigma, distance, components = _judged(system, options, fit, sigma, weight, use)
+        inside = _rows_used(system, use)
+        new = np.ones_like(weight)
+        if loss != "none":
+            new = np.where(inside, robust.weights(loss, distance, components), 1.0)
+        steady = abs(new - weight).max() < 1e-3 and abs(new_sigma / sigma - 1.0).max() < 5e-3
+        weight, sigma = new, new_sigma
+        if steady and turn > 0:
+            break
+    if options.loss == "auto":
+        fit, sigma, weight = _without_outliers(system, options, state, sigma, use)
+    elif fit is not None:
+        fit = _least_squares(system, options, fit.state, sigma, weight, use)
+    assert fit is not None
+    _, distance, components = _judged(system, options, fit, sigma, weight, use)
+    r, _ = system.evaluate(*fit.state)
+    whitened = _whitened_jacobian(system, options, fit.state, sigma, weight, use)
+    return Solution(*fit.state, sigma, r, weight, distance, components, factors(whitened), fit)
+
+
+def _without_outliers(system, options, state, sigma, use):
+    """Least squares on the rows that are not flagged; the flags are judged anew until they stay."""
+    flagged = np.zeros(system.n_data_rows, dtype=bool)
+    inside = _rows_used(system, use)
+    weight = np.ones(system.n_data_rows)
+    fit = None
+    for turn in range(12):
+        if fit is None:
+            fit = _least_squares(system, options, state, sigma, robust_start(system, options, state, sigma, use), use)
+        new_sigma, distance, components = _judged(system, options, fit, sigma, weight, use)
+        new = inside & (distance > robust.limit(1.0 - FLAG, components))
+        settled = turn and (new == flagged).all() and abs(new_sigma / sigma - 1.0).max() < 5e-3
+        flagged, sigma = new, np.where(options.estimated, new_sigma, sigma)
+        weight = np.where(flagged, 0.0, 1.0)
+        if settled:
+            break
+        fit = _least_squares(system, options, fit.state, sigma, weight, use)
+    return fit, sigma, weight
+
+
+def robust_start(system, options, state, sigma, use) -> np.ndarray:
+    """Tukey weights at a state, the last of the robust fit."""
+    r, _ = system.evaluate(*state)
+    distance, components = row_distances(system, r / _row_sigma(system, options, sigma), use)
+    return np.where(_rows_used(system, use), robust.weights("tukey", distance, components), 1.0)
+
+
+def _started(system, options, state, use) -> np.ndarray:
+    """Noise from the residuals at the start, at most as small as they are."""
+    r, _ = system.evaluate(*state)
+    sigma = options.sigma.copy()
+    for k in np.flatnonzero(options.estimated):
+        own = r[use & (system.noise == k)]
+        if len(own):
+            sigma[k] = max(1.5 * float(np.median(abs(own))), 1e-9)
+    return sigma
+
+
+def _least_squares(system, options, state, sigma, weight, use, rough: bool = False) -> Fit:
+    columns = list(options.columns)
+    P = len(system.model.terms)
+    scale = _scalar_weights(system, options, sigma, weight)
+    rows = use & (scale > 0)
+    priors = [(columns.index(k), k, 1.0 / s) for k, s in (options.priors or {}).items() if k in columns and k < P]
+
+    def evaluate(at):
+        r, J = system.evaluate(*at)
+        r, J = scale[rows] * r[rows], scale[rows, None] * J[np.ix_(rows, columns)]
+        if priors:
+            extra = np.zeros((len(priors), len(columns)))
+            for k, (place, _, factor) in enumerate(priors):
+                extra[k, place] = factor
+            r = np.concatenate([r, [at[0][column] * factor for _, column, factor in priors]])
+            J = np.concatenate([J, extra])
+        return r, J
+
+    def move(at, step):
+        full = np.zeros(system.n_columns)
+        full[columns] = step
+        values = at[0] + full[:P]
+        for column, (low, high) in (options.bounds or {}).items():
+            values[column] = np.clip(values[column], low, high)
+        return values, system.moved(at[1], full)
+
+    if options.linear:
+        r, J = evaluate(state)
+        norms = np.linalg.norm(J, axis=0)
+        step = np.linalg.lstsq(J / norms, -r, rcond=None)[0] / norms
+        state = move(state, step)
+        r, J = evaluate(state)
+        return Fit(state, r, J, 0.5 * float(r @ r), 1, True)
+    return minimize(evaluate, state, move, tolerance=1e-4 if rough else 1e-9, max_iterations=15 if rough else 100)
+
+
+def _whitened_jacobian(system, options, state, sigma, weight, use) -> np.ndarray:
+    _, J = system.evaluate(*state)
+    scale = _scalar_weights(system, options, sigma, weight)
+    rows = use & (scale > 0)
+    columns = list(options.columns)
+    J = scale[rows, None] * J[np.ix_(rows, columns)]
+    extra = [
+        (1.0 / s) * np.eye(len(columns))[columns.index(k)] for k, s in (options.priors or {}).items() if k in columns
+    ]
+    return np.concatenate([J, extra]) if extra else J
+
+
+def _row_sigma(system: System, options: Options, sigma: np.ndarray) -> np.ndarray:
+    """Standard deviation of every scalar row, (rows,): σ² = σ_g² + r²σ_q²."""
+    own = np.concatenate([sigma, [1.0]])[system.noise]
+    own[system.noise == CONSTRAINT] = [s for *_, s in system.constraints]
+    return own if options.extra is None else np.sqrt(own**2 + options.extra)
+
+
+def _scalar_weights(system, options, sigma, weight) -> np.ndarray:
+    return np.sqrt(np.concatenate([weight, [1.0]])[system.row]) / _row_sigma(system, options, sigma)
+
+
+def _rows_used(system: System, use) -> np.ndarray:
+    inside = np.zeros(system.n_data_rows, dtype=bool)
+    rows = system.row[use]
+    inside[rows[rows >= 0]] = True
+    return inside
+
+
+def row_distances(system: System, whitened: np.ndarray, use: np.ndarray | None = None):
+    """Root of the sum of squares of the whitened components of every row of data, and their number."""
+    own = system.row >= 0 if use is None else (system.row >= 0) & use
+    squares = np.bincount(system.row[own], whitened[own] ** 2, system.n_data_rows)
+    return np.sqrt(squares), np.bincount(system.row[own], minlength=system.n_data_rows)
+
+
+def _judged(system, options, fit: Fit, sigma, weight, use):
+    """Noise judged from the residuals, and distances of all rows, corrected for what the fit has absorbed."""
+    r, _ = system.evaluate(*fit.state)
+    whitened = r / _row_sigma(system, options, sigma)
+    scale = _scalar_weights(system, options, sigma, weight)
+    rows = use & (scale > 0)
+    leverage = np.zeros(system.n_rows)
+    Q = np.linalg.qr(_unit_columns(fit.jacobian))[0]
+    leverage[rows] = np.sum(Q[: rows.sum()] ** 2, axis=1)
+    new = sigma.copy()
+    if options.estimated.any():
+        row_weight = np.concatenate([weight, [1.0]])[system.row]
+        group = np.where(rows, system.noise, CONSTRAINT)
+        found = np.sqrt(variance_factors(whitened, leverage, group, row_weight))
+        # Weights below one take their share from large residuals: undo it by what they take from good rows.
+        for k in np.flatnonzero(options.estimated):
+            if k < len(found) and (group == k).any():
+                new[k] = max(sigma[k] * found[k], 1e-12)
+    shrunk = np.sqrt(np.clip(1.0 - leverage, 0.05, 1.0))
+    ratio = np.concatenate([sigma / new, [1.0]])[system.noise]
+    distance, components = row_distances(system, whitened * ratio / shrunk, use)
+    return new, distance, components
+
+
+def _unit_columns(J):
+    norms = np.linalg.norm(J, axis=0)
+    return J / np.where(norms > 0, norms, 1.0)
+
+
+def with_columns(options: Options, columns: Sequence[int]) -> Options:
+    """The same options for other columns."""
+    return replace(options, columns=tuple(columns))

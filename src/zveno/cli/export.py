@@ -1,0 +1,51 @@
+"""The verb `export`: a robot's functions as C for a controller."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from .options import MODEL, Flag, ModelFlags, RobotName
+
+
+def export(
+    robot: RobotName,
+    /,
+    *,
+    out: Annotated[Path, tyro.conf.arg(metavar="DIR")],
+    functions: Annotated[str, tyro.conf.arg(metavar="NAME,NAME,…")] = (
+        "inverse_dynamics,gravity_torque,forward_kinematics,jacobian,forward_dynamics"
+    ),
+    float: Flag = False,
+    frame: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = None,
+    no_measure: Flag = False,
+    json: Flag = False,
+    debug: Flag = False,
+    model: ModelFlags = MODEL,
+):
+    """Write a robot's functions as C99 without dependencies, with an example and a page of figures.
+
+    Args:
+        robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
+        out: the directory the files go to; made if it does not exist.
+        functions: names separated by commas; a wrong one lists those there are.
+        float: numbers are `float` instead of `double`.
+        frame: the frame of kinematic functions; by default the one named tool, or that of the only end link.
+        no_measure: do not compile and time the functions.
+        json: print JSON instead of text.
+        debug: show the full traceback of an error.
+        model: how the robot is read.
+    """
+    from ..export import export_c
+    from ..report.export_text import export_data, print_export
+    from ..robot import Robot
+    from .options import Output
+    from .output import Answer, deliver
+    from .verbs import _loaded
+
+    del debug  # read by app.main
+    names = [name.strip() for name in functions.split(",") if name.strip()]
+    done = export_c(Robot(_loaded(robot, model)), names, out, single=float, frame=frame, measure=not no_measure)
+    deliver(Answer(lambda: export_data(done), lambda console: print_export(console, done)), Output(json=json))

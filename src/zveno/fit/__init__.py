@@ -1,0 +1,1 @@
+"""Least squares, robust losses and covariance shared by tasks that fit parameters."""

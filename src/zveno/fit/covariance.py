@@ -1,0 +1,64 @@
+"""Covariance of fitted parameters, and what share of the data's freedom each group of rows keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """Singular value decomposition of a weighted Jacobian with unit columns: all that covariance needs."""
+
+    U: np.ndarray
+    s: np.ndarray
+    Vt: np.ndarray
+    norms: np.ndarray
+
+    @property
+    def condition(self) -> float:
+        """Largest over smallest singular value of the scaled Jacobian."""
+        return float(self.s[0] / max(self.s[-1], 1e-300)) if len(self.s) else 1.0
+
+    def covariance(self) -> np.ndarray:
+        """(JᵀJ)⁻¹, (n, n): document 001, (28), for rows divided by their standard deviations."""
+        half = (self.Vt.T / self.s) / self.norms[:, None]
+        return half @ half.T
+
+    def leverage(self) -> np.ndarray:
+        """Diagonal of the hat matrix, (m,): how far each row determines its own prediction."""
+        return np.sum(self.U**2, axis=1)
+
+
+def factors(J: np.ndarray) -> Factors:
+    """Factors of a weighted Jacobian (m, n)."""
+    norms = np.linalg.norm(J, axis=0)
+    norms = np.where(norms > 0, norms, 1.0)
+    U, s, Vt = np.linalg.svd(J / norms, full_matrices=False)
+    return Factors(U, np.maximum(s, 1e-12 * s.max(initial=0.0)), Vt, norms)
+
+
+def variance_factors(r: np.ndarray, leverage: np.ndarray, group: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """By how much the variance of each group of rows was misjudged: Σ w r² over the freedom the group keeps.
+
+    Args:
+        r: residuals in units of their assumed standard deviation, (m,).
+        leverage: of the weighted fit, (m,).
+        group: number of each row's group, (m,); negative ones are left out.
+        weight: robust weights, (m,).
+    """
+    n = int(group.max(initial=-1)) + 1
+    out = np.ones(n)
+    for k in range(n):
+        rows = group == k
+        freedom = float(weight[rows].sum() - leverage[rows].sum())
+        if rows.any():
+            out[k] = float(weight[rows] @ r[rows] ** 2) / max(freedom, 1e-3 * rows.sum())
+    return out
+
+
+def correlations(covariance: np.ndarray) -> np.ndarray:
+    """Correlation matrix of a covariance matrix."""
+    std = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    return covariance / np.outer(std, std)

@@ -1,0 +1,48 @@
+"""Robust losses as weights: rows that fit badly count less, whatever made them bad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.stats import chi2
+
+from ..errors import unknown_name
+
+
+def _huber(d, n):
+    return np.minimum(1.0, _limit(0.95, n) / np.maximum(d, 1e-300))
+
+
+def _cauchy(d, n):
+    return 1.0 / (1.0 + d**2 / _limit(0.9, n) ** 2)
+
+
+def _tukey(d, n):
+    return np.maximum(0.0, 1.0 - d**2 / (1.6 * _limit(0.99, n)) ** 2) ** 2
+
+
+LOSSES: dict[str, Callable] = {"none": lambda d, n: np.ones_like(d), "huber": _huber, "cauchy": _cauchy, "tukey": _tukey}
+"""Weight of a row from its distance d (root of the sum of squares of n whitened components)."""
+
+
+def weights(loss: str, distance: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Weights (rows,) of rows at a distance with n components each, for one of `LOSSES`."""
+    if loss not in LOSSES:
+        raise unknown_name("loss", loss, LOSSES)
+    return LOSSES[loss](distance, np.maximum(n, 1))
+
+
+def scale_of(distance: np.ndarray, n: np.ndarray) -> float:
+    """Standard deviation of whitened components judged from the median row: outliers do not move it."""
+    ratio = distance / np.sqrt(chi2.ppf(0.5, np.maximum(n, 1)))
+    return float(np.median(ratio)) if len(ratio) else 1.0
+
+
+def limit(probability: float, n: np.ndarray) -> np.ndarray:
+    """Distance that a good row with n components exceeds with probability 1 − `probability`."""
+    return _limit(probability, n)
+
+
+def _limit(probability: float, n) -> np.ndarray:
+    return np.sqrt(chi2.ppf(probability, n))

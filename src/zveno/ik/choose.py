@@ -1,0 +1,83 @@
+"""One solution of many: by nearness, distance from limits, conditioning, or the user's own criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..errors import ShapeError
+from ..mechanism import Mechanism
+from .problem import TURN
+from .solutions import Solutions
+
+
+def chosen(solutions: Solutions, cost: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """The solution of least cost of every pose, (*batch, n_q), NaN where there is none.
+
+    Args:
+        solutions: what `solve_ik` returned.
+        cost: of configurations (..., n_q) → (...).
+    """
+    values = np.asarray(cost(np.nan_to_num(solutions.q)), dtype=float)
+    if values.shape != solutions.q.shape[:-1]:
+        raise ShapeError(
+            f"the criterion returned shape {values.shape} for configurations {solutions.q.shape}",
+            element="cost",
+            remedy="Return one number a configuration",
+        )
+    if solutions.q.shape[-2] == 0:
+        return np.full((*solutions.batch, solutions.q.shape[-1]), np.nan)
+    there = np.arange(solutions.q.shape[-2]) < np.asarray(solutions.count)[..., None]
+    best = np.argmin(np.where(there & ~np.isnan(values), values, np.inf), axis=-1)
+    return np.take_along_axis(solutions.q, best[..., None, None], axis=-2)[..., 0, :]
+
+
+def nearest(solutions: Solutions, q, robot=None, weights=1.0) -> np.ndarray:
+    """The solution nearest to a configuration, (*batch, n_q): least weighted sum of squares of the differences.
+
+    Args:
+        solutions: what `solve_ik` returned.
+        q: (n_q,) or (*batch, n_q).
+        robot: if given, joints that turn without limits are first moved by whole turns to where `q` has them.
+        weights: of the coordinates.
+    """
+    q = np.asarray(q, dtype=float)
+    goal = q[..., None, :] if q.ndim > 1 else q
+    endless = _endless(robot, solutions.q.shape[-1])
+
+    def shifted(candidates):
+        return candidates - np.where(endless, TURN * np.round((candidates - goal) / TURN), 0.0)
+
+    found = chosen(solutions, lambda own: np.sum(weights * (shifted(own) - goal) ** 2, axis=-1))
+    return found - np.where(endless, TURN * np.round((found - q) / TURN), 0.0)
+
+
+def farthest_from_limits(solutions: Solutions, robot) -> np.ndarray:
+    """The solution whose nearest limit is relatively farthest, (*batch, n_q)."""
+    mechanism: Mechanism = getattr(robot, "mechanism", robot)
+    limited = np.isfinite(mechanism.upper - mechanism.lower) & (mechanism.upper > mechanism.lower)
+    span = np.where(limited, mechanism.upper - mechanism.lower, 1.0)
+    lower, upper = np.where(limited, mechanism.lower, 0.0), np.where(limited, mechanism.upper, 0.0)
+
+    def cost(q):
+        margin = np.minimum(q - lower, upper - q) / span
+        return -np.min(np.where(limited, margin, 0.5), axis=-1)
+
+    return chosen(solutions, cost)
+
+
+def best_conditioned(solutions: Solutions) -> np.ndarray:
+    """The solution with the smallest condition number, (*batch, n_q)."""
+    return chosen(solutions, lambda _: solutions.condition)
+
+
+def _endless(robot, n: int) -> np.ndarray:
+    endless = np.zeros(n, bool)
+    if robot is not None:
+        mechanism: Mechanism = getattr(robot, "mechanism", robot)
+        for name in mechanism.joint_names:
+            own = mechanism.q_slices[name]
+            if mechanism.joint(name).type.sigma == 1:
+                endless[own] = np.isinf(mechanism.lower[own]) & np.isinf(mechanism.upper[own])
+    return endless

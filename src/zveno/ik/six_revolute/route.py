@@ -1,0 +1,130 @@
+"""Six revolute joints as a method of `solve_ik`: problems to arms, limits to ranges, and the story for people."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ..problem import TURN, Problem
+from ..solutions import Raw
+from . import roots
+from .solver import Arm, Found
+
+SLACK = 1e-6
+"""Beyond a limit, rad, a root is still looked for; what is really outside is sorted out later."""
+
+
+class Curve(NamedTuple):
+    """The function of one angle whose zeros hold all solutions of one pose, for a drawing.
+
+    Attributes:
+        joint: name of the joint that is scanned.
+        angle: (n,) its angle, −π to π.
+        value: (n,) the function, greatest sample 1.
+        roots: (r,) its zeros.
+    """
+
+    joint: str
+    angle: np.ndarray
+    value: np.ndarray
+    roots: np.ndarray
+
+
+class SixRevolute:
+    """Every solution of any arm with six revolute joints, by the roots of one polynomial."""
+
+    name = "six_revolute"
+
+    def applies(self, problem: Problem) -> bool:
+        """Six revolute joints of their own, a whole pose, and geometry that some template serves."""
+        return (
+            problem.kinds == "RRRRRR"
+            and problem.simple
+            and problem.task.is_pose
+            and arm_of(problem.constants[:6].tobytes()).solvable
+        )
+
+    def solve(self, problem: Problem, T: np.ndarray) -> Raw:
+        """All solutions of poses (k, 4, 4). Where limits leave none, those outside limits."""
+        arm = arm_of(problem.constants[:6].tobytes())
+        X = targets(problem, T)
+        allowed = ranges(problem)
+        found = arm.solve(X, allowed)
+        if allowed is not None:
+            inside = problem.inside(problem.wrapped(found.q), SLACK)
+            none = np.nonzero(np.bincount(found.pose[inside], minlength=len(X)) == 0)[0]
+            if len(none):
+                found = _with(found, arm.solve(X[none]), none)
+        count = np.bincount(found.pose, minlength=len(X))
+        x = np.full((len(X), max(count.max(initial=0), 1), 6), np.nan)
+        x[found.pose, np.arange(len(found.pose)) - (np.cumsum(count) - count)[found.pose]] = found.q
+        return Raw(x, count, found.sure)
+
+    def explain(self, problem: Problem) -> str:
+        """The route, the scan joint and the template."""
+        e = arm_of(problem.constants[:6].tobytes()).chosen[0]
+        t = e.template
+        walk = "backwards" if t.backwards else "forwards"
+        names = [step.joint for step in problem.steps]
+        extra = "" if e.dimension == 1 else f" {e.dimension} configurations share a zero, as a rule."
+        return (
+            f"All configurations are zeros of one trigonometric polynomial of the angle of {names[t.scan_joint]}. "
+            f"The loop is cut before {names[t.order[0]]} and walked {walk}; {e.equations} equations are left "
+            f"of 14 when {names[t.order[0]]} and {names[t.order[1]]} are eliminated.{extra}"
+        )
+
+
+def curve(problem: Problem, T: np.ndarray, n: int = 1441) -> Curve:
+    """The polynomial of one pose (4, 4) with its zeros, as `zveno ik --explain` draws it."""
+    arm = arm_of(problem.constants[:6].tobytes())
+    e = arm.chosen[0]
+    t = e.template
+    X = targets(problem, T[None])
+    X[:, :3, 3] *= arm.scale
+    c = roots.polynomials(e.determinants(e.matrices(e.links(X)), roots.SAMPLE_POINTS))
+    offset = t.offsets[2 + t.scan]
+    angle = np.linspace(-np.pi, np.pi, n)
+    zeros = roots.isolate(c).y + offset
+    value = roots.values(c, angle - offset)
+    return Curve(problem.steps[t.scan_joint].joint, angle, value, np.sort(zeros - TURN * np.round(zeros / TURN)))
+
+
+def targets(problem: Problem, T: np.ndarray) -> np.ndarray:
+    """Where the chain from its first to its last joint must go, (k, 4, 4)."""
+    before, after = problem.end_transforms
+    return before @ T @ after
+
+
+def ranges(problem: Problem) -> list | None:
+    """For each joint the range of its angle that limits leave, None for all of it; None if no joint is limited."""
+    limited = problem.upper - problem.lower < TURN
+    if not limited.any():
+        return None
+    return [
+        [(low - SLACK, high + SLACK)] if narrow else None
+        for low, high, narrow in zip(problem.lower, problem.upper, limited, strict=True)
+    ]
+
+
+@lru_cache(maxsize=64)
+def arm_of(constants: bytes) -> Arm:
+    """The arm of six links (6, 4, 4) given as bytes; set up once."""
+    return Arm(np.frombuffer(constants).reshape(6, 4, 4))
+
+
+def _with(found: Found, more: Found, poses: np.ndarray) -> Found:
+    """Found solutions, those of some poses replaced."""
+    keep = ~np.isin(found.pose, poses)
+    pose, q = np.r_[found.pose[keep], poses[more.pose]], np.concatenate([found.q[keep], more.q])
+    order = np.argsort(pose, kind="stable")
+    flags = []
+    for name in ("sure", "settled", "flatness"):
+        flag = getattr(found, name).copy()
+        flag[poses] = getattr(more, name)
+        flags.append(flag)
+    return Found(pose[order], q[order], *flags)
+
+
+solver = SixRevolute()
