@@ -1,4 +1,4 @@
-"""A hash of source files, part of a kernel's key: changed code never meets a kernel that was traced from the old."""
+"""A hash of source files, part of a kernel's key: changed code never meets a kernel traced from the old."""
 
 from __future__ import annotations
 
