@@ -161,8 +161,8 @@ class Problem:
         samples = node_samples(self.mechanism, node, self.loops, self.q0, rng)
         for k, i in enumerate(node.bodies):
             self.poses[i] = samples.T[0, k].copy()
-        samples.T[..., :3, 3] /= self.scale
-        samples.dT[..., :3, 3] /= self.scale
+        units = [unit for joint in self.mechanism.joints if joint.mimic is None for unit in joint.type.units]
+        samples = samples.scaled(self.scale, np.array(units) == "m")
         bodies, block = advance_sampled(states[node.parent], samples, self.motors)
         states.update(zip(node.bodies, bodies, strict=True))
         return block

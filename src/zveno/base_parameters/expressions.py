@@ -103,18 +103,16 @@ def number(x, digits: int = 6) -> str:
     return f"{x:.{digits}g}"
 
 
-def sentence(base: BaseParameters, terms: Terms, times: str = "·") -> str:
-    """`I3zz + I4yy − 0.8662·S4y + 0.18758·(m4 + m5 + m6)`: equal coefficients are taken out."""
+def sentence(base: BaseParameters, first: int, terms: Terms, times: str = "·") -> str:
+    """`I3zz + I4yy − 0.8662·S4y + 0.18758·(m4 + m5 + m6)`: the base column first, equal coefficients taken out."""
     groups: dict[str, list[tuple[int, str]]] = {}
-    factors: dict[str, Any] = {}
-    for place in sorted(terms, key=lambda k: _rank(base, k)):
+    for place in sorted(terms, key=lambda k: (k != first, _rank(base, k))):
         x = terms[place]
         negative = number_as_float(x) < 0
         factor = number(-x if negative else x)
         if factor == "1":
             factor = f"1 {place}"  # stands alone
         groups.setdefault(factor, []).append((-1 if negative else 1, base.parameter_names[place]))
-        factors[factor] = factor
     words = []
     for factor, members in groups.items():
         sign = members[0][0]

@@ -161,7 +161,7 @@ class _Walk:
         return q if abs(closure_error(self.mechanism, self.loops, q)).max() < 100 * CLOSED else None
 
     def free_velocities(self, q) -> tuple[np.ndarray, int, float]:
-        """Basis (n_v, m) of the velocities that keep loops closed, the closure's rank, and its distance from less."""
+        """Basis (n_v, m) of the velocities that keep loops closed; the closure's rank, and its margin."""
         _, s, Vt = np.linalg.svd(self._jacobian(q))
         rank = int((s > 1e-7 * s[0]).sum()) if s.size and s[0] > 0 else 0
         G = np.zeros((self.mechanism.n_v, len(Vt) - rank))

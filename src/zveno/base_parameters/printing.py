@@ -128,8 +128,8 @@ _SYMBOL = re.compile(r"(?<![A-Za-z])(I|J|h|S|m|c|Ia|Fv|Fc|off)(\d+)(xx|yy|zz|xy|
 def latex(base: BaseParameters) -> str:
     """An `align*` environment: superscripts are link numbers, as in document 000."""
     lines = []
-    for k, terms in enumerate(base.terms, start=1):
-        text = _SYMBOL.sub(_symbol, sentence(base, terms, times=r"\,"))
+    for k, (place, terms) in enumerate(zip(base.columns.tolist(), base.terms, strict=True), start=1):
+        text = _SYMBOL.sub(_symbol, sentence(base, place, terms, times=r"\,"))
         text = text.replace("−", "-").replace("·", r"\,").replace("²", "^2")
         text = re.sub(r"√(\d)", r"\\sqrt{\1}", text)
         lines.append(rf"\tilde p_{{{k}}} &= {text}")

@@ -144,7 +144,8 @@ class BaseParameters(Result):
     @cached_property
     def expressions(self) -> tuple[str, ...]:
         """Every base parameter as a sum of link parameters, `I3zz + I4yy − 0.8662·h4y + 0.18758·(m4 + m5 + m6)`."""
-        return tuple(expressions.sentence(self, terms) for terms in self.terms)
+        pairs = zip(self.columns.tolist(), self.terms, strict=True)
+        return tuple(expressions.sentence(self, place, terms) for place, terms in pairs)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -263,7 +264,7 @@ class BaseParameters(Result):
 
     @property
     def null_directions(self) -> np.ndarray:
-        """(n_parameters, n) changes of p that no torque can see, one for each counted parameter that is not base."""
+        """(n_parameters, n) changes of p that no torque can see, one for each counted one that is not base."""
         base = set(self.columns.tolist())
         others = [place for place in self.counted if place not in base]
         N = np.zeros((self.n_parameters, len(others)))

@@ -13,6 +13,9 @@ from ..spatial.vectors import skew
 from .loops import Loop, closed_states
 from .nodes import Node
 
+REACH = 4.0
+"""Coordinates are sampled this far to both sides, rad or m: far enough to tell cos q from cos 1.1 q."""
+
 
 class Samples(NamedTuple):
     """Poses of a node's bodies in its parent's frame and their derivatives at S states, the first the reference."""
@@ -25,6 +28,16 @@ class Samples(NamedTuple):
     """(S, n_v): how far each velocity coordinate has come since the reference; loops have none (zeros)."""
     velocities: np.ndarray
     """(S, n_v, m): all velocities from the independent ones."""
+
+    def scaled(self, length: float, lengths: np.ndarray) -> Samples:
+        """The same in another unit of length; `lengths` (n_v,) says which coordinates are lengths."""
+        T, dT = self.T.copy(), self.dT.copy()
+        T[..., :3, 3] /= length
+        dT[..., :3, 3] /= length
+        unit = np.where(lengths, length, 1.0)
+        # Velocities are measured in the new unit as well, one by one where they are coordinates themselves.
+        factors = unit @ abs(self.velocities[0]) if self.positions.any() else np.ones(dT.shape[1])
+        return Samples(T, dT * factors[:, None, None, None], self.positions / unit, self.velocities)
 
 
 def node_samples(mechanism: Mechanism, node: Node, loops: Sequence[Loop], q0, rng) -> Samples:
@@ -42,8 +55,8 @@ def node_samples(mechanism: Mechanism, node: Node, loops: Sequence[Loop], q0, rn
         q, G = closed_states(mechanism, inside, start, count, rng, own)
         moved = np.zeros((len(q), mechanism.n_v))
     else:
-        moved = np.concatenate([np.zeros((1, mechanism.n_v)), rng.uniform(-1.5, 1.5, (count - 1, mechanism.n_v))])
-        moved *= own
+        moved = rng.uniform(-REACH, REACH, (count, mechanism.n_v)) * own
+        moved[0] = 0.0
         q = np.array([mechanism.integrate(start, step) for step in moved])
         G = np.broadcast_to(np.eye(mechanism.n_v)[:, own], (count, mechanism.n_v, own.sum()))
     T, dT = zip(*(_poses(mechanism, node, one, basis) for one, basis in zip(q, G, strict=True)), strict=True)

@@ -166,7 +166,7 @@ def analyse(
 
 def scaled_jacobian(system: System, q: list[np.ndarray] | None = None) -> np.ndarray:
     """Derivatives of all rows by all columns at zero residual, with lengths in units of the robot's size."""
-    _, J = system.evaluate(np.zeros(len(system.model.terms)), system.frames, q, compiled=False, exact=True)
+    _, J = system.evaluate(np.zeros(len(system.model.terms)), system.frames, q=q, compiled=False, exact=True)
     length = system.model.scale
     units = np.array([1.0 / length if unit == "m" else 1.0 for *_, unit in system.noise_names] + [1.0 / length])
     return units[system.noise][:, None] * J / column_scales(system)

@@ -107,7 +107,7 @@ def solve(
         fit = _least_squares(system, options, fit.state, sigma, weight, use)
     assert fit is not None
     _, distance, components = _judged(system, options, fit, sigma, weight, use)
-    r, _ = system.evaluate(*fit.state)
+    r, _ = system.evaluate(*fit.state, ())
     whitened = _whitened_jacobian(system, options, fit.state, sigma, weight, use)
     return Solution(*fit.state, sigma, r, weight, distance, components, factors(whitened), fit)
 
@@ -116,15 +116,13 @@ def _without_outliers(system, options, state, sigma, use):
     """Least squares on the rows that are not flagged; the flags are judged anew until they stay."""
     flagged = np.zeros(system.n_data_rows, dtype=bool)
     inside = _rows_used(system, use)
-    weight = np.ones(system.n_data_rows)
-    fit = None
+    weight = robust_start(system, options, state, sigma, use)
+    fit = _least_squares(system, options, state, sigma, weight, use)
     for turn in range(12):
-        if fit is None:
-            fit = _least_squares(system, options, state, sigma, robust_start(system, options, state, sigma, use), use)
         new_sigma, distance, components = _judged(system, options, fit, sigma, weight, use)
         new = inside & (distance > robust.limit(1.0 - FLAG, components))
         settled = turn and (new == flagged).all() and abs(new_sigma / sigma - 1.0).max() < 5e-3
-        flagged, sigma = new, np.where(options.estimated, new_sigma, sigma)
+        flagged, sigma = new, new_sigma
         weight = np.where(flagged, 0.0, 1.0)
         if settled:
             break
@@ -134,14 +132,14 @@ def _without_outliers(system, options, state, sigma, use):
 
 def robust_start(system, options, state, sigma, use) -> np.ndarray:
     """Tukey weights at a state, the last of the robust fit."""
-    r, _ = system.evaluate(*state)
+    r, _ = system.evaluate(*state, ())
     distance, components = row_distances(system, r / _row_sigma(system, options, sigma), use)
     return np.where(_rows_used(system, use), robust.weights("tukey", distance, components), 1.0)
 
 
 def _started(system, options, state, use) -> np.ndarray:
     """Noise from the residuals at the start, at most as small as they are."""
-    r, _ = system.evaluate(*state)
+    r, _ = system.evaluate(*state, ())
     sigma = options.sigma.copy()
     for k in np.flatnonzero(options.estimated):
         own = r[use & (system.noise == k)]
@@ -158,8 +156,8 @@ def _least_squares(system, options, state, sigma, weight, use, rough: bool = Fal
     priors = [(columns.index(k), k, 1.0 / s) for k, s in (options.priors or {}).items() if k in columns and k < P]
 
     def evaluate(at):
-        r, J = system.evaluate(*at)
-        r, J = scale[rows] * r[rows], scale[rows, None] * J[np.ix_(rows, columns)]
+        r, J = system.evaluate(*at, columns)
+        r, J = scale[rows] * r[rows], scale[rows, None] * J[rows]
         if priors:
             extra = np.zeros((len(priors), len(columns)))
             for k, (place, _, factor) in enumerate(priors):
@@ -187,11 +185,11 @@ def _least_squares(system, options, state, sigma, weight, use, rough: bool = Fal
 
 
 def _whitened_jacobian(system, options, state, sigma, weight, use) -> np.ndarray:
-    _, J = system.evaluate(*state)
+    columns = list(options.columns)
+    _, J = system.evaluate(*state, columns)
     scale = _scalar_weights(system, options, sigma, weight)
     rows = use & (scale > 0)
-    columns = list(options.columns)
-    J = scale[rows, None] * J[np.ix_(rows, columns)]
+    J = scale[rows, None] * J[rows]
     extra = [
         (1.0 / s) * np.eye(len(columns))[columns.index(k)] for k, s in (options.priors or {}).items() if k in columns
     ]
@@ -225,7 +223,7 @@ def row_distances(system: System, whitened: np.ndarray, use: np.ndarray | None =
 
 def _judged(system, options, fit: Fit, sigma, weight, use):
     """Noise judged from the residuals, and distances of all rows, corrected for what the fit has absorbed."""
-    r, _ = system.evaluate(*fit.state)
+    r, _ = system.evaluate(*fit.state, ())
     whitened = r / _row_sigma(system, options, sigma)
     scale = _scalar_weights(system, options, sigma, weight)
     rows = use & (scale > 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from .batches import displaced
 from .campaigns import Campaign
 from .compiled import pose_kernel, residual_kernel
 from .kinematics import frame_motion
-from .measurements.base import Measurement, Slot
+from .measurements.base import POINT, Measurement, Slot
 from .models import LETTERS, SIX, Model
 
 CONSTRAINT = -1
@@ -54,6 +55,13 @@ class Part:
     first_posture: int
     line: np.ndarray
     """(rows,) row number in the campaign as it was given, from 1."""
+    scattered: tuple[dict[int, np.ndarray], ...] = ()
+    """For L, R and X: in which rows each unknown frame stands."""
+
+    @cached_property
+    def n_known(self) -> int:
+        """Number of components that were read."""
+        return int(self.known.sum())
 
 
 class System:
@@ -110,19 +118,31 @@ class System:
 
     # --- values
 
-    def evaluate(self, values: np.ndarray, frames: np.ndarray, q=None, compiled: bool = True, exact: bool = False):
-        """Residuals (M,) and derivatives (M, columns) of all rows.
+    def evaluate(
+        self,
+        values: np.ndarray,
+        frames: np.ndarray,
+        columns: Sequence[int] | None = None,
+        *,
+        q: Sequence[np.ndarray] | None = None,
+        compiled: bool = True,
+        exact: bool = False,
+    ):
+        """Residuals (M,) of all rows and their derivatives (M, columns).
 
         Args:
             values: deviations of the model's parameters, (P,).
             frames: all known and unknown frames, as `self.frames`.
+            columns: which derivatives are wanted, in this order; all if None.
             q: postures of each part, instead of the measured ones.
             compiled: whether the pose comes from a kernel; else from NumPy, for one use.
             exact: whether readings are replaced by predicted ones, so that every residual is zero.
         """
-        P = len(self.model.terms)
-        r = np.zeros(self.n_rows)
-        J = np.zeros((self.n_rows, self._width))
+        chosen = np.arange(self._width) if columns is None else np.asarray(columns, dtype=int)
+        own = np.flatnonzero(chosen < len(self.model.terms))
+        place = np.full(self._width, -1)
+        place[chosen] = np.arange(len(chosen))
+        r, J = np.zeros(self.n_rows), np.zeros((self.n_rows, len(chosen)))
         start = 0
         for k, part in enumerate(self.parts):
             T, by_values = self.poses(part, values, part.q if q is None else q[k], compiled)
@@ -130,23 +150,22 @@ class System:
             y = part.y
             if exact and not part.measurement.implicit:
                 y = part.measurement.reading(slots[0] @ T @ slots[1], slots[2])
-            own, by_T, *by_slots = residual_kernel(type(part.measurement))(T, *slots, y)
-            m = part.measurement.n_rows
-            full = np.zeros((len(y), m, self._width))
-            full[:, :, :P] = by_T @ by_values[part.posture]
-            for index, slope in zip((part.left, part.right, part.target), by_slots, strict=True):
-                self._scatter(full, index, slope)
-            n = int(part.known.sum())
-            r[start : start + n] = own[part.known]
-            J[start : start + n] = full[part.known]
-            start += n
+            residual, by_T, *by_slots = residual_kernel(type(part.measurement))(T, *slots, y)
+            full = np.zeros((len(y), part.measurement.n_rows, len(chosen)))
+            full[:, :, own] = by_T @ by_values[:, :, chosen[own]][part.posture]
+            for index, slope in zip(part.scattered, by_slots, strict=True):
+                self._scatter(full, index, slope, place)
+            end = start + part.n_known
+            r[start:end], J[start:end] = residual[part.known], full[part.known]
+            start = end
         for a, b, distance, _ in self.constraints:
             d = frames[a, :3, 3] - frames[b, :3, 3]
             length = float(np.linalg.norm(d))
             r[start] = length - distance
             for frame, sign in ((a, 1.0), (b, -1.0)):
                 unknown = self.unknowns[self._unknown_of[frame]]
-                J[start, unknown.start : unknown.start + 3] = sign * (d / length) @ frames[frame, :3, :3]
+                at = place[unknown.start : unknown.start + 3]
+                J[start, at[at >= 0]] = (sign * (d / length) @ frames[frame, :3, :3])[at >= 0]
             start += 1
         return r, J
 
@@ -171,7 +190,10 @@ class System:
             own = step[unknown.start : unknown.start + len(unknown.free)]
             if own.any():
                 at = self.frame_number(number)
-                frames[at] = displaced(frames[at], unknown.free, own)
+                if unknown.free == POINT:
+                    frames[at, :3, 3] += frames[at, :3, :3] @ own
+                else:
+                    frames[at] = displaced(frames[at], unknown.free, own)
         return frames
 
     def frame_number(self, unknown: int) -> int:
@@ -217,20 +239,23 @@ class System:
         filled = np.where(missing, 0.0, y)
         if missing.any() and kind.n_data == 12:
             filled[missing[:, 3:].any(axis=1), 3:] = np.eye(3).ravel()
+        slots = (left[posture], right, target)
         return Part(
             kind,
             frame,
             campaign.q,
             tau,
             posture,
-            left[posture],
-            right,
-            target,
+            *slots,
             filled,
             known,
             first_noise,
             first_posture,
             campaign.lines[posture],
+            tuple(
+                {int(frame): np.flatnonzero(slot == frame) for frame in np.unique(slot) if self._unknown_of[frame] >= 0}
+                for slot in slots
+            ),
         )
 
     def _slot(self, slot: Slot) -> int:
@@ -266,11 +291,11 @@ class System:
         self.n_data_rows = rows
         self.n_rows = len(self.noise)
 
-    def _scatter(self, full: np.ndarray, index: np.ndarray, slope: np.ndarray):
-        """Add derivatives by the displacements of the frames `index` to their columns."""
-        for frame in np.unique(index):
-            if self._unknown_of[frame] >= 0:
-                unknown = self.unknowns[self._unknown_of[frame]]
-                rows = np.flatnonzero(index == frame)
-                columns = np.arange(unknown.start, unknown.start + len(unknown.free))
-                full[np.ix_(rows, range(full.shape[1]), columns)] += slope[rows][:, :, list(unknown.free)]
+    def _scatter(self, full: np.ndarray, index: dict[int, np.ndarray], slope: np.ndarray, place: np.ndarray):
+        """Add derivatives by the displacements of frames to their columns; `index` says in which rows each stands."""
+        for frame, rows in index.items():
+            unknown = self.unknowns[self._unknown_of[frame]]
+            at = place[unknown.start : unknown.start + len(unknown.free)]
+            free = np.array(unknown.free)[at >= 0]
+            if len(free):
+                full[rows[:, None, None], np.arange(full.shape[1])[:, None], at[at >= 0]] += slope[rows][:, :, free]

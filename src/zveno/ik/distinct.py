@@ -21,7 +21,7 @@ def distinct(problem: Problem, pose: np.ndarray, x: np.ndarray, tolerance: float
     """
     if not len(pose):
         return np.zeros(0, int)
-    # A smooth scalar, blind to whole turns, that tells most solutions apart: sorted by it, equal ones are neighbours.
+    # A smooth scalar, blind to whole turns, that tells most solutions apart: in its order, equal ones are neighbours.
     weights = 1.0 + np.sqrt(np.arange(2, 2 + problem.n))
     key = np.where(problem.turning, np.sin(x + 0.3) + 0.7 * np.cos(x), x) @ weights
     order = np.lexsort((key, pose))

@@ -1,4 +1,4 @@
-"""From a solver's raw answer to `Solutions`: checks, limits, windings, continua, and reasons where there are none."""
+"""From a solver's raw answer to `Solutions`: checks, limits, windings, continua, and reasons if there are none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from . import scan
 from .distinct import distinct, near
 from .families import families_of
-from .judge import SINGULAR, judged
+from .judge import SINGULAR, errors, jacobians, judged
 from .local import solve_local
 from .problem import TURN, Problem
 from .refine import Lanes, lanes_of, newton
@@ -20,7 +20,10 @@ from .solutions import COMPLETE, EXCLUDED, FAMILY, UNDECIDED, UNREACHABLE, WITHI
 EXACT = 1e-9
 """Metres (for arms of up to some metres) and radians that a solution may miss its pose by."""
 TWINS = 0.03
-"""Solutions nearer than this may be one double root, seen twice."""
+"""Solutions nearer than this may be one double root, seen twice …"""
+SAME_ROOT = 1e-12
+"""… and are, if the error half-way between them is no more than this."""
+NEARLY_SINGULAR, POLISHING = 1e-3, 40
 
 
 @dataclass
@@ -58,6 +61,7 @@ def finished(
     codes = np.where(raw.complete, COMPLETE, UNDECIDED)
     pose, x, inside = _checked(problem, T, raw)
     draft = Draft(problem, T, lanes_of(problem, T), pose[inside], x[inside], codes, density, solver.name)
+    _polish(draft)
     _merge_twins(draft)
     _find_families(draft)
     if windings:
@@ -137,6 +141,31 @@ def _solves(problem: Problem, x: np.ndarray, lanes: Lanes, pose: np.ndarray) -> 
     return (found.metres <= EXACT * max(1.0, problem.length)) & (found.radians <= EXACT)
 
 
+def _polish(draft: Draft):
+    """Nearly singular solutions to the last digit, by Gauss–Newton on J itself.
+
+    Kernels factor JᵀJ, which knows singular values to 1e-8 only; a double root is approached by halves.
+    """
+    problem, lanes = draft.problem, draft.lanes
+    rough = np.flatnonzero(judged(problem, draft.x, lanes, draft.pose).least < NEARLY_SINGULAR)
+    if not len(rough):
+        return
+    x, pose = draft.x[rough], draft.pose[rough]
+    e = errors(problem, x, lanes, pose)
+    for _ in range(POLISHING):
+        J = jacobians(problem, x, lanes, pose)
+        candidate = x - np.einsum("snm,sm->sn", np.linalg.pinv(J, rcond=1e-9), e)
+        found = errors(problem, candidate, lanes, pose)
+        better = np.sum(found**2, axis=1) < 0.5 * np.sum(e**2, axis=1)
+        if not better.any():
+            break
+        x, e = np.where(better[:, None], candidate, x), np.where(better[:, None], found, e)
+    limits = problem.lower / problem.units, problem.upper / problem.units
+    draft.x[rough] = np.clip(x, *limits)
+    keep = distinct(problem, draft.pose, draft.x)
+    draft.pose, draft.x = draft.pose[keep], draft.x[keep]
+
+
 def _merge_twins(draft: Draft):
     """Two close solutions whose middle solves the pose as well are one double root."""
     problem, pose, x = draft.problem, draft.pose, draft.x
@@ -149,7 +178,7 @@ def _merge_twins(draft: Draft):
         a = a[near(problem, x[a], x[a + shift], TWINS)]
         if len(a):
             middle = x[a] + problem.difference(x[a + shift] * problem.units, x[a] * problem.units) / 2
-            same = _solves(problem, middle, draft.lanes, pose[a])
+            same = np.max(np.abs(errors(problem, middle, draft.lanes, pose[a])), axis=1) < SAME_ROOT
             keep[a[same] + shift] = False
     draft.pose, draft.x = pose[keep], x[keep]
 

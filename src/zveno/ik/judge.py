@@ -30,14 +30,15 @@ class Judgement(NamedTuple):
 
 def judged(problem: Problem, x: np.ndarray, lanes: Lanes, pose: np.ndarray) -> Judgement:
     """Judgement of configurations x (s, n), in the chain's units, for the targets `pose` (s,)."""
-    found = _kernel(problem)(x, lanes.targets[pose], lanes.tool)
+    with np.errstate(all="ignore"):  # an exactly singular configuration has an infinite condition number
+        found = _kernel(problem)(x, lanes.targets[pose], lanes.tool)
     position, rotation, wrong, norm, inverse = found
     if problem.task.axis:
         angle = np.arcsin(np.minimum(1.0, np.sqrt(rotation)))
         angle = np.where(wrong > 0, np.pi - angle, angle)
     else:
         angle = 2.0 * np.arcsin(np.minimum(1.0, np.sqrt(rotation) / 2.0))
-    inverse = np.where(inverse > 0, inverse, 1.0 / _FLOOR)
+    inverse = np.where(np.isfinite(inverse) & (inverse > 0), inverse, 1.0 / _FLOOR)
     m = min(problem.n, problem.task.n_rows)
     return Judgement(np.sqrt(position) * problem.length, angle, np.sqrt(norm * inverse) / m, 1.0 / np.sqrt(inverse))
 
@@ -50,6 +51,16 @@ def jacobians(problem: Problem, x: np.ndarray, lanes: Lanes, pose: np.ndarray) -
 
     inputs = {"x": (problem.n,), "target": (3, 4), "tool": (3, 4)}
     return kernel_of(problem, "ik_jacobian", jacobian, inputs)(x, lanes.targets[pose], lanes.tool)
+
+
+def errors(problem: Problem, x: np.ndarray, lanes: Lanes, pose: np.ndarray) -> np.ndarray:
+    """The task's error e (s, m) at x (s, n), in the chain's units; `jacobians` are its derivatives."""
+
+    def e(x, target, tool):
+        return error(problem, x, target, tool, exact=True).e
+
+    inputs = {"x": (problem.n,), "target": (3, 4), "tool": (3, 4)}
+    return kernel_of(problem, "ik_error", e, inputs)(x, lanes.targets[pose], lanes.tool)
 
 
 def _kernel(problem: Problem):

@@ -80,9 +80,9 @@ def solve_path(
 ) -> Path:
     """Joint motion along a path of poses.
 
-    Every solution of the first pose is followed by integrating q̇ = J⁻¹V with correction; independently, all solutions
-    of all poses form a layered graph, in which a dynamic program finds the sequence with the fewest jumps and, among
-    those, the least sum of squared joint steps.
+    Every solution of the first pose is followed by integrating q̇ = J⁻¹V with correction; independently, all
+    solutions of all poses form a layered graph, in which a dynamic program finds the sequence with the fewest jumps
+    and, among those, the least sum of squared joint steps.
 
     Args:
         robot: the robot.
@@ -114,7 +114,7 @@ def solve_path(
     x = _unwound(problem, x, sequence.jumps)
     q = problem.to_q(np.nan_to_num(x) * problem.units)
     q[np.isnan(x[:, 0])] = np.nan
-    branches = tracked(problem, T, layers[0], largest_step) if track and len(T) > 1 and len(layers[0]) else ()
+    branches = tracked(problem, T, layers[0], largest_step, found.count > 0) if track and len(T) > 1 and len(layers[0]) else ()
     return Path(
         q=q,
         jumps=tuple(sequence.jumps),

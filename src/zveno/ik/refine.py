@@ -117,7 +117,8 @@ def newton(
     alive = np.arange(len(x))
     own, goal = x, targets
     for call in range(-(-iterations // UNROLLED)):
-        own, found = kernel(own, goal, tool, *limits)
+        with np.errstate(all="ignore"):  # a lane that diverges does not concern the others
+            own, found = kernel(own, goal, tool, *limits)
         arrived = found < CONVERGED
         last = call == -(-iterations // UNROLLED) - 1
         if last or np.count_nonzero(arrived) * 4 > len(arrived):

@@ -1,8 +1,8 @@
 """All solutions of any chain by scanning: a coarse grid, compressed to what can be near, refined in lanes.
 
 Document 004 with its tricks: limits prune the numbers before anything is computed; the first and last joint are
-solved instead of scanned; functional constraints compress the range; the survivors start a damped Newton iteration, and
-their number is doubled until the set of solutions does not grow any more.
+solved instead of scanned; functional constraints compress the range; the survivors start a damped Newton iteration,
+and their number is doubled until the set of solutions does not grow any more.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Scan:
         lanes = lanes_of(problem, T)
         parts = [
             _scanned(problem, Lanes(lanes.targets[start : start + _POSES_AT_ONCE], lanes.tool))
-            for start in range(0, len(T), _POSES_AT_ONCE)
+            for start in range(0, max(1, len(T)), _POSES_AT_ONCE)
         ]
         pose = np.concatenate([p.pose + k * _POSES_AT_ONCE for k, (p, _, _) in enumerate(parts)])
         x = np.concatenate([p.x for p, _, _ in parts])

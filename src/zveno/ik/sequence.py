@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ def best_sequence(problem: Problem, layers: list[np.ndarray], largest: float, st
     first = layers[filled[0]]
     total = np.zeros(len(first)) if start is None else np.sum(_step(problem, first, start) ** 2, axis=-1)
     came: list[np.ndarray] = []
-    for before, now in zip(filled, filled[1:], strict=False):
+    for before, now in itertools.pairwise(filled):
         d = _step(problem, layers[now][None], layers[before][:, None])
         apart = np.max(np.abs(d), axis=2) > largest
         # A layer in between without solutions has to be jumped over.
@@ -46,7 +47,7 @@ def best_sequence(problem: Problem, layers: list[np.ndarray], largest: float, st
         rows[filled[place]] = row
         row = int(came[place - 1][row]) if place else row
     jumps, cost = [], 0.0
-    for before, now in zip(filled, filled[1:], strict=False):
+    for before, now in itertools.pairwise(filled):
         d = _step(problem, layers[now][rows[now]], layers[before][rows[before]])
         if np.max(np.abs(d)) > largest or now > before + 1:
             jumps.append(before)

@@ -9,7 +9,7 @@ import numpy as np
 from ..io.results import registered
 from ..spatial import transforms
 from ..spatial.rotations import log
-from .judge import jacobians, judged
+from .judge import errors, jacobians, judged
 from .problem import Problem
 from .refine import Lanes, lanes_of, newton
 
@@ -39,8 +39,11 @@ class Branch:
     crossings: tuple[int, ...]
 
 
-def tracked(problem: Problem, T: np.ndarray, starts: np.ndarray, largest: float) -> tuple[Branch, ...]:
-    """Branches along poses (N, 4, 4) from all solutions `starts` (b, n) of the first, in chain units."""
+def tracked(problem: Problem, T: np.ndarray, starts: np.ndarray, largest: float, reachable) -> tuple[Branch, ...]:
+    """Branches along poses (N, 4, 4) from all solutions `starts` (b, n) of the first, in chain units.
+
+    `reachable` (N,) says which poses have solutions at all; it serves the explanation where a branch ends.
+    """
     lanes = lanes_of(problem, T)
     b, n = starts.shape
     path = np.full((len(T), b, n), np.nan)
@@ -58,7 +61,7 @@ def tracked(problem: Problem, T: np.ndarray, starts: np.ndarray, largest: float)
         good = moved & inside
         for i in np.flatnonzero(~good):
             ended[alive[i]] = k
-            reasons[alive[i]] = _reason(problem, lanes, k, path[k - 1, alive[i]], x[i], bool(moved[i]))
+            reasons[alive[i]] = _reason(problem, lanes, k, path[k - 1, alive[i]], x[i], moved[i], reachable[k])
         alive = alive[good]
         path[k, alive] = x[good]
         now = _signs(problem, lanes, k, path[k, alive])
@@ -98,24 +101,13 @@ def _one_step(problem: Problem, way: Lanes, step: int, x: np.ndarray, largest: f
     """Prediction by the Jacobian towards the next pose, then correction."""
     pose = np.full(len(x), step)
     J = jacobians(problem, x, way, pose)
-    e = _errors(problem, way, pose, x)
+    e = errors(problem, x, way, pose)
     predicted = x - np.einsum("snm,sm->sn", np.linalg.pinv(J, rcond=1e-8), e)
     found, squared = newton(problem, predicted, way.targets[pose], way.tool, 12)
     size = np.max(np.abs(found - x), axis=1)
     off = np.max(np.abs(found - predicted), axis=1)
     fine = (squared < _ACCEPTED) & (size <= largest) & (off <= _OFF_PREDICTION * size + 1e-6)
     return found, fine
-
-
-def _errors(problem: Problem, way: Lanes, pose: np.ndarray, x: np.ndarray) -> np.ndarray:
-    from .compiled import kernel_of
-    from .residual import error
-
-    def e(x, target, tool):
-        return error(problem, x, target, tool, exact=True).e
-
-    inputs = {"x": (problem.n,), "target": (3, 4), "tool": (3, 4)}
-    return kernel_of(problem, "ik_error", e, inputs)(x, way.targets[pose], way.tool)
 
 
 def _interpolated(A: np.ndarray, B: np.ndarray, pieces: int) -> np.ndarray:
@@ -132,12 +124,14 @@ def _signs(problem: Problem, lanes: Lanes, k: int, x: np.ndarray) -> np.ndarray:
     return np.sign(np.linalg.det(jacobians(problem, x, lanes, np.full(len(x), k))))
 
 
-def _reason(problem: Problem, lanes: Lanes, k: int, before: np.ndarray, x: np.ndarray, moved: bool) -> str:
+def _reason(problem: Problem, lanes: Lanes, k: int, before: np.ndarray, x: np.ndarray, moved, reachable) -> str:
     if moved:
         over = np.maximum(problem.lower / problem.units - x, x - problem.upper / problem.units)
         names = {step.coordinate: step.joint for step in problem.steps}
-        which = [f"{names[j]} by {over[j] * problem.units[j]:.3g}" for j in np.flatnonzero(over > 1e-9)]
+        which = [f"{names[j]} by {over[j] * problem.units[j]:.3g}" for j in np.flatnonzero(over > 1e-9).tolist()]
         return "limit of " + ", ".join(which)
+    if not reachable:
+        return "the pose has no solution"
     least = float(judged(problem, before[None], lanes, np.array([k - 1])).least[0])
     if least < NEARLY_SINGULAR * 20:
         return f"singularity: the least singular value falls to {least:.2g}"

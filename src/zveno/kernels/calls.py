@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from zveno.errors import ShapeError
-from zveno.kernels.program import Argument
+from ..errors import ShapeError
+from .program import Argument
 
 _REAL_KINDS = "biuf"
 

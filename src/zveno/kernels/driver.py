@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import math
 
-from zveno.kernels import rows
-from zveno.kernels.assembly import Function, Module
-from zveno.kernels.plan import Plan
-from zveno.kernels.program import Argument, Op, Program
-from zveno.kernels.workspace import Workspace
+from . import rows
+from .assembly import Function, Module
+from .plan import Plan
+from .program import Argument, Op, Program
+from .threads import COMPLETE, INTERRUPTED
+from .workspace import Workspace
 
 PARALLEL_WORK = 5_000_000
 """Operations times states from which a batch is worth more than one thread, about 0.3 ms."""
-
-COMPLETE, INTERRUPTED = 1, 2
-"""Bits of the answer of the function that takes large batches: all is computed, the user wants to stop."""
 
 _STACK_LIMIT = 65_536
 

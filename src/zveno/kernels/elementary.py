@@ -11,8 +11,8 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from zveno.kernels.assembly import Function, Module
-from zveno.kernels.program import Op
+from .assembly import Function, Module
+from .program import Op
 
 REDUCTION_LIMIT = 1e5
 """Largest angle reduced in vector code; beyond it every lane asks the C library."""

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import DTypeLike
 
-from zveno._version import __version__
-from zveno.errors import BuildError
-from zveno.kernels.operations import count_operations
-from zveno.kernels.plan import check, live_nodes
-from zveno.kernels.program import Argument, Op, Program
+from .._version import __version__
+from ..errors import BuildError
+from .operations import count_operations
+from .plan import check, live_nodes
+from .program import Argument, Op, Program
 
 _RESERVED = re.compile(
     # keywords of C99 and of C++, where the header must be readable too

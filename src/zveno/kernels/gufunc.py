@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from zveno.errors import BuildError
+from ..errors import BuildError
 
 MAX_OPERANDS = 64
 """NumPy's limit for inputs and outputs together."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import llvmlite
 import llvmlite.binding as llvm
 
-from zveno.errors import BuildError
-from zveno.kernels.elementary import LIBRARY
+from ..errors import BuildError
+from .elementary import LIBRARY
 
 _OPTIMISATION = 1
 

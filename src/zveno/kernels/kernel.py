@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from zveno._version import __version__
-from zveno.errors import BuildError, ShapeError
-from zveno.kernels import cache as disk
-from zveno.kernels import threads
-from zveno.kernels.calls import WithEmpty, convert
-from zveno.kernels.gufunc import make_ufunc
-from zveno.kernels.lower import LOWERING_VERSION, lower
-from zveno.kernels.operations import Operations, count_operations
-from zveno.kernels.program import Argument, Program
+from .._version import __version__
+from ..errors import BuildError, ShapeError
+from . import cache as disk
+from . import threads
+from .calls import WithEmpty, convert
+from .gufunc import make_ufunc
+from .lower import LOWERING_VERSION, lower
+from .operations import Operations, count_operations
+from .program import Argument, Program
 
 
 class Kernel:
@@ -54,7 +54,7 @@ class Kernel:
         started: float,
         from_cache: bool,
     ):
-        from zveno.kernels.host import Code  # LLVM is only loaded with the first kernel
+        from .host import Code  # LLVM is only loaded with the first kernel
 
         self.name = header["name"]
         self.inputs = tuple(Argument(name, tuple(shape)) for name, shape in header["inputs"])
@@ -164,7 +164,7 @@ def load_or_build(
     Raises:
         BuildError: the program or an option is not valid.
     """
-    from zveno.kernels.host import host
+    from .host import host
 
     started = time.perf_counter()
     element, width = _options(dtype, lanes)
@@ -181,7 +181,7 @@ def load_or_build(
 
 
 def _options(dtype: DTypeLike, lanes: int | None) -> tuple[np.dtype, int]:
-    from zveno.kernels.host import host
+    from .host import host
 
     element = np.dtype(dtype)
     if element not in (np.float64, np.float32):
@@ -191,7 +191,7 @@ def _options(dtype: DTypeLike, lanes: int | None) -> tuple[np.dtype, int]:
 
 def _build(program: Program, dtype: np.dtype, lanes: int) -> tuple[dict, bytes]:
     """Metadata, as they go into the cache, and object code."""
-    from zveno.kernels.host import compile_object, host
+    from .host import compile_object, host
 
     code = compile_object(lower(program, dtype, lanes, host().triple, host().fma))
     header = {

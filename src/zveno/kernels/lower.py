@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from zveno.errors import BuildError
-from zveno.kernels import elementary, rows
-from zveno.kernels.assembly import Function, Module, Types
-from zveno.kernels.driver import write_driver
-from zveno.kernels.plan import TRIGONOMETRIC, Block, Plan, check, make_plan
-from zveno.kernels.program import Op, Program
-from zveno.kernels.workspace import Workspace
+from ..errors import BuildError
+from . import elementary, rows
+from .assembly import Function, Module, Types
+from .driver import write_driver
+from .plan import TRIGONOMETRIC, Block, Plan, check, make_plan
+from .program import Op, Program
+from .workspace import Workspace
 
 LOWERING_VERSION = 3
 """Part of the key of cached kernels. Raise it with every change of the code this package generates, and of how

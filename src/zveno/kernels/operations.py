@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from zveno.kernels.plan import live_nodes
-from zveno.kernels.program import Op, Program
+from .plan import live_nodes
+from .program import Op, Program
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zveno.errors import BuildError
-from zveno.kernels.program import ARITY, Op, Program
+from ..errors import BuildError
+from .program import ARITY, Op, Program
 
 TRIGONOMETRIC = (Op.SIN, Op.COS, Op.TAN)
 _FREE = (Op.INPUT, Op.CONST)

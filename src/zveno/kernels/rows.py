@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from zveno.kernels.assembly import Function, Module
+from .assembly import Function, Module
 
 _UNROLL = 6  # blocks
 

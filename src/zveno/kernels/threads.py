@@ -14,11 +14,13 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-from zveno.errors import ZvenoError
-from zveno.kernels.driver import COMPLETE, INTERRUPTED
+from ..errors import ZvenoError
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
+
+COMPLETE, INTERRUPTED = 1, 2
+"""Bits of the answer to a compiled loop: the batch is computed, the user wants to stop."""
 
 _BLOCKS_PER_THREAD = 8
 _BLOCK_MULTIPLE = 64  # states; a multiple of any number of lanes
@@ -114,7 +116,7 @@ def _callback_address() -> int | None:
 
 @functools.cache
 def _status_functions():
-    from zveno.kernels.host import c_library
+    from .host import c_library
 
     library = c_library()
     return library.feclearexcept, library.fetestexcept, library.feraiseexcept

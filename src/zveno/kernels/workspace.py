@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from zveno.kernels.assembly import Types
-from zveno.kernels.plan import Plan
-from zveno.kernels.program import Program
+from .assembly import Types
+from .plan import Plan
+from .program import Program
 
 _ALIGNMENT = 64
 

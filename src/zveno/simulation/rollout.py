@@ -26,14 +26,15 @@ def rollout(
     n_samples: int,
     steps_per_sample: int,
     progress: Callable[[float], None],
+    out: np.ndarray | None = None,
 ) -> tuple[np.ndarray, str]:
     """(states (..., n + 1, n_y), the first being y0 (..., n_y), and the status).
 
     A state that is no longer finite stays so and does not disturb the others. If the run has to stop, n is what
-    was reached; otherwise it is `n_samples`.
+    was reached; otherwise it is `n_samples`. `out`, (n_samples + 1, ..., n_y), takes the states if given.
     """
     # Time first: every step then reads and writes whole blocks of memory.
-    Y = np.empty((n_samples + 1, *y0.shape))
+    Y = np.empty((n_samples + 1, *y0.shape)) if out is None else out
     Y[0] = y0
     move = _mover(equations, rates, method, h, steps_per_sample)
     for k in range(n_samples):

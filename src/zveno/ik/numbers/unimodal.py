@@ -117,9 +117,9 @@ def dichotomy(
         target: u_0, (V,).
         lower, upper: the box, (J,).
         percent: δ_adm, in percent.
-        rule: "centred": the new box has the best node in its middle, and may leave the old one by a quarter, so
-            that a minimum near a cut is not lost. "printed": the document's rule; a best node in the middle of a
-            side is decided by moving all parameters by `shift`, a unit of the last place: it rarely finds the way.
+        rule: "centred": the next box has the best node in its middle, and is half as wide if it was in the middle
+            already, so that a minimum near a cut is not lost. "printed": the document's rule; a best node in the
+            middle of a side is decided by moving all parameters by `shift`, a unit of the last place: it rarely finds the way.
         iterations: how many scans at most.
         shift: γ = E of the printed rule.
         groups: parts of u that must each be below `percent` of their own length (document's δP and δS); all of u
@@ -141,16 +141,18 @@ def dichotomy(
         u = np.asarray(system(nodes))
         f = np.linalg.norm(u - target, axis=1)
         k = int(np.argmin(f))
-        if rule == "printed" or f[k] < best:
+        theta = decode(k + 1, grid.counts)
+        better = rule == "printed" or f[k] < best
+        if better:
             best, alpha = float(f[k]), nodes[k]
         found = error(u[k])
         if found <= percent:
             return Dichotomy(nodes[k], found, scans, True, low, high)
         half = (high - low) / 2
         if rule == "centred":
-            low, high = alpha - half / 2, alpha + half / 2
+            size = half if better and np.any(theta != 2) else half / 2
+            low, high = alpha - size, alpha + size
             continue
-        theta = decode(k + 1, grid.counts)
         moved = float(np.linalg.norm(np.asarray(system(nodes[k : k + 1] + shift))[0] - target))
         second = (theta == 3) | ((theta == 2) & (not f[k] < moved))
         low = np.where(second, low + half, low)

@@ -1,4 +1,4 @@
-"""Kernels of this package: traced once, compiled once, kept on disk. None of them depends on an arm."""
+"""Kernels of this package and of closed forms: traced and compiled once, kept on disk. None depends on an arm."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from pathlib import Path
 
 from ...kernels.kernel import Kernel, load_or_build
 from ...kernels.trace import trace
+
+TRACED = ("equations", "roots", "back_substitution", "polish")
+"""Modules of this package with functions that are traced."""
 
 
 @lru_cache(maxsize=None)
@@ -30,6 +33,7 @@ def compiled(function: Callable, inputs: Mapping[str, tuple[int, ...]], **option
 def _sources() -> str:
     """A hash of what is traced, so that changed code never meets an old kernel."""
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
+    here = Path(__file__).parent
+    for source in (*(here / f"{name}.py" for name in TRACED), *sorted(here.parent.glob("closed_form_*.py"))):
         digest.update(source.read_bytes())
     return digest.hexdigest()

@@ -176,8 +176,8 @@ def _refined(c, pose, at, y, r, simple) -> Roots:
     order = np.lexsort((at, pose))
     pose, at, simple = pose[order], at[order], simple[order]
     again = np.zeros(len(pose), bool)
-    width = np.where(simple[1:] & simple[:-1], 1e-12, 3 * LEAST_WIDTH)
-    again[1:] = (pose[1:] == pose[:-1]) & (at[1:] - at[:-1] < width) & ~(simple[1:] & ~simple[:-1])
+    width = np.where(simple[1:], 1e-12, 3 * LEAST_WIDTH)
+    again[1:] = (pose[1:] == pose[:-1]) & (simple[1:] == simple[:-1]) & (at[1:] - at[:-1] < width)
     return Roots(pose[~again], at[~again], simple[~again])
 
 

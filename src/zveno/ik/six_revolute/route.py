@@ -10,7 +10,7 @@ import numpy as np
 from ..problem import TURN, Problem
 from ..solutions import Raw
 from . import roots
-from .solver import Arm, Found
+from .arm import Arm, Found
 
 SLACK = 1e-6
 """Beyond a limit, rad, a root is still looked for; what is really outside is sorted out later."""

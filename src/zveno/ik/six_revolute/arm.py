@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...kernels import math as zm
 from . import roots
 from .back_substitution import from_root, from_vector, shift_matrix
 from .compiled import compiled
-from .polish import polish
+from .polish import mark, polish
 from .templates import GREATEST_DIMENSION, Eliminated, chain, usable
 
 CHUNK = 1024
@@ -200,11 +199,6 @@ def _at_multiple(e: Eliminated, E, links, found: roots.Roots, numbers, dimension
     A, B, *M = (link if link.ndim == 2 else link[pose[row]] for link in links)
     both, defect = compiled(from_vector, shapes)(v, y[row], e.template.scan, *M, A, B)
     return numbers[row], both, defect
-
-
-def mark(q):
-    """A number in (−1, 1) that depends on all angles and not on whole turns."""
-    return sum(zm.cos(q[j] + 1.7 * j * j) * w for j, w in enumerate((0.21, 0.19, 0.17, 0.16, 0.14, 0.12)))
 
 
 def merged(pose: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

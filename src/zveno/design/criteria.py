@@ -1,0 +1,200 @@
+"""How good an information matrix is: D, A, E, G, T and the observability indices O1 … O5, larger is better.
+
+Information is M = Σ JᵀJ over postures, rows divided by their standard deviation and lengths in units of the robot's
+size, so that its inverse is the covariance of the parameters. Unknowns that are only in the way (a tracker's place) are
+eliminated first: criteria look at S, the Schur complement of their block. D, A, E, G and T are scaled so that
+measuring everything twice doubles them, and are concave in M: `bound` uses both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import unknown_name
+
+TINY = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Criterion:
+    """A scalar of the information S (k, k); all functions take batches (..., k, k).
+
+    Attributes:
+        name: "D", "A", …
+        meaning: for people.
+        of: eigenvalues in rising order (..., k) and number of postures → value (...).
+        slope: the derivative by the eigenvalues, (..., k).
+        concave: whether it is concave in M and doubles when everything is measured twice.
+        workspace: for G, Jacobians of the tool (w, 3, k) where its variance is looked at.
+    """
+
+    name: str
+    meaning: str
+    of: Callable[[np.ndarray, int], np.ndarray]
+    slope: Callable[[np.ndarray, int], np.ndarray]
+    concave: bool = False
+    workspace: np.ndarray | None = None
+
+    def value(self, S: np.ndarray, n: int = 1) -> np.ndarray:
+        """The criterion of information matrices after `n` postures; 0 where they are singular."""
+        if self.workspace is not None:
+            return _g_value(self.workspace, S)
+        return self.of(np.maximum(np.linalg.eigvalsh(S), 0.0), n)
+
+    def gradient(self, S: np.ndarray, n: int = 1) -> np.ndarray:
+        """dφ/dS, symmetric (k, k): a change dS alters the value by tr(gradient · dS)."""
+        if self.workspace is not None:
+            return _g_gradient(self.workspace, S, 0.0)
+        values, vectors = np.linalg.eigh(S)
+        return (vectors * self.slope(np.maximum(values, TINY), n)) @ vectors.T
+
+    def outlook(self, S: np.ndarray, n: int = 1) -> np.ndarray:
+        """A positive semidefinite matrix H: candidates J with large tr(J H Jᵀ) are worth a look.
+
+        The gradient of a smoothed criterion: where one eigenvalue rules, the next ones count a little too.
+        """
+        if self.name in ("D", "A", "T", "O1"):
+            return self.gradient(S, n)
+        if self.workspace is not None:
+            return _g_gradient(self.workspace, S, 12.0)
+        values, vectors = np.linalg.eigh(S)
+        weights = (values[0] / np.maximum(values, TINY)) ** 4
+        return (vectors * weights) @ vectors.T
+
+
+def criterion(name: str, workspace: np.ndarray | None = None) -> Criterion:
+    """The criterion of that name; G needs Jacobians of the tool over the workspace, (w, 3, k)."""
+    if name not in CRITERIA:
+        raise unknown_name("criterion", name, CRITERIA)
+    meaning, of, slope = CRITERIA[name]
+    return Criterion(name, meaning, of, slope, name in "DAEGT", workspace if name == "G" else None)
+
+
+def reduced(M: np.ndarray, k: int) -> np.ndarray:
+    """S (..., k, k): what M (..., K, K) says about its first k parameters when the others are unknown too."""
+    if M.shape[-1] == k:
+        return M
+    A, B, C = M[..., :k, :k], M[..., :k, k:], M[..., k:, k:]
+    return A - B @ np.linalg.pinv(C, hermitian=True) @ np.swapaxes(B, -1, -2)
+
+
+def lifted(G: np.ndarray, M: np.ndarray) -> np.ndarray:
+    """dφ/dM (K, K) from dφ/dS (k, k): dS = [1, −B C⁻¹] dM [1, −B C⁻¹]ᵀ."""
+    k = len(G)
+    if M.shape[-1] == k:
+        return G
+    L = np.concatenate([np.eye(k), -M[:k, k:] @ np.linalg.pinv(M[k:, k:], hermitian=True)], axis=1)
+    return L.T @ G @ L
+
+
+def _inverse_sum(values, power):
+    return np.sum(np.maximum(values, TINY) ** -power, axis=-1)
+
+
+def _geometric(values):
+    return np.exp(np.mean(np.log(np.maximum(values, TINY)), axis=-1))
+
+
+def _first(values):
+    out = np.zeros_like(values)
+    out[..., 0] = 1.0
+    return out
+
+
+def _last(values):
+    out = np.zeros_like(values)
+    out[..., -1] = 1.0
+    return out
+
+
+def _a_slope(values, n):
+    return values.shape[-1] * values**-2.0 / _inverse_sum(values, 1.0)[..., None] ** 2
+
+
+def _o2_slope(values, n):
+    low, high = values[..., :1], values[..., -1:]
+    return 0.5 * np.sqrt(low / high) * (_first(values) / low - _last(values) / high)
+
+
+def _o4_slope(values, n):
+    low, high = values[..., :1], values[..., -1:]
+    return _first(values) / np.sqrt(high) - 0.5 * low * high**-1.5 * _last(values)
+
+
+CRITERIA: dict[str, tuple[str, Callable, Callable]] = {
+    "D": (
+        "volume of the confidence ellipsoid: det(S)^(1/k)",
+        lambda x, n: _geometric(x),
+        lambda x, n: _geometric(x)[..., None] / (x.shape[-1] * x),
+    ),
+    "A": ("mean variance: k / tr(S⁻¹)", lambda x, n: x.shape[-1] / _inverse_sum(x, 1.0), _a_slope),
+    "E": ("worst direction: smallest eigenvalue of S", lambda x, n: x[..., 0], lambda x, n: _first(x)),
+    "G": ("worst tool position over the workspace: 1 / largest variance", lambda x, n: x[..., 0], lambda x, n: x),
+    "T": (
+        "tr(S)/k, document 001's (26); it accepts singular plans",
+        lambda x, n: np.mean(x, axis=-1),
+        lambda x, n: np.full_like(x, 1.0 / x.shape[-1]),
+    ),
+    "O1": (
+        "geometric mean of singular values over √n (Borm and Menq)",
+        lambda x, n: np.sqrt(_geometric(x) / n),
+        lambda x, n: np.sqrt(_geometric(x) / n)[..., None] / (2.0 * x.shape[-1] * x),
+    ),
+    "O2": (
+        "inverse condition number (Driels and Pathre)",
+        lambda x, n: np.sqrt(x[..., 0] / np.maximum(x[..., -1], TINY)),
+        _o2_slope,
+    ),
+    "O3": (
+        "smallest singular value (Nahvi, Hollerbach and Hayward)",
+        lambda x, n: np.sqrt(x[..., 0]),
+        lambda x, n: 0.5 * _first(x) / np.sqrt(x[..., :1]),
+    ),
+    "O4": (
+        "noise amplification: smallest singular value squared over the largest (Nahvi and Hollerbach)",
+        lambda x, n: x[..., 0] / np.sqrt(np.maximum(x[..., -1], TINY)),
+        _o4_slope,
+    ),
+    "O5": (
+        "1 / sum of inverse singular values (Sun and Hollerbach)",
+        lambda x, n: 1.0 / _inverse_sum(x, 0.5),
+        lambda x, n: 0.5 * x**-1.5 / _inverse_sum(x, 0.5)[..., None] ** 2,
+    ),
+}
+"""Meaning, value and slope of every criterion, as functions of the eigenvalues of S."""
+
+
+def _g_value(F: np.ndarray, S: np.ndarray) -> np.ndarray:
+    variances = _tool_variances(F, S)
+    return np.where(np.isfinite(variances).all(axis=-1), 1.0 / np.maximum(variances.max(axis=-1), TINY), 0.0)
+
+
+def _tool_variances(F: np.ndarray, S: np.ndarray) -> np.ndarray:
+    """Sum of the variances of the tool's three coordinates at every place, (..., w); inf where S is singular."""
+    w, m, k = F.shape
+    values, vectors = np.linalg.eigh(S)
+    half = vectors / np.sqrt(np.maximum(values, TINY))[..., None, :]
+    spread = F.reshape(w * m, k) @ half
+    out = np.sum(spread.reshape(*S.shape[:-2], w, m * k) ** 2, axis=-1)
+    singular = values[..., 0] <= 1e-14 * values[..., -1]
+    return np.where(singular[..., None], np.inf, out)
+
+
+def _g_gradient(F: np.ndarray, S: np.ndarray, softness: float) -> np.ndarray:
+    """dφ/dS at the worst place, or mixed over bad places with weights variance^softness."""
+    values, vectors = np.linalg.eigh(S)
+    C = (vectors / np.maximum(values, TINY)) @ vectors.T
+    FC = F @ C
+    variances = np.einsum("wij,wij->w", FC, F)
+    worst = variances.max()
+    weights = np.zeros(len(F))
+    if softness:
+        weights[:] = (variances / worst) ** softness
+        weights /= weights.sum()
+    else:
+        weights[int(np.argmax(variances))] = 1.0
+    rows = (np.sqrt(weights)[:, None, None] * FC).reshape(-1, len(S))
+    return rows.T @ rows / worst**2

@@ -1,0 +1,249 @@
+"""The best n of many candidates: greedy, then exchange until nothing improves, and how far from the best it can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import ZvenoError
+from .criteria import Criterion, lifted, reduced
+from .engines import Determinant, Screened, engine
+
+EXCURSION = 4
+"""Postures added beyond n, and as many taken away, when smaller exchanges no longer help (Mitchell's DETMAX)."""
+IMPROVEMENT = 1e-9
+"""Relative gain that counts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Candidates chosen.
+
+    Attributes:
+        members: numbers of the candidates, sorted; a number may appear several times.
+        value: the criterion.
+        information: M, (K, K), with what was known before.
+        history: value after every accepted step, first that of the start.
+        steps: names of stages with their value.
+        bound: no choice of n of these candidates exceeds it; inf where it is not known.
+    """
+
+    members: np.ndarray
+    value: float
+    information: np.ndarray
+    history: np.ndarray
+    steps: dict[str, float] = field(default_factory=dict)
+    bound: float = np.inf
+
+    @property
+    def efficiency(self) -> float:
+        """At least this share of the best possible, 0 … 1; nan where no bound is known."""
+        return float(min(1.0, self.value / self.bound)) if np.isfinite(self.bound) else float("nan")
+
+
+def select(
+    J: np.ndarray,
+    n: int,
+    criterion: Criterion,
+    *,
+    prior: np.ndarray | None = None,
+    interest: int | None = None,
+    repeats: bool = True,
+    bound: bool = True,
+) -> Selection:
+    """The n of N candidates that make a criterion large.
+
+    Args:
+        J: rows of every candidate divided by their standard deviation, (N, m, K).
+        n: how many to choose.
+        criterion: see `criteria`.
+        prior: information known before, (K, K).
+        interest: the first `interest` of K parameters count, the others are unknowns in the way; all if None.
+        repeats: whether a candidate may be chosen several times.
+        bound: whether to look for an upper bound, and a second start from it.
+    """
+    J = np.ascontiguousarray(J, dtype=float)
+    k = J.shape[-1] if interest is None else interest
+    prior = np.zeros((J.shape[-1],) * 2) if prior is None else prior
+    if not repeats and n > len(J):
+        raise ZvenoError(f"{n} different postures cannot be chosen from {len(J)} candidates")
+    start = greedy(J, n, prior, k, repeats)
+    best = exchange(J, start, criterion, prior=prior, interest=k, repeats=repeats)
+    steps = {"greedy": float(best.history[0]), "exchange": best.value}
+    limit = np.inf
+    if bound and criterion.name in ("D", "A", "O1") and best.value > 0:
+        limit, weights = upper_bound(J, n, criterion, best, prior, k)
+        other = exchange(
+            J, rounded(weights, n, repeats), criterion, prior=prior, interest=k, repeats=repeats
+        )
+        if other.value > best.value:
+            best = other
+            steps["exchange from the continuous optimum"] = other.value
+    return Selection(best.members, best.value, best.information, best.history, steps, limit)
+
+
+def greedy(J: np.ndarray, n: int, prior: np.ndarray, k: int, repeats: bool = True) -> np.ndarray:
+    """n candidates, each the one that adds most to det(M): a start for every criterion, never rank deficient if
+    n candidates can avoid it. Arguments as in `select`."""
+    from .criteria import criterion
+
+    # A weak prior makes the first determinants exist; what is seen of a new direction outweighs everything else.
+    weak = 1e-7 * np.mean(np.sum(J**2, axis=(1, 2))) / J.shape[-1]
+    state = Determinant(J, prior + weak * np.eye(J.shape[-1]), J.shape[-1], criterion("D"), n)
+    members: list[int] = []
+    for step in range(n):
+        gains = state.gains(1.0)
+        if not repeats:
+            gains = gains.copy()
+            gains[members] = -np.inf
+        best = int(np.argmax(gains))
+        members.append(best)
+        state.change(best, 1.0)
+        if step * J.shape[1] < 2 * J.shape[-1]:
+            state.restore(state.M)  # the first steps change M by orders of magnitude
+    return np.sort(members)
+
+
+def exchange(
+    J: np.ndarray,
+    start,
+    criterion: Criterion,
+    *,
+    prior: np.ndarray,
+    interest: int,
+    repeats: bool = True,
+    most: int = 2000,
+) -> Selection:
+    """Exchange members with candidates until no exchange improves; the criterion never falls.
+
+    First the best candidate is added and the least useful member taken away, in excursions of growing depth; then
+    every member in turn is replaced by the best candidate.
+    """
+    members = [int(i) for i in start]
+    M = prior + information(J, members)
+    history = [float(criterion.value(reduced(M, interest), len(members)))]
+    if history[0] <= 0.0 or not np.isfinite(np.linalg.slogdet(M)[1]):
+        return Selection(np.sort(members), history[0], M, np.array(history))
+    state = engine(J, M, interest, criterion, len(members))
+    value, depth, accepted = history[0], 1, 0
+    while accepted < most:
+        before, M_before = list(members), state.M.copy()
+        members = _excursion(state, members, depth, repeats)
+        if depth > EXCURSION:
+            members, done = _one_by_one(state, before, repeats, value)
+            if done:
+                break
+        now = state.value
+        if now > value * (1.0 + IMPROVEMENT):
+            value, depth, accepted = now, 1, accepted + 1
+            history.append(value)
+        else:
+            members, depth = before, depth + 1
+            state.restore(M_before)
+    M = prior + information(J, members)
+    value = float(criterion.value(reduced(M, interest), len(members)))
+    return Selection(np.sort(members), value, M, np.array(history))
+
+
+def _excursion(state: Determinant | Screened, members: list[int], depth: int, repeats: bool) -> list[int]:
+    if depth > EXCURSION:
+        return members
+    members = list(members)
+    for _ in range(depth):
+        _add_best(state, members, repeats)
+    for _ in range(depth):
+        worst = int(np.argmax(state.gains(-1.0, members)))
+        state.change(members.pop(worst), -1.0)
+    return members
+
+
+def _one_by_one(state, members: list[int], repeats: bool, value: float) -> tuple[list[int], bool]:
+    """The first member whose replacement improves the criterion is replaced; whether none was."""
+    for place in np.argsort(-state.gains(-1.0, members)):
+        M_before = state.M.copy()
+        trial = list(members)
+        state.change(trial.pop(int(place)), -1.0)
+        if state.value <= 0.0:
+            state.restore(M_before)
+            continue
+        _add_best(state, trial, repeats)
+        if state.value > value * (1.0 + IMPROVEMENT):
+            return trial, False
+        state.restore(M_before)
+    return members, True
+
+
+def _add_best(state, members: list[int], repeats: bool):
+    gains = state.gains(1.0)
+    if not repeats:
+        gains = gains.copy()
+        gains[members] = -np.inf
+    best = int(np.argmax(gains))
+    members.append(best)
+    state.change(best, 1.0)
+
+
+def information(J: np.ndarray, members) -> np.ndarray:
+    """Σ JᵀJ over members, (K, K)."""
+    rows = J[np.asarray(members, dtype=int)].reshape(-1, J.shape[-1])
+    return rows.T @ rows
+
+
+def upper_bound(
+    J: np.ndarray, n: int, criterion: Criterion, selection: Selection, prior: np.ndarray, k: int, rounds: int = 12
+) -> tuple[float, np.ndarray]:
+    """A value that no n candidates can exceed, and the weights (N,), sum 1, of a continuous plan close to it.
+
+    A concave criterion lies below its tangents, and one that doubles with M passes through zero: for the gradient G
+    at any M, φ(M*) ≤ tr(G M*) ≤ tr(G prior) + n max_i tr(J_i G J_iᵀ). The tangent at the best continuous plan (the
+    optimum of the convex relaxation) is the tightest; it is approached by multiplicative updates of the weights on a
+    small support that grows by the candidates with the largest slopes.
+    """
+    root = criterion.name == "O1"  # its square times n is D
+    if root:
+        from .criteria import criterion as named
+
+        criterion = named("D")
+    weights = np.bincount(selection.members, minlength=len(J)).astype(float)
+    weights /= weights.sum()
+    support = np.flatnonzero(weights)
+    flat = J.reshape(-1, J.shape[-1])
+    power = 1.0 if criterion.name == "D" else 0.5
+    least = np.inf
+    for _ in range(rounds):
+        own = J[support]
+        blocks = np.swapaxes(own, 1, 2) @ own
+        w = weights[support]
+        for _ in range(60):
+            M = prior + n * np.tensordot(w, blocks, 1)
+            G = lifted(criterion.gradient(reduced(M, k), n), M)
+            slopes = np.einsum("nij,ij->n", blocks, G)
+            w = w * np.maximum(slopes, 0.0) ** power
+            w /= w.sum()
+        weights[support] = w
+        M = prior + n * np.tensordot(w, blocks, 1)
+        G = lifted(criterion.gradient(reduced(M, k), n), M)
+        values, vectors = np.linalg.eigh(0.5 * (G + G.T))
+        slopes = np.sum((flat @ (vectors * np.sqrt(np.maximum(values, 0.0)))) ** 2, axis=1)
+        slopes = slopes.reshape(len(J), -1).sum(axis=1)
+        least = min(least, float(np.sum(G * prior) + n * slopes.max()))
+        reached = float(criterion.value(reduced(M, k), n))
+        if least <= reached * (1.0 + 1e-4):
+            break
+        new = np.argsort(-slopes)[:24]
+        kept = support[w > 1e-6]
+        weights[np.setdiff1d(support, kept)] = 0.0
+        weights[new] = np.maximum(weights[new], 1e-2 / len(new))
+        weights /= weights.sum()
+        support = np.flatnonzero(weights)
+    return (float(np.sqrt(least / n)) if root else least), weights
+
+
+def rounded(weights: np.ndarray, n: int, repeats: bool = True) -> np.ndarray:
+    """n numbers in proportion to weights: each gets its share rounded down, the largest remainders one more."""
+    share = n * weights / weights.sum()
+    counts = np.floor(share).astype(int) if repeats else np.zeros(len(share), dtype=int)
+    more = np.argsort(-(share - counts))[: n - counts.sum()]
+    counts[more] += 1
+    return np.repeat(np.arange(len(weights)), counts)

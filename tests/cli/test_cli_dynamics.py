@@ -1,0 +1,165 @@
+"""The verbs `dynamics` and `export`: what they print is what the library gives."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import zveno
+from mechanisms import KINDS, random_mechanism
+from zveno.cli.dynamics import dynamics, parsed_velocities
+from zveno.cli.export import export
+from zveno.cli.options import Model, Output
+from zveno.errors import ModelError, ShapeError, UnknownNameError, ZvenoError
+from zveno.mechanism import Drive
+from zveno.mechanism.base import with_base
+from zveno.report.dynamics_text import dynamics_data, print_dynamics, velocity_names
+from zveno.robots import biped, chain
+
+JSON = Output(json=True)
+
+
+def answer(capsys, *args, **options):
+    dynamics(*args, **options, output=JSON)
+    return json.loads(capsys.readouterr().out)
+
+
+def test_torques_of_an_arm(capsys):
+    robot = zveno.load("puma560")
+    q, v, a = np.random.default_rng(0).uniform(-0.6, 0.6, size=(3, 6)).round(3)
+    words = {name: tuple(str(x) for x in values) for name, values in (("q", q), ("v", v), ("a", a))}
+    data = answer(capsys, "puma560", **words)
+    assert np.allclose(data["tau"], robot.inverse_dynamics(q, v, a), rtol=1e-12)
+    assert np.allclose(data["gravity_torque"], robot.gravity_torque(q), rtol=1e-12)
+    assert np.allclose(data["bias"], robot.bias(q, v), rtol=1e-12)
+    assert np.allclose(data["mass_matrix"], robot.mass_matrix(q), rtol=1e-12)
+    assert [data["energy"]["kinetic"], data["energy"]["potential"]] == pytest.approx(list(robot.energy(q, v)))
+    assert data["velocity_names"] == list(robot.joint_names)
+    assert "partitioned" not in data
+
+
+def test_accelerations_undo_torques(capsys):
+    one = answer(capsys, "puma560", q=("0.1", "−0.2", "0.3", "0", "0.5", "0"), a=("joint2=1.5",))
+    two = answer(
+        capsys, "puma560", q=("joint1=0.1", "joint2=-0.2", "joint3=0.3", "joint5=0.5"), tau=words(one["tau"])
+    )
+    assert np.allclose(two["a"], [0, 1.5, 0, 0, 0, 0], atol=1e-9)
+    assert (one["given"], two["given"]) == ("a", "tau")
+
+
+def words(values):
+    return tuple(repr(x) for x in values)
+
+
+def test_degrees(capsys):
+    degrees = answer(capsys, "puma560", q=("joint2=30",), v=("joint1=90",), a=("joint1=45",), model=Model(deg=True))
+    radians = answer(
+        capsys, "puma560", q=(f"joint2={np.pi / 6}",), v=(f"joint1={np.pi / 2}",), a=(f"joint1={np.pi / 4}",)
+    )
+    assert np.allclose(degrees["tau"], radians["tau"], rtol=1e-12)
+    assert degrees["v"][0] == pytest.approx(np.pi / 2)
+    dynamics("puma560", v=("joint1=90",), model=Model(deg=True))
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("joint1"))
+    assert line.split()[2] == "90"
+    assert "deg, N·m" in line
+
+
+def test_floating_base_is_partitioned(capsys):
+    data = answer(capsys, "biped")
+    blocks = {name: np.shape(part) for name, part in data["partitioned"].items()}
+    n = len(data["v"]) - 6
+    assert blocks == {"I_II": (6, 6), "I_IR": (n, 6), "I_RR": (n, n), "H_I": (6,), "H_R": (n,)}
+    assert np.array_equal(data["partitioned"]["I_IR"], np.array(data["mass_matrix"])[6:, :6])
+    dynamics("biped")
+    out = capsys.readouterr().out
+    for title in ("I_II: the base", "I_IR:", "I_RR:", "H_I:", "H_R:", "floating_base.wz"):
+        assert title in out
+
+
+def test_friction():
+    rods = chain(2)
+    joints = tuple(
+        type(joint)(
+            joint.name, joint.parent, joint.child, joint.type, joint.T_parent_joint, drive=Drive(0.0, 1.0, 0.5, 0.2)
+        )
+        for joint in rods.joints
+    )
+    driven = zveno.Mechanism("driven", rods.links, joints, gravity=rods.gravity)
+    q, v = np.zeros(2), np.array([1.0, -1.0])
+    without, with_friction = dynamics_data(driven, q, v), dynamics_data(driven, q, v, friction=True)
+    assert np.allclose(np.subtract(with_friction["tau"], without["tau"]), [0.7, -0.7])
+    assert with_friction["friction_torque"] == pytest.approx([0.7, -0.7])
+    back = dynamics_data(driven, q, v, tau=np.array(with_friction["tau"]), friction=True)
+    assert np.allclose(back["a"], 0, atol=1e-9)
+
+
+def test_velocities_have_names():
+    mechanism = random_mechanism(3, n=9, kinds=KINDS, mimic=0)
+    names = velocity_names(mechanism)
+    assert len(names) == len(set(names)) == mechanism.n_v
+    v = parsed_velocities(mechanism, [f"{name}={k}" for k, name in enumerate(names)], "v")
+    assert np.array_equal(v, np.arange(mechanism.n_v))
+    assert velocity_names(with_base(chain(1), "free")) == (
+        *(f"floating_base.{part}" for part in ("vx", "vy", "vz", "wx", "wy", "wz")),
+        "joint1",
+    )
+
+
+def test_wide_matrices_are_split_and_whole(capsys):
+    """Every entry of the mass matrix is on the screen, however narrow it is."""
+    data = dynamics_data(biped(), biped().neutral(), np.zeros(biped().n_v))
+    print_dynamics(Console(width=60), data)
+    out = capsys.readouterr().out
+    assert "…" not in out.replace("columns 1 … ", "").replace(" … ", "")
+    last = data["partitioned"]["I_RR"][-1][-1]
+    assert f"{last:.5g}" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"a": ("1",) * 6, "tau": ("1",) * 6}, ZvenoError, "--a and --tau exclude each other"),
+        ({"v": ("1", "2")}, ShapeError, "v: 2 numbers given where puma560 has 6 velocities"),
+        ({"v": ("joint1=1", "2")}, ShapeError, "'2' stands among"),
+        ({"tau": ("elbow=1",)}, UnknownNameError, "no velocity named 'elbow'"),
+        ({"a": ("joint1=fast",)}, ShapeError, "'fast' is not a number"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_bad_input(options, error, message):
+    with pytest.raises(error, match=message):
+        dynamics("puma560", **options)
+
+
+def test_singular_mechanisms_have_no_accelerations(capsys):
+    with pytest.raises(ModelError, match=r"link link2 .* joint joint2.*rotor inertia"):
+        dynamics("planar2", tau=("1", "1"))
+    dynamics("planar2")
+    assert "planar2: torques" in capsys.readouterr().out
+
+
+def test_export_prints_operations(tmp_path, capsys):
+    export("planar2", out=tmp_path / "c", functions="forward_kinematics, jacobian", no_measure=True)
+    out = capsys.readouterr().out
+    assert "planar2_jacobian" in out
+    assert "not measured" in out
+    assert (tmp_path / "c" / "planar2.h").exists()
+    assert "in `double`" in (tmp_path / "c" / "README.md").read_text()
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler on this machine")
+def test_export_measures_and_writes_json(tmp_path, capsys):
+    export("planar2", out=tmp_path, functions="forward_kinematics", float=True, frame="link1", json=True)
+    data = json.loads(capsys.readouterr().out)
+    (one,) = data["functions"]
+    assert one["name"] == "planar2_forward_kinematics"
+    assert one["nanoseconds"] > 0
+    assert one["operations"]["sincos"] == 1
+    assert "float" in (tmp_path / "planar2_forward_kinematics.h").read_text()
+
+
+def test_export_names_the_functions_there_are(tmp_path):
+    with pytest.raises(UnknownNameError, match=r"no function named 'dynamic'.*inverse_dynamics"):
+        export("planar2", out=tmp_path, functions="dynamic")

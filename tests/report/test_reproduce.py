@@ -1,0 +1,118 @@
+"""The documents' rows: all explained, and the machinery sees a row that is not."""
+
+import io
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from zveno.cli.options import Output
+from zveno.cli.reproduce import reproduce as verb
+from zveno.errors import UnknownNameError, ZvenoError
+from zveno.report import reproduce, reproduce_002, reproduce_003
+from zveno.report.document_003 import Reading, example_tree, torques
+from zveno.report.reproduce import Row, collect, compared, corrected, counts, failures, law, shown
+from zveno.report.reproduce_text import print_rows, rows_data
+
+
+@pytest.mark.parametrize("document", ["002", "003"])
+def test_every_row_is_equal_or_explained(document):
+    rows = collect([document])
+    assert [row for row in rows if row.verdict == "differs"] == []
+    assert {row.document for row in rows} == {document}
+    assert len(rows) >= 19
+    assert len({row.what for row in rows}) == len(rows)
+    assert all(row.why for row in rows if row.verdict == "document wrong")
+
+
+def test_the_known_mistakes_are_found():
+    wrong = [row.what for row in collect(["002", "003"]) if row.verdict == "document wrong"]
+    for words in (
+        "(18)",
+        "Q*_{n−1}",
+        "R*_n",
+        "in body axes: c_i",
+        "inside Σ_k",
+        "Σ M + l × f",
+        "i_ij",
+        "ⁱf",
+        "n = 1",
+    ):
+        assert any(words in what for what in wrong), words
+
+
+def test_numbers_of_the_program_of_document_002():
+    """The port of the program gives the numbers noted, so that they are the document's and not the library's."""
+    np.testing.assert_allclose(reproduce_002.program_a(*reproduce_002.START)[:3], reproduce_002.START_A, rtol=1e-11)
+    np.testing.assert_allclose(reproduce_002.program_a(*reproduce_002.MOVING), reproduce_002.MOVING_A, rtol=1e-10)
+    # One rod is a pendulum: q̈ = −3/2 g cos q for a length of 1.
+    one = reproduce_002.program_a(np.array([0.3]), np.array([2.0]))
+    assert one[0] == pytest.approx(-1.5 * 9.81 * np.cos(0.3), rel=1e-14)
+
+
+def test_every_misprint_of_document_003_matters():
+    tree = example_tree()
+    state = reproduce_003.Q, reproduce_003.V, reproduce_003.A
+    np.testing.assert_allclose(torques(tree, *state), reproduce_003.TAU, rtol=1e-10)
+    for misprint in ("arm_is_c", "own_inside_sum", "sum_stops_early", "turned_twice", "backward_runs_forward"):
+        off = torques(tree, *state, reading=Reading(**{misprint: True}))
+        assert abs(off - reproduce_003.TAU).max() > 1e-2, misprint
+
+
+def test_verdicts():
+    assert compared("x", "same", [1.0, 2.0], [1.0, 2.0 + 1e-12], 1e-10).verdict == "equal"
+    assert compared("x", "other", [1.0, 2.0], [1.0, 2.1], 1e-10).verdict == "differs"
+    assert corrected("x", "misprint", 1.0, 2.0, 2.0, 1e-12, "why").verdict == "document wrong"
+    assert corrected("x", "no misprint", 2.0, 2.0, 2.0, 1e-12, "why").verdict == "differs"
+    assert corrected("x", "no correction", 1.0, 2.1, 2.0, 1e-12, "why").verdict == "differs"
+    assert law("x", "broken", 1e-3, 1e-12).verdict == "differs"
+    assert compared("x", "nan", np.nan, 1.0, 1e-10).verdict == "differs"
+    assert law("x", "nan", np.nan, 1e-12).verdict == "differs"
+    assert shown([1, -2, 3, 4]) == "1, −2, 3, … (4)"
+    with pytest.raises(ZvenoError, match="is no verdict"):
+        Row("x", "what", "1", "1", "maybe")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.fixture
+def wrong_row(monkeypatch):
+    """A document whose only row differs; rows need no more than the right fields."""
+    row = SimpleNamespace(document="009", what="pi", printed=3.0, computed=np.pi, verdict="differs", why="")
+    monkeypatch.setattr(reproduce, "_modules", lambda: ["reproduce_009"])
+    monkeypatch.setattr(reproduce.importlib, "import_module", lambda *_: SimpleNamespace(rows=lambda: [row]))
+
+
+@pytest.mark.usefixtures("wrong_row")
+def test_a_wrong_row_is_seen(capsys):
+    rows = collect()
+    assert failures(rows) == rows == [Row("009", "pi", "3", "3.14159265359", "differs")]
+    assert counts(rows) == {"equal": 0, "document wrong": 0, "differs": 1}
+    with pytest.raises(SystemExit) as stop:
+        verb()
+    assert stop.value.code == 1
+    assert "1 differs" in capsys.readouterr().out
+
+
+def test_the_verb_prints_one_document(capsys):
+    verb(document=("3",))
+    out = capsys.readouterr().out
+    assert "Document 003" in out
+    assert "Document 002" not in out
+    assert "0 differs" in out
+    verb(document=("002",), output=Output(json=True))
+    assert '"document": "002"' in capsys.readouterr().out
+
+
+def test_unknown_document():
+    with pytest.raises(UnknownNameError, match=r"no document named '042'.*002"):
+        collect(["042"])
+
+
+def test_text_and_data():
+    rows = [Row("001", "[bold]x[/bold] = 1", "1", "2", "document wrong", "it is 2")]
+    console = Console(file=io.StringIO(), width=100)
+    print_rows(console, rows)
+    text = console.file.getvalue()
+    assert "[bold]x[/bold] = 1" in text
+    assert "it is 2" in text
+    assert rows_data(rows)["counts"]["document wrong"] == 1
