@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import numpy as np
+import pinocchio as pin
 
+from pinocchio_oracle import Oracle
 from zveno.algorithms.energy import kinetic_energy, potential_energy
-from zveno.algorithms.regressor import drive_regressor, regressor
+from zveno.algorithms.regressor import drive_regressor
 from zveno.mechanism import Mechanism
 from zveno.mechanism.edit import with_inertia
+from zveno.spatial import inertia
 
 
-def sampled(mechanism: Mechanism, drives: bool = False, samples: int | None = None) -> np.ndarray:
-    """The stacked regressor at random states of every coordinate, limits ignored."""
+def sampled(mechanism: Mechanism, drives: bool = False) -> np.ndarray:
+    """Pinocchio's regressor at random states of every coordinate, limits ignored, in our parameters.
+
+    The columns are those of `robot.regressor`, and of `robot.drive_regressor` behind them if `drives`.
+    """
+    oracle = Oracle(mechanism)
+    model, data, n = oracle.model, oracle.data, mechanism.n_v
     rng = np.random.default_rng(7)
-    n = mechanism.n_v
-    count = samples or 30 * len(mechanism.joints) // max(n, 1) + 30
+    to_joint = np.zeros((10 * (model.njoints - 1), 10 * len(mechanism.joints)))
+    for i, link in enumerate(mechanism.links[1:]):
+        frame = model.frames[oracle.frames[link.name]]
+        if frame.parentJoint:
+            T = frame.placement.homogeneous
+            rows = slice(10 * (frame.parentJoint - 1), 10 * frame.parentJoint)
+            to_joint[rows, 10 * i : 10 * i + 10] = np.array([inertia.moved(unit, T) for unit in np.eye(10)]).T
     rows = []
-    for _ in range(count):
+    for _ in range(30 * len(mechanism.joints) // max(n, 1) + 30):
         q = mechanism.integrate(mechanism.neutral(), rng.uniform(-2.0, 2.0, n))
         v, a = rng.normal(size=(2, n)) * 2.0
-        W = regressor(mechanism, q, v, a)
+        there = (oracle.q(q), oracle.v(q, v), oracle.a(q, v, a))
+        W = oracle.G(q).T @ pin.computeJointTorqueRegressor(model, data, *there).reshape(model.nv, -1) @ to_joint
         rows.append(np.concatenate([W, drive_regressor(mechanism, v, a)], axis=1) if drives else W)
     return np.concatenate(rows)
 

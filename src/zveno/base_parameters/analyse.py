@@ -201,7 +201,7 @@ class Problem:
             if exact is None:
                 pivots, Y, texts = one.pivots, one.Y[:, :width] * rows / unit, {}
             else:
-                pivots, Y = np.array(exact.pivots, dtype=int), as_array(exact.Y).reshape(-1, width)
+                pivots, Y = np.array(exact.pivots, dtype=int), as_array(exact.Y).reshape(len(exact.pivots), width)
                 texts = {"exact_Y": as_texts(exact.Y), "exact_K": tuple(as_texts(k) for k in exact.K)}
             groups.append(
                 Group(

@@ -23,7 +23,7 @@ TWINS = 0.03
 """Solutions nearer than this may be one double root, seen twice …"""
 SAME_ROOT = 1e-12
 """… and are, if the error half-way between them is no more than this."""
-NEARLY_SINGULAR, POLISHING = 1e-3, 40
+NEARLY_SINGULAR, POLISHING, LONGEST = 1e-3, 40, 0.05
 
 
 @dataclass
@@ -151,17 +151,19 @@ def _polish(draft: Draft):
     if not len(rough):
         return
     x, pose = draft.x[rough], draft.pose[rough]
-    e = errors(problem, x, lanes, pose)
+    best, least = x, np.sum(errors(problem, x, lanes, pose) ** 2, axis=1)
     for _ in range(POLISHING):
-        J = jacobians(problem, x, lanes, pose)
-        candidate = x - np.einsum("snm,sm->sn", np.linalg.pinv(J, rcond=1e-9), e)
-        found = errors(problem, candidate, lanes, pose)
-        better = np.sum(found**2, axis=1) < 0.5 * np.sum(e**2, axis=1)
-        if not better.any():
+        e, J = errors(problem, x, lanes, pose), jacobians(problem, x, lanes, pose)
+        step = np.einsum("snm,sm->sn", np.linalg.pinv(J, rcond=1e-12), e)
+        # The error may grow for a step, where the kernel is curved; only the best point of all counts.
+        x = x - step * np.minimum(1.0, LONGEST / np.maximum(np.max(np.abs(step), axis=1), 1e-300))[:, None]
+        found = np.sum(errors(problem, x, lanes, pose) ** 2, axis=1)
+        better = found < least
+        best, least = np.where(better[:, None], x, best), np.where(better, found, least)
+        if np.max(np.abs(step)) < 1e-13:
             break
-        x, e = np.where(better[:, None], candidate, x), np.where(better[:, None], found, e)
     limits = problem.lower / problem.units, problem.upper / problem.units
-    draft.x[rough] = np.clip(x, *limits)
+    draft.x[rough] = np.clip(best, *limits)
     keep = distinct(problem, draft.pose, draft.x)
     draft.pose, draft.x = draft.pose[keep], draft.x[keep]
 

@@ -27,7 +27,8 @@ STRAGGLERS = 1e-5
 """Squared error below which an iteration that has not arrived is worth continuing: double roots arrive slowly."""
 ACCEPTED = 1e-19
 """Squared error, in units of `length` and radians, of what counts as a solution."""
-_POSES_AT_ONCE = 64
+_AT_ONCE = 1 << 18
+"""Distances that are computed before the next poses are taken."""
 
 
 class _Found(NamedTuple):
@@ -48,11 +49,12 @@ class Scan:
     def solve(self, problem: Problem, T: np.ndarray) -> Raw:
         """All solutions of k poses (k, 4, 4)."""
         lanes = lanes_of(problem, T)
+        poses = int(np.clip(_AT_ONCE // table_of(problem).size, 16, 1024))
         parts = [
-            _scanned(problem, Lanes(lanes.targets[start : start + _POSES_AT_ONCE], lanes.tool))
-            for start in range(0, max(1, len(T)), _POSES_AT_ONCE)
+            _scanned(problem, Lanes(lanes.targets[start : start + poses], lanes.tool))
+            for start in range(0, max(1, len(T)), poses)
         ]
-        pose = np.concatenate([p.pose + k * _POSES_AT_ONCE for k, (p, _, _) in enumerate(parts)])
+        pose = np.concatenate([p.pose + k * poses for k, (p, _, _) in enumerate(parts)])
         x = np.concatenate([p.x for p, _, _ in parts])
         count = np.bincount(pose, minlength=len(T))
         return Raw(
@@ -98,14 +100,13 @@ def _scanned(problem: Problem, lanes: Lanes) -> tuple[_Found, np.ndarray, np.nda
     left = np.arange(k)
     found = _Found(np.zeros(0, int), np.zeros((0, problem.n)))
     D = table.distances(lanes)
-    M, done = survivors_of(table), 0
-    ranks = [M * 2**j for j in range(1 + DOUBLINGS)]
-    for upto in ranks:
-        upto = min(upto, table.size)
+    ranks = [min(survivors_of(table) * 2**j, table.size) for j in range(1 + DOUBLINGS)]
+    order, done = _ranked(D, ranks[:2]), 0
+    for j, upto in enumerate(ranks):
         if upto <= done:
             stable[left] = True
             break
-        point = _between(D[left], done, upto)
+        point = order[left, done:upto] if j < 2 else _ranked(D[left], [done, upto])[:, done:upto]
         pose = np.repeat(left, upto - done)
         new = _refined(problem, lanes, pose, table.seeds(lanes, pose, point.ravel()))
         before = np.bincount(found.pose, minlength=k)
@@ -122,12 +123,12 @@ def _scanned(problem: Problem, lanes: Lanes) -> tuple[_Found, np.ndarray, np.nda
     return found, stable, density
 
 
-def _between(D: np.ndarray, start: int, stop: int) -> np.ndarray:
-    """(k, stop − start) indices of the numbers ranked start … stop − 1 by distance."""
-    if stop >= D.shape[1]:
-        return np.argsort(D, axis=1)[:, start:stop]
-    cuts = (start, stop - 1) if start else stop - 1
-    return np.argpartition(D, cuts, axis=1)[:, start:stop]
+def _ranked(D: np.ndarray, cuts: list[int]) -> np.ndarray:
+    """(k, N) indices of numbers, sorted by distance as far as the cuts are concerned."""
+    inside = sorted({cut for cut in cuts if 0 < cut < D.shape[1]})
+    if not inside:
+        return np.broadcast_to(np.arange(D.shape[1]), D.shape)
+    return np.argpartition(D, inside, axis=1)
 
 
 def _refined(problem: Problem, lanes: Lanes, pose: np.ndarray, seeds: np.ndarray) -> _Found:
@@ -146,7 +147,7 @@ def nearest(problem: Problem, T: np.ndarray, starts: int = 12) -> tuple[np.ndarr
     lanes, table = lanes_of(problem, T), table_of(problem)
     box = (problem.lower / problem.units, problem.upper / problem.units)
     starts = min(starts, table.size)
-    point = _between(table.distances(lanes), 0, starts)
+    point = _ranked(table.distances(lanes), [starts])[:, :starts]
     pose = np.repeat(np.arange(len(T)), starts)
     seeds = table.seeds(lanes, pose, point.ravel())
     x, squared = descend(problem, np.clip(seeds, *box), lanes.targets[pose], lanes.tool, box)

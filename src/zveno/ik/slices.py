@@ -12,7 +12,7 @@ from .distinct import distinct
 from .judge import SINGULAR, jacobians
 from .problem import Problem
 from .refine import CONVERGED, Lanes, lanes_of, newton
-from .scan import ACCEPTED, ITERATIONS, STRAGGLERS, _between
+from .scan import ACCEPTED, ITERATIONS, STRAGGLERS, _ranked
 from .table import Table, table_of
 
 SURVIVORS = 64
@@ -74,7 +74,7 @@ def solve_slices(problem: Problem, T: np.ndarray, coordinate: int, values: np.nd
     pose, cut, seeds = [], [], []
     for s, table in enumerate(_tables(problem, coordinate, tuple(values.tolist()))):
         count = min(SURVIVORS, table.size)
-        point = _between(table.distances(lanes), 0, count)
+        point = _ranked(table.distances(lanes), [count])[:, :count]
         of = np.repeat(np.arange(len(T)), count)
         pose.append(of)
         cut.append(np.full(len(of), s))

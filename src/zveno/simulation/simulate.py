@@ -220,9 +220,10 @@ def constrained_dynamics(
     else:
         c = _batch_settings(equations, np.broadcast_to(q, (*shape, robot.n_q)), stabilization)
     inputs = Inputs(tau, c)
-    rate, quality = equations.rhs(t, y, *inputs.arrays())
     names = tuple(name for one in equations.constraints for name in one.row_names)
-    a, _, reactions, value, speed, *_ = equations.report(t, y, *inputs.arrays())
+    with np.errstate(all="ignore"):  # rows that depend on one another divide by zero, and are solved below
+        _, quality = equations.rhs(t, y, *inputs.arrays())
+        a, _, reactions, value, speed, *_ = equations.report(t, y, *inputs.arrays())
     bad = ~(quality > QUALITY) & np.isfinite(y).all(axis=-1) & np.isfinite(tau).all(axis=-1)
     if not np.any(bad):
         return Constrained(a, reactions, value, speed, names)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +46,23 @@ class Found:
     flatness: np.ndarray
 
 
+class _Later(Sequence):
+    """A function of the items of a sequence, applied when one is asked for: most second templates never are."""
+
+    def __init__(self, function, items: Sequence):
+        self.function, self.items, self.made = function, items, {}
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, i):
+        if isinstance(i, slice):
+            return (self[j] for j in range(*i.indices(len(self))))
+        if i not in self.made:
+            self.made[i] = self.function(self.items[i])
+        return self.made[i]
+
+
 class Arm:
     """An arm of six revolute joints, ready to be solved.
 
@@ -60,7 +79,22 @@ class Arm:
         self.scale = 2.0 / size if size > 0 else 1.0
         L[:, :3, 3] *= self.scale
         self.L = L
-        self.chosen = self._choose(usable(L, rng), rng)
+        self.chosen: Sequence[Eliminated] = self._choose(usable(L, rng), rng)
+
+    def on(self, links: np.ndarray) -> Arm:
+        """Arms of the same kind, links (n, 6, 4, 4), one for each target: nothing is chosen anew."""
+        other = copy(self)
+        other.L = links.copy()
+        other.L[..., :3, 3] *= self.scale
+        other.chosen = _Later(lambda e: Eliminated(e.template.on(other.L), e.rank, e.dimension), self.chosen)
+        return other
+
+    def of(self, which: np.ndarray) -> Arm:
+        """Some of several arms, perhaps repeatedly, one for each target."""
+        other = copy(self)
+        other.L = self.L[which]
+        other.chosen = _Later(lambda e: e.of(which), self.chosen)
+        return other
 
     @property
     def solvable(self) -> bool:
@@ -97,7 +131,7 @@ class Arm:
         """
         X = np.array(X, float)
         X[:, :3, 3] *= self.scale
-        parts = [self._solve(X[i : i + CHUNK], allowed) for i in range(0, len(X), CHUNK)]
+        parts = [self._solve(X, np.arange(i, min(i + CHUNK, len(X))), allowed) for i in range(0, len(X), CHUNK)]
         return Found(
             np.concatenate([part.pose + CHUNK * i for i, part in enumerate(parts)]),
             np.concatenate([part.q for part in parts]),
@@ -106,14 +140,15 @@ class Arm:
             np.concatenate([part.flatness for part in parts]),
         )
 
-    def _solve(self, X, allowed) -> Found:
-        first = self._run(self.chosen[0], X, allowed)
+    def _solve(self, X, which, allowed) -> Found:
+        """Some of the targets; poses are counted among them."""
+        first = self._run(self.chosen[0], X, allowed, which)
         again = np.nonzero(~first.sure)[0]
         pose, q, sure, settled = first.pose, first.q, first.sure.copy(), first.settled.astype(int)
         for e in self.chosen[1:]:
             if not len(again):
                 break
-            second = self._run(e, X[again], allowed)
+            second = self._run(e, X, allowed, which[again])
             pose, q = merged(np.r_[pose, again[second.pose]], np.concatenate([q, second.q]))
             settled[again[second.settled]] += 1
             sure[again[second.sure]] = True
@@ -121,8 +156,10 @@ class Arm:
         # Near double roots no polynomial is sure by itself; two on different joints that agree will do.
         return Found(pose, q, sure | (settled > 1), settled > 0, first.flatness)
 
-    def _run(self, e: Eliminated, X: np.ndarray, allowed=None) -> Found:
-        """One template on targets in scaled lengths."""
+    def _run(self, e: Eliminated, X: np.ndarray, allowed=None, which=slice(None)) -> Found:
+        """One template on targets in scaled lengths, or on some of them."""
+        e, X = e.of(which), X[which]
+        L = (self.L if self.L.ndim == 3 else self.L[which])[..., 1:, :3, :]
         t = e.template
         links = e.links(X)
         E = e.matrices(links)
@@ -132,9 +169,9 @@ class Arm:
         root, y, defect, doubtful = _candidates(e, E, links, found)
         q = np.empty_like(y)
         q[..., t.order] = y + t.offsets
-        row, which = np.nonzero(~np.isnan(q[..., 0]) & (defect < SPURIOUS)[:, None])
+        row, column = np.nonzero(~np.isnan(q[..., 0]) & (defect < SPURIOUS)[:, None])
         pose = found.pose[root[row]]
-        q, closed = polish(self.L[1:, :3], X[pose, :3], q[row, which])
+        q, closed = polish(L if L.ndim == 3 else L[pose], X[pose, :3], q[row, column])
         accounted = ~doubtful
         accounted[root[defect < SPURIOUS]] = False
         accounted[root[row[closed]]] = True

@@ -89,6 +89,8 @@ def mark(q):
 def polish(L, X, q, steps: int = 12):
     """Newton from candidates q (n, 6) towards targets X (n, 3, 4): q, and whether the loop closed, (n,).
 
+    L is (5, 3, 4), or (n, 5, 3, 4) for arms of their own.
+
     Near singularities the loop closes before the angles are right, so steps go on until they are short.
     """
     step = compiled(newton_step, {"L": (5, 3, 4), "X": (3, 4), "q": (6,)})
@@ -96,7 +98,7 @@ def polish(L, X, q, steps: int = 12):
     done = np.zeros(len(q), bool)
     left = np.arange(len(q))
     for number in range(steps):
-        q[left], square, moved = step(L, X[left], q[left])
+        q[left], square, moved = step(L if L.ndim == 3 else L[left], X[left], q[left])
         closed = square < CLOSED
         done[left[closed]] = True
         # What is still far away after some steps belongs to no solution.

@@ -6,7 +6,8 @@ degenerate; what a template is worth is found from ranks at random configuration
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -38,7 +39,8 @@ class Template:
         backwards: whether the loop is walked from the last joint to the first.
         scan: 0, 1 or 2: y2, y3 or y4 is the scan angle.
         offsets: added to y to give q, (6,); random for y2, y3, y4, so that no solution sits at tan(y/2) = ∞.
-        links: M0 … M5, (6, 4, 4); where the target enters, only the rotation by the offset.
+        links: M0 … M5, (6, 4, 4), or (n, 6, 4, 4) for as many arms of one kind; where the target enters, only the
+            rotation by the offset.
         target_at: the place of the link that depends on the target.
     """
 
@@ -56,13 +58,17 @@ class Template:
 
     def target_link(self, X):
         """The link that depends on the target X (..., 4, 4)."""
-        return (FLIP @ X @ FLIP if self.backwards else rigid_inverse(X)) @ self.links[self.target_at]
+        return (FLIP @ X @ FLIP if self.backwards else rigid_inverse(X)) @ self.links[..., self.target_at, :, :]
 
     def links_at(self, X) -> np.ndarray:
         """M0 … M5 for one target, (6, 4, 4)."""
         M = self.links.copy()
         M[self.target_at] = self.target_link(X)
         return M
+
+    def on(self, L: np.ndarray) -> Template:
+        """The same template on other arms, L (n, 6, 4, 4)."""
+        return replace(self, links=_placed(L, self.order, self.backwards, self.offsets))
 
 
 def rigid_inverse(T):
@@ -81,18 +87,24 @@ def turn(angle: float) -> np.ndarray:
     return np.array([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]])
 
 
+def _placed(L, order, backwards: bool, offsets) -> np.ndarray:
+    """M0 … M5, (..., 6, 4, 4), of links L (..., 6, 4, 4); the target's, L0, is left out."""
+    L = L.copy()
+    L[..., 0, :, :] = np.eye(4)
+    if backwards:
+        L = FLIP @ rigid_inverse(L) @ FLIP
+    joints = [(joint + backwards) % 6 for joint in order]
+    return L[..., joints, :, :] @ np.array([turn(angle) for angle in offsets])
+
+
 def all_templates(L: np.ndarray, rng: np.random.Generator) -> list[Template]:
     """The 36 templates of the arm with links L1 … L5 in L[1:], (6, 4, 4)."""
-    L = np.concatenate([np.eye(4)[None], L[1:]])
-    inverse = FLIP @ rigid_inverse(L) @ FLIP
     templates = []
     for shift, backwards, scan in product(range(6), (False, True), range(3)):
         order = tuple((shift - j) % 6 if backwards else (shift + j) % 6 for j in range(6))
-        links = [inverse[(joint + 1) % 6] if backwards else L[joint] for joint in order]
         at = next(j for j, joint in enumerate(order) if (joint + backwards) % 6 == 0)
         offsets = np.r_[0.0, 0.0, rng.uniform(-2.5, 2.5, 3), 0.0]
-        M = np.array([link @ turn(angle) for link, angle in zip(links, offsets, strict=True)])
-        templates.append(Template(order, backwards, scan, offsets, M, at))
+        templates.append(Template(order, backwards, scan, offsets, _placed(L, order, backwards, offsets), at))
     return templates
 
 
@@ -107,39 +119,49 @@ class Eliminated:
         dimension: of the kernel of M(y) at solutions: how many of them share a scan angle, as a rule.
     """
 
-    def __init__(self, template: Template, rank: int):
-        self.template, self.rank, self.dimension = template, rank, 1
+    def __init__(self, template: Template, rank: int, dimension: int = 1):
+        self.template, self.rank, self.dimension = template, rank, dimension
         self.equations = N_FEATURES - rank
         M = template.links
         self.left = template.target_at >= 2
         if self.left:
-            Q = right_side(M[:2])
-            N = np.linalg.svd(Q[1:].T)[0][:, rank:].T
-            self._constants = N, N @ Q[0]
+            Q = right_side(M[..., :2, :, :])
+            N = np.swapaxes(np.linalg.svd(np.swapaxes(Q[..., 1:, :], -1, -2))[0][..., rank:], -1, -2)
+            self._constants = N, (N @ Q[..., 0, :, None])[..., 0]
         else:
             link = (3, 4)
             kernel = compiled(left_features, {"M2": link, "M3": link, "M4": link, "M5": link})
+            P = kernel(*np.moveaxis(M[..., 2:, :3, :], -3, 0))
             rng = np.random.default_rng(rank)
             columns = np.eye(8) if rank == 8 else np.linalg.qr(rng.standard_normal((8, rank)))[0]
-            self._constants = kernel(*M[2:, :3]).reshape(27, N_FEATURES), columns
+            self._constants = P.reshape(*P.shape[:-4], 27, N_FEATURES), columns
+
+    def of(self, which) -> Eliminated:
+        """For some of the targets; the template may be of one arm, or of one for each target."""
+        if self.template.links.ndim == 3:
+            return self
+        part = copy(self)
+        part.template = replace(self.template, links=self.template.links[which])
+        part._constants = tuple(c[which] if c.ndim == 3 or self.left else c for c in self._constants)
+        return part
 
     def links(self, X) -> list[np.ndarray]:
         """M0⁻¹, M1⁻¹, M2 … M5 for targets X (..., 4, 4), each (3, 4) or (..., 3, 4)."""
         t = self.template
-        M = [t.target_link(X) if j == t.target_at else t.links[j] for j in range(6)]
+        M = [t.target_link(X) if j == t.target_at else t.links[..., j, :, :] for j in range(6)]
         return [m[..., :3, :] for m in (rigid_inverse(M[0]), rigid_inverse(M[1]), *M[2:])]
 
     def matrices(self, links: list[np.ndarray]) -> np.ndarray:
         """E0, E1, E2, (3, ..., 12, 12), of M(y) = E0 + cos y E1 + sin y E2."""
         first, second = self._constants
-        link, scan = (3, 4), float(self.template.scan)
+        link, scan, n = (3, 4), float(self.template.scan), self.equations
         if self.left:
-            shapes = {"M2": link, "M3": link, "M4": link, "M5": link, "N": first.shape, "offset": second.shape, "scan": ()}
+            shapes = {"M2": link, "M3": link, "M4": link, "M5": link, "N": (n, N_FEATURES), "offset": (n,), "scan": ()}
             S = compiled(eliminated_left, shapes)(*links[2:], first, second, scan)
         else:
-            shapes = {"A": link, "B": link, "P": first.shape, "columns": second.shape, "scan": ()}
+            shapes = {"A": link, "B": link, "P": (27, N_FEATURES), "columns": (8, self.rank), "scan": ()}
             S = compiled(eliminated_right, shapes)(*links[:2], first, second, scan)
-        return compiled(mixed, {"S": (self.equations, 9)})(np.moveaxis(S, -3, 0))
+        return compiled(mixed, {"S": (n, 9)})(np.moveaxis(S, -3, 0))
 
     def determinants(self, E: np.ndarray, points: np.ndarray) -> np.ndarray:
         """The projected determinant (k, len(points)) of matrices (3, k, 12, 12) at (cos y, sin y)."""

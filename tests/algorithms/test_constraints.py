@@ -1,0 +1,178 @@
+"""Constraints: rows against derivatives of their values, the solution against the full KKT matrix and Pinocchio."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from mechanisms import directional_derivative, random_mechanism, random_state, relative_error
+from pinocchio_oracle import Oracle
+from zveno.algorithms import constraints as algebra
+from zveno.algorithms.forward_kinematics import frame_pose
+from zveno.algorithms.inverse_dynamics import bias, inverse_dynamics
+from zveno.algorithms.mass_matrix import mass_matrix
+from zveno.robot import Robot
+from zveno.simulation import (
+    Distance,
+    Hinge,
+    JointMotion,
+    LoopClosure,
+    PointContact,
+    PointOnPlane,
+    Weld,
+    constrained_dynamics,
+)
+from zveno.simulation.constraints import GroundContact
+
+KINDS = ("revolute", "prismatic", "spherical", "free", "helical", "universal", "planar")
+
+
+@pytest.fixture(scope="module")
+def mechanism():
+    return random_mechanism(21, n=8, kinds=KINDS, mimic=0.3)
+
+
+def every_kind(mechanism):
+    far = [joint.child for joint in mechanism.joints][-1]
+    other = mechanism.joints[2].child
+    single = next(j.name for j in mechanism.joints if j.type.n_q == 1 and j.mimic is None)
+    return [
+        PointContact("tool"),
+        PointContact("tool", other=other, point=(0.1, 0.2, 0.3)),
+        Weld("tool"),
+        Weld(far, other=other),
+        Hinge("tool", axis=(1.0, 2.0, 0.5)),
+        Hinge("tool", other=other, axis=(0.0, 1.0, 0.0), other_axis=(1.0, 0.0, 1.0)),
+        Distance("tool", other=other, length=0.3),
+        Distance("mark", point=(1.0, 0.0, 0.0)),
+        PointOnPlane("tool", normal=(1.0, 1.0, 0.0)),
+        PointOnPlane("tool", other=other, normal=(0.0, 0.5, 1.0), height=0.2),
+        LoopClosure("tool", other=other),
+        LoopClosure("tool", other=other, locked=("x", "z", "rx", "rz")),
+        LoopClosure("tool", other=other, locked=("y", "ry")),
+        JointMotion(single, lambda t: 0.3 * np.sin(2.0 * t)),
+        JointMotion(single, 0.2),
+        GroundContact("tool", normal=(0.2, 0.1, 1.0)),
+    ]
+
+
+@pytest.mark.parametrize("k", range(16))
+def test_rows_are_derivatives_of_values(mechanism, k):
+    constraint = every_kind(mechanism)[k]
+    constraint.check(mechanism)
+    q, v, _ = random_state(mechanism, 5)
+    anchor = constraint.anchor(mechanism, q)
+    if "Weld" in constraint.label or constraint.size == 6:
+        # The attitude's Jacobian is the derivative of its value where the value is zero.
+        T = np.linalg.inv(frame_pose(mechanism, q, constraint.other or "link0")) @ frame_pose(
+            mechanism, q, constraint.frame
+        )
+        anchor = T[:3].ravel()
+    t = 0.4
+
+    def rows(q, v, t=t):
+        return constraint.rows(algebra.Kinematics(mechanism, q, v), t, anchor)
+
+    here = rows(q, v)
+    slope = directional_derivative(mechanism, lambda x: rows(x, v).value, q, v)
+    assert relative_error(here.J @ v, slope) < 1e-12
+    h = 1e-6
+    by_time = (rows(q, v, t + h).value - rows(q, v, t - h).value) / (2 * h)
+    assert relative_error(here.rate, by_time) < 1e-8
+    change = directional_derivative(mechanism, lambda x: rows(x, v).J @ v, q, v)
+    second = (rows(q, v, t + h).rate - rows(q, v, t - h).rate) / (2 * h)
+    assert relative_error(here.bias, change + second) < 1e-8
+    assert here.value.shape == (constraint.size,) == here.bias.shape
+    assert here.J.shape == (constraint.size, mechanism.n_v)
+
+
+def test_half_turn_is_no_solution(mechanism):
+    q, v, _ = random_state(mechanism, 6)
+    weld = Weld("tool")
+    for axis in range(3):
+        flipped = frame_pose(mechanism, q, "tool").copy()
+        flipped[:3, :3] = flipped[:3, :3] @ (2 * np.outer(np.eye(3)[axis], np.eye(3)[axis]) - np.eye(3))
+        value = weld.rows(algebra.Kinematics(mechanism, q, v), 0.0, flipped[:3].ravel()).value
+        assert np.linalg.norm(value[3:]) == pytest.approx(np.pi, abs=1e-6)
+
+
+def kkt(M, H, tau, J, P):
+    """Document 003's matrix equation, solved as it stands."""
+    m, n = J.shape
+    K = np.block([[M, -J.T], [J, np.zeros((m, m))]])
+    x = np.linalg.solve(K, np.concatenate([tau - H, -P]))
+    return x[:n], x[n:]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_schur_form_equals_the_full_matrix(seed):
+    mechanism = random_mechanism(100 + seed, n=9, kinds=KINDS, mimic=0.2)
+    q, v, tau = random_state(mechanism, seed)
+    chosen = [every_kind(mechanism)[k] for k in ((0,), (6, 8), (5,), (12, 14), (3,), (10,))[seed]]
+    parts = [c.rows(algebra.Kinematics(mechanism, q, v), 0.0, c.anchor(mechanism, q)) for c in chosen]
+    rows = algebra.stacked(parts, mechanism.n_v)
+    M, H = mass_matrix(mechanism, q), bias(mechanism, q, v)
+    a, R = kkt(M, H, tau, rows.J, rows.bias)
+    solution = algebra.solve(M, tau - H, rows.J, -rows.bias)
+    assert solution.quality > 1e-9
+    scale = 1e-11 / min(1.0, float(solution.quality))
+    assert relative_error(solution.a, a) < scale
+    assert relative_error(solution.reactions, R) < scale
+    # The compiled kernel says the same, and so do the equations of motion themselves.
+    found = constrained_dynamics(Robot(mechanism), q, v, tau, chosen)
+    assert found.status == "solved"
+    assert relative_error(found.a, a) < scale
+    assert relative_error(inverse_dynamics(mechanism, q, v, found.a), tau + rows.J.T @ found.reactions) < scale
+
+
+def test_rows_that_are_not_active_do_not_act(mechanism):
+    q, v, tau = random_state(mechanism, 8)
+    chosen = [every_kind(mechanism)[k] for k in (0, 13)]
+    parts = [c.rows(algebra.Kinematics(mechanism, q, v), 0.0, c.anchor(mechanism, q)) for c in chosen]
+    rows = algebra.stacked(parts, mechanism.n_v)
+    M, H = mass_matrix(mechanism, q), bias(mechanism, q, v)
+    masked = algebra.solve(M, tau - H, rows.J, -rows.bias, np.array([1.0, 1.0, 1.0, 0.0]))
+    alone = algebra.solve(M, tau - H, rows.J[:3], -rows.bias[:3])
+    assert relative_error(masked.a, alone.a) < 1e-12
+    assert masked.reactions[3] == 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_against_pinocchio(seed):
+    kinds = ("revolute", "prismatic", "spherical", "free", "revolute")
+    mechanism = random_mechanism(200 + seed, n=8, kinds=kinds, mimic=0.0)
+    robot, oracle = Robot(mechanism), Oracle(mechanism)
+    q, v, tau = random_state(mechanism, seed)
+    contacts = [PointContact("tool")] if seed % 2 else [Weld("tool")]
+    leaves = [mechanism.link_names[i] for i in mechanism.tree.leaves]
+    outer = next((name for name in leaves if name != mechanism.frame("tool").link), None)
+    if outer is not None and mechanism.n_v > 12:
+        contacts.append(PointContact(outer))
+    # Six-dimensional contacts of Pinocchio hold spatial accelerations: the same where the frame is at rest.
+    state = algebra.Kinematics(mechanism, q, v)
+    rows = algebra.stacked([c.rows(state, 0.0, c.anchor(mechanism, q)) for c in contacts], mechanism.n_v)
+    v = v - np.linalg.pinv(rows.J) @ (rows.J @ v)
+    ours = constrained_dynamics(robot, q, v, tau, contacts)
+    models, data = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    for contact in contacts:
+        frame = oracle.model.frames[oracle.frames[contact.frame]]
+        kind = pin.ContactType.CONTACT_6D if contact.size == 6 else pin.ContactType.CONTACT_3D
+        reference = pin.LOCAL if contact.size == 6 else pin.LOCAL_WORLD_ALIGNED
+        models.append(pin.RigidConstraintModel(kind, oracle.model, frame.parentJoint, frame.placement, reference))
+        data.append(models[-1].createData())
+    pin.initConstraintDynamics(oracle.model, oracle.data, models, data)
+    settings = pin.ProximalSettings(1e-12, 1e-12, 20)
+    theirs = pin.constraintDynamics(
+        oracle.model, oracle.data, oracle.q(q), oracle.v(q, v), tau, models, data, settings
+    )
+    assert ours.status == "solved"
+    assert relative_error(oracle.a(q, v, ours.a), theirs) < 1e-7
+
+
+def test_ideal_reactions_do_no_work(mechanism):
+    q, v, tau = random_state(mechanism, 9)
+    contacts = [every_kind(mechanism)[k] for k in (0, 8)]
+    state = algebra.Kinematics(mechanism, q, v)
+    rows = algebra.stacked([c.rows(state, 0.0, c.anchor(mechanism, q)) for c in contacts], mechanism.n_v)
+    v = v - np.linalg.pinv(rows.J) @ (rows.J @ v)
+    found = constrained_dynamics(Robot(mechanism), q, v, tau, contacts)
+    assert abs(found.reactions @ (rows.J @ v)) < 1e-9 * (1 + abs(found.reactions).max())
