@@ -15,11 +15,10 @@ def se3(T) -> pin.SE3:
 
 
 def body_inertia(parameters) -> pin.Inertia:
+    """Also of bodies that cannot exist: files have them. The order of the ten numbers is the same on both sides."""
     if parameters[0] == 0:
         return pin.Inertia(0.0, np.zeros(3), inertia.tensor(parameters))
-    return pin.Inertia(
-        float(parameters[0]), inertia.center_of_mass(parameters), inertia.tensor_at_center(parameters)
-    )
+    return pin.Inertia.FromDynamicParameters(np.array(parameters, dtype=float))
 
 
 def _joint_model(joint):

@@ -44,7 +44,10 @@ def run_page(page: Path) -> int:
     return count
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs" / "conventions.md"], ids=lambda page: page.name)
+PROGRAMS = [page for page in PAGES if any(language == "python" for language, _, _ in blocks(page))]
+
+
+@pytest.mark.parametrize("page", PROGRAMS, ids=lambda page: page.name)
 def test_python_blocks_run(page):
     assert run_page(page) > 0
 

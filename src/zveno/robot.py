@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .algorithms import floating
 from .algorithms.references import checked_reference
+from .algorithms.singular import refuse_singular
 from .errors import ShapeError, unknown_name
 from .functions import PARAMETERS, function_named, shapes
 from .kernels.sources import source_digest
@@ -196,6 +198,12 @@ class Robot:
         """W (..., n_v, 4 n_v) of rotor inertia, viscous and Coulomb friction, and offset."""
         return self._run(("drive_regressor",), (v, a), out)
 
+    def partitioned(self, q, v) -> floating.Partitioned:
+        """I_II, I_IR, I_RR, H_I, H_R of document 003's last equation; the base must float."""
+        n = floating.base_velocities(self.mechanism)
+        floating.warn_near_trunk_singularity(self.mechanism, q)
+        return floating.partitioned(self.mass_matrix(q), self.bias(q, v), n)
+
     def inverse_dynamics_derivatives(self, q, v, a, friction: bool = False, out=None):
         """(∂τ/∂q, ∂τ/∂v, ∂τ/∂a), (..., n_v, n_v) each, by q in its tangent."""
         return self._dynamics("inverse_dynamics_derivatives", (q, v, a), None, friction, out)
@@ -285,6 +293,8 @@ class Robot:
             self.mechanism.frame(frame)
         if "reference" in options:
             checked_reference(options["reference"])
+        if name in _INVERTING:
+            refuse_singular(self.mechanism)
         used = function_named(name).depends_on
         bound = {key: value for key, value in self._bound.items() if key.partition(":")[0] in used}
         kernel, given = self.kernel(name, tuple(bound), **options), tuple(bound.values())
@@ -324,6 +334,8 @@ class Robot:
 
 _TRACED = ("spatial", "mechanism", "algorithms", "functions.py", "programs.py")
 """Sources that kernels are traced from."""
+_INVERTING = ("forward_dynamics", "inverse_mass_matrix", "forward_dynamics_derivatives")
+"""Functions that need a mass matrix with an inverse."""
 _FRAME = ("frame", "reference")
 _FORCES = ("friction", "external")
 _OPTIONS = {

@@ -12,7 +12,6 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-import pinocchio_oracle
 from mechanisms import random_state
 from pinocchio_oracle import Oracle
 from zveno.algorithms.drives import rotor_matrix, rotor_torque
@@ -126,18 +125,6 @@ class Theirs:
         by_q, by_v, M = self.inverse_dynamics_derivatives()
         inverse = np.linalg.inv(M)
         return -inverse @ by_q, -inverse @ by_v, inverse
-
-
-@pytest.fixture(autouse=True)
-def bodies_that_cannot_exist(monkeypatch):
-    """Some files have them, and Pinocchio's other constructors refuse them; the equations hold all the same."""
-    monkeypatch.setattr(pinocchio_oracle, "body_inertia", _body_inertia)
-
-
-def _body_inertia(parameters):
-    if parameters[0] == 0:
-        return pin.Inertia(0.0, np.zeros(3), inertia.tensor(parameters))
-    return pin.Inertia.FromDynamicParameters(np.array(parameters))
 
 
 def agree(ours, theirs, what: str, tolerance: float = ROUNDING):

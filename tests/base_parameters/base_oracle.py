@@ -29,7 +29,7 @@ def sampled(mechanism: Mechanism, drives: bool = False) -> np.ndarray:
             rows = slice(10 * (frame.parentJoint - 1), 10 * frame.parentJoint)
             to_joint[rows, 10 * i : 10 * i + 10] = np.array([inertia.moved(unit, T) for unit in np.eye(10)]).T
     rows = []
-    for _ in range(30 * len(mechanism.joints) // max(n, 1) + 30):
+    for _ in range(15 * len(mechanism.joints) // max(n, 1) + 20):
         q = mechanism.integrate(mechanism.neutral(), rng.uniform(-2.0, 2.0, n))
         v, a = rng.normal(size=(2, n)) * 2.0
         there = (oracle.q(q), oracle.v(q, v), oracle.a(q, v, a))
@@ -44,7 +44,7 @@ def rank_of(W: np.ndarray, tolerance: float = 1e-9) -> int:
     if not W.size or not size.any():
         return 0
     used = size > 1e-11 * size.max()
-    s = np.linalg.svd(W[:, used] / size[used], compute_uv=False)
+    s = np.linalg.svd(np.linalg.qr(W[:, used] / size[used], mode="r"), compute_uv=False)
     return int((s > tolerance * s[0]).sum())
 
 

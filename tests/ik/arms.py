@@ -78,12 +78,21 @@ KUKA_LIMITS = [[-170, 170], [-190, 45], [-120, 156], [-185, 185], [-120, 120], [
 
 def known_arms() -> dict[str, Arm]:
     """Arms with published or representative geometry (nominal numbers)."""
-    kuka = ([0.26, 0.68, -0.035, 0, 0, 0], [-pi / 2, 0, pi / 2, -pi / 2, pi / 2, pi], [0.675, 0, 0, -0.67, 0, -0.158])
+    kuka = (
+        [0.26, 0.68, -0.035, 0, 0, 0],
+        [-pi / 2, 0, pi / 2, -pi / 2, pi / 2, pi],
+        [0.675, 0, 0, -0.67, 0, -0.158],
+    )
     ur = [pi / 2, 0, 0, pi / 2, -pi / 2, 0]
     arms = [
         dh_arm("ur5", [0, -0.425, -0.39225, 0, 0, 0], ur, [0.089159, 0, 0, 0.10915, 0.09465, 0.0823]),
         dh_arm("ur10", [0, -0.612, -0.5723, 0, 0, 0], ur, [0.1273, 0, 0, 0.163941, 0.1157, 0.0922]),
-        dh_arm("puma", [0, 0.4318, 0.0203, 0, 0, 0], [pi / 2, 0, -pi / 2, pi / 2, -pi / 2, 0], [0, 0, 0.15005, 0.4318, 0, 0]),
+        dh_arm(
+            "puma",
+            [0, 0.4318, 0.0203, 0, 0, 0],
+            [pi / 2, 0, -pi / 2, pi / 2, -pi / 2, 0],
+            [0, 0, 0.15005, 0.4318, 0, 0],
+        ),
         dh_arm(
             "jaco",
             [0, 0.41, 0, 0, 0, 0],
@@ -100,7 +109,9 @@ def known_arms() -> dict[str, Arm]:
 def manseur_doty() -> Arm:
     """Manseur and Doty (1989): an arm that reaches one pose in sixteen ways."""
     one = pi / 180
-    return dh_arm("manseur_doty", [0.3, 1, 0, 1.5, 0, 0], [pi / 2, one, pi / 2, one, pi / 2, one], [0, 0, 0.2, 0, 0, 0])
+    return dh_arm(
+        "manseur_doty", [0.3, 1, 0, 1.5, 0, 0], [pi / 2, one, pi / 2, one, pi / 2, one], [0, 0, 0.2, 0, 0, 0]
+    )
 
 
 def manseur_doty_pose() -> np.ndarray:

@@ -58,7 +58,7 @@ def test_bad_masks(mask):
 
 
 def test_empty_and_broken_limits():
-    with pytest.raises(ZvenoError, match="joint2.*empty"):
+    with pytest.raises(ZvenoError, match=r"joint2.*empty"):
         solve_ik(ROBOT, T, limits={"joint2": (1.0, 0.0)})
     with pytest.raises(ShapeError, match="pair"):
         solve_ik(ROBOT, T, limits=(1.0, 2.0, 3.0))

@@ -1,7 +1,8 @@
-"""Scanning in functions of numbers: coding, operators П1 to П8, and answers that do not depend on how they are cut."""
+"""Scanning in functions of numbers: coding, operators П1 to П8, answers that do not depend on the cut."""
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -61,6 +62,14 @@ def test_every_number_has_its_own_point(counts):
         assert theta[1].tolist() == [2] + [1] * (len(counts) - 1)  # the first parameter changes fastest
 
 
+@given(st.lists(st.integers(1, 2000), min_size=1, max_size=4), st.data())
+def test_ranges_of_points_are_the_points_one_by_one(counts, data):
+    grid = Grid.by_count(np.zeros(len(counts)), np.ones(len(counts)), counts)
+    start = data.draw(st.integers(1, grid.size))
+    stop = min(start + 50, grid.size + 1)
+    assert np.array_equal(grid.range_points(start, stop), grid.points(np.arange(start, stop)))
+
+
 def test_the_documents_decoder_needs_the_number_of_nodes():
     """With I = (Θ + 1)^J nodes the decoder must use Θ + 1; with Θ it visits 64 of 729."""
     assert len(np.unique(decode(np.arange(1, 730), (3,) * 6), axis=0)) == 729
@@ -96,7 +105,12 @@ def test_grids_by_step_and_by_count():
     ends = Grid.by_count([0.0, -1.0], [1.0, 1.0], [2, 4], ends=True)
     assert ends.counts == (3, 5)
     assert ends.points(ends.size).tolist() == [1.0, 1.0]
-    assert Grid.by_count(0.0, 1.0, 4, centred=True).range_points(1, 5)[:, 0].tolist() == [0.125, 0.375, 0.625, 0.875]
+    assert Grid.by_count(0.0, 1.0, 4, centred=True).range_points(1, 5)[:, 0].tolist() == [
+        0.125,
+        0.375,
+        0.625,
+        0.875,
+    ]
     full = Grid.by_step(np.zeros(6), np.full(6, 2 * np.pi), 0.001)
     assert full.size == 6283**6
     assert (2 * np.pi / 0.001) ** 6 == pytest.approx(6.153e22, rel=1e-4)
@@ -165,7 +179,7 @@ def test_ranges_cover_every_number_once():
         cut = ranges(size, parts)
         assert cut[0][0] == 1
         assert cut[-1][1] == size + 1
-        assert all(a[1] == b[0] for a, b in zip(cut, cut[1:], strict=False))
+        assert all(a[1] == b[0] for a, b in itertools.pairwise(cut))
     with pytest.raises(ShapeError, match="parts"):
         ranges(5, 0)
 
@@ -258,7 +272,9 @@ def test_centred_dichotomy_converges_where_the_printed_one_does_not():
         q = rng.uniform([-2.0, 0.5], [2.0, 2.5])
         start = q - rng.uniform(0.05, 0.23, 2)
         for rule in good:
-            found = dichotomy(planar, planar(q[None])[0], start, start + 0.28, percent=1e-4, rule=rule, iterations=200)
+            found = dichotomy(
+                planar, planar(q[None])[0], start, start + 0.28, percent=1e-4, rule=rule, iterations=200
+            )
             good[rule] += found.converged and bool(np.all(abs(found.alpha - q) < 1e-3))
     assert good["centred"] >= 38
     assert good["printed"] < good["centred"]

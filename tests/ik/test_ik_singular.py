@@ -97,9 +97,7 @@ def test_shoulder_over_the_axis():
     """The wrist centre on the first axis: the first joint is free, if nothing keeps the arm off the axis."""
     links = [Link(f"l{i}") for i in range(4)]
     placements = [transform(), transform([[1, 0, 0], [0, 0, -1], [0, 1, 0]]), transform(None, [1.0, 0, 0])]
-    joints = [
-        Joint(f"j{i + 1}", f"l{i}", f"l{i + 1}", Continuous(), T) for i, T in enumerate(placements)
-    ]
+    joints = [Joint(f"j{i + 1}", f"l{i}", f"l{i + 1}", Continuous(), T) for i, T in enumerate(placements)]
     from zveno.mechanism import Frame
 
     robot = zveno.Robot(assemble("arm", links, joints, [Frame("tool", "l3", transform(None, [0.8, 0, 0]))]))

@@ -1,12 +1,12 @@
-"""All solutions: what is returned solves the pose, is inside limits, distinct, and holds the generating configuration."""
+"""All solutions: they solve the pose, are inside limits and distinct, and hold the generating configuration."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from mechanisms import random_mechanism
 
 import zveno
+from mechanisms import random_mechanism
 from zveno.ik import choose, problem_of, solve_ik
 from zveno.ik.numbers import Grid, global_extremum
 from zveno.io.load import load_mechanism
@@ -19,7 +19,9 @@ SIX_JOINTS = ("puma560", "ur5", "stanford", "doc004_arm", "tx40")
 
 def turned(difference, robot):
     """Differences of configurations, whole turns of revolute joints taken out."""
-    turning = np.array([unit == "rad" for name in robot.joint_names for unit in robot.mechanism.joint(name).type.units])
+    turning = np.array(
+        [unit == "rad" for name in robot.joint_names for unit in robot.mechanism.joint(name).type.units]
+    )
     return difference - np.where(turning, 2 * np.pi * np.round(difference / (2 * np.pi)), 0.0)
 
 
@@ -89,7 +91,9 @@ def multistart(robot, T, rng, starts):
         q = q - np.linalg.solve(A, np.swapaxes(J, 1, 2) @ e[..., None])[..., 0]
     F = robot.forward_kinematics(q)
     q = q[np.abs(F - T).max(axis=(1, 2)) < 1e-9]
-    q = np.where(np.array([k.type.kind == "prismatic" for k in robot.mechanism.joints]), q, (q + np.pi) % (2 * np.pi) - np.pi)
+    q = np.where(
+        np.array([k.type.kind == "prismatic" for k in robot.mechanism.joints]), q, (q + np.pi) % (2 * np.pi) - np.pi
+    )
     q = q[np.all((q >= robot.lower) & (q <= robot.upper), axis=1)]
     kept = []
     for one in q:
@@ -132,7 +136,9 @@ def test_batch_shapes_agree_with_single_poses():
 
 @pytest.mark.parametrize("task", ["position", "position+axis", (1, 1, 0, 0, 0, 0), (1, 1, 1, 0, 0, 1), "rotation"])
 def test_tasks_with_fewer_equations_are_met(task):
-    robot = zveno.Robot(fix_joints(load_mechanism("puma560"), ["joint4"] if task != "position" else ["joint4", "joint5", "joint6"]))
+    robot = zveno.Robot(
+        fix_joints(load_mechanism("puma560"), ["joint4"] if task != "position" else ["joint4", "joint5", "joint6"])
+    )
     T = robot.forward_kinematics(robot.random(5, 3))
     found = solve_ik(robot, T, task=task)
     for k in range(5):
@@ -160,7 +166,7 @@ def test_a_position_may_be_given_as_a_point():
 
 
 def test_a_scan_of_all_numbers_finds_nothing_better():
-    """The document's trivial procedure, on a plane arm: no grid point beats the solutions, and they are its minima."""
+    """The document's trivial procedure, on a plane arm: its best number is next to a solution."""
     robot = zveno.load("planar2")
     T = robot.forward_kinematics([0.7, -1.1])
     grid = Grid.by_count([-np.pi] * 2, [np.pi] * 2, 300)
@@ -253,7 +259,7 @@ def test_relative_to_another_frame():
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_problem_is_the_mechanism(seed):
-    """The chain of any two frames, with every joint type, mimics and both directions, has the mechanism's own pose."""
+    """The chain of any two frames, with every joint type, mimics and both directions, is the mechanism's."""
     mechanism = random_mechanism(seed, n=9)
     robot, rng = zveno.Robot(mechanism), np.random.default_rng(seed)
     reference, frame = "mark", "tool"
@@ -272,7 +278,14 @@ def test_a_problem_is_the_mechanism(seed):
 
 def test_gantry_and_screw():
     links = [Link(f"l{i}") for i in range(7)]
-    kinds = [Prismatic((1, 0, 0)), Prismatic((0, 1, 0)), Prismatic((0, 0, 1)), Revolute((0, 0, 1)), Revolute((0, 1, 0)), Revolute((0, 0, 1))]
+    kinds = [
+        Prismatic((1, 0, 0)),
+        Prismatic((0, 1, 0)),
+        Prismatic((0, 0, 1)),
+        Revolute((0, 0, 1)),
+        Revolute((0, 1, 0)),
+        Revolute((0, 0, 1)),
+    ]
     joints = [Joint(f"j{i}", f"l{i}", f"l{i + 1}", kind, limits=Limits(-1.5, 1.5)) for i, kind in enumerate(kinds)]
     robot = zveno.Robot(assemble("gantry", links, joints, [Frame("tool", "l6", transform(None, [0, 0, 0.1]))]))
     q = robot.random(10, 0)

@@ -197,6 +197,11 @@ def test_base_moves_the_whole_and_comes_off_again(base):
     assert with_base(with_base(floating, "trunk"), "free").n_q == mechanism.n_q + 7
 
 
+def test_a_link_called_world_does_not_stand_in_the_way():
+    body = assemble("cell", [Link("world"), Link("arm")], [Joint("j", "world", "arm", Revolute())])
+    assert with_base(body, "free").link_names == ("world2", "world", "arm")
+
+
 def test_trunk_is_singular_only_where_axes_align():
     body = with_base(assemble("body", [Link("body")], []), "trunk")
     rank = {

@@ -23,8 +23,10 @@ def rotor_torque(mechanism: Mechanism, a):
 
 def rotor_matrix(mechanism: Mechanism):
     """Nᵀ diag(J) N, (n_v, n_v): what the rotors add to the mass matrix."""
-    columns = [rotor_torque(mechanism, unit) for unit in np.eye(mechanism.n_v)]
-    return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
+    if mechanism.transmission is None:
+        return np.diag(rotor_torque(mechanism, np.ones(mechanism.n_v)))
+    N = mechanism.transmission
+    return N.T @ (rotor_inertias(mechanism)[:, None] * N)
 
 
 def rotor_inertias(mechanism: Mechanism) -> np.ndarray:

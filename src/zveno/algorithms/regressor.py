@@ -36,7 +36,7 @@ def regressor(mechanism: Mechanism, q, v, a):
                     W[row + offset][column] = W[row + offset][column] + factor * share
                 wrench = move_wrench(T[j - 1], wrench)
                 j = mechanism.tree.parents[j]
-    return np.array(W).reshape(mechanism.n_v, -1)
+    return np.array(W).reshape(mechanism.n_v, N_PARAMETERS * len(mechanism.joints))
 
 
 def drive_regressor(mechanism: Mechanism, v, a):

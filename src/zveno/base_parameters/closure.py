@@ -17,6 +17,7 @@ and b) and offsets (through p) can look like.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -27,9 +28,14 @@ from ..spatial.vectors import skew
 from .nodes import Node
 from .views import DOUBLE, SYMMETRIC, WEIGHTS
 
+FULL = (10, 10, 5, 4)
+"""Largest dimensions of c, b, a and p."""
+CLEAR_KEPT, CLEAR_DROPPED = 1e-3, 1e-12
+"""A state is condensed only where its singular values leave no doubt; a near-degenerate one stays as it is."""
+
 
 class States(NamedTuple):
-    """Row spaces of one body, each kept as the R factor of rows that span it."""
+    """Row spaces of one body: orthonormal rows where the dimension is clear, otherwise an R factor."""
 
     c: np.ndarray
     """(rows, 10)"""
@@ -39,6 +45,8 @@ class States(NamedTuple):
     """(rows, 10 + 1), or 10 without drives."""
     p: np.ndarray
     """(rows, 4 + 1), or 4 without drives."""
+    full: tuple[bool, bool, bool, bool] = (False, False, False, False)
+    """Which of them have their largest dimension: these are the same in every frame and never change again."""
 
 
 class Motors(NamedTuple):
@@ -178,24 +186,56 @@ def r_factor(*rows: np.ndarray) -> np.ndarray:
     if len(M) <= M.shape[1]:
         return M
     n = M.shape[1]
-    return np.triu(lapack.dgeqrf(M)[0][:n])  # type: ignore[attr-defined]
+    return lapack.dgeqrf(M)[0][:n] * _upper(n)  # type: ignore[attr-defined]
 
 
-def evened(rows: np.ndarray) -> np.ndarray:
-    """A state scaled as a whole to rows of size about 1. Blocks are never scaled: that would hide a small one."""
-    if not len(rows):
-        return rows
-    size = np.sqrt(np.einsum("ij,ij->", rows, rows) / len(rows))
-    return rows / size if size > 0 else rows[:0]
+@cache
+def _upper(n: int) -> np.ndarray:
+    return np.triu(np.ones((n, n)))
+
+
+def condensed(*rows: np.ndarray) -> np.ndarray:
+    """A state from rows that span it: orthonormal where its dimension is clear, else of size about 1.
+
+    Without this, the rows of a long chain would differ by powers of its reach. Blocks are never scaled, nor is
+    anything small cut off unless it is rounding: that would hide what is nearly degenerate.
+    """
+    R = r_factor(*rows)
+    if not len(R):
+        return R
+    _, s, Vt = np.linalg.svd(R, full_matrices=False)
+    if s[0] == 0.0:
+        return R[:0]
+    s /= s[0]
+    rank = int((s > CLEAR_KEPT).sum())
+    if rank == len(s) or s[rank] < CLEAR_DROPPED:
+        return Vt[:rank]
+    return R / np.sqrt(np.einsum("ij,ij->", R, R) / len(R))
+
+
+def states_of(c: np.ndarray, b: np.ndarray, a: np.ndarray, p: np.ndarray) -> States:
+    """States with the mark of those that are full; with drives only c can be."""
+    sizes = (10, 16, 10, 4)
+    full = tuple(
+        len(x) == most and x.shape[1] == size and _orthonormal(x)
+        for x, most, size in zip((c, b, a, p), FULL, sizes, strict=True)
+    )
+    return States(c, b, a, p, full)  # type: ignore[arg-type]
+
+
+def _orthonormal(rows: np.ndarray) -> bool:
+    return bool(abs(np.einsum("ij,ij->i", rows, rows) - 1.0).max() < 1e-9 and abs(rows[0] @ rows[1]) < 1e-9)
 
 
 def moved(states: States, operators: tuple[np.ndarray, ...]) -> States:
     """The states in another frame of the same body."""
+    c, b, a, p, full = states
     return States(
-        states.c @ operators[0],
-        _on(states.b, operators[1], 16),
-        _on(states.a, operators[0], 10),
-        _on(states.p, operators[2], 4),
+        c if full[0] else c @ operators[0],
+        b if full[1] else _on(b, operators[1], 16),
+        a if full[2] else _on(a, operators[0], 10),
+        p if full[3] else _on(p, operators[2], 4),
+        full,
     )
 
 
@@ -224,7 +264,7 @@ def advance(states: States, step: Step, motors: Motors | None, coordinate: int |
     states = moved(states, step.before)
     kinetic, potential = [], []
     for twist in step.twists:
-        c, b, a, p = states
+        c, b, a, p, _ = states
         new = np.concatenate([b[:, :16] @ twist.b_to_c, a[:, :10] @ twist.a_to_c])
         if motors is not None:
             new = np.concatenate([new, _rotor_columns(motors, b[:, 16:], a[:, 10], coordinate)], axis=1)
@@ -242,19 +282,7 @@ def advance(states: States, step: Step, motors: Motors | None, coordinate: int |
             potential.append(np.concatenate([np.zeros((1, 4)), _alone(motors, coordinate)], axis=1))
         if motors is not None and motors.offsets and coordinate is not None and twist.rotation and len(p):
             potential.append(np.concatenate([np.zeros((1, 4)), _alone(motors, coordinate)], axis=1))
-        to_b = a[:, :10] @ twist.a_to_b
-        if motors is not None:
-            constant = np.zeros((len(a), len(motors.place)))
-            if coordinate is not None:
-                constant[:, motors.place[coordinate]] = a[:, 10]
-            to_b = np.concatenate([to_b, constant], axis=1)
-        grown_p = p if not len(p) else np.concatenate([p, _padded((p[:, :4] @ twist.powers4).reshape(-1, 4), p)])
-        states = States(
-            evened(r_factor(c, B[:, :10])),
-            evened(r_factor(_spread(np.concatenate([b, to_b]), twist.powers16, 16))),
-            evened(r_factor(_spread(a, twist.powers10, 10))),
-            evened(r_factor(grown_p)),
-        )
+        states = _grown(states, twist, B[:, :10], motors, coordinate)
     block = np.concatenate([np.zeros((0, 10 + n_drive)), *kinetic])
     rows = np.concatenate([np.zeros((0, 4 + n_drive)), *potential])
     if step.after is not None:
@@ -265,6 +293,26 @@ def advance(states: States, step: Step, motors: Motors | None, coordinate: int |
     whole[: len(block)] = block
     whole[len(block) :, 6:] = rows
     return states, r_factor(whole)
+
+
+def _grown(states: States, twist: Twist, B: np.ndarray, motors: Motors | None, coordinate: int | None) -> States:
+    """The states after a twist; those that are full stay."""
+    c, b, a, p, full = states
+    if not full[0]:
+        c = condensed(c, B)
+    if not full[1]:
+        new = a[:, :10] @ twist.a_to_b
+        if motors is not None:
+            constant = np.zeros((len(a), len(motors.place)))
+            if coordinate is not None:
+                constant[:, motors.place[coordinate]] = a[:, 10]
+            new = np.concatenate([new, constant], axis=1)
+        b = condensed(_spread(np.concatenate([b, new]), twist.powers16, 16))
+    if not full[2]:
+        a = condensed(_spread(a, twist.powers10, 10))
+    if not full[3] and len(p):
+        p = condensed(p, _padded((p[:, :4] @ twist.powers4).reshape(-1, 4), p))
+    return states_of(c, b, a, p)
 
 
 def _padded(rows: np.ndarray, like: np.ndarray) -> np.ndarray:

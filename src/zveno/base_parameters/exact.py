@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -129,23 +129,23 @@ def decimal(x: float) -> Fraction:
     return Fraction(repr(rounded)) if abs(x - rounded) <= _ULPS * max(1.0, abs(x)) / 8 else Fraction(x)
 
 
-def steps_of_15(angle: float, what: str) -> int:
+def steps_of_15(angle: float) -> int:
     """How many times 15° an angle is."""
     steps = round(angle / (math.pi / 12))
     if abs(angle - steps * math.pi / 12) > _ULPS * max(1.0, abs(angle)):
-        raise NotExact(f"{what}: {math.degrees(angle):.9g}° is not a multiple of 15°")
+        raise NotExact(f"{math.degrees(angle):.9g}° is not a multiple of 15°")
     return steps
 
 
-def exact_rotation(R: np.ndarray, what: str) -> list[list]:
+def exact_rotation(R: np.ndarray) -> list[list]:
     """A rotation matrix in exact numbers: signed permutations as integers, others by their roll, pitch and yaw."""
     whole = np.rint(R)
     if (whole == R).all():
         return [[Fraction(int(x)) for x in row] for row in whole]
-    roll, pitch, yaw = (steps_of_15(angle, what) for angle in to_rpy(R))
+    roll, pitch, yaw = (steps_of_15(angle) for angle in to_rpy(R))
     found = _product(_about("z", yaw), _product(_about("y", pitch), _about("x", roll)))
     if abs(np.array([[float(x) for x in row] for row in found]) - R).max() > 1e-14:
-        raise NotExact(f"{what}: its rotation is not made of multiples of 15°")
+        raise NotExact("its rotation is not made of multiples of 15°")
     return found
 
 
@@ -166,14 +166,43 @@ def _product(A, B) -> list[list]:
     ]
 
 
-def exact_transform(T: np.ndarray, what: str) -> tuple[tuple, ...]:
+class Matrix:
+    """A constant 4×4 matrix in exact numbers. Equal ones are one object, so that it is a cheap key."""
+
+    __slots__ = ("identity", "rational", "rows")
+
+    def __init__(self, rows: Sequence[Sequence]):
+        self.rows = tuple(tuple(row) for row in rows)
+        self.rational = not any(isinstance(x, Surd) and any(x.parts[1:]) for row in self.rows for x in row)
+        if self.rational:
+            self.rows = tuple(tuple(x.parts[0] if isinstance(x, Surd) else x for x in row) for row in self.rows)
+        self.identity = all(x == int(i == j) for i, row in enumerate(self.rows) for j, x in enumerate(row))
+
+    def __matmul__(self, other: Matrix) -> Matrix:
+        if self.identity or other.identity:
+            return other if self.identity else self
+        return Matrix(
+            [[sum((self.rows[i][k] * other.rows[k][j] for k in range(4)), 0) for j in range(4)] for i in range(4)]
+        )
+
+
+def exact_transform(T: np.ndarray, what: str) -> Matrix:
     """A rigid transform in exact numbers."""
-    R = exact_rotation(T[:3, :3], what)
-    rows = [[*R[i], decimal(float(T[i, 3]))] for i in range(3)]
-    return tuple(tuple(row) for row in rows) + ((Fraction(0), Fraction(0), Fraction(0), Fraction(1)),)
+    try:
+        return _transform(np.ascontiguousarray(T).tobytes())
+    except NotExact as obstacle:
+        raise NotExact(f"{what}: {obstacle}") from None
 
 
-def exact_direction(vector: np.ndarray, what: str) -> list:
+@lru_cache(maxsize=1024)
+def _transform(data: bytes) -> Matrix:
+    T = np.frombuffer(data).reshape(4, 4)
+    R = exact_rotation(T[:3, :3])
+    zero = Fraction(0)
+    return Matrix([[*R[i], decimal(float(T[i, 3]))] for i in range(3)] + [[zero, zero, zero, Fraction(1)]])
+
+
+def exact_direction(vector: np.ndarray) -> list:
     """A multiple of a direction in exact numbers: small ratios, or a multiple of 15° in a coordinate plane."""
     largest = vector[int(np.argmax(abs(vector)))]
     ratios = [Fraction(float(x / largest)).limit_denominator(1000) for x in vector]
@@ -182,39 +211,37 @@ def exact_direction(vector: np.ndarray, what: str) -> list:
         return [sign * r for r in ratios]
     across = int(np.argmin(abs(vector)))
     if vector[across] != 0:
-        raise NotExact(f"{what}: the axis ({', '.join(f'{x:.6g}' for x in vector)}) is not exact")
+        raise NotExact(f"the axis ({', '.join(f'{x:.6g}' for x in vector)}) is not exact")
     a, b = [k for k in range(3) if k != across]
-    steps = steps_of_15(math.atan2(vector[b], vector[a]), what)
+    steps = steps_of_15(math.atan2(vector[b], vector[a]))
     found: list = [Fraction(0)] * 3
     found[a], found[b] = cosine(steps), cosine(steps - 6)
     return found
 
 
-def exact_twist(twist: np.ndarray, what: str) -> tuple[tuple, ...]:
+def exact_twist(twist: np.ndarray, what: str) -> Matrix:
     """The (4, 4) matrix of a joint's twist `[v, w]`, of any length."""
-    v, w = twist[:3], twist[3:]
+    try:
+        return _twist(np.ascontiguousarray(twist).tobytes())
+    except NotExact as obstacle:
+        raise NotExact(f"{what}: {obstacle}") from None
+
+
+@lru_cache(maxsize=1024)
+def _twist(data: bytes) -> Matrix:
+    v, w = np.frombuffer(data).reshape(2, 3)
     zero = Fraction(0)
     if w.any():
-        x, y, z = exact_direction(w, what)
+        x, y, z = exact_direction(w)
         pitch = decimal(float(v @ w))
         if v.any() and abs(v - float(pitch) * w).max() > 1e-14:
-            raise NotExact(f"{what}: its twist is not a screw about its own axis")
+            raise NotExact("its twist is not a screw about its own axis")
         turning = ((zero, -z, y), (z, zero, -x), (-y, x, zero))
         linear = [pitch * k for k in (x, y, z)]
     else:
         turning = ((zero,) * 3,) * 3
-        linear = exact_direction(v, what)
-    return tuple((*row, t) for row, t in zip(turning, linear, strict=True)) + ((zero,) * 4,)
-
-
-def is_rational(matrices) -> bool:
-    """Whether no entry of some 4×4 matrices needs a root."""
-    return not any(isinstance(x, Surd) and any(x.parts[1:]) for A in matrices for row in A for x in row)
-
-
-def rational(A) -> tuple[tuple, ...]:
-    """A matrix whose entries are rational, as fractions."""
-    return tuple(tuple(x.parts[0] if isinstance(x, Surd) else x for x in row) for row in A)
+        linear = exact_direction(v)
+    return Matrix([(*row, t) for row, t in zip(turning, linear, strict=True)] + [(zero,) * 4])
 
 
 def exact_gravity(mechanism: Mechanism) -> list[Fraction]:

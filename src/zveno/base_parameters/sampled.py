@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .closure import Motors, States, evened, r_factor
+from .closure import Motors, States, condensed, r_factor, states_of
 from .samples import Samples
 from .views import DOUBLE, SYMMETRIC, WEIGHTS
 
@@ -20,7 +20,7 @@ def advance_sampled(states: States, samples: Samples, motors: Motors | None) -> 
     bodies = []
     for k in range(samples.T.shape[1]):
         found = zip(*(recursion.body_rows(s, k) for s in range(len(samples.T))), strict=True)
-        bodies.append(States(*(evened(r_factor(np.concatenate(part))) for part in found)))
+        bodies.append(states_of(*(condensed(np.concatenate(part)) for part in found)))
     return bodies, block
 
 

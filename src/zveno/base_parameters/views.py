@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -56,12 +57,12 @@ class View:
     from_pseudo: tuple[tuple[Fraction, ...], ...]
     columns: tuple[int, ...] | None
 
-    @property
+    @cached_property
     def matrix(self) -> np.ndarray:
         """`to_pseudo` in floating point."""
         return np.array(self.to_pseudo, dtype=float)
 
-    @property
+    @cached_property
     def inverse(self) -> np.ndarray:
         """`from_pseudo` in floating point."""
         return np.array(self.from_pseudo, dtype=float)

@@ -126,8 +126,18 @@ def analyse(
     parameters: str | Sequence[str] = "all",
     counted: Counts | None = None,
     q: list[np.ndarray] | None = None,
+    firm: float = 0.0,
 ) -> Identifiability:
-    """Identifiability of the rows of a system at zero residual; `q` are its postures, pulled into contact if needed."""
+    """Identifiability of the rows of a system at zero residual.
+
+    Args:
+        system: the rows.
+        robot: its name.
+        strategy, parameters: as in `identifiability`.
+        counted: independent counts.
+        q: postures of every part, pulled into contact where needed; those of the system if None.
+        firm: columns that are independent by less than this share of a usual column are avoided where possible.
+    """
     model = system.model
     strategy = checked_strategy(strategy)
     A = scaled_jacobian(system, q)
@@ -140,9 +150,11 @@ def analyse(
     gap = float(s[rank - 1] / max(s[rank], 1e-300)) if 0 < rank < len(s) else np.inf
     order = [columns.index(k) for k in wanted]
     order += [columns.index(k) for k in column_order(model, strategy) if k in set(looked_at)]
-    kept = independent_columns(B, order, rank)
+    lengths = np.linalg.norm(A[:, columns], axis=0)
+    demanded = firm * np.median(lengths) / np.maximum(lengths, 1e-300) if firm else None
+    kept = independent_columns(B, order, rank, demanded)
     names = tuple(system.names[k] for k in columns)
-    norms = column_scales(system, columns) * np.linalg.norm(A[:, columns], axis=0)
+    norms = column_scales(system, columns) * lengths
     classes, relations = _classified(B, Vt[:rank], kept, names, norms)
     chosen = tuple(names[k] for k in kept)
     frame = system.parts[0].frame

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from ..fit import robust
-from ..fit.covariance import Factors, factors, variance_factors
+from ..fit.covariance import Factors, factors, leverages, variance_factors
 from ..fit.levenberg_marquardt import Fit, minimize
 from .system import CONSTRAINT, System
 
@@ -54,8 +55,7 @@ class Solution:
         weight: of every row of data, 0 where it was flagged.
         distance: of every row of data, in standard deviations (root of the sum of squares over its components).
         components: number of components of every row.
-        factors: of the weighted Jacobian by the estimated columns.
-        fit: the last iteration.
+        fit: the last iteration, with the weighted Jacobian by the estimated columns.
     """
 
     values: np.ndarray
@@ -65,8 +65,12 @@ class Solution:
     weight: np.ndarray
     distance: np.ndarray
     components: np.ndarray
-    factors: Factors
     fit: Fit
+
+    @cached_property
+    def factors(self) -> Factors:
+        """Of the weighted Jacobian: covariance and condition."""
+        return factors(self.fit.jacobian)
 
 
 def solve(
@@ -108,8 +112,7 @@ def solve(
     assert fit is not None
     _, distance, components = _judged(system, options, fit, sigma, weight, use)
     r, _ = system.evaluate(*fit.state, ())
-    whitened = _whitened_jacobian(system, options, fit.state, sigma, weight, use)
-    return Solution(*fit.state, sigma, r, weight, distance, components, factors(whitened), fit)
+    return Solution(*fit.state, sigma, r, weight, distance, components, fit)
 
 
 def _without_outliers(system, options, state, sigma, use):
@@ -184,18 +187,6 @@ def _least_squares(system, options, state, sigma, weight, use, rough: bool = Fal
     return minimize(evaluate, state, move, tolerance=1e-4 if rough else 1e-9, max_iterations=15 if rough else 100)
 
 
-def _whitened_jacobian(system, options, state, sigma, weight, use) -> np.ndarray:
-    columns = list(options.columns)
-    _, J = system.evaluate(*state, columns)
-    scale = _scalar_weights(system, options, sigma, weight)
-    rows = use & (scale > 0)
-    J = scale[rows, None] * J[rows]
-    extra = [
-        (1.0 / s) * np.eye(len(columns))[columns.index(k)] for k, s in (options.priors or {}).items() if k in columns
-    ]
-    return np.concatenate([J, extra]) if extra else J
-
-
 def _row_sigma(system: System, options: Options, sigma: np.ndarray) -> np.ndarray:
     """Standard deviation of every scalar row, (rows,): σ² = σ_g² + r²σ_q²."""
     own = np.concatenate([sigma, [1.0]])[system.noise]
@@ -228,8 +219,7 @@ def _judged(system, options, fit: Fit, sigma, weight, use):
     scale = _scalar_weights(system, options, sigma, weight)
     rows = use & (scale > 0)
     leverage = np.zeros(system.n_rows)
-    Q = np.linalg.qr(_unit_columns(fit.jacobian))[0]
-    leverage[rows] = np.sum(Q[: rows.sum()] ** 2, axis=1)
+    leverage[rows] = leverages(fit.jacobian)[: rows.sum()]
     new = sigma.copy()
     if options.estimated.any():
         row_weight = np.concatenate([weight, [1.0]])[system.row]
@@ -243,11 +233,6 @@ def _judged(system, options, fit: Fit, sigma, weight, use):
     ratio = np.concatenate([sigma / new, [1.0]])[system.noise]
     distance, components = row_distances(system, whitened * ratio / shrunk, use)
     return new, distance, components
-
-
-def _unit_columns(J):
-    norms = np.linalg.norm(J, axis=0)
-    return J / np.where(norms > 0, norms, 1.0)
 
 
 def with_columns(options: Options, columns: Sequence[int]) -> Options:

@@ -35,29 +35,34 @@ def column_order(model: Model, strategy: str) -> list[int]:
     return first + [k for k in everything if k not in set(first)]
 
 
-def independent_columns(A: np.ndarray, order: Sequence[int], rank: int) -> list[int]:
+def independent_columns(A: np.ndarray, order: Sequence[int], rank: int, firm: np.ndarray | None = None) -> list[int]:
     """The first `rank` columns in that order that do not depend on those before them, sorted.
 
-    The rank has been decided from singular values; here the threshold follows it. Columns of A have unit length or
-    are zero.
+    The rank has been decided from singular values; here the threshold follows it.
+
+    Args:
+        A: columns of unit length, or zero.
+        order: in which they are looked at.
+        rank: of A.
+        firm: how independent each column must be to be taken at once, as a share of its own length; others are
+            passed over at first, and taken only where the rank needs them. A fit then is not parametrised by what can
+            hardly be seen, such as the offset of an axis that the measured point nearly lies on.
     """
-    if not rank:
-        return []
     Q = np.zeros((A.shape[0], rank))
-    left = np.zeros(len(order))
-    tolerance = 1e-7
-    for _ in range(60):
-        kept: list[int] = []
-        for place, k in enumerate(order):
-            v = A[:, k]
-            basis = Q[:, : len(kept)]
+    kept: list[int] = []
+    factor, floor = 1.0, 1e-7
+    while len(kept) < rank and floor > 1e-30:
+        for k in order:
+            if len(kept) == rank:
+                break
+            if k in kept:
+                continue
+            v, basis = A[:, k], Q[:, : len(kept)]
             for _ in range(2):
                 v = v - basis @ (basis.T @ v)
-            left[place] = length = float(np.linalg.norm(v))
-            if length > tolerance and len(kept) < rank:
+            length = float(np.linalg.norm(v))
+            if length > (floor if firm is None else max(floor, factor * firm[k])):
                 Q[:, len(kept)] = v / length
                 kept.append(k)
-        if len(kept) == rank:
-            return sorted(kept)
-        tolerance /= 3.0
+        factor, floor = (0.1 * factor, floor) if firm is not None and factor > 1e-7 else (0.0, 0.1 * floor)
     return sorted(kept)

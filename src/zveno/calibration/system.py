@@ -297,5 +297,7 @@ class System:
             unknown = self.unknowns[self._unknown_of[frame]]
             at = place[unknown.start : unknown.start + len(unknown.free)]
             free = np.array(unknown.free)[at >= 0]
-            if len(free):
+            if len(free) and len(rows) == len(full):
+                full[:, :, at[at >= 0]] += slope[:, :, free]
+            elif len(free):
                 full[rows[:, None, None], np.arange(full.shape[1])[:, None], at[at >= 0]] += slope[rows][:, :, free]

@@ -55,11 +55,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: list[str]):
     import tyro
 
-    from . import demo, verbs
+    from . import demo, dynamics, export, reproduce, verbs
 
     commands = {
         "info": verbs.info,
         "fk": verbs.fk,
+        "dynamics": dynamics.dynamics,
+        "export": export.export,
+        "reproduce": reproduce.reproduce,
         "robots": verbs.robots,
         "cache": verbs.cache,
         "demo": demo.demo,

@@ -32,7 +32,7 @@ def parsed_q(mechanism: Mechanism, words: Sequence[str], degrees: bool = False) 
     if named:
         q = _from_pairs(mechanism, named, factor)
     elif words:
-        q = mechanism.checked_q([_number(word, "q") for word in words]) * factor
+        q = mechanism.checked_q([number(word, "q") for word in words]) * factor
     else:
         q = mechanism.neutral()
     _check_quaternions(mechanism, q)
@@ -54,7 +54,7 @@ def _from_pairs(mechanism: Mechanism, pairs: Sequence[str], factor: np.ndarray) 
         name, _, value = pair.rpartition("=")
         if name not in places:
             raise unknown_name("joint with coordinates", name, mechanism.joint_names)
-        numbers = [_number(word, name) for word in value.split(",")]
+        numbers = [number(word, name) for word in value.split(",")]
         own = places[name]
         if len(numbers) != own.stop - own.start:
             raise ShapeError(
@@ -66,7 +66,8 @@ def _from_pairs(mechanism: Mechanism, pairs: Sequence[str], factor: np.ndarray) 
     return q
 
 
-def _number(word: str, element: str) -> float:
+def number(word: str, element: str) -> float:
+    """A finite number from a word of the command line; a typographic minus will do."""
     try:
         value = float(word.replace("−", "-"))
     except ValueError:

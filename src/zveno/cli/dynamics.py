@@ -40,14 +40,14 @@ def dynamics(
     """
     from ..errors import ZvenoError
     from ..report.dynamics_text import dynamics_data, print_dynamics
-    from .verbs import _given, _loaded
+    from .verbs import given, loaded
 
     if a and tau:
         raise ZvenoError("--a and --tau exclude each other", remedy="Give what is known; the other is found")
-    mechanism = _loaded(robot, model)
+    mechanism = loaded(robot, model)
     data = dynamics_data(
         mechanism,
-        _given(mechanism, q, model),
+        given(mechanism, q, model),
         parsed_velocities(mechanism, v, "v", model.deg),
         parsed_velocities(mechanism, a, "a", model.deg),
         parsed_velocities(mechanism, tau, "tau") if tau else None,
@@ -62,7 +62,7 @@ def parsed_velocities(mechanism, words: Sequence[str], what: str, degrees: bool 
 
     from ..errors import ShapeError, unknown_name
     from ..report.dynamics_text import velocity_names
-    from .configuration import _number
+    from .configuration import number
 
     names = velocity_names(mechanism)
     units = [unit for name in mechanism.joint_names for unit in mechanism.joint(name).type.units]
@@ -84,5 +84,5 @@ def parsed_velocities(mechanism, words: Sequence[str], what: str, degrees: bool 
         name, _, value = word.rpartition("=")
         if pairs and name not in names:
             raise unknown_name("velocity", name, names)
-        found[names.index(name) if pairs else k] = _number(value, name or what)
+        found[names.index(name) if pairs else k] = number(value, name or what)
     return found * factor

@@ -43,9 +43,9 @@ def export(
     from ..robot import Robot
     from .options import Output
     from .output import Answer, deliver
-    from .verbs import _loaded
+    from .verbs import loaded
 
     del debug  # read by app.main
     names = [name.strip() for name in functions.split(",") if name.strip()]
-    done = export_c(Robot(_loaded(robot, model)), names, out, single=float, frame=frame, measure=not no_measure)
+    done = export_c(Robot(loaded(robot, model)), names, out, single=float, frame=frame, measure=not no_measure)
     deliver(Answer(lambda: export_data(done), lambda console: print_export(console, done)), Output(json=json))

@@ -41,9 +41,9 @@ def info(
     from ..report.info_text import print_info
     from ..report.summary import default_frame_name, summary
 
-    mechanism = _loaded(robot, model)
+    mechanism = loaded(robot, model)
     facts = summary(mechanism)
-    q_drawn = _given(mechanism, q, model)
+    q_drawn = given(mechanism, q, model)
     frame = picture.frame or default_frame_name(mechanism)
     if frame is not None:
         mechanism.frame(frame)
@@ -76,8 +76,8 @@ def fk(
     from ..algorithms.forward_kinematics import frame_pose, link_poses
     from ..report.pose_text import link_table, pose_data, pose_table
 
-    mechanism = _loaded(robot, model)
-    q_given = _given(mechanism, q, model)
+    mechanism = loaded(robot, model)
+    q_given = given(mechanism, q, model)
     target = mechanism.frame(picture.frame)
     pose = pose_data(frame_pose(mechanism, q_given, target.name))
     data = {"robot": mechanism.name, "frame": target.name, "link": target.link}
@@ -144,13 +144,14 @@ def cache(*, clear: Flag = False, output: OutputFlags = OUTPUT):
     deliver(Answer(lambda: data, show), output)
 
 
-def _loaded(robot: str, model: Model):
+def loaded(robot: str, model: Model):
+    """The mechanism named on the command line."""
     from ..io.load import load_mechanism
 
     return load_mechanism(robot, snap=model.snapping)
 
 
-def _given(mechanism, words, model: Model):
+def given(mechanism, words, model: Model):
     """q from the command line, with a warning where it is outside the limits."""
     from ..errors import ZvenoWarning
     from .configuration import outside_limits, parsed_q

@@ -1,13 +1,13 @@
 """Plans known in closed form: one axis, products of axes, and the determinants of two-joint chains (document 001).
 
-A joint is moved alone and a point p on the moving body is measured with standard deviation σ in every coordinate. The
-axis is found from the points with covariance
+A joint is moved alone and a point p on the moving body is measured with standard deviation σ in every coordinate.
+The axis is found from the points with covariance
 
     cov(δω) = σ² [Σ (|p|² 1 − p pᵀ)]⁻¹,  p from their mean,                                             (25)
 
 so the points should be far from their centre. Document 001 maximises the trace of the information, Σ|p|² (it says
-A-optimality; it is T). For a revolute axis that asks for Σ e^{iq} = 0 and nothing more: two opposite points satisfy it
-and leave a direction unknown. The regular m-gon also has Σ e^{2iq} = 0, which makes tr cov(δω) = 5σ²/(m r²) least.
+A-optimality; it is T). For a revolute axis that asks for Σ e^{iq} = 0 and nothing more: two opposite points satisfy
+it and leave a direction unknown. The regular m-gon also has Σ e^{2iq} = 0, and tr cov(δω) = 5σ²/(m r²) is least.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ def best_axis_error(kind: str, m: int, radius: float, sigma: float) -> float:
 def best_axis_values(kind: str, m: int, lower: float, upper: float) -> np.ndarray:
     """Where to put one joint m times so that its axis is known best, (m,), in rising order.
 
-    Prismatic: half at each end. Revolute: the regular m-gon where the range holds it; otherwise the angles within the
-    range that make tr cov(δω) least, found numerically. At least 3 angles are needed: two leave a direction unknown.
+    Prismatic: half at each end. Revolute: the regular m-gon where the range holds it; otherwise the angles within
+    the range that make tr cov(δω) least, found numerically. At least 3 angles are needed: two leave one direction.
     """
     if not (np.isfinite(lower) and np.isfinite(upper) and lower < upper):
         raise ZvenoError(f"the range {lower} … {upper} is empty or has no end", remedy="Give lower < upper")
@@ -187,7 +187,7 @@ def determinant_two_prismatic(x, y) -> float:
 
 
 def determinant_two_revolute(q2) -> float:
-    """det JᵀJ of two parallel revolute joints with lengths and offsets as parameters, lengths in units of the links.
+    """det JᵀJ of two parallel revolute joints by lengths and offsets, lengths in units of the links.
 
     ((Σ cos q2)² + (Σ sin q2)² − m²)²: (31). It does not depend on q1.
     """
@@ -196,7 +196,7 @@ def determinant_two_revolute(q2) -> float:
 
 
 def jacobian_two_prismatic(x, y) -> np.ndarray:
-    """J (3m, 7) of chain (29) at nominal zero: Tz, Rx, Ry of the base, Rz, Tx, then Rz between the joints, and Ty."""
+    """J (3m, 7) of chain (29) at nominal zero: Tz, Rx, Ry, Rz and Tx of the base, Rz between the joints, Ty."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     o, i = np.zeros_like(x), np.ones_like(x)
     rows = [[o, o, o, -y, i, -y, o], [o, o, o, x, o, o, i], [i, y, -x, o, o, o, o]]
@@ -204,7 +204,7 @@ def jacobian_two_prismatic(x, y) -> np.ndarray:
 
 
 def jacobian_two_revolute(q1, q2) -> np.ndarray:
-    """J (2m, 4) of two parallel revolute joints by (length, offset) of each link, in units of the links' lengths."""
+    """J (2m, 4) of two parallel revolute joints by (length, offset) of each link, in units of the lengths."""
     z1 = np.exp(1j * np.asarray(q1, dtype=float))
     z2 = z1 * np.exp(1j * np.asarray(q2, dtype=float))
     columns = np.stack([z1, 1j * z1, z2, 1j * z2], axis=-1)

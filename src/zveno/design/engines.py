@@ -1,11 +1,13 @@
 """What the criterion would be if a candidate were added or a member taken away, for all of them at once.
 
 `Determinant` keeps J C Jᵀ of every candidate and updates it by low-rank terms when the plan changes: a step over
-thousands of candidates costs one thin product. `Screened` serves every other criterion: candidates are ranked by the
-slope of the (smoothed) criterion, and the best few are computed exactly, so a step is never worse than it claims.
+thousands of candidates costs one thin product. `Screened` serves every other criterion: candidates are ranked by
+the slope of the (smoothed) criterion, and the best few are computed exactly, so a step is never worse than it says.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +15,8 @@ from .criteria import Criterion, lifted, reduced
 
 REFRESH = 40
 """Low-rank updates before the inverse is computed anew."""
+SINGULAR = 1e-10
+"""A determinant that falls below this share of itself when a member is taken away is zero up to rounding."""
 LOOKED_AT = 32
 """Candidates that `Screened` computes exactly in one step."""
 
@@ -25,23 +29,35 @@ def engine(J: np.ndarray, M: np.ndarray, k: int, criterion: Criterion, n: int) -
 
 
 class _Quadratic:
-    """C = M⁻¹ and J_i C J_iᵀ for every candidate, kept up to date."""
+    """C = M⁻¹ and J_i C J_iᵀ for every candidate, kept up to date.
+
+    Candidates are the last axis everywhere, so that small matrices are vectors of their entries over candidates.
+    """
 
     def __init__(self, J: np.ndarray, M: np.ndarray):
+        N, m, K = J.shape
         self.J, self.M = J, M.copy()
-        self.flat = J.reshape(-1, J.shape[-1])
+        self.flat = np.ascontiguousarray(J.transpose(2, 1, 0)).reshape(K, m * N)
+        self.pairs = [(a, b) for a in range(m) for b in range(a, m)]
         self.refresh()
 
     def refresh(self):
+        """Everything anew from M."""
         self.age = 0
         self.C = np.linalg.inv(self.M)
-        half = (self.flat @ np.linalg.cholesky(0.5 * (self.C + self.C.T))).reshape(self.J.shape)
-        self.A = half @ np.swapaxes(half, 1, 2)
+        half = np.linalg.cholesky(0.5 * (self.C + self.C.T)).T @ self.flat
+        self.A = self._products(half)
+
+    def _products(self, thin: np.ndarray) -> np.ndarray:
+        """Entries (pairs, N) of X_iᵀ X_i for the columns X_i of thin (c, m N)."""
+        N, m, _ = self.J.shape
+        X = thin.reshape(len(thin), m, N)
+        return np.stack([np.einsum("cn,cn->n", X[:, a], X[:, b]) for a, b in self.pairs])
 
     def change(self, i: int, sign: float):
         """Add (sign 1) or take away (−1) candidate i: the Woodbury formula."""
         Ji = self.J[i]
-        self.M += sign * Ji.T @ Ji
+        self.M = self.M + sign * Ji.T @ Ji
         self.age += 1
         if self.age >= REFRESH:
             self.refresh()
@@ -49,12 +65,20 @@ class _Quadratic:
         P = Ji @ self.C
         U = P.T @ np.linalg.cholesky(np.linalg.inv(np.eye(len(Ji)) + sign * P @ Ji.T))
         self.C = self.C - sign * U @ U.T
-        thin = (self.flat @ U).reshape(len(self.J), len(Ji), -1)
-        self.A -= sign * (thin @ np.swapaxes(thin, 1, 2))
+        self.A = self.A - sign * self._products(U.T @ self.flat)
 
-    def log_ratio(self, sign: float, members=slice(None)) -> np.ndarray:
+    def log_ratio(self, sign: float, members: Any = slice(None)) -> np.ndarray:
         """log det(M ± J_iᵀJ_i) − log det M for every candidate."""
-        return _log_det(self.A[members], sign)
+        return _log_det(self.A[:, members], self.J.shape[1], sign)
+
+    @property
+    def state(self) -> Any:
+        """What `back_to` takes."""
+        return self.M, self.C, self.A, self.age
+
+    def back_to(self, state: Any):
+        """Undo every change since `state`."""
+        self.M, self.C, self.A, self.age = state
 
 
 class Determinant:
@@ -75,10 +99,16 @@ class Determinant:
         """The criterion now."""
         return float(self.criterion.value(reduced(self.M, self.k), self.n))
 
-    def gains(self, sign: float, members=slice(None)) -> np.ndarray:
+    def gains(self, sign: float, members: Any = slice(None)) -> np.ndarray:
         """Change of log det S when each candidate is added (1) or taken away (−1)."""
         gain = self.whole.log_ratio(sign, members)
-        return gain if self.rest is None else gain - self.rest.log_ratio(sign, members)
+        if self.rest is None:
+            return gain
+        # Without this member some unknown in the way would be lost too: not a plan to go on from.
+        rest = self.rest.log_ratio(sign, members)
+        return np.where(
+            np.isfinite(gain) & np.isfinite(rest), gain - np.where(np.isfinite(rest), rest, 0.0), -np.inf
+        )
 
     def change(self, i: int, sign: float):
         """Add (1) or take away (−1) candidate i."""
@@ -86,13 +116,22 @@ class Determinant:
         if self.rest is not None:
             self.rest.change(i, sign)
 
-    def restore(self, M: np.ndarray):
-        """Go back to a plan with information M."""
-        self.whole.M = M.copy()
+    def refresh(self):
+        """Remove what rounding has added up."""
         self.whole.refresh()
         if self.rest is not None:
-            self.rest.M = M[self.k :, self.k :].copy()
             self.rest.refresh()
+
+    @property
+    def state(self) -> Any:
+        """What `back_to` takes."""
+        return self.whole.state, None if self.rest is None else self.rest.state
+
+    def back_to(self, state: Any):
+        """Undo every change since `state`."""
+        self.whole.back_to(state[0])
+        if self.rest is not None:
+            self.rest.back_to(state[1])
 
 
 class Screened:
@@ -115,7 +154,7 @@ class Screened:
         """The criterion now."""
         return float(self.criterion.value(reduced(self.M, self.k), self.n))
 
-    def gains(self, sign: float, members=None) -> np.ndarray:
+    def gains(self, sign: float, members: Any = None) -> np.ndarray:
         """Change of the criterion, −inf for candidates that were not looked at."""
         if members is None:
             H = lifted(self.criterion.outlook(reduced(self.M, self.k), self.n), self.M)
@@ -133,9 +172,14 @@ class Screened:
         """Add (1) or take away (−1) candidate i."""
         self.M = self.M + sign * self.J[i].T @ self.J[i]
 
-    def restore(self, M: np.ndarray):
-        """Go back to a plan with information M."""
-        self.M = M.copy()
+    @property
+    def state(self) -> Any:
+        """What `back_to` takes."""
+        return self.M
+
+    def back_to(self, state: Any):
+        """Undo every change since `state`."""
+        self.M = state
 
     def _exactly(self, members: np.ndarray, sign: float) -> np.ndarray:
         rows = self.J[members]
@@ -143,17 +187,19 @@ class Screened:
         return self.criterion.value(S, self.n) - self.value
 
 
-def _log_det(A: np.ndarray, sign: float) -> np.ndarray:
-    """log det(1 ± A) of symmetric (N, m, m), −inf where it is not positive."""
-    m = A.shape[-1]
+def _log_det(A: np.ndarray, m: int, sign: float) -> np.ndarray:
+    """log det(1 ± A) of symmetric (m, m) matrices given by entries (pairs, N); −inf where it is not positive."""
     if m == 1:
-        det = 1.0 + sign * A[:, 0, 0]
+        det = 1.0 + sign * A[0]
     elif m == 2:
-        det = (1.0 + sign * A[:, 0, 0]) * (1.0 + sign * A[:, 1, 1]) - A[:, 0, 1] ** 2
+        det = (1.0 + sign * A[0]) * (1.0 + sign * A[2]) - A[1] ** 2
     elif m == 3:
-        a, b, c = (1.0 + sign * A[:, i, i] for i in range(3))
-        d, e, f = sign * A[:, 0, 1], sign * A[:, 0, 2], sign * A[:, 1, 2]
+        a, d, e, b, f, c = (sign * one for one in A)
+        a, b, c = 1.0 + a, 1.0 + b, 1.0 + c
         det = a * (b * c - f * f) - d * (d * c - f * e) + e * (d * f - b * e)
     else:
-        det = np.linalg.det(np.eye(m) + sign * A)
-    return np.log(np.maximum(det, 1e-300))
+        rows, columns = np.triu_indices(m)
+        full = np.empty((A.shape[1], m, m))
+        full[:, rows, columns] = full[:, columns, rows] = sign * A.T
+        det = np.linalg.det(full + np.eye(m))
+    return np.where(det > SINGULAR, np.log(np.maximum(det, SINGULAR)), -np.inf)

@@ -1,8 +1,8 @@
-"""The best n of many candidates: greedy, then exchange until nothing improves, and how far from the best it can be."""
+"""The best n of many candidates: greedy, then exchange until nothing improves, and how good it can be at most."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from .engines import Determinant, Screened, engine
 
 EXCURSION = 4
 """Postures added beyond n, and as many taken away, when smaller exchanges no longer help (Mitchell's DETMAX)."""
+RESTARTS = 4
+"""Random starts beside greedy and the continuous optimum, where there is one."""
 IMPROVEMENT = 1e-9
 """Relative gain that counts."""
 
@@ -69,18 +71,37 @@ def select(
     if not repeats and n > len(J):
         raise ZvenoError(f"{n} different postures cannot be chosen from {len(J)} candidates")
     start = greedy(J, n, prior, k, repeats)
-    best = exchange(J, start, criterion, prior=prior, interest=k, repeats=repeats)
-    steps = {"greedy": float(best.history[0]), "exchange": best.value}
-    limit = np.inf
-    if bound and criterion.name in ("D", "A", "O1") and best.value > 0:
-        limit, weights = upper_bound(J, n, criterion, best, prior, k)
-        other = exchange(
-            J, rounded(weights, n, repeats), criterion, prior=prior, interest=k, repeats=repeats
-        )
-        if other.value > best.value:
-            best = other
-            steps["exchange from the continuous optimum"] = other.value
-    return Selection(best.members, best.value, best.information, best.history, steps, limit)
+    first = _judged(J, start, criterion, prior, k)
+    if not (bound and criterion.name in ("D", "A", "O1") and first.value > 0):
+        best = exchange(J, start, criterion, prior=prior, interest=k, repeats=repeats)
+        return replace(best, steps={"greedy": first.value, "exchange": best.value})
+    limit, weights, slopes = upper_bound(J, n, criterion, first, prior, k)
+    # Candidates with small slopes at the continuous optimum are hardly ever chosen: first without, then with them.
+    pool = np.union1d(np.argsort(-slopes)[: max(600, 2 * n)], np.flatnonzero(weights))
+    starts = [start, rounded(weights, n, repeats)]
+    rng = np.random.default_rng(0)
+    starts += [rng.choice(len(J), n, replace=repeats, p=_spread(weights, slopes)) for _ in range(RESTARTS)]
+    found = []
+    for members in starts:
+        own = np.union1d(pool, members)
+        one = exchange(J[own], np.searchsorted(own, members), criterion, prior=prior, interest=k, repeats=repeats)
+        found.append(own[one.members])
+    found.sort(key=lambda members: _judged(J, members, criterion, prior, k).value)
+    best = exchange(J, found[-1], criterion, prior=prior, interest=k, repeats=repeats)
+    return replace(best, steps={"greedy": first.value, "exchange": best.value}, bound=limit)
+
+
+def _spread(weights: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """Probabilities for random starts: mostly the continuous optimum, a little of all that is nearly as good."""
+    near = (slopes / slopes.max()) ** 20
+    p = 0.8 * weights / weights.sum() + 0.2 * near / near.sum()
+    return p / p.sum()
+
+
+def _judged(J: np.ndarray, members, criterion: Criterion, prior: np.ndarray, k: int) -> Selection:
+    M = prior + information(J, members)
+    value = float(criterion.value(reduced(M, k), len(members)))
+    return Selection(np.sort(np.asarray(members, dtype=int)), value, M, np.array([value]))
 
 
 def greedy(J: np.ndarray, n: int, prior: np.ndarray, k: int, repeats: bool = True) -> np.ndarray:
@@ -101,7 +122,7 @@ def greedy(J: np.ndarray, n: int, prior: np.ndarray, k: int, repeats: bool = Tru
         members.append(best)
         state.change(best, 1.0)
         if step * J.shape[1] < 2 * J.shape[-1]:
-            state.restore(state.M)  # the first steps change M by orders of magnitude
+            state.refresh()  # the first steps change M by orders of magnitude
     return np.sort(members)
 
 
@@ -121,29 +142,27 @@ def exchange(
     every member in turn is replaced by the best candidate.
     """
     members = [int(i) for i in start]
-    M = prior + information(J, members)
-    history = [float(criterion.value(reduced(M, interest), len(members)))]
-    if history[0] <= 0.0 or not np.isfinite(np.linalg.slogdet(M)[1]):
-        return Selection(np.sort(members), history[0], M, np.array(history))
+    first = _judged(J, members, criterion, prior, interest)
+    history, M = [first.value], first.information
+    if first.value <= 0.0 or np.linalg.cond(M) > 1e15:
+        return first
     state = engine(J, M, interest, criterion, len(members))
     value, depth, accepted = history[0], 1, 0
     while accepted < most:
-        before, M_before = list(members), state.M.copy()
+        before, kept = list(members), state.state
         members = _excursion(state, members, depth, repeats)
         if depth > EXCURSION:
             members, done = _one_by_one(state, before, repeats, value)
             if done:
                 break
-        now = state.value
+        now = state.value if len(members) == len(before) else -np.inf
         if now > value * (1.0 + IMPROVEMENT):
             value, depth, accepted = now, 1, accepted + 1
             history.append(value)
         else:
             members, depth = before, depth + 1
-            state.restore(M_before)
-    M = prior + information(J, members)
-    value = float(criterion.value(reduced(M, interest), len(members)))
-    return Selection(np.sort(members), value, M, np.array(history))
+            state.back_to(kept)
+    return replace(_judged(J, members, criterion, prior, interest), history=np.array(history))
 
 
 def _excursion(state: Determinant | Screened, members: list[int], depth: int, repeats: bool) -> list[int]:
@@ -153,24 +172,25 @@ def _excursion(state: Determinant | Screened, members: list[int], depth: int, re
     for _ in range(depth):
         _add_best(state, members, repeats)
     for _ in range(depth):
-        worst = int(np.argmax(state.gains(-1.0, members)))
+        gains = state.gains(-1.0, members)
+        worst = int(np.argmax(gains))
+        if not np.isfinite(gains[worst]):
+            break  # nothing can be spared; the caller goes back
         state.change(members.pop(worst), -1.0)
     return members
 
 
 def _one_by_one(state, members: list[int], repeats: bool, value: float) -> tuple[list[int], bool]:
     """The first member whose replacement improves the criterion is replaced; whether none was."""
-    for place in np.argsort(-state.gains(-1.0, members)):
-        M_before = state.M.copy()
+    gains = state.gains(-1.0, members)
+    for place in np.argsort(-gains)[: int(np.isfinite(gains).sum())]:
+        kept = state.state
         trial = list(members)
         state.change(trial.pop(int(place)), -1.0)
-        if state.value <= 0.0:
-            state.restore(M_before)
-            continue
         _add_best(state, trial, repeats)
         if state.value > value * (1.0 + IMPROVEMENT):
             return trial, False
-        state.restore(M_before)
+        state.back_to(kept)
     return members, True
 
 
@@ -192,13 +212,14 @@ def information(J: np.ndarray, members) -> np.ndarray:
 
 def upper_bound(
     J: np.ndarray, n: int, criterion: Criterion, selection: Selection, prior: np.ndarray, k: int, rounds: int = 12
-) -> tuple[float, np.ndarray]:
-    """A value that no n candidates can exceed, and the weights (N,), sum 1, of a continuous plan close to it.
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """A value that no n candidates can exceed, the weights (N,), sum 1, of a continuous plan close to it, and the
+    slopes (N,) of the criterion there.
 
     A concave criterion lies below its tangents, and one that doubles with M passes through zero: for the gradient G
     at any M, φ(M*) ≤ tr(G M*) ≤ tr(G prior) + n max_i tr(J_i G J_iᵀ). The tangent at the best continuous plan (the
-    optimum of the convex relaxation) is the tightest; it is approached by multiplicative updates of the weights on a
-    small support that grows by the candidates with the largest slopes.
+    optimum of the convex relaxation) is the tightest; it is approached by multiplicative updates of the weights on
+    a small support that grows by the candidates with the largest slopes.
     """
     root = criterion.name == "O1"  # its square times n is D
     if root:
@@ -210,7 +231,7 @@ def upper_bound(
     support = np.flatnonzero(weights)
     flat = J.reshape(-1, J.shape[-1])
     power = 1.0 if criterion.name == "D" else 0.5
-    least = np.inf
+    least, slopes_all = np.inf, np.zeros(len(J))
     for _ in range(rounds):
         own = J[support]
         blocks = np.swapaxes(own, 1, 2) @ own
@@ -225,19 +246,19 @@ def upper_bound(
         M = prior + n * np.tensordot(w, blocks, 1)
         G = lifted(criterion.gradient(reduced(M, k), n), M)
         values, vectors = np.linalg.eigh(0.5 * (G + G.T))
-        slopes = np.sum((flat @ (vectors * np.sqrt(np.maximum(values, 0.0)))) ** 2, axis=1)
-        slopes = slopes.reshape(len(J), -1).sum(axis=1)
-        least = min(least, float(np.sum(G * prior) + n * slopes.max()))
+        slopes_all = np.sum((flat @ (vectors * np.sqrt(np.maximum(values, 0.0)))) ** 2, axis=1)
+        slopes_all = slopes_all.reshape(len(J), -1).sum(axis=1)
+        least = min(least, float(np.sum(G * prior) + n * slopes_all.max()))
         reached = float(criterion.value(reduced(M, k), n))
         if least <= reached * (1.0 + 1e-4):
             break
-        new = np.argsort(-slopes)[:24]
+        new = np.argsort(-slopes_all)[:24]
         kept = support[w > 1e-6]
         weights[np.setdiff1d(support, kept)] = 0.0
         weights[new] = np.maximum(weights[new], 1e-2 / len(new))
         weights /= weights.sum()
         support = np.flatnonzero(weights)
-    return (float(np.sqrt(least / n)) if root else least), weights
+    return (float(np.sqrt(least / n)) if root else least), weights, slopes_all
 
 
 def rounded(weights: np.ndarray, n: int, repeats: bool = True) -> np.ndarray:

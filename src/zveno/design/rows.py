@@ -1,7 +1,7 @@
 """What one posture tells: rows of the calibration's Jacobian, whitened, and how they change with the posture.
 
-Calibration has the models, the measurements and the choice of independent parameters; here they are traced once more
-as a function of the posture alone, so that thousands of candidates are one call and gradients are exact.
+Calibration has the models, the measurements and the choice of independent parameters; here they are traced once
+more as a function of the posture alone, so that thousands of candidates are one call and gradients are exact.
 """
 
 from __future__ import annotations
@@ -131,9 +131,7 @@ class Rows:
         in_the_way = self.system.columns_of(False)
         if not in_the_way:
             return []
-        _, J = self.system.evaluate(
-            np.zeros(len(self.model.terms)), self.system.frames, compiled=False, exact=True
-        )
+        _, J = self.system.evaluate(np.zeros(len(self.model.terms)), self.system.frames, compiled=False, exact=True)
         A = J[:, in_the_way]
         norms = np.linalg.norm(A, axis=0)
         A = A / np.where(norms > 0, norms, 1.0)
@@ -217,6 +215,8 @@ class Rows:
         for move in self.model.moves:
             if move.sigma is not None:
                 own.setdefault(move.velocity.start, []).append(move.multiplier * J[:, move.own])
+        if not own:
+            return np.zeros((6, 1))
         return np.stack([sum(parts[1:], start=parts[0]) for parts in own.values()], axis=-1)
 
     def _program(self):
@@ -258,7 +258,7 @@ class Rows:
 @cache
 def _residual_slopes(kind: type[Measurement]):
     """(T, L, R, X, y) → derivatives (m, 6) of a residual by body twists of T, L, R and X."""
-    frames = {name: (4, 4) for name in "TLRX"}
+    frames = dict.fromkeys("TLRX", (4, 4))
     twists = {f"d{name}": (6,) for name in "TLRX"}
 
     def moved(T, L, R, X, y, dT, dL, dR, dX):

@@ -39,6 +39,15 @@ def factors(J: np.ndarray) -> Factors:
     return Factors(U, np.maximum(s, 1e-12 * s.max(initial=0.0)), Vt, norms)
 
 
+def leverages(J: np.ndarray) -> np.ndarray:
+    """Diagonal of the hat matrix of a weighted Jacobian (m, n), (m,): what `Factors.leverage` gives, cheaper."""
+    norms = np.linalg.norm(J, axis=0)
+    A = J / np.where(norms > 0, norms, 1.0)
+    w, V = np.linalg.eigh(A.T @ A)
+    good = w > 1e-13 * w.max(initial=0.0)
+    return np.sum((A @ (V[:, good] / np.sqrt(w[good]))) ** 2, axis=1)
+
+
 def variance_factors(r: np.ndarray, leverage: np.ndarray, group: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """By how much the variance of each group of rows was misjudged: Σ w r² over the freedom the group keeps.
 

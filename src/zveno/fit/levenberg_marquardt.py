@@ -1,7 +1,8 @@
 """Levenberg–Marquardt for over-determined problems whose state may be more than a vector.
 
 A step solves min |J d + r|² + λ |D d|² with D the column norms of J: the same steps whatever the units of the parameters
-(Moré 1978). Only the triangular factor of [J r] is kept, so trying another damping costs nothing.
+(Moré 1978). Trying another damping needs only the small matrix JᵀJ. It halves the digits of a step, not of the answer:
+the residual itself decides what is accepted.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,16 +61,16 @@ def minimize(
         return Fit(state, r, J, cost, 1, True)
     small = 0
     for iteration in range(1, max_iterations + 1):
-        norms = np.linalg.norm(J, axis=0)
+        H, g = J.T @ J, J.T @ r
+        norms = np.sqrt(np.diag(H))
         norms = np.where(norms > 0, norms, 1.0)
-        factor = np.linalg.qr(np.column_stack([J / norms, r]), mode="r")
-        R, b = factor[:, :-1], factor[:, -1]
+        H, g = H / np.outer(norms, norms), g / norms
         while True:
-            step = _step(R, b, damping) / norms
-            trial = move(state, step)
+            scaled = _step(H, g, damping)
+            trial = move(state, scaled / norms)
             r_new, J_new = evaluate(trial)
             new = 0.5 * float(r_new @ r_new)
-            predicted = cost - 0.5 * float(np.sum((R @ (step * norms) + b) ** 2))
+            predicted = -float(g @ scaled + 0.5 * scaled @ (H @ scaled))
             if np.isfinite(new) and new <= cost:
                 break
             if predicted <= tolerance * cost or damping > 1e12:
@@ -84,8 +86,10 @@ def minimize(
     return Fit(state, r, J, cost, max_iterations, False)
 
 
-def _step(R, b, damping: float) -> np.ndarray:
-    """argmin |R d + b|² + damping |d|², for columns of unit length."""
-    n = R.shape[1]
-    A = np.concatenate([R, np.sqrt(damping) * np.eye(n)])
-    return np.linalg.lstsq(A, -np.concatenate([b, np.zeros(n)]), rcond=None)[0]
+def _step(H, g, damping: float) -> np.ndarray:
+    """argmin |J d + r|² + damping |d|² from H = JᵀJ with unit diagonal and g = Jᵀr."""
+    while True:
+        try:
+            return cho_solve(cho_factor(H + damping * np.eye(len(g)), check_finite=False), -g, check_finite=False)
+        except np.linalg.LinAlgError:
+            damping = max(10.0 * damping, 1e-14)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from ..errors import ShapeError
 from ..mechanism import Mechanism
 from .problem import TURN
-from .solutions import Solutions
+from .solutions import FAMILY, UNDECIDED, Solutions
 
 
 def chosen(solutions: Solutions, cost: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
@@ -51,6 +52,28 @@ def nearest(solutions: Solutions, q, robot=None, weights=1.0) -> np.ndarray:
 
     found = chosen(solutions, lambda own: np.sum(weights * (shifted(own) - goal) ** 2, axis=-1))
     return found - np.where(endless, TURN * np.round((found - q) / TURN), 0.0)
+
+
+def only_nearest(solutions: Solutions, q, robot=None) -> Solutions:
+    """The same result with at most one solution a pose: the one nearest to a configuration (n_q,)."""
+    found = nearest(solutions, q, robot)
+    cost = np.sum((np.nan_to_num(solutions.q, nan=np.inf) - found[..., None, :]) ** 2, axis=-1)
+    if solutions.q.shape[-2] == 0:
+        return solutions
+    best = np.argmin(np.where(np.isnan(cost), np.inf, cost), axis=-1)[..., None]
+
+    def taken(values: np.ndarray) -> np.ndarray:
+        return np.take_along_axis(values, best, axis=-1)
+
+    return replace(
+        solutions,
+        q=found[..., None, :],
+        count=np.minimum(solutions.count, 1),
+        residual=taken(solutions.residual),
+        condition=taken(solutions.condition),
+        families={},
+        codes=np.where(solutions.codes == FAMILY, UNDECIDED, solutions.codes),
+    )
 
 
 def farthest_from_limits(solutions: Solutions, robot) -> np.ndarray:

@@ -9,16 +9,19 @@ from functools import lru_cache
 import numpy as np
 
 from .closed_form_arms import REGIONAL, spherical_wrist, three_parallel
+from .closed_form_sliding import STRUCTURES, scara, sliding_wrist
 from .problem import Problem
+from .six_revolute.arm import merged
 from .six_revolute.compiled import compiled
 from .six_revolute.polish import polish
-from .six_revolute.route import targets
-from .six_revolute.arm import merged
+from .six_revolute.route import arm_of
 from .six_revolute.templates import FLIP, chain, rigid_inverse
 from .solutions import Raw
 
 TOLERANCE = 1e-9
-"""Axes are parallel up to this angle, rad, and meet up to this distance over the arm's size; else the general method."""
+"""Axes are parallel up to this angle, rad, and meet up to this distance, the links being 2 long together."""
+MEETING = 1e-14
+"""Branches meet up to this margin: there may be a family, of which a closed form knows only some points."""
 EDGE = 1e-7
 """A margin down to minus this is taken for the edge of the workspace, and Newton's method decides."""
 
@@ -49,49 +52,122 @@ class Form:
     links: np.ndarray
     scale: float
 
-    def solve(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Poses (n,) and solutions (n, 6) of targets X (k, 4, 4) in the arm's own lengths."""
+    def solve(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Poses (n,), solutions (n, 6) of targets X (k, 4, 4) in the arm's lengths; (k,) where branches meet."""
         X = np.array(X)
         X[:, :3, 3] *= self.scale
         D = (FLIP @ rigid_inverse(X) @ FLIP if self.backwards else X) @ rigid_inverse(self.end)
         shapes = {"h": (6, 3), "a": (6, 3), "e": (6, 3), "R": (3, 3), "p": (3,)}
         kernel = compiled(self.function, shapes, **dict(self.options))
-        q, margin = kernel(self.h, self.a, self.e, D[:, :3, :3], D[:, :3, 3])
+        q, margin, gap = kernel(self.h, self.a, self.e, D[:, :3, :3], D[:, :3, 3])
+        meeting = (gap < MEETING).any(1)
         pose, branch = np.nonzero(margin > -EDGE)
         q = q[pose, branch]
         q, closed = polish(self.links, X[pose, :3], q[:, ::-1] if self.backwards else q, steps=30)
-        return merged(pose[closed], q[closed])
+        return *merged(pose[closed], q[closed]), meeting
+
+
+@dataclass(frozen=True, eq=False)
+class SlidingForm:
+    """A closed form of an arm with sliding joints; fields as those of `Form`."""
+
+    name: str
+    function: Callable
+    options: tuple[tuple[str, str | int], ...]
+    h: np.ndarray
+    a: np.ndarray
+    e: np.ndarray
+    end: np.ndarray
+
+    def solve(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Poses (n,) and solutions (n, joints) of targets X (k, 4, 4), and where branches meet."""
+        D = X @ rigid_inverse(self.end)
+        shapes = {"h": self.h.shape, "a": self.h.shape, "e": self.h.shape, "R": (3, 3), "p": (3,)}
+        kernel = compiled(self.function, shapes, **dict(self.options))
+        x, margin, gap = kernel(self.h, self.a, self.e, D[:, :3, :3], D[:, :3, 3])
+        pose, branch = np.nonzero(margin > -EDGE)
+        return pose, x[pose, branch], (gap < MEETING).any(1)
 
 
 class ClosedForm:
-    """Arms of six revolute joints with a spherical wrist or shoulder, or three parallel axes."""
+    """Arms that canonical subproblems solve: wrists or shoulders whose axes meet, parallel axes, SCARA."""
 
     name = "closed_form"
 
     def applies(self, problem: Problem) -> bool:
-        """Six revolute joints of their own, a whole pose, and geometry that a closed form fits."""
-        return (
-            problem.kinds == "RRRRRR"
-            and problem.simple
-            and problem.task.is_pose
-            and form_of(problem.constants[:6].tobytes()) is not None
-        )
+        """Joints of their own, a whole pose, and geometry that a closed form fits."""
+        return problem.simple and problem.task.is_pose and _form(problem) is not None
 
     def solve(self, problem: Problem, T: np.ndarray) -> Raw:
-        """All solutions of poses (k, 4, 4)."""
-        form = form_of(problem.constants[:6].tobytes())
+        """All solutions of poses (k, 4, 4). Where branches meet, the general method has its say too."""
+        form = _form(problem)
         assert form is not None
-        pose, q = form.solve(targets(problem, T))
+        before, after = problem.end_transforms
+        X = before @ T @ after
+        pose, q, meeting = form.solve(X)
+        complete = ~meeting
+        if isinstance(form, Form) and meeting.any():
+            arm = arm_of(problem.constants[:6].tobytes())
+            if arm.solvable:
+                more = arm.solve(X[meeting])
+                complete[meeting] = more.sure
+                pose = np.r_[pose, np.flatnonzero(meeting)[more.pose]]
+                pose, q = merged(pose, np.concatenate([q, more.q]))
         count = np.bincount(pose, minlength=len(T))
-        x = np.full((len(T), max(count.max(initial=0), 1), 6), np.nan)
+        x = np.full((len(T), max(count.max(initial=0), 1), problem.n), np.nan)
         x[pose, np.arange(len(pose)) - (np.cumsum(count) - count)[pose]] = q
-        return Raw(x, count, np.ones(len(T), bool))
+        return Raw(x, count, complete)
 
     def explain(self, problem: Problem) -> str:
         """Which closed form."""
-        form = form_of(problem.constants[:6].tobytes())
+        form = _form(problem)
         assert form is not None
-        return f"Closed form by canonical subproblems: {form.name}. Eight branches, polished by Newton's method."
+        return f"Closed form by canonical subproblems: {form.name}."
+
+
+def _form(problem: Problem) -> Form | SlidingForm | None:
+    if problem.kinds == "RRRRRR":
+        return form_of(problem.constants[:6].tobytes())
+    return sliding_form_of(problem.kinds, problem.constants[:-1].tobytes())
+
+
+@lru_cache(maxsize=64)
+def sliding_form_of(kinds: str, constants: bytes) -> SlidingForm | None:
+    """The closed form that fits an arm with sliding joints, C0 … of all joints given as bytes, or None."""
+    if "P" not in kinds or set(kinds) != {"R", "P"} or len(kinds) not in (4, 6):
+        return None
+    L = np.frombuffer(constants).reshape(-1, 4, 4).copy()
+    L[0] = np.eye(4)
+    h, a = _axes(L)
+    e = np.array([_across(axis) for axis in h])
+    end = L[0]
+    for link in L[1:]:
+        end = end @ link
+    size = max(np.linalg.norm(L[:, :3, 3], axis=1).sum(), 1e-12)
+    if sorted(kinds) == ["P", "R", "R", "R"] and all(_parallel(h[0], axis) for axis in h[1:]):
+        slide = kinds.index("P")
+        return SlidingForm("three parallel axes and a slide along them", scara, (("slide", slide),), h, a, e, end)
+    wrist = _common([3, 4, 5], h, a / size) if kinds[3:] == "RRR" and len(kinds) == 6 else None
+    if wrist is None or _parallel(h[3], h[4]) or _parallel(h[4], h[5]):
+        return None
+    a = np.concatenate([a[:3], [wrist * size] * 3])
+    for name, (pattern, _) in STRUCTURES.items():
+        points = _sliding_structure(name, h, a, size) if pattern == kinds[:3] else None
+        if points is not None:
+            return SlidingForm(f"{name}, spherical wrist", sliding_wrist, (("structure", name),), h, points, e, end)
+    return None
+
+
+def _sliding_structure(name: str, h, a, size: float):
+    """Points on the axes if the first three joints have the structure, None if not."""
+    if name.startswith("three"):
+        return a if abs(np.linalg.det(h[:3])) > 1e-6 else None
+    if name.startswith("one"):
+        return a if np.hypot(h[0] @ h[1], h[0] @ h[2]) > 1e-6 and not _parallel(h[1], h[2]) else None
+    if name.startswith("two parallel"):
+        return a if _parallel(h[0], h[1]) and abs(h[0] @ h[2]) > 1e-6 else None
+    point = None if _parallel(h[0], h[1]) else _common([0, 1], h, a / size)
+    return None if point is None else np.concatenate([[point * size] * 2, a[2:]])
 
 
 @lru_cache(maxsize=64)
@@ -125,9 +201,9 @@ def _fits(h, a):
             if points is not None:
                 return f"spherical wrist, {name}", spherical_wrist, (("regional", name),), points
     meeting = _common([4, 5], h, a)
-    if meeting is not None and _parallel(h[1], h[2]) and _parallel(h[2], h[3]) and not _parallel(h[4], h[5]):
-        if not _parallel(h[0], h[1]) and not _parallel(h[3], h[4]):
-            return "three parallel axes", three_parallel, (), np.concatenate([a[:4], [meeting] * 2])
+    parallel = [_parallel(h[i], h[i + 1]) for i in range(5)]
+    if meeting is not None and parallel == [False, True, True, False, False]:
+        return "three parallel axes", three_parallel, (), np.concatenate([a[:4], [meeting] * 2])
     return None
 
 
@@ -146,10 +222,10 @@ def _regional(name: str, h, a):
 
 
 def _axes(L) -> tuple[np.ndarray, np.ndarray]:
-    """Directions and points (6, 3) of the axes with all angles zero."""
+    """Directions and points (n, 3) of the axes with all coordinates zero."""
     T, h, a = np.eye(4), [], []
-    for i in range(6):
-        T = T @ L[i]
+    for link in L:
+        T = T @ link
         h.append(T[:3, 2])
         a.append(T[:3, 3])
     return np.array(h), np.array(a)

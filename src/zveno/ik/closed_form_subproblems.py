@@ -1,8 +1,8 @@
 """Canonical subproblems of inverse kinematics: one angle from one equation, in vectors.
 
 An angle is a pair (cos, sin), so nothing here calls an inverse function. Every function takes numbers or traced
-scalars. Where an equation has no solution but nearly one, as at the edge of the workspace, the nearest pair is given
-and the margin says so: it is the sine of half the angle between the two solutions, squared, and negative beyond.
+scalars. Where an equation has no solution but nearly one, as at the edge of the workspace, the nearest pair is
+given and the margin says so: it is the squared sine of half the angle between the solutions, negative beyond.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def to_cone(axis, v, normal, seen):
     """Both angles with normal · turned(axis, angle, v) = normal · seen, all unit vectors, and the margin.
 
     As `to_plane`, but exact where the solutions meet: there a difference of cosines would lose half the digits. The
-    margin is that of a spherical triangle with sides α, β, γ: 4 sin s sin(s − α) sin(s − β) sin(s − γ), 2 s = α + β + γ.
+    margin comes from a spherical triangle with sides α, β, γ: 4 sin s sin(s − α) sin(s − β) sin(s − γ) with
+    2 s = α + β + γ.
     """
     along = axis @ v
     a, b = normal @ v - along * (normal @ axis), normal @ cross(axis, v)

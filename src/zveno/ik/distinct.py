@@ -60,7 +60,7 @@ def _weights(problem: Problem) -> np.ndarray:
 
 
 def _key_kernel(problem: Problem):
-    """A smooth scalar, blind to whole turns, that tells most solutions apart: in its order, equal ones are neighbours."""
+    """A smooth scalar, blind to whole turns, that tells most solutions apart and puts equal ones side by side."""
     weights = _weights(problem)
 
     def key(x):

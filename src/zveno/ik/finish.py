@@ -23,7 +23,7 @@ TWINS = 0.03
 """Solutions nearer than this may be one double root, seen twice …"""
 SAME_ROOT = 1e-12
 """… and are, if the error half-way between them is no more than this."""
-NEARLY_SINGULAR, POLISHING, LONGEST = 1e-3, 40, 0.05
+NEARLY_SINGULAR, POLISHING, PATIENCE, LONGEST = 1e-3, 40, 4, 0.05
 
 
 @dataclass
@@ -71,12 +71,12 @@ def finished(
 
 
 def local_result(problem: Problem, T: np.ndarray, batch, seed, inputs: str) -> Solutions:
-    """One solution a pose, from a seed."""
+    """One solution a pose, from a seed; where none is found nothing is proved, so the status stays undecided."""
     x, found, _ = solve_local(problem, T, seed)
     good = np.flatnonzero(found)
     codes, none = np.full(len(T), UNDECIDED), np.zeros(len(T), int)
     draft = Draft(problem, T, lanes_of(problem, T), good, x[good] / problem.units, codes, none, "local")
-    return _result(draft, batch, None, None, inputs)
+    return _result(draft, batch, None, None, inputs, decided=False)
 
 
 def sliced_result(
@@ -151,7 +151,7 @@ def _polish(draft: Draft):
     if not len(rough):
         return
     x, pose = draft.x[rough], draft.pose[rough]
-    best, least = x, np.sum(errors(problem, x, lanes, pose) ** 2, axis=1)
+    best, least, idle = x, np.sum(errors(problem, x, lanes, pose) ** 2, axis=1), 0
     for _ in range(POLISHING):
         e, J = errors(problem, x, lanes, pose), jacobians(problem, x, lanes, pose)
         step = np.einsum("snm,sm->sn", np.linalg.pinv(J, rcond=1e-12), e)
@@ -160,7 +160,8 @@ def _polish(draft: Draft):
         found = np.sum(errors(problem, x, lanes, pose) ** 2, axis=1)
         better = found < least
         best, least = np.where(better[:, None], x, best), np.where(better, found, least)
-        if np.max(np.abs(step)) < 1e-13:
+        idle = 0 if better.any() else idle + 1
+        if idle == PATIENCE:
             break
     limits = problem.lower / problem.units, problem.upper / problem.units
     draft.x[rough] = np.clip(best, *limits)
@@ -220,17 +221,18 @@ def _wound(problem: Problem, pose: np.ndarray, x: np.ndarray) -> tuple[np.ndarra
     return pose, x
 
 
-def _result(draft: Draft, batch, outside, tolerance, inputs: str) -> Solutions:
+def _result(draft: Draft, batch, outside, tolerance, inputs: str, decided: bool = True) -> Solutions:
     problem, T = draft.problem, draft.T
     n_q = problem.mechanism.n_q
     nearest = np.full((len(T), n_q), np.nan)
     distance, exceeded = np.zeros((len(T), 2)), np.zeros((len(T), n_q))
     empty = np.flatnonzero(draft.count == 0)
     if len(empty):
-        draft.codes[empty] = UNREACHABLE
-        for i, over in _excesses(problem, T, empty, outside).items():
-            draft.codes[i] = EXCLUDED
-            exceeded[i] = over
+        if decided:
+            draft.codes[empty] = UNREACHABLE
+            for i, over in _excesses(problem, T, empty, outside).items():
+                draft.codes[i] = EXCLUDED
+                exceeded[i] = over
         x, _ = scan.nearest(problem, T[empty])
         x = problem.wrapped(x)
         nearest[empty] = problem.to_q(x)

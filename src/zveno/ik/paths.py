@@ -114,7 +114,11 @@ def solve_path(
     x = _unwound(problem, x, sequence.jumps)
     q = problem.to_q(np.nan_to_num(x) * problem.units)
     q[np.isnan(x[:, 0])] = np.nan
-    branches = tracked(problem, T, layers[0], largest_step, found.count > 0) if track and len(T) > 1 and len(layers[0]) else ()
+    branches = (
+        tracked(problem, T, layers[0], largest_step, found.count > 0)
+        if track and len(T) > 1 and len(layers[0])
+        else ()
+    )
     return Path(
         q=q,
         jumps=tuple(sequence.jumps),

@@ -18,7 +18,7 @@ from .refine import CONVERGED, Lanes, descend, lanes_of, newton
 from .solutions import Raw
 from .table import Table, table_of
 
-SURVIVORS = (8, 16, 24, 48, 128, 192)
+SURVIVORS = (8, 12, 16, 48, 128, 192)
 """Numbers kept at first, by how many coordinates are scanned; the last one for more."""
 DOUBLINGS = 3
 """How often the number of survivors is doubled at most while new solutions turn up."""

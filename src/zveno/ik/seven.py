@@ -8,7 +8,7 @@ import numpy as np
 
 from .problem import Problem
 from .six_revolute.arm import Arm
-from .six_revolute.route import arm_of
+from .six_revolute.route import arm_of, ranges
 from .six_revolute.templates import rigid_inverse
 from .slices import Sliced
 
@@ -17,7 +17,7 @@ GENERIC = 0.3819
 
 
 def applies(problem: Problem, coordinate: int) -> bool:
-    """Seven revolute joints of their own, a whole pose, and a joint whose holding leaves an arm of six that moves."""
+    """Seven revolute joints of their own, a whole pose, and a joint without which six still reach poses."""
     return (
         problem.kinds == "RRRRRRR"
         and problem.simple
@@ -37,13 +37,16 @@ def solve_slices(problem: Problem, T: np.ndarray, coordinate: int, values: np.nd
     n, k = len(values), len(T)
     cut, pose = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
     X = first[cut] @ T[pose] @ last[cut]
-    found = (arms if k == 1 else arms.of(cut)).solve(X)
+    allowed = ranges(problem)
+    if allowed is not None:
+        allowed = allowed[:coordinate] + allowed[coordinate + 1 :]
+    found = (arms if k == 1 else arms.of(cut)).solve(X, allowed)
     rows, q = found.pose, found.q
     for s in np.unique(cut[~found.sure]):
         own = np.flatnonzero((cut == s) & ~found.sure)
         arm = arm_of(links[s].tobytes())
         if arm.solvable:
-            more = arm.solve(X[own])
+            more = arm.solve(X[own], allowed)
             keep = ~np.isin(rows, own)
             rows, q = np.r_[rows[keep], own[more.pose]], np.concatenate([q[keep], more.q])
     x = np.insert(q, coordinate, values[cut[rows]], axis=1)

@@ -6,7 +6,7 @@ and limits and makes `Solutions` of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -174,5 +174,30 @@ class Solutions(Result):
         if code == WITHIN:
             metres, radians = self.distance[pose]
             return f"No exact solution ({route}); the nearest misses by {metres:.4g} m and {radians:.4g} rad"
+        if code == UNDECIDED and not n:
+            metres, radians = self.distance[pose]
+            return f"None found ({route}), the nearest misses by {metres:.4g} m and {radians:.4g} rad; undecided"
         word = "complete" if code == COMPLETE else "completeness undecided"
         return f"{n} solution{'s' * (n != 1)}, {word} ({route})"
+
+
+def joined(parts: list[Solutions]) -> Solutions:
+    """Results of batches of shape (k,) as one."""
+    most = max(part.q.shape[-2] for part in parts)
+
+    def wide(array: np.ndarray) -> np.ndarray:
+        missing = [(0, 0)] * array.ndim
+        missing[1] = (0, most - array.shape[1])
+        return np.pad(array, missing, constant_values=np.nan)
+
+    families, start = {}, 0
+    for part in parts:
+        families |= {start + k: family for k, family in part.families.items()}
+        start += part.batch[0]
+    same = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _PER_POSE}
+    padded = {name: np.concatenate([wide(getattr(part, name)) for part in parts]) for name in _PER_SOLUTION}
+    return replace(parts[0], **same, **padded, families=families, batch=(start,))
+
+
+_PER_POSE = ("count", "codes", "density", "nearest", "distance", "exceeded")
+_PER_SOLUTION = ("q", "residual", "condition")

@@ -21,6 +21,7 @@ METHODS = {
     "closed_form": "zveno.ik.closed_form",
     "six_revolute": "zveno.ik.six_revolute",
     "scan": "zveno.ik.scan",
+    "reduction": "zveno.ik.reduction",
 }
 """Solvers by name, in the order in which `method="auto"` tries them. Each module has an object named `solver`."""
 
@@ -49,14 +50,14 @@ def solve_ik(
         frame: the frame to be placed; the default one if not given.
         relative_to: the frame in which the poses are given; the world if not given.
         limits: True for the model's, False for none; {joint: (lower, upper)} or (lower, upper) narrow the model's.
-        task: "pose", "position", "position+axis" (the frame's z axis), "rotation", or six zeros and ones: x, y, z and
-            rotation about x, y, z in the target's axes.
-        method: "auto", "scan", "closed_form", "six_revolute", or "local": one solution, from `seed`.
+        task: "pose", "position", "position+axis" (the frame's z axis), "rotation", or six zeros and ones: x, y, z
+            and rotation about x, y, z in the target's axes.
+        method: "auto"; a solver by name, see `METHODS`; or "local": one solution, from `seed`.
         windings: also return the solutions that differ by whole turns, where limits allow several.
         seed: q for method "local", (n_q,) or (..., n_q); random starts if not given.
         slices: for redundant robots, at how many values of the redundant joint to solve.
         redundant: name of that joint; the one that moves most in self-motions if not given.
-        tolerance: (metres, radians): where no exact solution exists, the nearest one counts if it misses by no more.
+        tolerance: (metres, radians): without an exact solution, the nearest one counts if it misses by no more.
         held: q of the joints outside the chain; neutral if not given.
     """
     problem = _problem(robot, frame, relative_to, limits, task, held)
@@ -69,7 +70,7 @@ def solve_ik(
     if problem.redundancy:
         if method not in ("auto", "scan"):
             raise ZvenoError(
-                f"method {method!r} does not solve chains with {problem.n} coordinates for {problem.task.n_rows} equations",
+                f"method {method!r} is not for {problem.n} coordinates and {problem.task.n_rows} equations",
                 element="method",
                 remedy='Use "auto", "scan" or "local"',
             )
@@ -86,7 +87,7 @@ def solver_for(problem: Problem, method: str = "auto") -> Solver:
         found = _solver(method)
         if found is None or not found.applies(problem):
             raise ZvenoError(
-                f"method {method!r} does not apply to this chain ({problem.kinds}, {problem.task.n_rows} equations)",
+                f"method {method!r} does not apply to a chain {problem.kinds} with {problem.task.n_rows} equations",
                 element="method",
                 remedy='Use "auto" or "scan"',
             )

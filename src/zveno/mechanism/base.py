@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import chain, count
+
 import numpy as np
 
-from ..errors import ModelError, unknown_name
+from ..errors import unknown_name
 from .edit import rebuilt, subtree
 from .joints import Free, Prismatic, Revolute
 from .mechanism import Mechanism
 from .parts import Joint, Link
 
 WORLD = "world"
+"""Name of the new link 0; numbered where a model has a link of that name already."""
 FLOATING_BASE = "floating_base"
 TRUNK_JOINTS = tuple(f"{FLOATING_BASE}_{suffix}" for suffix in ("x", "y", "z", "yaw", "pitch", "roll"))
 
@@ -28,13 +31,13 @@ def with_base(mechanism: Mechanism, base: str) -> Mechanism:
     if base == "fixed":
         return body
     root = body.links[0].name
-    if WORLD in body.frame_names:
-        raise ModelError(f"a link or frame is already named {WORLD!r}", element=body.name, remedy="Rename it")
+    candidates = chain([WORLD], (f"{WORLD}{k}" for k in count(2)))
+    world = next(name for name in candidates if name not in body.frame_names)
     if base == "free":
-        links = [Link(WORLD)]
-        joints = [Joint(FLOATING_BASE, WORLD, root, Free())]
+        links = [Link(world)]
+        joints = [Joint(FLOATING_BASE, world, root, Free())]
     elif base == "trunk":
-        names = [WORLD] + [f"trunk{k}" for k in range(1, 6)] + [root]
+        names = [world] + [f"trunk{k}" for k in range(1, 6)] + [root]
         x, y, z = np.eye(3)
         types = (Prismatic(x), Prismatic(y), Prismatic(z), Revolute(z), Revolute(y), Revolute(x))
         links = [Link(name) for name in names[:-1]]

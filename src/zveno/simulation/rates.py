@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import ZvenoError
 from .equations import QUALITY, Equations, Inputs
 from .integrators import normalized, staged_step
-from .redundancy import robust_rate
+from .redundancy import contradictions, robust_rate
 
 
 class Stopped(Exception):
@@ -47,26 +47,28 @@ class Rates:
         inputs = self.inputs(t, y)
         if not self.equations.constraints:
             return self.equations.rhs(t, y, *inputs.arrays())
-        if not self._robust:
+        if not self._robust or np.ndim(y) > 1:
             rate, quality = self.equations.rhs(t, y, *inputs.arrays())
             bad = ~(quality > QUALITY)
             if not np.any(bad):
                 return rate
+            self._robust = True  # redundant rows stay redundant along a run
             if np.ndim(y) > 1:
                 self._repair(t, y, inputs, rate, bad)
                 return rate
-            self._robust = True  # redundant rows stay redundant along a run
         return self._least_squares(t, y, inputs)
 
     def _least_squares(self, t, y, inputs: Inputs):
         found = robust_rate(self.equations, t, y, inputs)
         self.redundant |= set(found.redundant)
-        if found.inconsistent:
-            raise Stopped(
-                f"the constraints {', '.join(found.inconsistent)} contradict one another at "
-                f"t = {float(np.max(t)):.6g} s"
-            )
         return found.y
+
+    def check(self, t: float, y):
+        """Stop where redundant constraints contradict one another."""
+        if self._robust:
+            at_fault = contradictions(self.equations, t, y, self.inputs(t, y))
+            if at_fault:
+                raise Stopped(f"the constraints {', '.join(at_fault)} contradict one another at t = {t:.6g} s")
 
     def _repair(self, t, y, inputs: Inputs, rate, bad):
         parts = [None if part is None else np.broadcast_to(part, (*bad.shape, part.shape[-1]))[bad] for part in inputs]

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .equations import Equations, Inputs
+from .equations import QUALITY, Equations, Inputs
 
 RANK_TOLERANCE = 1e-9
 """Eigenvalues of J M⁻¹ Jᵀ, scaled to unit diagonal, below this share of the largest count as zero."""
-CONTRADICTION = 1e-6
+CONTRADICTION = 1e-4
 """What least squares leaves of wanted accelerations, relative to them, before constraints count as inconsistent."""
 
 
@@ -49,7 +49,6 @@ class RobustRate(NamedTuple):
     y: np.ndarray
     reactions: np.ndarray
     redundant: tuple[str, ...]
-    inconsistent: tuple[str, ...]
 
 
 def robust_rate(equations: Equations, t, y, inputs: Inputs) -> RobustRate:
@@ -65,13 +64,37 @@ def robust_rate(equations: Equations, t, y, inputs: Inputs) -> RobustRate:
     if equations.works:
         v = np.asarray(y)[..., equations.v]
         y_rate[..., -1] += np.einsum("...i,...ij,...j->...", found.reactions, J, v)
-    scale = 1.0 + abs(short).max(axis=-1, keepdims=True)
-    return RobustRate(
-        y_rate,
-        found.reactions,
-        named(equations, found.null > 1e-3),
-        named(equations, abs(found.residual) > CONTRADICTION * scale),
-    )
+    return RobustRate(y_rate, found.reactions, named(equations, found.null > 1e-3))
+
+
+def contradictions(equations: Equations, t, y, inputs: Inputs) -> tuple[str, ...]:
+    """Constraints that no accelerations can satisfy together, by name, anywhere in a batch.
+
+    What the stabilisation wants is left out: off the constraints by a rounding it asks redundant rows for
+    different things, which least squares settles.
+    """
+    y_rate, _, A, J, _, _, bias = equations.terms(t, y, *inputs.arrays())
+    active = np.asarray(inputs.c)[..., 1 : 1 + equations.n_rows]
+    short = -(bias + np.einsum("...ij,...j->...i", J, y_rate[..., equations.v])) * active
+    found = least_squares(A, short, active)
+    return named(equations, abs(found.residual) > CONTRADICTION * (1.0 + abs(short).max(axis=-1, keepdims=True)))
+
+
+def reported(equations: Equations, t, y, inputs: Inputs) -> list:
+    """What the report kernel says, with accelerations and reactions of least squares where rows are redundant."""
+    report = list(equations.report(t, y, *inputs.arrays()))
+    if not equations.constraints:
+        return report
+    _, quality = equations.rhs(t, y, *inputs.arrays())
+    bad = np.asarray(~(quality > QUALITY) & np.isfinite(y).all(axis=-1))
+    if bad.any():
+        shape = bad.shape
+        parts = [None if part is None else np.broadcast_to(part, (*shape, np.shape(part)[-1]))[bad] for part in inputs]
+        found = robust_rate(equations, np.broadcast_to(t, shape)[bad], np.asarray(y)[bad], Inputs(*parts))
+        a, reactions = np.array(report[0]), np.array(report[2])
+        a[bad], reactions[bad] = found.y[..., equations.v], found.reactions
+        report[0], report[2] = a, reactions
+    return report
 
 
 def named(equations: Equations, rows) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ def rollout(
     for k in range(n_samples):
         try:
             move(t0 + k * steps_per_sample * h, Y[k], Y[k + 1])
+            rates.check(t0 + (k + 1) * steps_per_sample * h, Y[k + 1])
         except Stopped as stop:
             return np.moveaxis(Y[: k + 1], 0, -2), f"stopped: {stop}"
         progress(t0 + (k + 1) * steps_per_sample * h)

@@ -21,7 +21,7 @@ from .integrators import FIXED, Adaptive, checked_method
 from .progress import Progress
 from .projection import project_start
 from .rates import FixedStep, Rates, refuse_infinite
-from .redundancy import robust_rate
+from .redundancy import contradictions, reported, robust_rate
 from .rollout import rollout
 from .single import Run
 from .trajectory import FINISHED, Trajectory
@@ -32,6 +32,7 @@ MAX_CHANGE = 10.0
 """A change of a coordinate in one fixed step, rad or m, beyond which the run has exploded."""
 
 
+@np.errstate(all="ignore")  # what is not finite is found, and named in the status
 def simulate(
     robot: Robot,
     q0,
@@ -118,7 +119,7 @@ def simulate(
     atol = rtol * 1e-3 if atol is None else atol
     rates = Rates(equations, c)
     n, every, h, times = _grid(duration, step, sample, method)
-    with Progress(duration, progress) as bar, np.errstate(all="ignore"):
+    with Progress(duration, progress) as bar:
         if method in FIXED and (not single or not (equations.constraints or equations.commanded or events)):
             Y, status = rollout(equations, rates, method, y0, 0.0, h, n, every, bar)
             C = None if c is None else np.broadcast_to(c[..., None, :], (*Y.shape[:-1], c.shape[-1]))
@@ -231,7 +232,8 @@ def constrained_dynamics(
     found = robust_rate(equations, t, y[bad], Inputs(tau_all[bad], c_all[bad]))
     a, reactions = np.array(a), np.array(reactions)
     a[bad], reactions[bad] = found.y[..., equations.v], found.reactions
-    return Constrained(a, reactions, value, speed, names, found.redundant, found.inconsistent)
+    at_fault = contradictions(equations, t, y[bad], Inputs(tau_all[bad], c_all[bad]))
+    return Constrained(a, reactions, value, speed, names, found.redundant, at_fault)
 
 
 # --- preparation
@@ -298,8 +300,7 @@ def _checked_state(robot: Robot, q0, v0) -> tuple[np.ndarray, np.ndarray]:
 
 def _check_mass(equations: Equations, y0):
     """An error where a body without inertia could be moved by nothing."""
-    with np.errstate(all="ignore"):
-        M = equations.robot.mass_matrix(y0[..., equations.q])
+    M = equations.robot.mass_matrix(y0[..., equations.q])
     size = np.sqrt(np.diagonal(M, axis1=-2, axis2=-1))
     light = ~(size > 1e-12 * size.max(axis=-1, keepdims=True))
     scaled = M / np.where(light, 1.0, size)[..., :, None] / np.where(light, 1.0, size)[..., None, :]
@@ -424,8 +425,7 @@ def _grid(duration: float, step: float, sample: float | None, method: str):
 
 def _sane(equations: Equations, Y, h: float):
     """Which samples are finite and do not move by whole turns a step, (..., n): the others are turned into NaN."""
-    with np.errstate(all="ignore"):
-        sane = np.isfinite(Y).all(axis=-1) & (abs(Y[..., equations.v]).max(axis=-1, initial=0.0) * h < MAX_CHANGE)
+    sane = np.isfinite(Y).all(axis=-1) & (abs(Y[..., equations.v]).max(axis=-1, initial=0.0) * h < MAX_CHANGE)
     sane[..., :1] = True
     sane = np.logical_and.accumulate(sane, axis=-1)
     Y[~sane] = np.nan
@@ -481,19 +481,7 @@ def _reported(equations: Equations, times, Y, C):
         rates = Rates(equations, None)
         columns = [_last_command(rates, t, Y[..., k, :]) for k, t in enumerate(times)]
         u = np.stack(columns, axis=-2) if columns else np.zeros((0, equations.mechanism.n_v))
-    inputs = Inputs(u, C)
-    with np.errstate(all="ignore"):
-        report = list(equations.report(times, Y, *inputs.arrays()))
-        if equations.constraints:
-            _, quality = equations.rhs(times, Y, *inputs.arrays())
-            bad = ~(quality > QUALITY) & np.isfinite(Y).all(axis=-1)
-            if bad.any():
-                all_times = np.broadcast_to(times, bad.shape)
-                chosen = Inputs(None if u is None else u[bad], C[bad])
-                found = robust_rate(equations, all_times[bad], Y[bad], chosen)
-                report[0], report[2] = np.array(report[0]), np.array(report[2])
-                report[0][bad], report[2][bad] = found.y[..., equations.v], found.reactions
-    return report
+    return reported(equations, times, Y, Inputs(u, C))
 
 
 def _last_command(rates: Rates, t, y):

@@ -13,10 +13,13 @@ from .impacts import impact
 from .integrators import normalized
 from .projection import project
 from .rates import Rates, Stopped
+from .redundancy import reported
 from .trajectory import FINISHED, Happening
 
 REST_VELOCITY = 1e-3
 """A bounce slower than this, m/s or rad/s, stays closed: restitution would otherwise bounce without end."""
+SAME_MOMENT = 1e-9
+"""Contacts with gaps below this, m or rad, when another one closes share its impact."""
 MAX_HAPPENINGS = 10_000
 
 
@@ -51,6 +54,7 @@ class Run:
         try:
             self._record(float(times[0]), self.stepper.y)
             self._settle(float(times[0]), close_touching=True)
+            self.stepper.restart(self.stepper.y)
             self.y[-1], self.c[-1] = self.stepper.y, self._settings()
             self._watched = self._watch()
             k = 1
@@ -66,25 +70,23 @@ class Run:
         if not stepper.step(float(times[k])):
             raise Stopped(f"{stepper.message or 'the integrator failed'} at t = {stepper.t_old:.6g} s")
         self.n_steps += 1
-        t_end, found = stepper.t, None
-        if before is not None:
-            found = self._first_event(before)
-            if found is not None:
-                t_end = found[0]
-        at = None
-        while k < len(times) and times[k] <= t_end + 1e-12:
-            if abs(times[k] - stepper.t) <= 1e-12:
-                y = stepper.y
-            else:
-                at = at or stepper.interpolate()
-                y = at(times[k])
-            self._record(float(times[k]), y)
-            k += 1
+        self.rates.check(stepper.t, stepper.y)
+        found = None if before is None else self._first_event(before)
+        t_end = stepper.t if found is None else found[0]
+        last = k
+        while last < len(times) and times[last] <= t_end + 1e-12:
+            last += 1
+        between = [t for t in times[k:last] if abs(t - stepper.t) > 1e-12]
+        at = stepper.interpolate() if between else None
+        for t in between:
+            self._record(float(t), at(t))
+        if found is None and self.projected and self.equations.constraints:
+            self._project()
+        if last - k > len(between):
+            self._record(float(times[last - 1]), stepper.y)
         if found is not None:
             self._handle(*found)
-        elif self.projected and self.equations.constraints:
-            self._project()
-        return k
+        return last
 
     def _record(self, t: float, y):
         self.t.append(t)
@@ -105,7 +107,7 @@ class Run:
 
     def _values(self, t: float, y) -> list[float]:
         y = normalized(self.equations, y)
-        report = self.equations.report(t, y, *self.rates.inputs(t, y).arrays())
+        report = reported(self.equations, t, y, self.rates.inputs(t, y))
         return [watch.value(t, y, report) for watch in self._watched]
 
     def _first_event(self, before: list[float]) -> tuple[float, np.ndarray, Watch] | None:
@@ -149,6 +151,7 @@ class Run:
         else:
             self._close(t, watch.constraint, watch.side)
         self._settle(t)
+        stepper.restart(stepper.y)  # a solver keeps the rate at its start, and other constraints act now
         self._watched = self._watch()
 
     def _happened(self, t: float, name: str, what: str):
@@ -184,25 +187,39 @@ class Run:
     def _close(self, t: float, i: int, side: float):
         """The impact of constraint i with those already closed; it stays closed unless it bounces."""
         equations, stepper = self.equations, self.stepper
-        self.sides[i] = side
-        self._set(i, True)
         inputs = Inputs(self.rates.command(t, stepper.y), self.rates.c)
-        row = equations.row_slices[i].start
-        approach = -side * float(equations.terms(t, stepper.y, *inputs.arrays())[5][row])
+        speed = equations.terms(t, stepper.y, *inputs.arrays())[5]
+        closing = {i: side} | self._also_touching(t, inputs, speed)
         e = np.zeros(equations.n_rows)
-        bounce = getattr(equations.constraints[i], "restitution", 0.0)
-        if bounce * approach > REST_VELOCITY:
-            e[row] = bounce
-        hit = impact(equations, t, stepper.y, inputs, e, self._pushing())
+        for k, end in closing.items():
+            self.sides[k] = end
+            self._set(k, True)
+            row = equations.row_slices[k].start
+            bounce = getattr(equations.constraints[k], "restitution", 0.0)
+            if -bounce * end * speed[row] > REST_VELOCITY:
+                e[row] = bounce
+        hit = impact(equations, t, stepper.y, Inputs(inputs.u, self.rates.c), e, self._pushing())
         y = stepper.y.copy()
         y[equations.v] = hit.v
         y[-1] += hit.energy
         stepper.restart(y)
-        if e[row]:
-            self._set(i, False)
-            self._happened(t, self._label(i), "bounces")
-        else:
-            self._happened(t, self._label(i), "closes")
+        for k in closing:
+            bounces = bool(e[equations.row_slices[k].start])
+            if bounces:
+                self._set(k, False)
+            self._happened(t, self._label(k), "bounces" if bounces else "closes")
+
+    def _also_touching(self, t: float, inputs: Inputs, speed) -> dict[int, float]:
+        """Other contacts that reach the ground at the same moment: they share the impact."""
+        equations, y = self.equations, self.stepper.y
+        report = equations.report(t, y, *inputs.arrays())
+        found = {}
+        for watch in self._watched:
+            if watch.what == "closes" and watch.value(t, y, report) < SAME_MOMENT:
+                row = equations.row_slices[watch.constraint].start
+                if watch.side * speed[row] < 0:
+                    found[watch.constraint] = watch.side
+        return found
 
     def _settle(self, t: float, close_touching: bool = False):
         """Open contacts that would have to pull or move apart, one at a time, the worst first."""
@@ -216,7 +233,7 @@ class Run:
             if not pushing:
                 return
             inputs = Inputs(self.rates.command(t, stepper.y), self.rates.c)
-            _, _, reactions, _, speed, *_ = equations.report(t, stepper.y, *inputs.arrays())
+            _, _, reactions, _, speed, *_ = reported(equations, t, stepper.y, inputs)
             leaving = {row: side * speed[row] for row, side in pushing if side * speed[row] > 1e-9}
             pulling = {row: -side * reactions[row] for row, side in pushing if side * reactions[row] < 0}
             worst = leaving or pulling

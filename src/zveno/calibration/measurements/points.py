@@ -194,7 +194,7 @@ class Sockets(FixedPoint):
     """
 
     distance: float = 0.05
-    sigma_distance: float = 1e-5
+    sigma_distance: float = 1e-4
 
     kind = "sockets"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -82,6 +82,9 @@ class Grid:
 
     def range_points(self, start: int, stop: int) -> np.ndarray:
         """Parameters (stop − start, J) of the numbers start … stop − 1."""
+        if stop <= _EXACT:
+            places = _decoder(self.n_parameters)(np.arange(start - 1.0, stop - 1.0), np.array(self.counts, float))
+            return self.lower + self.step * places
         if stop <= 2**62:
             return self.points(np.arange(start, stop))
         return self.points(np.array(range(start, stop), dtype=object))
@@ -91,6 +94,28 @@ class Grid:
         with np.errstate(divide="ignore", invalid="ignore"):
             theta = np.where(self.step > 0, np.round((np.asarray(alpha) - self.lower) / self.step), 0.0)
         return encode(np.clip(theta.astype(int), 0, np.array(self.counts) - 1) + 1, self.counts)
+
+
+_EXACT = 2**52
+"""Below this, decoding in floating point is exact."""
+
+
+@cache
+def _decoder(J: int):
+    """Formula (2) compiled: (i − 1, Θ (J,)) → θ − 1 (J,), as floats."""
+    from ...kernels.kernel import load_or_build
+    from ...kernels.math import floor
+    from ...kernels.trace import trace
+
+    def decode(number, counts):
+        places = []
+        for j in range(J):
+            rest = floor(number / counts[j])
+            places.append(number - rest * counts[j])
+            number = rest
+        return np.array(places)
+
+    return load_or_build(f"decoder of {J}, 1", lambda: trace(decode, {"number": (), "counts": (J,)}, name="decode"))
 
 
 def step_from_resolution(resolution, fraction: float = 1.0):

@@ -119,7 +119,8 @@ def dichotomy(
         percent: δ_adm, in percent.
         rule: "centred": the next box has the best node in its middle, and is half as wide if it was in the middle
             already, so that a minimum near a cut is not lost. "printed": the document's rule; a best node in the
-            middle of a side is decided by moving all parameters by `shift`, a unit of the last place: it rarely finds the way.
+            middle of a side is decided by moving all parameters by `shift`, a unit of the last place, which rarely
+            finds the way.
         iterations: how many scans at most.
         shift: γ = E of the printed rule.
         groups: parts of u that must each be below `percent` of their own length (document's δP and δS); all of u

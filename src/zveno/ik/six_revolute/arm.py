@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,8 @@ SPURIOUS = 1e-4
 CLEAN = 1e-7
 """Defect up to which a kernel vector is beyond doubt."""
 NEARLY_SINGULAR = 1e-3
+CERTAIN_DIMENSION = 2
+"""With kernels of more dimensions counting roots proves nothing: false certificates have been seen there."""
 N_EQUATIONS = 6
 _BLOCK, _LINK = (12, 12), (3, 4)
 
@@ -36,14 +39,12 @@ class Found:
         q: solutions, (n, 6), any whole turns.
         sure: (k,) booleans: every root of the polynomial is simple and accounted for.
         settled: (k,) booleans: accounted for, though some may be double.
-        flatness: (k,) how far the polynomial keeps off zero around its roots, 1 where there are none.
     """
 
     pose: np.ndarray
     q: np.ndarray
     sure: np.ndarray
     settled: np.ndarray
-    flatness: np.ndarray
 
 
 class _Later(Sequence):
@@ -68,10 +69,11 @@ class Arm:
 
     Args:
         links: L1 … L5 in links[1:], (6, 4, 4): the chain is Rz(q0) L1 Rz(q1) … L5 Rz(q5).
+        joints: how many of them are scanned; solutions may all have the same angle at the others.
         seed: of the random numbers that set-up draws.
     """
 
-    def __init__(self, links: np.ndarray, seed: int = 0):
+    def __init__(self, links: np.ndarray, joints: int = 6, seed: int = 0):
         rng = np.random.default_rng(seed)
         L = np.array(links, float)
         L[0] = np.eye(4)
@@ -79,7 +81,9 @@ class Arm:
         self.scale = 2.0 / size if size > 0 else 1.0
         L[:, :3, 3] *= self.scale
         self.L = L
-        self.chosen: Sequence[Eliminated] = self._choose(usable(L, rng), rng)
+        self.chosen: Sequence[Eliminated] = self._choose(
+            [e for e in usable(L, rng) if e.template.scan_joint < joints], rng
+        )
 
     def on(self, links: np.ndarray) -> Arm:
         """Arms of the same kind, links (n, 6, 4, 4), one for each target: nothing is chosen anew."""
@@ -110,8 +114,9 @@ class Arm:
         rated: list[tuple] = []
         for several in (False, True):
             for e in [e for e in templates if (e.dimension > 1) == several][:12]:
-                answer = self._run(e, X)
-                flat = np.quantile(answer.flatness * np.where(answer.sure, 1.0, 1e-3), 0.1)
+                rate: list[np.ndarray] = []
+                answer = self._run(e, X, rate=rate)
+                flat = np.quantile(rate[0] * np.where(answer.sure, 1.0, 1e-3), 0.1)
                 rated.append((-len(answer.pose), -flat * (0.1 if several else 1.0), len(rated), e, answer.sure))
             rated.sort(key=lambda row: row[:3])
             if rated and rated[0][4].mean() > 0.9:
@@ -131,33 +136,36 @@ class Arm:
         """
         X = np.array(X, float)
         X[:, :3, 3] *= self.scale
-        parts = [self._solve(X, np.arange(i, min(i + CHUNK, len(X))), allowed) for i in range(0, len(X), CHUNK)]
+        if len(X) <= CHUNK:
+            return self._solve(X, allowed)
+        starts = range(0, len(X), CHUNK)
+        parts = [self._solve(X, allowed, np.arange(i, min(i + CHUNK, len(X)))) for i in starts]
         return Found(
-            np.concatenate([part.pose + CHUNK * i for i, part in enumerate(parts)]),
-            np.concatenate([part.q for part in parts]),
-            np.concatenate([part.sure for part in parts]),
-            np.concatenate([part.settled for part in parts]),
-            np.concatenate([part.flatness for part in parts]),
+            np.concatenate([part.pose + i for i, part in zip(starts, parts, strict=True)]),
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("q", "sure", "settled")),
         )
 
-    def _solve(self, X, which, allowed) -> Found:
+    def _solve(self, X, allowed, which: Any = slice(None)) -> Found:
         """Some of the targets; poses are counted among them."""
-        first = self._run(self.chosen[0], X, allowed, which)
-        again = np.nonzero(~first.sure)[0]
-        pose, q, sure, settled = first.pose, first.q, first.sure.copy(), first.settled.astype(int)
+        found = self._run(self.chosen[0], X, allowed, which)
+        certain = self.chosen[0].dimension <= CERTAIN_DIMENSION
+        again = np.nonzero(~found.sure)[0]
+        if not len(again) and certain:
+            return found
+        pose, q, sure, settled = found.pose, found.q, found.sure & certain, found.settled.astype(int)
         for e in self.chosen[1:]:
             if not len(again):
                 break
-            second = self._run(e, X, allowed, which[again])
-            pose, q = merged(np.r_[pose, again[second.pose]], np.concatenate([q, second.q]))
-            settled[again[second.settled]] += 1
-            sure[again[second.sure]] = True
-            again = again[~second.sure]
+            more = self._run(e, X, allowed, again if isinstance(which, slice) else which[again])
+            pose, q = merged(np.r_[pose, again[more.pose]], np.concatenate([q, more.q]))
+            settled[again[more.settled]] += 1
+            sure[again[more.sure]] = e.dimension <= CERTAIN_DIMENSION
+            again = again[~more.sure]
         # Near double roots no polynomial is sure by itself; two on different joints that agree will do.
-        return Found(pose, q, sure | (settled > 1), settled > 0, first.flatness)
+        return Found(pose, q, sure | (settled > 1), settled > 0)
 
-    def _run(self, e: Eliminated, X: np.ndarray, allowed=None, which=slice(None)) -> Found:
-        """One template on targets in scaled lengths, or on some of them."""
+    def _run(self, e: Eliminated, X: np.ndarray, allowed=None, which: Any = slice(None), rate: list | None = None):
+        """One template on targets in scaled lengths, or on some of them; flatness is added to `rate` if given."""
         e, X = e.of(which), X[which]
         L = (self.L if self.L.ndim == 3 else self.L[which])[..., 1:, :3, :]
         t = e.template
@@ -179,10 +187,12 @@ class Arm:
         sure[found.pose[~(found.simple & accounted)]] = False
         settled[found.pose[~accounted]] = False
         pose, q = merged(pose[closed], q[closed])
-        return Found(pose, q, sure, settled, roots.flatness(c, found))
+        if rate is not None:
+            rate.append(roots.flatness(c, found))
+        return Found(pose, q, sure, settled)
 
 
-def _candidates(e: Eliminated, E, links, found: roots.Roots):
+def _candidates(e: Eliminated, E, links, found: roots.Roots) -> tuple[np.ndarray, ...]:
     """Numbers of roots (n,), candidates (n, 2, 6) and defects (n,); and (roots,) whether one needs a solution.
 
     With six equations every root belongs to a configuration. With more, the mixing of rows adds roots that do not;
@@ -228,7 +238,8 @@ def _at_multiple(e: Eliminated, E, links, found: roots.Roots, numbers, dimension
     with np.errstate(all="ignore"):
         V, C = kernel(*E[:, pose], y)
     fine = np.isfinite(C).all((1, 2))
-    values, vectors = np.linalg.eig(np.where(fine[:, None, None], C, 0.0))
+    eigen: Any = np.linalg.eig(np.where(fine[:, None, None], C, 0.0))
+    values, vectors = eigen
     real = fine[:, None] & (abs(values.imag) <= 2e-2 * (1 + abs(values))) & (values.imag >= 0)
     row, column = np.nonzero(real)
     v = np.sum(V[row] * vectors[row, :, column].real[:, None, :], axis=2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
 from ...kernels.kernel import Kernel, load_or_build
@@ -14,7 +14,7 @@ TRACED = ("equations", "roots", "back_substitution", "polish")
 """Modules of this package with functions that are traced."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def _compiled(function: Callable, inputs: tuple, options: tuple) -> Kernel:
     key = repr((function.__module__, function.__qualname__, inputs, options, _sources()))
 

@@ -1,8 +1,8 @@
 """All real roots of trigonometric polynomials p(y) = a0 + Σ a_m cos(m y) + b_m sin(m y), isolated by Taylor bounds.
 
-A cell of half-width r about y holds no root where |p| > |p'| r + |p''| r²/2 + |p'''| r³/6 + B r⁴/24, B = Σ m⁴ |c_m|;
-it holds at most one where the same argument says that p' has no zero in it. Other cells are halved, down to
-`LEAST_WIDTH` or to where only rounding is left; what remains then is reported as undecided.
+A cell of half-width r about y holds no root where |p| > |p'| r + |p''| r²/2 + |p'''| r³/6 + B r⁴/24 with
+B = Σ m⁴ |c_m|; it holds at most one where the same argument says that p' has no zero in it. Other cells are
+halved, down to `LEAST_WIDTH` or to where only rounding is left; what remains then is reported as undecided.
 """
 
 from __future__ import annotations

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from ...spatial import rotations
 from ..problem import TURN, Problem
 from ..solutions import Raw
 from . import roots
 from .arm import Arm, Found
 
+STILL = 1e-6
+"""Up to this angle, rad, a joint that was added counts as at zero; the pose is checked later."""
 SLACK = 1e-6
 """Beyond a limit, rad, a root is still looked for; what is really outside is sorted out later."""
 
@@ -38,36 +42,36 @@ class SixRevolute:
     name = "six_revolute"
 
     def applies(self, problem: Problem) -> bool:
-        """Six revolute joints of their own, a whole pose, and geometry that some template serves."""
+        """Three to six revolute joints of their own, a whole pose, and geometry that some template serves."""
         return (
-            problem.kinds == "RRRRRR"
+            problem.kinds in ("RRR", "RRRR", "RRRRR", "RRRRRR")
             and problem.simple
             and problem.task.is_pose
-            and arm_of(problem.constants[:6].tobytes()).solvable
+            and arm_of(links_of(problem), problem.n).solvable
         )
 
     def solve(self, problem: Problem, T: np.ndarray) -> Raw:
         """All solutions of poses (k, 4, 4). Where limits leave none, those outside limits."""
-        arm = arm_of(problem.constants[:6].tobytes())
+        arm = arm_of(links_of(problem), problem.n)
         X = targets(problem, T)
         allowed = ranges(problem)
-        found = arm.solve(X, allowed)
+        found = _real(arm.solve(X, allowed), problem.n)
         if allowed is not None:
             inside = problem.inside(problem.wrapped(found.q), SLACK)
             none = np.nonzero(np.bincount(found.pose[inside], minlength=len(X)) == 0)[0]
             if len(none):
-                found = _with(found, arm.solve(X[none]), none)
+                found = _with(found, _real(arm.solve(X[none]), problem.n), none)
         count = np.bincount(found.pose, minlength=len(X))
-        x = np.full((len(X), max(count.max(initial=0), 1), 6), np.nan)
+        x = np.full((len(X), max(count.max(initial=0), 1), problem.n), np.nan)
         x[found.pose, np.arange(len(found.pose)) - (np.cumsum(count) - count)[found.pose]] = found.q
         return Raw(x, count, found.sure)
 
     def explain(self, problem: Problem) -> str:
         """The route, the scan joint and the template."""
-        e = arm_of(problem.constants[:6].tobytes()).chosen[0]
+        e = arm_of(links_of(problem), problem.n).chosen[0]
         t = e.template
         walk = "backwards" if t.backwards else "forwards"
-        names = [step.joint for step in problem.steps]
+        names = [step.joint for step in problem.steps] + ["a joint added at the end"] * (6 - problem.n)
         extra = "" if e.dimension == 1 else f" {e.dimension} configurations share a zero, as a rule."
         return (
             f"All configurations are zeros of one trigonometric polynomial of the angle of {names[t.scan_joint]}. "
@@ -78,7 +82,7 @@ class SixRevolute:
 
 def curve(problem: Problem, T: np.ndarray, n: int = 1441) -> Curve:
     """The polynomial of one pose (4, 4) with its zeros, as `zveno ik --explain` draws it."""
-    arm = arm_of(problem.constants[:6].tobytes())
+    arm = arm_of(links_of(problem), problem.n)
     e = arm.chosen[0]
     t = e.template
     X = targets(problem, T[None])
@@ -92,26 +96,53 @@ def curve(problem: Problem, T: np.ndarray, n: int = 1441) -> Curve:
 
 
 def targets(problem: Problem, T: np.ndarray) -> np.ndarray:
-    """Where the chain from its first to its last joint must go, (k, 4, 4)."""
+    """Where the chain from its first to its last joint must go, (k, 4, 4), joints added at the end at zero."""
     before, after = problem.end_transforms
-    return before @ T @ after
+    X = before @ T @ after
+    for link in _added(problem):
+        X = X @ link
+    return X
+
+
+def links_of(problem: Problem) -> bytes:
+    """C0 … C5 as bytes. An arm of fewer joints is one of six whose last ones, added here, stay at zero."""
+    return np.concatenate([problem.constants[: problem.n], _added(problem)]).tobytes()
+
+
+def _added(problem: Problem) -> np.ndarray:
+    """Links (6 − n, 4, 4) of the size of the arm, in no special position."""
+    links = np.zeros((6 - problem.n, 4, 4))
+    for i, link in enumerate(links):
+        link[:3, :3] = rotations.exp(np.array([0.9, -0.7 - 0.2 * i, 0.4 * i]))
+        link[:3, 3] = problem.length * np.array([0.31, 0.17 + 0.05 * i, -0.23])
+        link[3, 3] = 1.0
+    return links
+
+
+def _real(found: Found, n: int) -> Found:
+    """The solutions in which added joints stay at zero, without them."""
+    if n == 6:
+        return found
+    extra = found.q[:, n:]
+    still = (abs(extra - TURN * np.round(extra / TURN)) < STILL).all(1)
+    return replace(found, pose=found.pose[still], q=found.q[still, :n])
 
 
 def ranges(problem: Problem) -> list | None:
     """For each joint the range of its angle that limits leave, None for all of it; None if no joint is limited."""
     limited = problem.upper - problem.lower < TURN
-    if not limited.any():
+    if not limited.any() and problem.n >= 6:
         return None
     return [
         [(low - SLACK, high + SLACK)] if narrow else None
         for low, high, narrow in zip(problem.lower, problem.upper, limited, strict=True)
-    ]
+    ] + [[(-SLACK, SLACK)]] * (6 - problem.n)
 
 
 @lru_cache(maxsize=64)
-def arm_of(constants: bytes) -> Arm:
-    """The arm of six links (6, 4, 4) given as bytes; set up once."""
-    return Arm(np.frombuffer(constants).reshape(6, 4, 4))
+def arm_of(constants: bytes, joints: int = 6) -> Arm:
+    """The arm of six links (6, 4, 4) given as bytes, of which the first joints are real; set up once."""
+    return Arm(np.frombuffer(constants).reshape(6, 4, 4), joints)
 
 
 def _with(found: Found, more: Found, poses: np.ndarray) -> Found:
@@ -120,7 +151,7 @@ def _with(found: Found, more: Found, poses: np.ndarray) -> Found:
     pose, q = np.r_[found.pose[keep], poses[more.pose]], np.concatenate([found.q[keep], more.q])
     order = np.argsort(pose, kind="stable")
     flags = []
-    for name in ("sure", "settled", "flatness"):
+    for name in ("sure", "settled"):
         flag = getattr(found, name).copy()
         flag[poses] = getattr(more, name)
         flags.append(flag)

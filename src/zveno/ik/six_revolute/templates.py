@@ -156,7 +156,15 @@ class Eliminated:
         first, second = self._constants
         link, scan, n = (3, 4), float(self.template.scan), self.equations
         if self.left:
-            shapes = {"M2": link, "M3": link, "M4": link, "M5": link, "N": (n, N_FEATURES), "offset": (n,), "scan": ()}
+            shapes = {
+                "M2": link,
+                "M3": link,
+                "M4": link,
+                "M5": link,
+                "N": (n, N_FEATURES),
+                "offset": (n,),
+                "scan": (),
+            }
             S = compiled(eliminated_left, shapes)(*links[2:], first, second, scan)
         else:
             shapes = {"A": link, "B": link, "P": (27, N_FEATURES), "columns": (8, self.rank), "scan": ()}

@@ -1,0 +1,241 @@
+"""Matrices over ℚ or ℚ(√2, √3), and the operators of the forward recursion as such matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from .exact import ROOTS, Matrix, Surd, required_flint
+from .views import PAIRS, view_named
+
+_PLACE = {pair: s for s, (i, j) in enumerate(PAIRS) for pair in ((i, j), (j, i))}
+
+
+class Field:
+    """Matrices over ℚ (degree 1) or over ℚ(√2, √3) written in rationals (degree 4)."""
+
+    def __init__(self, degree: int):
+        self.degree = degree
+        module = required_flint()
+        self.fmpq, self.fmpq_mat = module.fmpq, module.fmpq_mat
+        self._of_one = self._multiplications() if degree > 1 else None
+
+    def number(self, x):
+        """An exact number in the form that matrices are built from."""
+        if self.degree == 1:
+            return self._rational(x)
+        parts = x.parts if isinstance(x, Surd) else (x, 0, 0, 0)
+        return Surd([self._rational(part) for part in parts])
+
+    def _rational(self, x):
+        return self.fmpq(x.numerator, x.denominator) if isinstance(x, Fraction) else self.fmpq(x)
+
+    def matrix(self, rows: Sequence[Sequence], width: int):
+        """A matrix from rows of numbers; `width` numbers a row."""
+        if self.degree == 1:
+            return self.fmpq_mat(len(rows), width, [x for row in rows for x in row])
+        flat = []
+        for row in rows:
+            blocks = [self._block(x) for x in row]
+            for i in range(4):
+                for block in blocks:
+                    flat += block[i]
+        return self.fmpq_mat(4 * len(rows), 4 * width, flat)
+
+    def empty(self, width: int):
+        """No rows."""
+        return self.fmpq_mat(0, width * self.degree)
+
+    def basis(self, *matrices):
+        """Row echelon basis of all their rows."""
+        width = matrices[0].ncols()
+        rows = [matrix for matrix in matrices if matrix.nrows()]
+        if not rows:
+            return self.fmpq_mat(0, width)
+        if len(rows) == 1:
+            stacked = rows[0]
+        else:
+            flat = [x for matrix in rows for x in matrix.entries()]
+            stacked = self.fmpq_mat(sum(matrix.nrows() for matrix in rows), width, flat)
+        echelon, rank = stacked.rref()
+        if rank == echelon.nrows():
+            return echelon
+        return self.fmpq_mat(rank, width, echelon.entries()[: rank * width])
+
+    def rank(self, matrix) -> int:
+        """Dimension over the field of an echelon basis."""
+        return matrix.nrows() // self.degree
+
+    def rows(self, matrix) -> list[list]:
+        """The rows of an echelon basis, as numbers of the field."""
+        d = self.degree
+        table = matrix.tolist()
+        if d == 1:
+            return table
+        return [[Surd(row[k : k + d]) for k in range(0, len(row), d)] for row in table[::d]]
+
+    def _block(self, x) -> list[list]:
+        """The 4×4 matrix of multiplication by x, rows the images of 1, √2, √3, √6."""
+        if not isinstance(x, Surd):
+            x = Surd((x, 0, 0, 0))
+        return [[self.fmpq(y) for y in (unit * x).parts] for unit in self._of_one]  # type: ignore[union-attr]
+
+    @staticmethod
+    def _multiplications() -> list[Surd]:
+        return [Surd([int(i == k) for i in range(4)]) for k in range(len(ROOTS))]
+
+
+class Operators(NamedTuple):
+    """Operators of one twist on rows."""
+
+    c: Any
+    b: Any
+    p: Any
+    b_to_c: Any
+    a_to_c: Any
+    a_to_b: Any
+
+
+@lru_cache(maxsize=2)
+def field_of(degree: int) -> Field:
+    """The field of that degree."""
+    return Field(degree)
+
+
+def _nonzero(field: Field, A: Matrix) -> list[list[tuple[int, Any]]]:
+    """For every row, its non-zero entries as (column, number)."""
+    return [[(j, field.number(x)) for j, x in enumerate(row) if x != 0] for row in A.rows]
+
+
+def _linear(field: Field, height: int, width: int, image):
+    """The matrix whose row s holds what `image(s)` yields as (column, number)."""
+    zero = field.number(0)
+    rows = [[zero] * width for _ in range(height)]
+    for s, row in enumerate(rows):
+        for column, x in image(s):
+            row[column] = row[column] + x
+    return field.matrix(rows, width)
+
+
+def _entries(s: int) -> tuple[tuple[int, int], ...]:
+    i, j = PAIRS[s]
+    return ((i, j),) if i == j else ((i, j), (j, i))
+
+
+@lru_cache(maxsize=256)
+def congruence(degree: int, A: Matrix):
+    """Operators of X → AᵀXA on rows of ten and sixteen, and of x → xA on rows of four."""
+    field = field_of(degree)
+    nz = _nonzero(field, A)
+
+    def ten(s):
+        for i, j in _entries(s):
+            for a, x in nz[i]:
+                for b, y in nz[j]:
+                    if a <= b:
+                        yield _PLACE[a, b], x * y
+
+    def sixteen(s):
+        i, j = divmod(s, 4)
+        for a, x in nz[i]:
+            for b, y in nz[j]:
+                yield 4 * a + b, x * y
+
+    return (
+        _linear(field, 10, 10, ten),
+        _linear(field, 16, 16, sixteen),
+        _linear(field, 4, 4, lambda s: nz[s]),
+    )
+
+
+@lru_cache(maxsize=256)
+def operators(degree: int, D: Matrix) -> Operators:
+    """Operators of dX = DᵀX + XD and of the steps between the states."""
+    field = field_of(degree)
+    half = field.number(Fraction(1, 2))
+    nz = _nonzero(field, D)
+
+    def right(entries):  # X D
+        return [((i, b), x) for i, k in entries for b, x in nz[k]]
+
+    def left(entries):  # Dᵀ X
+        return [((a, j), x) for k, j in entries for a, x in nz[k]]
+
+    def both(entries):  # Dᵀ X D
+        return [((a, b), x * y) for i, j in entries for a, x in nz[i] for b, y in nz[j]]
+
+    def symmetric(terms):
+        return [(_PLACE[place], x if place[0] == place[1] else x * half) for place, x in terms]
+
+    def full(terms):
+        return [(4 * a + b, x) for (a, b), x in terms]
+
+    def at(s):
+        return (divmod(s, 4),)
+
+    return Operators(
+        _linear(field, 10, 10, lambda s: symmetric(left(_entries(s)) + right(_entries(s)))),
+        _linear(field, 16, 16, lambda s: full(left(at(s)) + right(at(s)))),
+        _linear(field, 4, 4, lambda s: nz[s]),
+        _linear(field, 16, 10, lambda s: symmetric(right(at(s)))),
+        _linear(field, 10, 10, lambda s: symmetric(both(_entries(s)))),
+        _linear(field, 10, 16, lambda s: full(left(_entries(s)))),
+    )
+
+
+@lru_cache(maxsize=256)
+def carrying(degree: int, A: Matrix):
+    """10×10: the ten numbers of a body → those of A H Aᵀ."""
+    field = field_of(degree)
+    nz = _nonzero(field, A)
+    zero = field.number(0)
+    dense = [[dict(row).get(j, zero) for j in range(4)] for row in nz]
+
+    def image(s):
+        u, v = PAIRS[s]
+        for t in range(10):
+            for a, b in _entries(t):
+                x = dense[u][a] * dense[v][b]
+                if x != 0:
+                    yield t, x
+
+    return _linear(field, 10, 10, image)
+
+
+@lru_cache(maxsize=32)
+def view_matrix(degree: int, view: str, inverse: bool = False, bodies: int = 1):
+    """A view's map to the pseudo-inertia (or from it) on the parameters of some bodies, one after another."""
+    field = field_of(degree)
+    rows = view_named(view).from_pseudo if inverse else view_named(view).to_pseudo
+    whole = [
+        [field.number(rows[s % 10][t % 10] if s // 10 == t // 10 else 0) for t in range(10 * bodies)]
+        for s in range(10 * bodies)
+    ]
+    return field.matrix(whole, 10 * bodies)
+
+
+@lru_cache(maxsize=4)
+def _weights(degree: int):
+    field = field_of(degree)
+    return field.matrix(
+        [[field.number((1 if PAIRS[s][0] == PAIRS[s][1] else 2) * (s == t)) for t in range(10)] for s in range(10)],
+        10,
+    )
+
+
+def weighted(degree: int, B):
+    """Rows x with ⟨X, H⟩ = x h."""
+    return B * _weights(degree)
+
+
+@lru_cache(maxsize=4)
+def _moments(degree: int):
+    field = field_of(degree)
+    return field.matrix([[field.number(int(t == 6 + s)) for t in range(10)] for s in range(4)], 10)
+
+
+def in_moments(degree: int, P):
+    """Rows of the potential energy, over Sx Sy Sz m, as rows over all ten numbers."""
+    return P * _moments(degree)

@@ -1,0 +1,248 @@
+"""`calibrate`: from measurements to the true geometry, with its accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import ZvenoError, unknown_name
+from ..fit.robust import LOSSES, limit
+from ..io.results import hash_of
+from ..robot import Robot
+from .campaigns import Campaign, prepared
+from .counts import counts
+from .diagnose import check_enough, check_reach, hopeless
+from .held_out import errors, held_out
+from .identifiability import Identifiability, analyse
+from .initial import first_frames
+from .models import Model, redundant_model
+from .output import calibrated_mechanism
+from .postures import pulled
+from .result import Calibration, Outlier
+from .solve import FIRST_SIGMA, FLAG, Options, Solution, solve, with_columns
+from .system import System
+from .verdict import verdict
+
+FIRM = 1e-2
+"""Fits are parametrised by columns at least this independent, where the strategy leaves a choice."""
+
+
+def calibrate(
+    robot: Robot,
+    data: Campaign | Sequence[Campaign],
+    *,
+    parameters: str | Sequence[str] = "all",
+    joint_terms: Sequence[str] = (),
+    strategy: str = "JL",
+    fixed: Sequence[str] = (),
+    priors: Mapping[str, float] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    loss: str = "auto",
+    linear: bool = False,
+    folds: int = 10,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Calibration:
+    """The geometric parameters that explain measurements, their covariance, and the accuracy to expect.
+
+    The complete irreducible model is fitted by Levenberg–Marquardt with all unknown frames and targets. Standard
+    deviations that a measurement does not give are estimated, each kind by its own.
+
+    Args:
+        robot: the nominal robot.
+        data: one or several campaigns, all explained by the same robot.
+        parameters: what may deviate: "all", a class ("dh", "controller", "tcp", "base", "hand_eye", "offsets"), names
+            or patterns (`Tx*`).
+        joint_terms: "gear" and "compliance" add a term to every joint.
+        strategy: which of dependent parameters stand for the others, as in `identifiability`.
+        fixed: names or patterns that stay nominal.
+        priors: name or pattern → standard deviation about nominal, m or rad.
+        bounds: name or pattern → (lower, upper) deviation from nominal.
+        loss: "auto" fits least squares to all rows but those that clearly do not belong, which are named; "none" to
+            all rows; "huber", "cauchy" and "tukey" weigh rows down.
+        linear: one linearised step (19) instead of iterations.
+        folds: into how many parts postures are dealt for held-out errors; 0 for none.
+        seed: of the dealing.
+        progress: called with (number, of how many) while folds are fitted.
+    """
+    if loss not in ("auto", *LOSSES):
+        raise unknown_name("loss", loss, ("auto", *LOSSES))
+    campaigns, notes = prepared(data, robot.mechanism)
+    frames = list(dict.fromkeys(campaign.measurement.frame for campaign in campaigns))
+    model = redundant_model(robot.mechanism, frames if len(frames) > 1 else frames[0], joint_terms)
+    gravity = _gravity(robot, joint_terms)
+    system = System(model, campaigns, gravity)
+    check_reach(system)
+    nominal = np.zeros(len(model.terms))
+    system.frames = first_frames(system, nominal)
+    base_options = _options(system, (), "none", None, None, False)
+    base = solve(system, with_columns(base_options, system.columns_of()), nominal, system.frames)
+    system.frames = base.frames
+    hint = hopeless(system, base)
+    if hint:
+        notes = [*notes, hint]
+    found = structure(system, robot.name, strategy, _chosen(model, parameters, fixed))
+    check_enough(system, found, robot, parameters)
+    columns = _columns(system, found)
+    options = _options(
+        system,
+        columns,
+        loss,
+        _by_column(model, priors or {}),
+        _by_column(model, bounds or {}),
+        linear,
+    )
+    options = replace(options, extra=_encoder_variance(system, base))
+    whole = solve(system, options, nominal, base.frames)
+    return _judged(robot, system, options, base, whole, found, folds, seed, notes, progress, joint_terms)
+
+
+def structure(
+    system: System, robot: str, strategy: str = "JL", parameters: str | Sequence[str] = "all"
+) -> Identifiability:
+    """Identifiability at the measured postures, those in contact pulled to where the nominal robot touches."""
+    frames = system.frames.copy()
+    for a, b, distance, _ in system.constraints:
+        apart = frames[b, :3, 3] - frames[a, :3, 3]
+        frames[b, :3, 3] = frames[a, :3, 3] + apart * (distance / max(float(np.linalg.norm(apart)), 1e-12))
+    kept, system.frames = system.frames, frames
+    try:
+        q = [
+            pulled(system, k, part.q)[0] if part.measurement.implicit else part.q
+            for k, part in enumerate(system.parts)
+        ]
+        one = len(system.parts) == 1 and parameters == "all"
+        counted = counts(system.model, system.parts[0].measurement) if one else None
+        return analyse(system, robot, strategy, parameters, counted, q, FIRM)
+    finally:
+        system.frames = kept
+
+
+def _judged(robot, system, options, base, whole: Solution, found, folds, seed, notes, progress, joint_terms):
+    good = whole.weight > 0.05
+    kept = np.concatenate([good, [True]])[system.row]
+    unseen = np.full(system.n_rows, np.nan)
+    if folds:
+        unseen, _ = held_out(system, options, whole, folds, seed, progress)
+    scored = np.isfinite(unseen)
+    tested = np.zeros(system.n_data_rows, dtype=bool)
+    tested[system.row[scored & (system.row >= 0)]] = True
+    scored_residual = np.where(scored, unseen, 0.0)
+    model = system.model
+    own = [k for k in options.columns if k < len(model.terms)]
+    covariance = whole.factors.covariance()
+    inflation = 1.0
+    result = Calibration(
+        nominal=robot.mechanism,
+        mechanism=calibrated_mechanism(model, whole.values),
+        frames=model.frames,
+        joint_terms=tuple(joint_terms),
+        names=tuple(model.names[k] for k in own),
+        values=whole.values[own],
+        units=tuple(model.terms[k].unit for k in own),
+        covariance=covariance[: len(own), : len(own)] * inflation,
+        unknowns={
+            unknown.label: whole.frames[system.frame_number(k)] for k, unknown in enumerate(system.unknowns)
+        },
+        unknown_names=tuple(system.names[k] for k in options.columns if k >= len(model.terms)),
+        unknown_std=np.sqrt(np.diag(covariance))[len(own) :],
+        sigma={
+            f"{campaign}: {name}": float(s)
+            for (campaign, name, _), s in zip(system.noise_names, whole.sigma, strict=True)
+        },
+        identifiability=found,
+        baseline=errors(system, base.residual),
+        training=errors(system, whole.residual, good),
+        held_out=errors(system, scored_residual, tested) if folds else (),
+        held_out_unflagged=errors(system, scored_residual, tested & good) if folds else (),
+        outliers=_outliers(system, whole, good),
+        rows=int(system.n_data_rows),
+        scalar_rows=int(kept.sum()),
+        condition=whole.factors.condition,
+        iterations=whole.fit.iterations,
+        converged=whole.fit.converged,
+        notes=tuple(notes),
+        verdict="",
+        inputs=hash_of(robot.mechanism.fingerprint, *[c.q for c in system.campaigns], *[c.y for c in system.campaigns]),
+    )
+    return replace(result, verdict=verdict(result))
+
+
+def _outliers(system: System, whole: Solution, good: np.ndarray) -> tuple[Outlier, ...]:
+    found, first = [], 0
+    for part, campaign in zip(system.parts, system.campaigns, strict=True):
+        n = len(part.y)
+        for k in np.flatnonzero(~good[first : first + n]):
+            own = whole.residual[system.row == first + k]
+            found.append(
+                Outlier(
+                    campaign.name,
+                    int(part.line[k]),
+                    float(whole.distance[first + k]),
+                    float(limit(1.0 - FLAG, whole.components[first + k])),
+                    own,
+                )
+            )
+        first += n
+    return tuple(sorted(found, key=lambda one: -one.distance))
+
+
+def _chosen(model: Model, parameters, fixed) -> str | list[str]:
+    if parameters == "all" and not len(fixed):
+        return "all"
+    gone = set(model.choose(list(fixed))) if len(fixed) else set()
+    chosen = [name for name in model.choose(parameters) if name not in gone]
+    if not chosen:
+        raise ZvenoError("no parameter is left to be estimated", remedy="Fix fewer, or choose another class")
+    return chosen
+
+
+def _columns(system: System, found: Identifiability) -> tuple[int, ...]:
+    """Columns that are estimated: the irreducible model, and every unknown that can be told apart."""
+    numbers = {name: k for k, name in enumerate(system.names)}
+    return tuple(sorted(numbers[name] for name in found.chosen)) + tuple(
+        k for k in system.columns_of(False) if k not in {numbers[name] for name in found.chosen}
+    )
+
+
+def _options(system: System, columns, loss, priors, bounds, linear) -> Options:
+    sigma, estimated = [], []
+    for part in system.parts:
+        given = part.measurement.sigmas()
+        for noise in part.measurement.noises:
+            value = given[noise.name]
+            sigma.append(FIRST_SIGMA[noise.unit] if value is None else value)
+            estimated.append(value is None)
+    return Options(tuple(columns), np.array(sigma), np.array(estimated), loss, priors, bounds, linear)
+
+
+def _by_column(model: Model, given: Mapping) -> dict:
+    return {model.numbers[name]: value for pattern, value in given.items() for name in model.choose(pattern)}
+
+
+def _encoder_variance(system: System, base: Solution) -> np.ndarray | None:
+    """What encoders add to the variance of every scalar row: Σ_j (∂r/∂q_j)² σ_q²."""
+    if not any(part.measurement.sigma_q for part in system.parts):
+        return None
+    extra = np.zeros(system.n_rows)
+    own = [(move.own, move.multiplier) for move in system.model.moves if move.sigma is not None]
+    _, J = system.evaluate(base.values, base.frames, [column for column, _ in own])
+    total = np.sum((J * [factor for _, factor in own]) ** 2, axis=1)
+    for part in system.parts:
+        first, last = part.first_noise, part.first_noise + len(part.measurement.noises)
+        rows = (system.noise >= first) & (system.noise < last)
+        extra[rows] = total[rows] * part.measurement.sigma_q**2
+    return extra
+
+
+def _gravity(robot: Robot, joint_terms: Sequence[str]) -> Callable | None:
+    if "compliance" not in joint_terms:
+        return None
+    if not any(link.inertia_given and link.inertia[0] for link in robot.mechanism.links):
+        raise ZvenoError(
+            f"{robot.name} has no masses, so its deflection under gravity is not known",
+            remedy="Use a model with inertia, or leave out joint_terms=['compliance']",
+        )
+    return robot.gravity_torque

@@ -1,0 +1,156 @@
+"""Errors of a fit, and errors on postures the fit has not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..io.results import registered
+from .solve import Options, Solution, solve, with_columns
+from .system import System
+
+
+@registered
+@dataclass(frozen=True)
+class Error:
+    """Size of residuals of one noise: lengths of the vectors, one a row.
+
+    Attributes:
+        name: campaign and noise.
+        unit: "m" or "rad".
+        rms, mean, std, max: of the lengths.
+        accuracy: ISO 9283 pose accuracy AP: length of the mean vector; what is left of a systematic error.
+        repeatability: ISO 9283 form l̄ + 3·S_l of the distances from that mean.
+        rows: how many.
+    """
+
+    name: str
+    unit: str
+    rms: float
+    mean: float
+    std: float
+    max: float
+    accuracy: float
+    repeatability: float
+    rows: int
+
+    def text(self) -> str:
+        """`1.02 mm rms (mean 0.88, max 2.9)`."""
+        factor, unit = (1e3, "mm") if self.unit == "m" else (180.0 / np.pi, "°")
+        return f"{self.rms * factor:.3g} {unit} rms (mean {self.mean * factor:.3g}, max {self.max * factor:.3g})"
+
+
+def errors(system: System, residual: np.ndarray, rows: np.ndarray | None = None) -> tuple[Error, ...]:
+    """Errors by noise; `rows` says which rows of data count."""
+    found = []
+    for number, (campaign, name, unit) in enumerate(system.noise_names):
+        own = system.noise == number
+        if rows is not None:
+            own = own & np.concatenate([rows, [False]])[system.row]
+        if not own.any():
+            continue
+        index = np.unique(system.row[own], return_inverse=True)[1]
+        n = int(index.max()) + 1
+        squares = np.bincount(index, residual[own] ** 2)
+        lengths = np.sqrt(squares)
+        place = np.arange(len(index)) - np.searchsorted(index, index)
+        center = np.array([residual[own][place == k].mean() for k in range(int(place.max()) + 1)])
+        spread = np.sqrt(np.bincount(index, (residual[own] - center[place]) ** 2))
+        deviation = float(spread.std(ddof=1)) if n > 1 else 0.0
+        found.append(
+            Error(
+                f"{campaign}: {name}" if campaign != name else name,
+                unit,
+                float(np.sqrt(squares.mean())),
+                float(lengths.mean()),
+                float(lengths.std()),
+                float(lengths.max()),
+                float(np.linalg.norm(center)),
+                float(spread.mean() + 3.0 * deviation),
+                n,
+            )
+        )
+    return tuple(found)
+
+
+def folds_of(system: System, folds: int, seed: int) -> list[np.ndarray]:
+    """Postures, by number, that are held out together.
+
+    Postures in contact with an unknown target are held out place by place: a place whose other postures were seen would
+    tell where the target is. Others are dealt out at random.
+    """
+    rng = np.random.default_rng(seed)
+    out: list[list[int]] = [[] for _ in range(max(2, folds))]
+    places: list[list[int]] = []
+    for campaign, part in zip(system.campaigns, system.parts, strict=True):
+        n = len(campaign.q)
+        numbers = part.first_posture + np.arange(n)
+        if part.measurement.grouped is not None and len(set(campaign.groups)) > 2:
+            names = [group.rpartition("/")[0] or group for group in campaign.groups]
+            for name in dict.fromkeys(names):
+                places.append([int(k) for k, own in zip(numbers, names, strict=True) if own == name])
+            continue
+        for k, posture in enumerate(rng.permutation(numbers)):
+            out[k % len(out)].append(int(posture))
+    chosen = [np.array(sorted(one)) for one in out if one]
+    return chosen + [np.array(place) for place in places] if len(chosen) + len(places) > 1 else []
+
+
+def held_out(
+    system: System, options: Options, whole: Solution, folds: int, seed: int, progress=None
+) -> tuple[np.ndarray, list[str]]:
+    """Residual of every scalar row from a fit that did not see its posture, and what each fold held out.
+
+    Each fit starts from the whole one, with its noise and without the rows it flagged. Unknowns that only held-out rows
+    touch are fitted to those alone, parameters fixed.
+    """
+    fixed = replace(options, sigma=whole.sigma, estimated=np.zeros_like(options.estimated), loss="none")
+    residual = np.full(system.n_rows, np.nan)
+    good = np.concatenate([whole.weight > 0.05, [True]])[system.row]
+    names = []
+    groups = folds_of(system, folds, seed)
+    for number, postures in enumerate(groups):
+        if progress is not None:
+            progress(number, len(groups))
+        test = np.isin(system.posture, postures)
+        train_columns, test_columns, train_rows, test_rows = split(system, options.columns, test)
+        if (good & train_rows).sum() < len(train_columns):
+            continue
+        fit = solve(system, with_columns(fixed, train_columns), whole.values, whole.frames, good & train_rows)
+        r = fit.residual
+        if test_columns:
+            use = good & test_rows if (good & test).any() else test_rows
+            r = solve(system, with_columns(fixed, test_columns), fit.values, fit.frames, use).residual
+        residual[test] = r[test]
+        names.append(f"{len(postures)} postures")
+    return residual, names
+
+
+def split(system: System, columns, test: np.ndarray):
+    """Columns and scalar rows for training, and those only held-out rows touch.
+
+    A known distance between two targets belongs to the rows that touch both.
+    """
+    touched_by_train = np.zeros(system.n_columns, dtype=bool)
+    touched_by_train[: len(system.model.terms)] = True
+    start = 0
+    for part in system.parts:
+        n = part.n_known
+        rows = np.zeros(part.known.shape, dtype=bool)
+        rows[part.known] = test[start : start + n]
+        seen = ~(rows.all(axis=1) | ~part.known.any(axis=1))
+        for slot in (part.left, part.right, part.target):
+            for frame in np.unique(slot[seen]):
+                if system._unknown_of[frame] >= 0:
+                    unknown = system.unknowns[system._unknown_of[frame]]
+                    touched_by_train[unknown.start : unknown.start + len(unknown.free)] = True
+        start += n
+    train_rows, test_rows = ~test, test.copy()
+    for k, (a, b, *_) in enumerate(system.constraints):
+        row = system.n_rows - len(system.constraints) + k
+        ends = [system.unknowns[system._unknown_of[frame]].start for frame in (a, b)]
+        train_rows[row] = all(touched_by_train[end] for end in ends)
+        test_rows[row] = not any(touched_by_train[end] for end in ends)
+    train = [k for k in columns if touched_by_train[k]]
+    return train, [k for k in columns if not touched_by_train[k]], train_rows, test_rows

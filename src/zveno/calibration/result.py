@@ -1,0 +1,187 @@
+"""What `calibrate` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import unknown_name
+from ..fit.covariance import correlations
+from ..io.results import Result, registered, write_text
+from ..mechanism import Mechanism
+from ..robot import Robot
+from .accuracy import AccuracyMap, Prediction, predict
+from .compensate import compensation_c, compensation_kernel
+from .held_out import Error
+from .identifiability import Identifiability
+from .models import Model, redundant_model
+from .output import text_of
+from .postures import random_postures
+
+
+@registered
+@dataclass(frozen=True, eq=False)
+class Outlier:
+    """A row that does not belong: its campaign, row number from 1, distance in standard deviations and their limit."""
+
+    campaign: str
+    row: int
+    distance: float
+    limit: float
+    residual: np.ndarray = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """`row 17: 9.3 standard deviations, limit 5.1; residual …`."""
+        size = " ".join(f"{value:.3g}" for value in self.residual)
+        return f"{self.campaign} row {self.row}: {self.distance:.1f} standard deviations (limit {self.limit:.1f}); residual {size}"
+
+
+@registered
+@dataclass(frozen=True, eq=False)
+class Calibration(Result):
+    """The geometry that explains measurements, and how well.
+
+    Attributes:
+        nominal, mechanism: before and after.
+        frames: frames that were measured.
+        joint_terms: "gear", "compliance" where fitted.
+        names, values, units: estimated parameters as deviations from nominal.
+        covariance: of `values`, document 001 (28).
+        unknowns: frames, points and planes estimated beside them, by name, (4, 4).
+        unknown_names, unknown_std: their displacements and standard deviations.
+        sigma: standard deviation of the readings, by campaign and noise, estimated where not given.
+        identifiability: the structure the fit rests on.
+        baseline: errors of the nominal robot *with all frames fitted*.
+        training: errors of the calibrated robot on the rows used.
+        held_out: errors on postures not used, all rows; `held_out_unflagged` without outliers.
+        outliers: rows that do not belong, worst first.
+        rows, scalar_rows: rows of data, and numbers used of them.
+        condition: of the weighted Jacobian with unit columns.
+        notes: what people should know about the data.
+        verdict: what it all means.
+    """
+
+    nominal: Mechanism
+    mechanism: Mechanism
+    frames: tuple[str, ...]
+    joint_terms: tuple[str, ...]
+    names: tuple[str, ...]
+    values: np.ndarray
+    units: tuple[str, ...]
+    covariance: np.ndarray
+    unknowns: dict[str, np.ndarray]
+    unknown_names: tuple[str, ...]
+    unknown_std: np.ndarray
+    sigma: dict[str, float]
+    identifiability: Identifiability
+    baseline: tuple[Error, ...]
+    training: tuple[Error, ...]
+    held_out: tuple[Error, ...]
+    held_out_unflagged: tuple[Error, ...]
+    outliers: tuple[Outlier, ...]
+    rows: int
+    scalar_rows: int
+    condition: float
+    iterations: int
+    converged: bool
+    notes: tuple[str, ...]
+    verdict: str
+    inputs: str
+
+    kind = "calibration"
+
+    @property
+    def status(self) -> str:
+        """"calibrated", or "not converged"."""
+        return "calibrated" if self.converged else "not converged"
+
+    @property
+    def summary(self) -> str:
+        """The verdict."""
+        return f"{self.nominal.name}: {len(self.names)} parameters and {len(self.unknown_names)} unknowns. {self.verdict}"
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Deviations from nominal by name, m and rad."""
+        return dict(zip(self.names, self.values.tolist(), strict=True))
+
+    @property
+    def std(self) -> np.ndarray:
+        """Standard deviation of every parameter."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def correlated(self, above: float = 0.9) -> list[tuple[str, str, float]]:
+        """Pairs of parameters whose correlation is larger than `above`, largest first."""
+        r = np.triu(correlations(self.covariance), 1)
+        pairs = [(self.names[i], self.names[j], float(r[i, j])) for i, j in np.argwhere(abs(r) > above)]
+        return sorted(pairs, key=lambda pair: -abs(pair[2]))
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The calibrated robot."""
+        return Robot(self.mechanism)
+
+    @cached_property
+    def model(self) -> Model:
+        """The redundant model the parameters belong to."""
+        return redundant_model(self.nominal, self.frames, self.joint_terms)
+
+    @cached_property
+    def _all_values(self) -> np.ndarray:
+        values = np.zeros(len(self.model.terms))
+        values[self._columns] = self.values
+        return values
+
+    @cached_property
+    def _columns(self) -> list[int]:
+        return [self.model.numbers[name] for name in self.names]
+
+    def _frame(self, frame: str | None) -> str:
+        frame = self.frames[0] if frame is None else frame
+        if frame not in self.frames:
+            raise unknown_name("calibrated frame", frame, self.frames)
+        return frame
+
+    def predict(self, q, frame: str | None = None) -> Prediction:
+        """Pose of a calibrated frame at q (..., n_q), and the covariance its parameters leave."""
+        tau = Robot(self.nominal).gravity_torque(q) if "compliance" in self.joint_terms else None
+        return predict(self.model, self._frame(frame), q, self._all_values, self._columns, self.covariance, tau)
+
+    def accuracy_map(self, postures: int = 2000, seed: int = 0, frame: str | None = None) -> AccuracyMap:
+        """Predicted accuracy over random postures within limits."""
+        q = random_postures(self.nominal, postures, np.random.default_rng(seed))
+        found = self.predict(q, frame)
+        return AccuracyMap(q, found.T_world_frame[:, :3, 3], found.sigma_position, found.sigma_rotation)
+
+    def compensate(self, q_desired, frame: str | None = None) -> np.ndarray:
+        """Joint values (..., n_q) that bring the calibrated robot where the nominal one is at `q_desired`."""
+        frame = self._frame(frame)
+        if frame not in self._compensations:
+            self._compensations[frame] = compensation_kernel(self.model, frame, self._all_values)
+        return self._compensations[frame](self.nominal.checked_q(q_desired))
+
+    @cached_property
+    def _compensations(self) -> dict:
+        return {}
+
+    def export_compensation(self, directory, frame: str | None = None) -> tuple[Path, Path]:
+        """`compensate.h` and `compensate.c`: the same for a controller."""
+        return compensation_c(self.model, self._frame(frame), self._all_values).write(directory)
+
+    def text(self, format: str = "elementary") -> str:
+        """The calibrated robot as "urdf", "dh" (or the elementary product where no table can hold it) or "elementary"."""
+        return text_of(self.mechanism, format)[0]
+
+    def write(self, path) -> str:
+        """Write the calibrated robot as .urdf, .toml (DH) or .ets (elementary); returns what people should know."""
+        path = Path(path)
+        format = {".urdf": "urdf", ".toml": "dh", ".ets": "elementary"}.get(path.suffix.lower())
+        if format is None:
+            raise unknown_name("format", path.suffix, (".urdf", ".toml", ".ets"))
+        text, note = text_of(self.mechanism, format)
+        write_text(path.with_suffix(".ets") if note else path, text)
+        return note

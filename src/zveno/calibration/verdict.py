@@ -1,0 +1,84 @@
+"""What a calibration means, in words: how much better, what is well known, what is not, what to measure next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..fit.covariance import correlations
+
+if TYPE_CHECKING:
+    from .result import Calibration
+
+
+def verdict(result: Calibration) -> str:
+    """A few sentences for people."""
+    words = [_improvement(result)]
+    flagged = len(result.outliers)
+    if flagged:
+        share = 100.0 * flagged / max(result.rows, 1)
+        words.append(f"{flagged} of {result.rows} rows ({share:.1f} %) do not belong and were left out.")
+    words.append(_knowledge(result))
+    words += _advice(result)
+    return " ".join(word for word in words if word)
+
+
+def _improvement(result: Calibration) -> str:
+    unseen = result.held_out_unflagged or result.training
+    word = "on postures not used" if result.held_out_unflagged else "on the postures used"
+    parts = []
+    for before, after in zip(result.baseline, unseen, strict=False):
+        factor, unit = (1e3, "mm") if before.unit == "m" else (180.0 / np.pi, "°")
+        parts.append(f"{before.rms * factor:.3g} → {after.rms * factor:.3g} {unit} rms")
+    text = "Errors " + ", ".join(parts) + f" {word}."
+    if not result.converged:
+        text += " The fit did not converge."
+    if any(after.rms > 0.95 * before.rms for before, after in zip(result.baseline, unseen, strict=False)):
+        text += " Calibration hardly helps: the nominal geometry was as good, or the data do not reveal more."
+    return text
+
+
+def _knowledge(result: Calibration) -> str:
+    std = result.std
+    if not len(std):
+        return ""
+    weak = [k for k in range(len(std)) if std[k] > _tolerable(result.units[k])]
+    firm = len(std) - len(weak)
+    text = f"{firm} of {len(std)} parameters are known to better than 0.5 mm or 1 mrad"
+    if weak:
+        weak.sort(key=lambda k: -std[k] / _tolerable(result.units[k]))
+        shown = ", ".join(f"{result.names[k]} (±{_size(std[k], result.units[k])})" for k in weak[:4])
+        text += f"; least known: {shown}"
+    return text + "."
+
+
+def _advice(result: Calibration) -> list[str]:
+    words = []
+    r = correlations(result.covariance) - np.eye(len(result.names)) if len(result.names) else np.zeros((0, 0))
+    pairs = [(i, j) for i, j in np.argwhere(abs(np.triu(r)) > 0.98)]
+    if pairs:
+        pairs.sort(key=lambda pair: -abs(r[pair]))
+        shown = ", ".join(f"{result.names[i]} and {result.names[j]}" for i, j in pairs[:3])
+        words.append(f"Hard to tell apart: {shown}. Postures that move the joints between them would help.")
+    inside = result.scalar_rows / max(len(result.names) + len(result.unknown_names), 1)
+    if inside < 3.0:
+        words.append(
+            f"There are only {inside:.1f} equations an unknown; twice as many postures would reduce every uncertainty "
+            "by about a third."
+        )
+    for seen, unseen in zip(result.training, result.held_out_unflagged, strict=False):
+        if unseen.rms > 2.0 * seen.rms:
+            words.append("Held-out errors are more than twice those of the fit: measure more, and more varied, postures.")
+            break
+    if result.identifiability.gap < 1e3:
+        words.append("The geometry is nearly degenerate: some parameters can hardly be seen.")
+    return words
+
+
+def _tolerable(unit: str) -> float:
+    return {"m": 0.5e-3, "rad": 1e-3, "1": 1e-3}.get(unit, np.inf)
+
+
+def _size(value: float, unit: str) -> str:
+    return {"m": f"{value * 1e3:.2g} mm", "rad": f"{value * 1e3:.2g} mrad"}.get(unit, f"{value:.2g} {unit}")

@@ -1,0 +1,52 @@
+"""The verb `base`: the base inertial parameters of a robot."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import tyro
+
+from .options import MODEL, OUTPUT, Flag, ModelFlags, OutputFlags, RobotName
+from .output import Answer, deliver
+
+Vector = Annotated[tuple[float, float, float] | None, tyro.conf.arg(metavar="X Y Z", help_behavior_hint="")]
+
+
+def base(
+    robot: RobotName,
+    /,
+    *,
+    gravity: Vector = None,
+    drives: Flag = False,
+    view: Literal["inertia", "pseudo", "center"] = "inertia",
+    format: Literal["table", "md", "latex", "json", "csv"] = "table",
+    model: ModelFlags = MODEL,
+    output: OutputFlags = OUTPUT,
+):
+    """The base inertial parameters: what decides the dynamics, each written in link parameters.
+
+    Args:
+        robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
+        gravity: acceleration of free fall, m/s², by default the robot's own; 0 0 0 for none.
+        drives: count rotor inertias, friction and offsets beside the links' parameters.
+        view: how a link's parameters are counted: inertia tensor, pseudo-inertia of document 000, or tensor
+            about the centre of mass.
+        format: table for people, or Markdown, LaTeX, JSON, CSV.
+        model: how the robot is read.
+        output: where the answer goes.
+    """
+    from dataclasses import replace
+
+    from ..base_parameters import base_parameters
+    from .verbs import loaded
+
+    found = base_parameters(loaded(robot, model), gravity=gravity, drives=drives, view=view)
+    writers = {"md": found.to_markdown, "latex": found.to_latex, "csv": found.to_csv}
+
+    def show(console):
+        if format == "table":
+            console.print(found.table())
+        else:
+            console.print(writers[format](), markup=False, soft_wrap=True, end="")
+
+    deliver(Answer(found.to_dict, show), replace(output, json=output.json or format == "json"))

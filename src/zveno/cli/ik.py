@@ -1,0 +1,156 @@
+"""The verb `ik`: all configurations that reach a pose, many poses, or a path."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import tyro
+
+from .options import MODEL, OUTPUT, PICTURE, File, Flag, ModelFlags, OutputFlags, PictureFlags, RobotName
+from .output import Answer, deliver, say_written
+
+Numbers = Annotated[tuple[str, ...], tyro.conf.arg(metavar="X ...", help_behavior_hint="")]
+Name = Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
+
+
+def ik(
+    robot: RobotName,
+    /,
+    *,
+    pose: Numbers = (),
+    at: Numbers = (),
+    poses: File = None,
+    path: File = None,
+    nearest: Numbers = (),
+    relative_to: Name = None,
+    position_only: Flag = False,
+    task: str = "pose",
+    no_limits: Flag = False,
+    windings: Flag = False,
+    method: str = "auto",
+    slices: int = 16,
+    explain: Flag = False,
+    model: ModelFlags = MODEL,
+    picture: PictureFlags = PICTURE,
+    output: OutputFlags = OUTPUT,
+):
+    """Inverse kinematics: all configurations that put the tool at a pose, inside the limits.
+
+    Args:
+        robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
+        pose: x y z; x y z roll pitch yaw; x y z qw qx qy qz; or 12 or 16 numbers of the matrix, row by row.
+        at: joint values instead: the pose of the tool there is solved for.
+        poses: a file with one pose a line (or .npy, .npz): all are solved.
+        path: such a file as a path: branches are followed and the best continuous sequence is chosen.
+        nearest: only the solution nearest to these joint values.
+        relative_to: the frame in which poses are given; the world by default.
+        position_only: reach the point, whatever the orientation.
+        task: pose, position, position+axis or rotation.
+        no_limits: ignore the joint limits.
+        windings: also solutions that differ by whole turns, where limits allow.
+        method: auto, scan, closed_form, six_revolute, reduction or local.
+        slices: for redundant robots, values of the redundant joint.
+        explain: also say how the solver goes about it.
+        model: how the robot is read.
+        picture: the frame meant; --plot draws the residual against the number of the scan's grid.
+        output: where the answer goes; .csv and .npz files too.
+    """
+    from ..ik.paths import solve_path
+    from ..ik.problem import problem_of
+    from ..ik.solve import solver_for
+    from ..report.ik_text import path_data, print_path, print_solutions, solutions_data, write_solutions
+    from ..robot import Robot
+    from .verbs import given, loaded
+
+    mechanism = loaded(robot, model)
+    arm = Robot(mechanism)
+    options = {
+        "frame": picture.frame,
+        "relative_to": relative_to,
+        "limits": not no_limits,
+        "task": "position" if position_only else task,
+    }
+    T = _target(arm, pose, at, poses, path, relative_to, picture.frame, model)
+    if path is not None:
+        start = given(mechanism, nearest, model) if nearest else None
+        found = solve_path(arm, T, start=start, method=method, slices=slices, **options)
+        answer = Answer(lambda: path_data(found), lambda console: print_path(console, mechanism, found, model.deg))
+    else:
+        found = _solved(arm, T, method, windings, slices, options)
+        if nearest:
+            found = _only_nearest(found, given(mechanism, nearest, model), mechanism)
+        lines = []
+        if explain:
+            problem = problem_of(arm, **options)
+            lines = [
+                "",
+                "redundant: slices" if problem.redundancy else solver_for(problem, method).explain(problem),
+            ]
+
+        def show(console):
+            print_solutions(console, mechanism, found, model.deg)
+            for line in lines:
+                console.print(line, markup=False)
+
+        answer = Answer(lambda: solutions_data(found), show)
+        if picture.plot is not None:
+            from ..report.number_plot import draw_scan
+
+            one = T if T.ndim == 2 else T[0]
+            say_written(
+                draw_scan(problem_of(arm, **options), one, found.q if T.ndim == 2 else found.of(0), picture.plot)
+            )
+    if output.out is not None and output.out.suffix in (".csv", ".npz"):
+        write_solutions(found, output.out)
+        say_written(output.out)
+    else:
+        deliver(answer, output)
+
+
+def _target(arm, pose, at, poses, path, relative_to, frame, model):
+    """The pose or poses asked for, in whichever way."""
+    import numpy as np
+
+    from ..errors import ZvenoError
+    from ..ik.pose_files import FORMS, pose_of, read_poses
+    from .configuration import number, parsed_q
+
+    if sum(bool(way) for way in (pose, at, poses, path)) != 1:
+        raise ZvenoError(
+            "one pose, file or path must be given", remedy=f"--pose {FORMS}; --at q; --poses or --path FILE"
+        )
+    if pose:
+        return pose_of([number(word, "pose") for word in pose], model.deg)
+    if at:
+        q = parsed_q(arm.mechanism, at, model.deg)
+        T = arm.forward_kinematics(q, frame=frame)
+        return T if relative_to is None else np.linalg.inv(arm.forward_kinematics(q, frame=relative_to)) @ T
+    return read_poses(poses or path, model.deg)
+
+
+def _solved(arm, T, method, windings, slices, options):
+    """All solutions; large batches in parts, with a progress bar on a terminal."""
+    from ..ik import solve_ik
+
+    at_once = 2000
+    if T.ndim == 2 or len(T) <= at_once:
+        return solve_ik(arm, T, method=method, windings=windings, slices=slices, **options)
+    from rich.console import Console
+    from rich.progress import track
+
+    from ..ik.solutions import joined
+
+    console = Console(stderr=True)
+    starts = track(range(0, len(T), at_once), "solving", console=console, disable=not console.is_terminal)
+    parts = [
+        solve_ik(arm, T[k : k + at_once], method=method, windings=windings, slices=slices, **options)
+        for k in starts
+    ]
+    return joined(parts)
+
+
+def _only_nearest(found, q, mechanism):
+    """The same result with one solution a pose: the one nearest to q."""
+    from ..ik.choose import only_nearest
+
+    return only_nearest(found, q, mechanism)

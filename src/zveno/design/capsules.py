@@ -1,0 +1,118 @@
+"""Capsules around the links, taken from the kinematics alone, and how far they keep from each other and the ground.
+
+A link is a bar from its own joint to each joint it carries, or to its frames where it carries none. That is coarse,
+but needs no meshes: a posture whose bars cross is not one to measure in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..mechanism import Mechanism
+from ..robot import Robot
+from ..spatial.transforms import inverse
+
+DEFAULT_SHARE = 0.03
+"""Radius of the capsules as a share of the reach, where none is given."""
+
+
+@dataclass(frozen=True)
+class Clearance:
+    """How far links must keep from each other and from the ground.
+
+    Attributes:
+        radius: of every link's capsule, m; 3 % of the reach if None.
+        ground: height of the floor along the world's z, m; no floor if None.
+        links: whether links must keep clear of each other.
+    """
+
+    radius: float | None = None
+    ground: float | None = None
+    links: bool = True
+
+
+class Capsules:
+    """Bars of a robot's links with a radius.
+
+    Pairs of neighbours, and pairs or bars that are never clear in a sample of postures (they belong together, or
+    stand on the floor), are not looked at.
+    """
+
+    def __init__(self, robot: Robot, clearance: Clearance, sample: np.ndarray):
+        self.robot, self.clearance = robot, clearance
+        mechanism = robot.mechanism
+        bars = link_bars(mechanism)
+        self.links = np.array([i for i, _, _ in bars], dtype=int)
+        self.ends = np.array([[a, b] for _, a, b in bars]).reshape(len(bars), 2, 3)
+        reach = float(np.sum(np.linalg.norm(self.ends[:, 1] - self.ends[:, 0], axis=-1))) if bars else 1.0
+        self.radius = DEFAULT_SHARE * reach if clearance.radius is None else float(clearance.radius)
+        parents = mechanism.tree.parents
+        pairs = [
+            (a, b)
+            for a in range(len(bars))
+            for b in range(a + 1, len(bars))
+            if self.links[a] != self.links[b]
+            and parents[self.links[a]] != self.links[b]
+            and parents[self.links[b]] != self.links[a]
+        ]
+        self.pairs = np.array(pairs, dtype=int).reshape(-1, 2)
+        self.floor = np.arange(len(bars))
+        if len(bars) and len(sample):
+            points = self.points(sample)
+            self.pairs = self.pairs[(self._between(points) > 0.0).any(axis=0)]
+            self.floor = self.floor[(self._above(points) > 0.0).any(axis=0)]
+
+    def points(self, q: np.ndarray) -> np.ndarray:
+        """Ends of the bars in the world, (n, bars, 2, 3)."""
+        T = self.robot.link_poses(q)[:, self.links]
+        return np.einsum("nbij,bej->nbei", T[..., :3, :3], self.ends) + T[:, :, None, :3, 3]
+
+    def clear(self, q: np.ndarray) -> np.ndarray:
+        """Whether every posture keeps clear, (n,)."""
+        ok = np.ones(len(q), dtype=bool)
+        if not len(self.ends):
+            return ok
+        points = self.points(q)
+        if self.clearance.links and len(self.pairs):
+            ok &= (self._between(points) > 0.0).all(axis=1)
+        if self.clearance.ground is not None and len(self.floor):
+            ok &= (self._above(points)[:, self.floor] > 0.0).all(axis=1)
+        return ok
+
+    def _between(self, points: np.ndarray) -> np.ndarray:
+        a, b = points[:, self.pairs[:, 0]], points[:, self.pairs[:, 1]]
+        return segment_distance(a[:, :, 0], a[:, :, 1], b[:, :, 0], b[:, :, 1]) - 2.0 * self.radius
+
+    def _above(self, points: np.ndarray) -> np.ndarray:
+        ground = 0.0 if self.clearance.ground is None else self.clearance.ground
+        return points[..., 2].min(axis=2) - ground - self.radius
+
+
+def link_bars(mechanism: Mechanism) -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """(link, start, end) in the link's frame for every bar longer than a micrometre."""
+    bars = []
+    for i in range(mechanism.n_links):
+        start = np.zeros(3) if i == 0 else inverse(mechanism.joint_of(i).T_joint_child)[:3, 3]
+        ends = [mechanism.joint_of(c).T_parent_joint[:3, 3] for c in mechanism.tree.children(i)]
+        if not ends:
+            name = mechanism.link_names[i]
+            ends = [np.zeros(3)] + [f.T_link_frame[:3, 3] for f in mechanism.frames if f.link == name]
+        bars += [(i, start, end) for end in ends if np.linalg.norm(end - start) > 1e-6]
+    return bars
+
+
+def segment_distance(a0, a1, b0, b1) -> np.ndarray:
+    """Shortest distance between segments a0–a1 and b0–b1, (...,) for points (..., 3)."""
+    u, v, w = a1 - a0, b1 - b0, a0 - b0
+    uu, uv, vv = np.sum(u * u, -1), np.sum(u * v, -1), np.sum(v * v, -1)
+    uw, vw = np.sum(u * w, -1), np.sum(v * w, -1)
+    det = uu * vv - uv * uv
+    parallel = det <= 1e-12 * uu * vv
+    s = np.where(parallel, 0.0, (uv * vw - vv * uw) / np.where(parallel, 1.0, det))
+    s = np.clip(s, 0.0, 1.0)
+    # The best t for this s, then the best s for the t that was possible: enough, the distance is convex in (s, t).
+    t = np.clip((uv * s + vw) / np.maximum(vv, 1e-300), 0.0, 1.0)
+    s = np.clip((uv * t - uw) / np.maximum(uu, 1e-300), 0.0, 1.0)
+    return np.linalg.norm(w + s[..., None] * u - t[..., None] * v, axis=-1)

@@ -1,0 +1,78 @@
+"""Accuracy against the number of postures, and where more of them stop paying."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..calibration.measurements import Measurement
+from ..errors import ZvenoError
+from ..io.results import hash_of
+from ..robot import Robot
+from .criteria import criterion, reduced
+from .engines import Determinant
+from .exchange import greedy, information
+from .problem import covariance_of, problem
+from .result import Curve
+
+
+def accuracy_curve(robot: Robot, measurement: Measurement | str = "pose", most: int = 100, *, have=None, **options):
+    """How accuracy grows with the number of postures, from the fewest that suffice to `most`.
+
+    The postures are a chain: each is the candidate that helps the determinant of the information most. With `have`,
+    a plan or measurements one already has, the curve starts there and counts the postures added.
+
+    Args:
+        robot, measurement: as in `plan_poses`.
+        most: postures added at most.
+        have: postures (n0, n_q) to begin with.
+        options: further arguments of `plan_poses` that say what is calibrated and which candidates there are.
+    """
+    task = problem(robot, measurement, have=have, **options)
+    k, K, m = task.k, task.J.shape[2], task.J.shape[1]
+    M = task.prior
+    fewest = 0
+    if not len(task.have):
+        fewest = int(np.ceil(K / m)) + 1
+        if most <= fewest:
+            raise ZvenoError(f"{most} postures are too few for a curve", element="most", remedy=f"Give > {fewest}")
+        M = M + information(task.J, greedy(task.J, fewest, task.prior, k))
+    if np.linalg.cond(M) > 1e15:
+        raise ZvenoError(
+            f"the {len(task.have) or fewest} postures to begin with do not determine all parameters",
+            remedy="Plan more postures with plan_poses first",
+        )
+    state = Determinant(task.J, M, k, criterion("D"), most)
+    numbers = np.arange(fewest, most + 1)
+    points = []
+    for n in numbers:
+        C, std = covariance_of(reduced(state.M, k))
+        tool = task.tool_sigma(C)
+        worst = int(np.argmax(std))
+        points.append((std[worst], worst, float(np.sqrt(np.mean(tool**2))), tool.max()))
+        if n < most:
+            state.change(int(np.argmax(state.gains(1.0))), 1.0)
+    which = [point[1] for point in points]
+    typical = np.array([point[2] for point in points])
+    return Curve(
+        robot.name,
+        task.rows.measurement.kind,
+        len(task.have),
+        numbers,
+        np.array([point[0] for point in points]),
+        tuple(task.rows.names[i] for i in which),
+        np.array([point[0] * task.rows.scales[i] for point, i in zip(points, which, strict=True)]),
+        tuple(task.rows.units[i] for i in which),
+        typical,
+        np.array([point[3] for point in points]),
+        int(numbers[knee(numbers, typical)]),
+        hash_of(robot.mechanism.fingerprint, task.rows.measurement.kind, most),
+    )
+
+
+def knee(x, y) -> int:
+    """Place of the point of a falling convex curve that is farthest below the line between its ends."""
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if len(x) < 3 or x[0] == x[-1] or y[0] == y[-1]:
+        return 0
+    u, v = (x - x[0]) / (x[-1] - x[0]), (y - y[-1]) / (y[0] - y[-1])
+    return int(np.argmax(1.0 - u - v))

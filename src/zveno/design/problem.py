@@ -1,0 +1,220 @@
+"""A planning problem built once: candidates with their rows, what is known before, and the criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..calibration.campaigns import Campaign
+from ..calibration.measurements import Measurement
+from ..calibration.strategies import independent_columns
+from ..errors import ShapeError, ZvenoError
+from ..robot import Robot
+from .candidates import Admissible, Visibility
+from .capsules import Clearance
+from .criteria import Criterion, criterion, reduced
+from .rows import Rows
+
+N_WORKSPACE = 300
+"""Places over the workspace where the tool's accuracy is predicted."""
+SINGULAR = 1e-9
+"""Singular values below this share of the largest are zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Candidates, their rows, and what is made large.
+
+    Attributes:
+        rows: the measurement.
+        allowed: what a posture must satisfy.
+        q, groups, J: candidates (N, n_q), their places of contact, and rows (N, m, K).
+        have: postures measured before, (n0, n_q).
+        prior: information known before the new postures, (K, K).
+        criterion: what is made large.
+        tool_positions, F: places (w, 3) and Jacobians (w, 3, k) of the tool over the workspace.
+        notes: what was assumed.
+    """
+
+    rows: Rows
+    allowed: Admissible
+    q: np.ndarray
+    groups: tuple[str, ...]
+    J: np.ndarray
+    have: np.ndarray
+    prior: np.ndarray
+    criterion: Criterion
+    tool_positions: np.ndarray
+    F: np.ndarray
+    notes: tuple[str, ...]
+
+    @property
+    def k(self) -> int:
+        """Parameters of interest."""
+        return self.rows.n_interest
+
+    def refuse_too_few(self, n: int):
+        """An error if n postures cannot determine all parameters however they are chosen."""
+        m, K = self.J.shape[1:]
+        known = np.linalg.matrix_rank(self.prior, hermitian=True) if self.prior.any() else 0
+        needed = int(np.ceil((K - known) / m))
+        if n < needed:
+            raise ZvenoError(
+                f"{n} postures give {n * m} numbers for {K - known} unknowns",
+                element="n",
+                remedy=f"Plan at least {needed} postures, better {2 * needed}",
+            )
+
+    def covariance(self, M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Covariance (k, k) of scaled parameters, and their standard deviations with inf for undetermined ones."""
+        return covariance_of(reduced(M, self.k))
+
+    def tool_sigma(self, C: np.ndarray) -> np.ndarray:
+        """Standard deviation of the tool's position over the workspace, (w,), m."""
+        return np.sqrt(np.maximum(np.einsum("wij,jk,wik->w", self.F, C, self.F), 0.0))
+
+
+def problem(
+    robot: Robot,
+    measurement: Measurement | str,
+    *,
+    criterion_name: str = "D",
+    have=None,
+    candidates: int | np.ndarray = 5000,
+    parameters: str | Sequence[str] = "all",
+    strategy: str = "JL",
+    joint_terms: Sequence[str] = (),
+    limits: Mapping[str, tuple[float, float]] | None = None,
+    margin: float = 0.0,
+    box=None,
+    visibility: Visibility | Sequence[Visibility] | None = None,
+    clearance: Clearance | None = None,
+    workspace=None,
+    seed: int = 0,
+) -> Problem:
+    """The problem of `plan_poses`; arguments as there."""
+    rows = Rows(robot, measurement, parameters=parameters, strategy=strategy, joint_terms=joint_terms, seed=seed)
+    allowed = Admissible(
+        robot, rows.frame, limits=limits, margin=margin, box=box, visibility=visibility, clearance=clearance
+    )
+    notes = list(rows.notes)
+    prior = np.zeros((len(rows.names),) * 2)
+    groups: tuple[str, ...] = ()
+    if rows.measurement.implicit:
+        q, groups, J, prior, said = _contacts(rows, allowed, candidates)
+        notes += said
+    else:
+        q, said = _candidates(rows, allowed, candidates, seed)
+        notes += said
+        J = rows.jacobians(q)
+    before = _measured(rows, have)
+    if len(before):
+        own = rows.jacobians(before).reshape(-1, len(rows.names))
+        prior = prior + own.T @ own
+    _refuse_deficient(rows, J, prior)
+    if workspace is None:
+        places = q[:N_WORKSPACE]
+    else:
+        places = robot.mechanism.checked_q(np.atleast_2d(workspace), "workspace")
+    positions, F = rows.tool(places)
+    made = criterion(criterion_name, F)
+    return Problem(rows, allowed, q, groups, J, before, prior, made, positions, F, tuple(notes))
+
+
+def _candidates(rows: Rows, allowed: Admissible, candidates, seed: int) -> tuple[np.ndarray, list[str]]:
+    robot = rows.robot
+    if isinstance(candidates, int | np.integer):
+        if candidates < 1:
+            raise ZvenoError(f"{candidates} candidates are none", element="candidates")
+        q, shares = allowed.candidates(int(candidates), np.random.default_rng(seed))
+        notes = []
+        if len(q) < candidates:
+            notes.append(f"only {len(q)} of {candidates} candidates were found within the rules")
+        tight = [f"{name} lets {100 * share:.2g} % through" for name, share in shares.items() if share < 0.05]
+        return q, notes + ([", ".join(tight)] if tight else [])
+    q = robot.mechanism.checked_q(np.atleast_2d(np.asarray(candidates, dtype=float)), "candidates")
+    if q.ndim != 2 or not len(q) or not np.isfinite(q).all():
+        raise ShapeError(f"has shape {q.shape}, or numbers that are not finite", element="candidates")
+    ok = allowed(q)
+    if not ok.any():
+        failed = [name for name, fine in allowed.rules(q).items() if not fine.any()]
+        raise ZvenoError("none of the candidates given is allowed", element=", ".join(failed) or "candidates")
+    left = int((~ok).sum())
+    return q[ok], [f"{left} of {len(ok)} candidates are not allowed and left out"] if left else []
+
+
+def _contacts(rows: Rows, allowed: Admissible, candidates):
+    if not isinstance(candidates, int | np.integer):
+        raise ZvenoError(
+            f"a {rows.measurement.kind} measurement is made in contact, and its candidates are found by touching",
+            element="candidates",
+            remedy="Give their number",
+        )
+    q, groups, J, prior = rows.contacts(int(candidates))
+    ok = allowed(q)
+    if not ok.any():
+        raise ZvenoError(
+            "no posture in contact is allowed", element="candidates", remedy="Loosen the limits or rules"
+        )
+    chosen = tuple(groups[k] for k in np.flatnonzero(ok)) if groups else ()
+    notes = [
+        "places of contact are imagined: put them about where the postures say, and calibrate with what is there"
+    ]
+    return q[ok], chosen, J[ok], prior, notes
+
+
+def _measured(rows: Rows, have) -> np.ndarray:
+    """Postures measured before, (n0, n_q)."""
+    if have is None:
+        return np.zeros((0, rows.robot.n_q))
+    if rows.measurement.implicit:
+        raise ZvenoError("for measurements by contact, earlier postures cannot be added yet", element="have")
+    parts = have if isinstance(have, list | tuple) and len(have) and isinstance(have[0], Campaign) else [have]
+    found = []
+    for part in parts:
+        if isinstance(part, Campaign):
+            if type(part.measurement) is not type(rows.measurement):
+                raise ZvenoError(
+                    f"was measured by {part.measurement.kind}, the plan is for {rows.measurement.kind}",
+                    element=part.name or "have",
+                    remedy="Plan with the same kind of measurement",
+                )
+            part = part.q
+        q = rows.robot.mechanism.checked_q(np.atleast_2d(part), "have")
+        if q.ndim != 2 or not np.isfinite(q).all():
+            raise ShapeError(f"has shape {q.shape}, or numbers that are not finite", element="have")
+        found.append(q)
+    return np.concatenate(found)
+
+
+def _refuse_deficient(rows: Rows, J: np.ndarray, prior: np.ndarray):
+    """An error that names the parameters the candidates cannot tell apart."""
+    R = np.linalg.qr(J.reshape(-1, J.shape[-1]), mode="r")
+    values, vectors = np.linalg.eigh(prior)
+    A = np.concatenate([R, np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T])
+    norms = np.linalg.norm(A, axis=0)
+    A = A / np.where(norms > 0, norms, 1.0)
+    s = np.linalg.svd(A, compute_uv=False)
+    rank = int((s > SINGULAR * s[0]).sum())
+    if rank == A.shape[1]:
+        return
+    kept = independent_columns(A, range(A.shape[1]), rank)
+    lost = [rows.names[k] for k in range(A.shape[1]) if k not in kept]
+    raise ZvenoError(
+        f"the {len(J)} candidates determine {rank} of {A.shape[1]} unknowns; "
+        f"{', '.join(lost)} cannot be told from the others",
+        element="candidates",
+        remedy="Allow other postures (all joints must move), or leave these parameters out",
+    )
+
+
+def covariance_of(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """S⁻¹ and the roots of its diagonal; where S is singular, its pseudo-inverse and inf for what is not seen."""
+    values, vectors = np.linalg.eigh(S)
+    seen = values > SINGULAR**2 * max(values[-1], 1e-300)
+    C = (vectors[:, seen] / values[seen]) @ vectors[:, seen].T
+    std = np.sqrt(np.maximum(np.diag(C), 0.0))
+    hidden = np.sum(vectors[:, ~seen] ** 2, axis=1) > 1e-9
+    return C, np.where(hidden, np.inf, std)

@@ -1,0 +1,106 @@
+"""Postures moved off the candidates to where the criterion is largest, by exact gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .criteria import Criterion, lifted, reduced
+from .rows import Rows
+
+
+class Objective:
+    """log φ of n postures and its gradient; what was known before counts as `prior` information."""
+
+    def __init__(self, rows: Rows, criterion: Criterion, prior: np.ndarray):
+        self.rows, self.criterion, self.prior = rows, criterion, prior
+
+    def information(self, q: np.ndarray) -> np.ndarray:
+        """M, (K, K)."""
+        J = self.rows.jacobians(q).reshape(-1, len(self.rows.names))
+        return self.prior + J.T @ J
+
+    def value(self, q: np.ndarray) -> float:
+        """φ."""
+        return float(self.criterion.value(reduced(self.information(q), self.rows.n_interest), len(q)))
+
+    def log_and_slope(self, q: np.ndarray) -> tuple[float, np.ndarray]:
+        """log φ and its gradient (n, n_v): dφ = tr(G dM), dM = Σ (dJᵀJ + JᵀdJ)."""
+        k = self.rows.n_interest
+        J = self.rows.jacobians(q)
+        flat = J.reshape(-1, J.shape[-1])
+        M = self.prior + flat.T @ flat
+        S = reduced(M, k)
+        value = float(self.criterion.value(S, len(q)))
+        if not value > 0.0:
+            return -np.inf, np.zeros((len(q), self.rows.robot.n_v))
+        G = lifted(self.criterion.gradient(S, len(q)), M)
+        return np.log(value), self.rows.pullback(q, 2.0 * J @ G) / value
+
+
+def refined(
+    objective: Objective,
+    q: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    allowed: Callable[[np.ndarray], np.ndarray],
+    rounds: int = 4,
+    iterations: int = 150,
+) -> np.ndarray:
+    """Postures (n, n_q) near q with a criterion at least as large, within ranges and allowed.
+
+    L-BFGS-B moves all postures within their ranges. A posture that thereby left what is allowed goes back along its
+    way until it is allowed again, and stays there while the others are moved once more.
+    """
+    from scipy.optimize import minimize
+
+    best = q
+    value = objective.value(best)
+    free = np.ones(len(q), dtype=bool)
+    width = np.maximum(upper - lower, 1e-12)
+    for _ in range(rounds):
+        start = best
+        x0 = np.clip((start[free] - lower) / width, 0.0, 1.0).ravel()
+        found = minimize(
+            _cost,
+            x0,
+            (objective, start, free, lower, width),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(0.0, 1.0)] * len(x0),
+            options={"maxiter": iterations, "ftol": 1e-13},
+        )
+        trial = start.copy()
+        trial[free] = lower + width * found.x.reshape(-1, len(lower))
+        trial, blocked = _pulled_back(start, trial, allowed)
+        now = objective.value(trial)
+        if now <= value * (1.0 + 1e-9):
+            break
+        best, value = trial, now
+        free = free & ~blocked
+        if not blocked.any() or not free.any():
+            break
+    return best
+
+
+def _cost(x: np.ndarray, objective: Objective, start: np.ndarray, free: np.ndarray, lower, width):
+    """−log φ and its gradient by shares x of the ranges of the free postures."""
+    trial = start.copy()
+    trial[free] = lower + width * x.reshape(-1, len(lower))
+    log, slope = objective.log_and_slope(trial)
+    if not np.isfinite(log):
+        return 1e3, np.zeros_like(x)
+    return -log, -(slope[free] * width).ravel()
+
+
+def _pulled_back(q: np.ndarray, trial: np.ndarray, allowed) -> tuple[np.ndarray, np.ndarray]:
+    """Postures on the way from q (allowed) to trial, as far as they are allowed; and which had to go back."""
+    blocked = ~allowed(trial)
+    out = trial.copy()
+    for i in np.flatnonzero(blocked):
+        share = np.linspace(0.9, 0.0, 10)[:, None]
+        way = q[i] + share * (trial[i] - q[i])
+        ok = np.flatnonzero(allowed(way))
+        out[i] = way[ok[0]] if len(ok) else q[i]
+    return out, blocked

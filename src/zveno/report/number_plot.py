@@ -1,0 +1,95 @@
+"""A function of many parameters as a plane curve: its value against its number."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import MissingExtraError, ZvenoError
+from .draw import FAINT, FORMATS, GRID, INK, TRAIL
+
+LINE = "#3d7dca"
+_MOST = 200_000
+
+
+def draw_numbers(
+    values,
+    file,
+    *,
+    marked=(),
+    names: tuple[str, str] = ("number", "value"),
+    caption: str = "",
+    logarithmic: bool = False,
+    size: tuple[float, float] = (9.0, 4.0),
+) -> Path:
+    """Draw f(i) against i = 1 … I and save the picture; returns the file.
+
+    Args:
+        values: (I,) the function of the number.
+        file: .png or .svg.
+        marked: numbers (from 1) to mark.
+        names: of the two axes.
+        caption: a line above.
+        logarithmic: whether the values' axis is.
+        size: inches.
+    """
+    file, values = Path(file), np.asarray(values, dtype=float)
+    if file.suffix.lower() not in FORMATS:
+        raise ZvenoError(f"pictures are {' or '.join(FORMATS)}", file=file)
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError(
+            "pictures need matplotlib, which is not installed", remedy="pip install 'zveno[plot]'"
+        ) from None
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.add_subplot()
+    step = max(1, len(values) // _MOST)
+    axes.plot(np.arange(1, len(values) + 1)[::step], values[::step], color=LINE, linewidth=0.5)
+    marked = np.asarray(marked, dtype=int)
+    if marked.size:
+        axes.plot(marked, values[marked - 1], "o", color=TRAIL, markersize=5, fillstyle="none")
+    if logarithmic:
+        axes.set_yscale("log")
+    axes.set_xlabel(names[0], color=INK)
+    axes.set_ylabel(names[1], color=INK)
+    axes.set_title(caption, loc="left", color=INK, fontsize=10)
+    axes.grid(color=GRID, linewidth=0.6)
+    axes.tick_params(colors=FAINT)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    try:
+        figure.savefig(file, dpi=150)
+    except OSError as problem:
+        raise ZvenoError(f"it cannot be written: {problem.strerror or problem}", file=file) from None
+    return file
+
+
+def draw_scan(problem, T, q, file) -> Path:
+    """The residual of one pose against the number of the scan's grid; cells of the solutions q (s, n_q) marked."""
+    from ..ik.refine import lanes_of
+    from ..ik.table import table_of
+
+    table = table_of(problem)
+    distance = np.sqrt(np.maximum(table.distances(lanes_of(problem, np.asarray(T)[None]))[0], 1e-12))
+    marked = []
+    if table.grid.size == table.size and table.size > 1:
+        index = {step.coordinate: step.index for step in problem.steps}
+        scanned = [
+            k for k in range(problem.n) if not (table.first and k == 0) and not (table.last and k == problem.n - 1)
+        ]
+        x = (
+            np.stack([problem.wrapped(_row(one, index, problem.n)) for one in q])
+            if len(q)
+            else np.zeros((0, problem.n))
+        )
+        marked = table.grid.number_of(x[:, scanned] / problem.units[scanned]) if len(x) else []
+    caption = (
+        f"{problem.mechanism.name}: distance from the pose over {table.size} numbers; circles: cells of solutions"
+    )
+    return draw_numbers(distance, file, marked=marked, names=("number i", "distance"), caption=caption)
+
+
+def _row(q, index, n: int) -> np.ndarray:
+    return np.array([0.0 if index[k] is None else q[index[k]] for k in range(n)])

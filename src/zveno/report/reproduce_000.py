@@ -1,0 +1,170 @@
+"""Document 000: base inertial parameters of the PUMA 560 by the method of projections."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from dataclasses import replace
+from fractions import Fraction
+
+from ..base_parameters import BaseParameters, base_parameters
+from ..base_parameters.document import Row as DhRow
+from ..base_parameters.document import coordinate_matrix, echelon_columns, n_matrices, n_rows
+from ..base_parameters.exact import decimal
+from ..io.load import load_mechanism
+from .reproduce import Row, error, law
+
+DOCUMENT = "000"
+MILLIMETRES = 1000
+GRAVITY = (0.0, 0.0, -9.81)
+PUMA = tuple(
+    DhRow(1, 0.0, math.radians(alpha), a, d)
+    for alpha, a, d in ((-90, 0, 0), (0, 431.8, 150), (90, -20.3, 0), (-90, 0, 433.1), (90, 0, 0), (0, 0, 70))
+)
+"""The document's table, lengths in mm."""
+PRINTED = (
+    "I1xx + I1zz + I2zz + I3yy + 300·(S2z + S3y) + 22500·(m2 + m3 + m4 + m5 + m6)",
+    "I3zz + I4yy − 866.2·S4y + 187576·(m4 + m5 + m6)",
+    "I2xx − 186451·(m2 + m3 + m4 + m5 + m6)",
+    "S2x + 431.8·(m2 + m3 + m4 + m5 + m6)",
+    "I3xx − 412.09·(m3 + m4 + m5 + m6)",
+    "S3z − S4y + 433.1·(m4 + m5 + m6)",
+    "S3x − 20.3·(m3 + m4 + m5 + m6)",
+    "I5zz + I6zz + 140·S6z + 4900·m6",
+    "I2xz + 431.8·(S2z + S3y)",
+    "S5z + S6z + 70·m6",
+    "I3xy − 20.3·S3y",
+    "I4zz + I5yy",
+    "S4z + S5y",
+    "I2yy",
+    "I2xy",
+    "I2yz",
+    "S2y",
+    "I3xz",
+    "I3yz",
+    *(f"I4{ij}" for ij in ("xx", "xy", "xz", "yz")),
+    "S4x",
+    *(f"I5{ij}" for ij in ("xx", "xy", "xz", "yz")),
+    "S5x",
+    *(f"I6{ij}" for ij in ("xx", "yy", "xy", "xz", "yz")),
+    "S6x",
+    "S6y",
+)
+"""p̃1 … p̃36 as printed, coefficients in mm and mm²; the document rounds 187575.61 and 186451.24."""
+_TERM = re.compile(r"([+−-])?\s*(?:([\d.]+)·)?(?:\(([^)]*)\)|([ISm]\w+))")
+
+
+def printed_terms(text: str) -> dict[str, Fraction]:
+    """Symbol → coefficient of an expression as printed."""
+    found = {}
+    for sign, factor, inner, symbol in _TERM.findall(text):
+        x = Fraction(factor or 1) * (-1 if sign in ("−", "-") else 1)
+        for name in inner.split("+") if inner else [symbol]:
+            found[name.strip()] = x
+    return found
+
+
+def in_millimetres(base: BaseParameters) -> dict[str, dict[str, Fraction]]:
+    """Base parameters by their own symbol: symbol → exact coefficient in mm and mm²."""
+    degree = {"I": 2, "S": 1, "m": 0}
+    names = base.parameter_names
+    found = {}
+    for place, terms in zip(base.columns.tolist(), base.terms, strict=True):
+        own = degree[names[place][0]]
+        found[names[place]] = {
+            names[p]: (decimal(x) if isinstance(x, float) else Fraction(x))
+            * MILLIMETRES ** (own - degree[names[p][0]])
+            for p, x in terms.items()
+        }
+    return found
+
+
+def rows() -> list[Row]:
+    """All 36 expressions, ranks, sizes, and both recursions."""
+    puma = load_mechanism("puma560")
+    base = base_parameters(puma, view="pseudo")
+    return [
+        _row("PUMA 560: number of base parameters", 36, base.rank),
+        *_expressions(base),
+        *_corrections(),
+        *_sizes(),
+        _recursions(),
+    ]
+
+
+def _row(what: str, printed, computed) -> Row:
+    return Row(DOCUMENT, what, str(printed), str(computed), "equal" if printed == computed else "differs")
+
+
+def _expressions(base: BaseParameters) -> list[Row]:
+    ours = in_millimetres(base)
+    found = []
+    for k, text in enumerate(PRINTED, start=1):
+        printed = printed_terms(text)
+        own = ours.get(next(iter(printed)), {})
+        # The document prints whole square millimetres from six digits on.
+        same = own.keys() == printed.keys() and all(
+            abs(own[name] - x) <= (Fraction(1, 2) if abs(x) > 1e5 else 0) for name, x in printed.items()
+        )
+        rounded = any(own.get(name) != x for name, x in printed.items())
+        exact = sorted({abs(float(own[name])) for name, x in printed.items() if own.get(name) not in (x, None)})
+        why = f"rounded: {', '.join(f'{x:.9g}' for x in exact)}" if same and rounded else ""
+        found.append(Row(DOCUMENT, f"p̃{k}", text, sentence(own), "equal" if same else "differs", why))
+    return found
+
+
+def sentence(terms: dict[str, Fraction]) -> str:
+    """Terms as text, in the document's units."""
+    text = ""
+    for name, x in terms.items():
+        factor = "" if abs(x) == 1 else f"{abs(float(x)):.9g}·"
+        text += f" {'−' if x < 0 else '+'} {factor}{name}"
+    return text.removeprefix(" + ") or "none"
+
+
+def _corrections() -> list[Row]:
+    matrices = n_matrices(6)
+    why = "the document's own formula 2 + Σ (k(k+1)/2 + k + 2) gives 91"
+    verdict = "document wrong" if matrices == 91 else "differs"
+    return [
+        Row(DOCUMENT, "auxiliary 4×4 matrices of the forward recursion, N = 6", "56", str(matrices), verdict, why),
+        Row(DOCUMENT, "memory for them, kB", "about 7", f"{matrices * 128 / 1024:.1f}", verdict, f"{why}, not 56"),
+    ]
+
+
+def _sizes() -> list[Row]:
+    rows, size = n_rows(PUMA), n_rows(PUMA) * 60 * 8
+    chain = [DhRow(row.sigma, row.theta, row.alpha, row.a / MILLIMETRES, row.d / MILLIMETRES) for row in PUMA]
+    Z = coordinate_matrix(chain, GRAVITY)
+    with_constant, without = len(echelon_columns(Z.Z)), len(echelon_columns(Z.effective))
+    return [
+        _row("Z of five revolute joints", "47118×50", f"{n_rows(PUMA[:5])}×50"),
+        Row(
+            DOCUMENT,
+            "Z of six revolute joints, MB",
+            "about 150",
+            f"{size / 1e6:.0f} = {size / 2**20:.0f} MiB ({rows}×60)",
+            "equal" if round(size / 2**20, -1) == 150 else "differs",
+        ),
+        Row(
+            DOCUMENT,
+            "PUMA 560 by Z in full, elimination with partial pivoting",
+            "36",
+            f"{with_constant}",
+            "document wrong" if (with_constant, without) == (37, 36) else "differs",
+            "the constant of the potential energy counts as one more; without its row there are 36",
+        ),
+    ]
+
+
+def _recursions() -> Row:
+    taken = {}
+    for recursion in ("forward", "backward"):
+        start = time.process_time()
+        taken[recursion] = (coordinate_matrix(PUMA[:5], GRAVITY, recursion=recursion), time.process_time() - start)
+    (forward, fast), (backward, slow) = taken["forward"], taken["backward"]
+    found = law(DOCUMENT, "forward and backward recursion give one Z (N = 5)", error(forward.Z, backward.Z), 1e-12)
+    cost = backward.transformations / forward.transformations
+    why = f"backward took {slow / max(fast, 1e-9):.0f} times longer here, with {cost:.1f} times the transformations"
+    return replace(found, why=f"{why}; the document's program took almost 20 times longer")

@@ -1,0 +1,112 @@
+"""The verb `ik`, its files and pictures."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import tyro
+
+import zveno
+from zveno.cli.ik import ik
+from zveno.errors import ModelError, ShapeError, ZvenoError
+from zveno.ik import solve_ik
+from zveno.ik.pose_files import pose_of, read_poses
+from zveno.ik.solutions import joined
+from zveno.spatial.rotations import to_quaternion, to_rpy
+
+
+def run(*words):
+    tyro.cli(ik, args=list(words), config=(tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes))
+
+
+def test_a_pose_in_every_form():
+    T = zveno.load("puma560").forward_kinematics([0.1, -0.2, 0.3, 0.4, 0.5, 0.6])
+    p, R = T[:3, 3], T[:3, :3]
+    for row in ([*p, *to_rpy(R)], [*p, *to_quaternion(R)], T[:3].ravel(), T.ravel()):
+        assert np.allclose(pose_of(row), T)
+    assert np.allclose(pose_of([*p, *np.degrees(to_rpy(R))], degrees=True), T)
+    assert np.allclose(pose_of(p)[:3, 3], p)
+    with pytest.raises(ShapeError, match="5 numbers"):
+        pose_of([1.0] * 5)
+    with pytest.raises(ShapeError, match="quaternion"):
+        pose_of([0, 0, 0, 2, 0, 0, 0])
+
+
+def test_files_of_poses(tmp_path):
+    robot = zveno.load("puma560")
+    T = robot.forward_kinematics(robot.random(4, 0))
+    text = tmp_path / "poses.csv"
+    text.write_text(
+        "x,y,z,qw,qx,qy,qz\n# a remark\n"
+        + "\n".join(",".join(repr(float(v)) for v in [*A[:3, 3], *to_quaternion(A[:3, :3])]) for A in T)
+    )
+    np.save(tmp_path / "poses.npy", T)
+    np.savez(tmp_path / "poses.npz", T=T.reshape(4, 16))
+    for name in ("poses.csv", "poses.npy", "poses.npz"):
+        assert np.allclose(read_poses(tmp_path / name), T, atol=1e-12)
+    with pytest.raises(ModelError, match="cannot be read"):
+        read_poses(tmp_path / "none.csv")
+    text.write_text("1 2 3\nspam 1 2\n")
+    with pytest.raises(ModelError, match="line 2"):
+        read_poses(text)
+    text.write_text("")
+    with pytest.raises(ModelError, match="no poses"):
+        read_poses(text)
+
+
+def test_json_table_and_nearest(capsys):
+    q = [0.1, -0.4, 0.3, 0.2, 0.5, 0.1]
+    words = [str(x) for x in q]
+    run("puma560", "--at", *words, "--json")
+    data = json.loads(capsys.readouterr().out)
+    found = np.array(data["poses"][0]["solutions"])
+    assert data["poses"][0]["status"] == "complete"
+    assert np.abs(found - q).max(axis=1).min() < 1e-9
+    run("puma560", "--at", *words, "--nearest", *words, "--json")
+    one = json.loads(capsys.readouterr().out)["poses"][0]["solutions"]
+    assert np.allclose(one, [q], atol=1e-9)
+    run("puma560", "--at", *words, "--explain", "--method", "scan")
+    shown = capsys.readouterr().out
+    assert "complete" in shown
+    assert "Scan of" in shown
+    run("puma560", "--pose", "5", "0", "0", "0", "0", "0")
+    assert "Unreachable" in capsys.readouterr().out
+
+
+def test_batches_and_paths_to_files(tmp_path, capsys):
+    robot = zveno.load("puma560")
+    q = np.array([0.2, -0.9, 0.6, 0.3, 0.8, -0.4]) + np.linspace(0, 0.3, 12)[:, None]
+    T = robot.forward_kinematics(q)
+    np.save(tmp_path / "poses.npy", T)
+    run("puma560", "--poses", str(tmp_path / "poses.npy"), "--out", str(tmp_path / "all.csv"))
+    lines = (tmp_path / "all.csv").read_text().splitlines()
+    assert lines[0].startswith("pose,joint1")
+    assert len(lines) - 1 == len(solve_ik(robot, T))
+    run("puma560", "--poses", str(tmp_path / "poses.npy"), "--out", str(tmp_path / "all.npz"))
+    assert np.load(tmp_path / "all.npz")["q"].shape[0] == 12
+    start = [repr(float(x)) for x in q[0]]
+    run("puma560", "--path", str(tmp_path / "poses.npy"), "--nearest", *start, "--out", str(tmp_path / "path.npz"))
+    assert np.abs(np.load(tmp_path / "path.npz")["q"] - q).max() < 1e-6
+    run("puma560", "--path", str(tmp_path / "poses.npy"))
+    assert "continuous" in capsys.readouterr().out
+
+
+def test_a_picture_of_the_residual(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    run("puma560", "--at", "0.1", "-0.4", "0.3", "0.2", "0.5", "0.1", "--plot", str(tmp_path / "scan.png"))
+    assert (tmp_path / "scan.png").stat().st_size > 10_000
+
+
+def test_joined_batches_are_the_whole():
+    robot = zveno.load("puma560")
+    T = robot.forward_kinematics(robot.random(7, 0))
+    whole, parts = solve_ik(robot, T), joined([solve_ik(robot, T[:3]), solve_ik(robot, T[3:])])
+    assert np.array_equal(whole.count, parts.count)
+    assert np.allclose(np.nan_to_num(whole.q), np.nan_to_num(parts.q), atol=1e-9)
+
+
+def test_nothing_to_solve():
+    with pytest.raises(ZvenoError, match="one pose"):
+        run("puma560")

@@ -1,0 +1,133 @@
+"""Six revolute joints through the solvers' common interface: robots, limits, fewer joints, and slices of seven."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import zveno
+from zveno.ik import seven, six_revolute
+from zveno.ik.problem import problem_of
+from zveno.ik.six_revolute.route import curve
+from zveno.mechanism import edit
+from zveno.robot import Robot
+from zveno.spatial import transforms
+
+SOLVER = six_revolute.solver
+
+
+def wrapped(d):
+    return d - 2 * np.pi * np.round(d / (2 * np.pi))
+
+
+def found(problem, q, raw):
+    """Distance of each configuration that made a pose from the nearest solution."""
+    return np.array([abs(wrapped(raw.x[i, : raw.count[i]] - q[i])).max(1).min(initial=9) for i in range(len(q))])
+
+
+@pytest.mark.parametrize("name", ["puma560", "ur5", "ur10", "tx40", "doc004_arm"])
+@pytest.mark.parametrize("limits", [True, False])
+def test_built_in_robots(name, limits):
+    robot = zveno.load(name)
+    problem = problem_of(robot, limits=limits)
+    assert SOLVER.applies(problem)
+    q = robot.random(40, 2)
+    T = robot.forward_kinematics(q)
+    raw = SOLVER.solve(problem, T)
+    assert found(problem, q, raw).max() < 1e-6
+    for i in range(5):
+        for x in raw.x[i, : raw.count[i]]:
+            np.testing.assert_allclose(problem.forward(x), T[i], atol=1e-9)
+    assert "polynomial" in SOLVER.explain(problem)
+
+
+def test_limits_prune_and_never_lose():
+    robot = zveno.load("puma560")
+    narrow = problem_of(robot, limits={robot.joint_names[k]: (-0.4, 0.9) for k in range(6)})
+    free = problem_of(robot, limits=False)
+    q = np.random.default_rng(0).uniform(-0.35, 0.85, (60, 6))
+    T = robot.forward_kinematics(q)
+    some, everything = SOLVER.solve(narrow, T), SOLVER.solve(free, T)
+    assert found(narrow, q, some).max() < 1e-6
+    assert some.count.sum() < everything.count.sum()
+    inside = narrow.inside(narrow.wrapped(everything.x)) & (
+        np.arange(everything.x.shape[1]) < everything.count[:, None]
+    )
+    kept = narrow.inside(narrow.wrapped(some.x)) & (np.arange(some.x.shape[1]) < some.count[:, None])
+    np.testing.assert_array_equal(inside.sum(1), kept.sum(1))
+
+
+def test_where_limits_leave_nothing_the_others_are_given():
+    robot = zveno.load("ur5")
+    problem = problem_of(robot, limits={robot.joint_names[0]: (0.0, 1e-3)})
+    T = robot.forward_kinematics(robot.random(10, 3))
+    raw = SOLVER.solve(problem, T)
+    assert (raw.count > 0).all()
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_fewer_joints(n):
+    mechanism = zveno.load("ur5").mechanism
+    names = mechanism.joint_names
+    cut = edit.fix_joints(mechanism, dict.fromkeys(names[n:], 0.3))
+    robot = Robot(cut)
+    problem = problem_of(robot)
+    assert problem.kinds == "R" * n
+    assert SOLVER.applies(problem)
+    q = robot.random(30, 4)
+    T = robot.forward_kinematics(q)
+    raw = SOLVER.solve(problem, T)
+    assert found(problem, q, raw).max() < 1e-6
+    for i in range(30):
+        for x in raw.x[i, : raw.count[i]]:
+            np.testing.assert_allclose(problem.forward(x), T[i], atol=1e-8)
+    T = T @ transforms.exp(np.array([0.01, -0.02, 0.03, 0.04, 0.05, -0.06]))  # out of reach of fewer than six
+    assert SOLVER.solve(problem, T).count.sum() == 0
+
+
+def test_it_does_not_apply_to_other_chains():
+    assert not SOLVER.applies(problem_of(zveno.load("panda")))
+    assert not SOLVER.applies(problem_of(zveno.load("stanford")))
+    assert not SOLVER.applies(problem_of(zveno.load("ur5"), task="position"))
+
+
+def test_the_curve_vanishes_at_its_roots():
+    robot = zveno.load("ur5")
+    problem = problem_of(robot)
+    q = robot.random(1, 5)[0]
+    drawn = curve(problem, robot.forward_kinematics(q))
+    assert drawn.joint in robot.joint_names
+    k = robot.joint_names.index(drawn.joint)
+    assert abs(wrapped(drawn.roots - q[k])).min() < 1e-9
+    assert abs(np.interp(drawn.roots, drawn.angle, drawn.value)).max() < 0.01 * abs(drawn.value).max()
+
+
+@pytest.mark.parametrize(("name", "coordinate"), [("panda", 6), ("panda", 2), ("iiwa14", 2)])
+def test_slices_of_seven_joints(name, coordinate):
+    robot = zveno.load(name)
+    problem = problem_of(robot)
+    assert seven.applies(problem, coordinate)
+    q = robot.random(6, 6)
+    T = robot.forward_kinematics(q)
+    values = np.sort(q[:, coordinate])
+    slices = seven.solve_slices(problem, T, coordinate, values)
+    for i, x in zip(slices.pose, slices.x, strict=True):
+        np.testing.assert_allclose(problem.forward(x), T[i], atol=1e-9)
+    assert problem.inside(slices.x).all()
+    for i in range(6):
+        assert abs(wrapped(slices.x[slices.pose == i] - q[i])).max(1).min() < 1e-6
+
+
+def test_special_values_of_the_held_joint():
+    robot = zveno.load("iiwa14")
+    problem = problem_of(robot)
+    q = robot.random(5, 7)
+    q[:, 2] = 0.0
+    slices = seven.solve_slices(problem, robot.forward_kinematics(q), 2, np.array([-0.5, 0.0, 0.5]))
+    for i in range(5):
+        own = slices.x[(slices.pose == i) & (slices.slice == 1)]
+        assert abs(wrapped(own - q[i])).max(1).min() < 1e-6
+
+
+def test_a_joint_that_is_not_redundant_cannot_be_held():
+    assert not seven.applies(problem_of(zveno.load("iiwa14")), 3)
