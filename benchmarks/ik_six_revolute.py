@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from zveno.ik.slices import slice_values
 from .timing import Row, interleaved
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "ik"))
-from arms import general_arms, industrial_arms, known_arms
+from arms import general_arms, industrial_arms, known_arms  # pyright: ignore[reportMissingImports]
 
 BATCH, SINGLE, SETUP, CLOSED, SLICES = 40e-6, 0.25e-3, 0.1, 15e-6, 5e-3
 """Seconds the issue promises; the ratio against them stands where no rival is installed."""
@@ -45,7 +46,7 @@ def _of(arm) -> list[Row]:
     setup = time.process_time() - started
     _, T = arm.poses(1000)
     X = rigid_inverse(arm.F[0]) @ T @ rigid_inverse(arm.tool)
-    calls = {"batch": lambda: ready.solve(X)}
+    calls: dict[str, Callable] = {"batch": lambda: ready.solve(X)}
     form, rival = form_of(arm.F.tobytes()), _eaik(arm)
     if form is not None:
         calls["closed"] = lambda: form.solve(X)

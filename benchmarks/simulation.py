@@ -155,15 +155,15 @@ def adaptive(repeats: int = 3) -> dict:
     def fast(t, y):
         return np.concatenate([y[10:], robot.forward_dynamics(y[:10], y[10:], still)])
 
-    n = [
-        solve_ivp(fast, (0, end), start, method="DOP853", rtol=1e-6, atol=1e-9).nfev for end in (10.0, 0.2)
-    ]
+    n = [solve_ivp(fast, (0, end), start, method="DOP853", rtol=1e-6, atol=1e-9).nfev for end in (10.0, 0.2)]
 
     def theirs():
         solve_ivp(plain, (0, 0.2), start, method="DOP853", rtol=1e-6, atol=1e-9)
 
     simulate(robot, q0, duration=10.0)
-    pairs = [(timed(lambda: simulate(robot, q0, duration=10.0)), timed(theirs) * n[0] / n[1]) for _ in range(repeats)]
+    pairs = [
+        (timed(lambda: simulate(robot, q0, duration=10.0)), timed(theirs) * n[0] / n[1]) for _ in range(repeats)
+    ]
     what = "chain(10), 10 s at rtol 1e-6, against SciPy's DOP853 on the same equations in plain NumPy"
     return row(what, [a for a, _ in pairs], [b for _, b in pairs], "s")
 

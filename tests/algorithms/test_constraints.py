@@ -22,7 +22,7 @@ from zveno.simulation import (
     Weld,
     constrained_dynamics,
 )
-from zveno.simulation.constraints import GroundContact
+from zveno.simulation.contacts import GroundContact
 
 KINDS = ("revolute", "prismatic", "spherical", "free", "helical", "universal", "planar")
 

@@ -268,7 +268,7 @@ TABLE = CellTable.of(Grid.by_count([-np.pi, -np.pi], [np.pi, np.pi], 40, ends=Tr
 def test_centred_dichotomy_converges_where_the_printed_one_does_not():
     rng = np.random.default_rng(0)
     good = {"centred": 0, "printed": 0}
-    for _ in range(40):
+    for _ in range(20):
         q = rng.uniform([-2.0, 0.5], [2.0, 2.5])
         start = q - rng.uniform(0.05, 0.23, 2)
         for rule in good:

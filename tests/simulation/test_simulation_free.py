@@ -130,7 +130,10 @@ def test_moving_base_equals_the_same_robot_on_prescribed_joints():
     robot = zveno.Robot(random_mechanism(8, n=3, kinds=("revolute",), mimic=0.0, branching=0.0))
 
     def pose(t):
-        return transform(about_axis_by(np.array([0.0, 0.0, 1.0]), 0.7 * zm.sin(2.0 * t)), np.array([0.2 * zm.sin(3.0 * t), 0.0, 0.1 * t]))
+        return transform(
+            about_axis_by(np.array([0.0, 0.0, 1.0]), 0.7 * zm.sin(2.0 * t)),
+            np.array([0.2 * zm.sin(3.0 * t), 0.0, 0.1 * t]),
+        )
 
     run = simulate(robot, robot.neutral(), duration=0.6, moving_base=pose, rtol=1e-10)
     # The same motion of a free base, its acceleration prescribed: accelerations of the joints agree.
@@ -146,6 +149,7 @@ def test_moving_base_equals_the_same_robot_on_prescribed_joints():
     q = coordinates(T[1], run.q[k])
     twists = [free.difference(q, coordinates(T[i], run.q[k]))[:6] / h for i in (0, 2)]
     v = np.concatenate([0.5 * (twists[1] - twists[0]), run.v[k]])
+
     # d/dt of the body twist by differences of the twist at two times
     def twist(s):
         a, b = coordinates(pose(s - h), run.q[k]), coordinates(pose(s + h), run.q[k])
@@ -163,7 +167,10 @@ def test_user_events_are_located(chain):
         chain,
         bent(chain),
         duration=2.0,
-        events=[Event(lambda t, q, v: v[0], "turns", direction=1), Event(lambda t, q, v: t - 1.5, "end", terminal=True)],
+        events=[
+            Event(lambda t, q, v: v[0], "turns", direction=1),
+            Event(lambda t, q, v: t - 1.5, "end", terminal=True),
+        ],
     )
     assert [one.name for one in run.happenings][-1] == "end"
     assert run.happenings[-1].t == pytest.approx(1.5, abs=1e-9)
@@ -217,8 +224,8 @@ def test_bad_states_and_times(chain):
         simulate(chain, q, integrator="euler")
     with pytest.raises(ZvenoError, match="adaptive"):
         simulate(chain, np.stack([q, q]), integrator="dop853")
+    robot = zveno.load("quadruped")
     with pytest.raises(ShapeError, match="norm is off"):
-        robot = zveno.load("quadruped")
         simulate(robot, np.where(np.arange(robot.n_q) == 3, 1.1, robot.neutral()))
 
 

@@ -46,7 +46,8 @@ def base_parameters(
         robot: the robot, or its mechanism.
         gravity: (3,) acceleration of free fall, the robot's own if not given; zeros for none.
         drives: True counts rotor inertia, viscous and Coulomb friction and offset of every joint with one
-            coordinate beside the links' parameters; or the kinds: ("rotor", "viscous", "coulomb", "offset").
+            coordinate beside the links' parameters; or the kinds: ("rotor", "viscous", "coulomb", "offset") and
+            "coupling", what motors that two joints turn add (see `coupling_regressor`).
         view: how a link's parameters are counted: "inertia", "pseudo" (document 000) or "center".
         massless: names of links without inertia; by default those whose inertia is stated to be zero.
         loops: what closes the mechanism's loops, as a cut tree.
@@ -130,7 +131,7 @@ class Problem:
         self.scale = _length(mechanism)
         self.loops, self.q0 = loops, q0
         self.motors: Motors | None = None
-        if self.kinds:
+        if not {"viscous", "coulomb"}.issuperset(self.kinds):
             self.motors = driving.motors_of(mechanism, self.kinds, mechanism.gravity, self.scale)
         self.poses: dict[int, np.ndarray] = {}
         """Pose of every link in its node's parent at the reference configuration."""
@@ -255,7 +256,7 @@ class Certificate:
     def _obstacle(problem: Problem) -> str:
         if flint() is None:
             return "python-flint is not installed (pip install 'zveno[exact]')"
-        if problem.kinds:
+        if problem.motors is not None:
             return "drive parameters are analysed in floating point"
         if not all(node.simple for node in problem.nodes):
             return "joints that share coordinates or close loops are analysed at sampled states"

@@ -16,8 +16,10 @@ from ..errors import ModelError, unknown_name
 from ..mechanism import Mechanism
 from .blocks import Solved, solve_dense
 from .closure import Motors
+from .coupling import COUPLING, coupling_names, couplings, directions
 from .nodes import Node
 
+KINDS = (*DRIVE_PARAMETER_NAMES, COUPLING)
 SYMBOLS = {"rotor": "Ia{}", "viscous": "Fv{}", "coulomb": "Fc{}", "offset": "off{}"}
 """Symbols of the four drive parameters, `{}` standing for the number of the link that the joint moves."""
 
@@ -29,9 +31,9 @@ def counted_kinds(drives: bool | Sequence[str]) -> tuple[str, ...]:
     if isinstance(drives, str):
         drives = [drives]
     for kind in drives:
-        if kind not in DRIVE_PARAMETER_NAMES:
-            raise unknown_name("kind of drive parameter", kind, DRIVE_PARAMETER_NAMES)
-    return tuple(kind for kind in DRIVE_PARAMETER_NAMES if kind in drives)
+        if kind not in KINDS:
+            raise unknown_name("kind of drive parameter", kind, KINDS)
+    return tuple(kind for kind in KINDS if kind in drives)
 
 
 def driven_coordinates(mechanism: Mechanism) -> list[int]:
@@ -53,7 +55,10 @@ def motors_of(mechanism: Mechanism, kinds: Sequence[str], gravity: np.ndarray, s
     N = mechanism.transmission_matrix[np.ix_(driven, driven)]
     forms = np.zeros((0, len(driven), len(driven)))
     if "rotor" in kinds:
-        forms = N[:, :, None] * N[:, None, :] / (lengths[:, None] * lengths)
+        forms = N[:, :, None] * N[:, None, :]
+    if COUPLING in kinds:
+        forms = np.concatenate([forms, _coupling_forms(mechanism, driven)])
+    forms = forms / (lengths[:, None] * lengths)
     size = float(np.linalg.norm(gravity))
     unit = 1.0 / (lengths * (size if size > 0 else 1.0))
     return Motors(forms, {v: e for e, v in enumerate(driven)}, "offset" in kinds, unit)
@@ -64,37 +69,80 @@ def driving_links(mechanism: Mechanism) -> list[int]:
     return [i for i, _, joint in mechanism.outward() if joint.mimic is None and joint.type.n_v == 1]
 
 
+def _coupling_forms(mechanism: Mechanism, driven: list[int]) -> np.ndarray:
+    """The energy q̇_m q̇_i of every coupling, as symmetric matrices over the driven coordinates."""
+    pairs = couplings(mechanism)
+    flat = _velocity_forms(mechanism, pairs)
+    if len(pairs) and np.linalg.matrix_rank(flat) < len(flat):
+        raise ModelError(
+            "joints that turn each other's motors both ways have friction that cannot be told apart",
+            element="the transmission matrix",
+            remedy='Leave "coupling" out',
+        )
+    found = np.zeros((len(pairs), len(driven), len(driven)))
+    for k, (m, i) in enumerate(pairs):
+        if m not in driven or i not in driven:
+            raise ModelError("couples a joint of several coordinates", element="the transmission matrix")
+        x, y = driven.index(m), driven.index(i)
+        found[k, x, y] = found[k, y, x] = 1.0
+    return found
+
+
+def _velocity_forms(mechanism: Mechanism, pairs) -> np.ndarray:
+    """Quadratic forms of all viscous frictions, flat: those of the joints and those of coupled motors."""
+    n = directions(mechanism)
+    own = np.eye(mechanism.n_v)
+    return np.array([np.outer(row, row).ravel() for row in (*own, *n[: len(pairs)])])
+
+
 def drive_columns(mechanism: Mechanism, kinds: Sequence[str]) -> list[int]:
-    """Columns of `robot.drive_regressor` that the drive columns of the blocks stand for: rotors, then offsets."""
-    driven = driven_coordinates(mechanism)
-    return [
-        DRIVE_PARAMETER_NAMES.index(kind) * mechanism.n_v + v
-        for kind in ("rotor", "offset")
-        if kind in kinds
-        for v in driven
-    ]
+    """Columns of the drives that the drive columns of the blocks stand for: rotors, couplings, offsets.
+
+    Columns are those of `robot.drive_regressor`, then those of `coupling_regressor`.
+    """
+    driven, n_v = driven_coordinates(mechanism), mechanism.n_v
+    found = list(driven) if "rotor" in kinds else []
+    if COUPLING in kinds:
+        found += [4 * n_v + k for k in range(len(couplings(mechanism)))]
+    if "offset" in kinds:
+        found += [DRIVE_PARAMETER_NAMES.index("offset") * n_v + v for v in driven]
+    return found
 
 
 def frictions(mechanism: Mechanism, kinds: Sequence[str]) -> list[int]:
-    """Columns of `robot.drive_regressor` that are always base parameters."""
-    driven = driven_coordinates(mechanism)
-    return [
-        DRIVE_PARAMETER_NAMES.index(kind) * mechanism.n_v + v
+    """Columns of the drives that are always base parameters."""
+    driven, n_v = driven_coordinates(mechanism), mechanism.n_v
+    found = [
+        DRIVE_PARAMETER_NAMES.index(kind) * n_v + v
         for kind in ("viscous", "coulomb")
         if kind in kinds
         for v in driven
     ]
+    if COUPLING in kinds:
+        n = len(couplings(mechanism))
+        found += range(4 * n_v + n, 4 * n_v + 3 * n)
+    return found
 
 
-def drive_names(mechanism: Mechanism) -> tuple[str, ...]:
-    """Symbols of all columns of `robot.drive_regressor`."""
-    moved = {}
+def n_drive_parameters(mechanism: Mechanism, kinds: Sequence[str]) -> int:
+    """How many drive parameters stand behind the links' in p."""
+    if not kinds:
+        return 0
+    return 4 * mechanism.n_v + (3 * len(couplings(mechanism)) if COUPLING in kinds else 0)
+
+
+def drive_names(mechanism: Mechanism, kinds: Sequence[str]) -> tuple[str, ...]:
+    """Symbols of all drive parameters in p."""
+    if not kinds:
+        return ()
+    numbers = {}
     for i, _, joint in mechanism.outward():
         if joint.mimic is None:
             part = mechanism.v_slices[joint.name]
             for k, v in enumerate(range(part.start, part.stop)):
-                moved[v] = f"{i}" if joint.type.n_v == 1 else f"{i}.{k + 1}"
-    return tuple(SYMBOLS[kind].format(moved[v]) for kind in DRIVE_PARAMETER_NAMES for v in range(mechanism.n_v))
+                numbers[v] = f"{i}" if joint.type.n_v == 1 else f"{i}.{k + 1}"
+    own = tuple(SYMBOLS[kind].format(numbers[v]) for kind in DRIVE_PARAMETER_NAMES for v in range(mechanism.n_v))
+    return own + (coupling_names(mechanism, numbers) if COUPLING in kinds else ())
 
 
 def coupled_rows(mechanism: Mechanism, nodes: Sequence[Node], motors: Motors) -> np.ndarray:
@@ -124,3 +172,39 @@ def refuse_loops(kinds: Sequence[str], loops: Sequence):
         raise ModelError(
             "drive parameters of a mechanism with closed loops are not covered", remedy="Leave out drives, or loops"
         )
+
+
+def merging_rotors(mechanism: Mechanism, tolerance: float = 1e-9) -> set[int]:
+    """The rule in words, for trees of revolute and prismatic joints without coupling: links whose rotor merges.
+
+    The rotor of a revolute joint merges with the link's inertia about its axis if that inertia is never seen
+    otherwise: there is no revolute joint before it, or all of them are parallel to one another and perpendicular to
+    it. The rotor of a prismatic joint merges with the mass it carries if all revolute joints before it are parallel
+    to it, all prismatic ones perpendicular, and gravity too.
+    """
+    R, turning, sliding = {0: np.eye(3)}, {0: []}, {0: []}
+    found = set()
+    for i, f, joint in mechanism.outward():
+        R_joint = R[f] @ joint.T_parent_joint[:3, :3]
+        R[i] = R_joint @ joint.T_joint_child[:3, :3]
+        turning[i], sliding[i] = list(turning[f]), list(sliding[f])
+        axis = joint.type.parameters().get("axis")
+        if axis is None:
+            continue
+        z = R_joint @ np.asarray(axis)
+        if joint.type.sigma:
+            merges = all(abs(x @ z) < tolerance and _parallel(x, turning[f][0], tolerance) for x in turning[f])
+            turning[i].append(z)
+        else:
+            across = [*sliding[f], mechanism.gravity]
+            merges = all(_parallel(x, z, tolerance) for x in turning[f]) and all(
+                abs(x @ z) < tolerance for x in across
+            )
+            sliding[i].append(z)
+        if merges:
+            found.add(i)
+    return found
+
+
+def _parallel(x, y, tolerance: float) -> bool:
+    return float(np.linalg.norm(np.cross(x, y))) < tolerance

@@ -122,7 +122,7 @@ def csv_text(base: BaseParameters) -> str:
     return out.getvalue()
 
 
-_SYMBOL = re.compile(r"(?<![A-Za-z])(I|J|h|S|m|c|Ia|Fv|Fc|off)(\d+)(xx|yy|zz|xy|xz|yz|x|y|z)?")
+_SYMBOL = re.compile(r"(?<![A-Za-z])(I|J|h|S|m|c|Ia|Fv|Fc|off|Iam|Fvm|Fcm)(\d+)(xx|yy|zz|xy|xz|yz|x|y|z)?")
 
 
 def latex(base: BaseParameters) -> str:

@@ -23,6 +23,7 @@ from ..spatial.inertia import N_PARAMETERS, pseudo_inertia
 from ..spatial.transforms import inverse, move_twist, move_wrench
 from ..spatial.vectors import cross
 from .analyse import base_parameters
+from .coupling import coupling_regressor
 from .result import BaseParameters
 from .views import PAIRS
 
@@ -57,6 +58,8 @@ def regressor_columns(mechanism: Mechanism, q, v, a, columns: Sequence[int]):
     extra = [place for place, column in enumerate(columns) if column >= n_link]
     if extra:
         D = drive_regressor(mechanism, v, a)
+        if max(columns) >= n_link + 4 * mechanism.n_v:
+            D = np.concatenate([D, coupling_regressor(mechanism, v, a)], axis=1)
         for place in extra:
             for row in range(mechanism.n_v):
                 W[row][place] = D[row][columns[place] - n_link]
@@ -161,4 +164,6 @@ def _states(mechanism: Mechanism) -> dict[str, tuple[int, ...]]:
 
 
 def _sources() -> str:
-    return source_digest("spatial", "mechanism", "algorithms", "base_parameters/regressor.py")
+    return source_digest(
+        "spatial", "mechanism", "algorithms", "base_parameters/regressor.py", "base_parameters/coupling.py"
+    )

@@ -13,7 +13,7 @@ from ..errors import ModelError, ShapeError
 from ..io.results import Result, registered, write_text
 from ..mechanism import Mechanism
 from . import expressions, printing
-from .drives import drive_names
+from .drives import drive_names, n_drive_parameters
 from .loops import Loop
 from .views import view_named
 
@@ -53,7 +53,8 @@ class BaseParameters(Result):
 
     p are the ten parameters of links 1 … N in the order of `robot.regressor`'s columns (in the pseudo-inertia view:
     xx yy zz xy xz yz Sx Sy Sz m of each link), followed, where drives are counted, by the 4 n_v parameters of
-    `robot.drive_regressor`. Torques are W[:, columns] p̃ with W = [regressor, drive_regressor].
+    `robot.drive_regressor` (and by those of `coupling_regressor`, where couplings are). Torques are W[:, columns] p̃
+    with W = [regressor, drive_regressor].
 
     Attributes:
         mechanism: the mechanism, with the gravity that was assumed.
@@ -101,7 +102,7 @@ class BaseParameters(Result):
     @property
     def n_parameters(self) -> int:
         """Length of p."""
-        return 10 * len(self.mechanism.joints) + (4 * self.mechanism.n_v if self.kinds else 0)
+        return 10 * len(self.mechanism.joints) + n_drive_parameters(self.mechanism, self.kinds)
 
     @cached_property
     def columns(self) -> np.ndarray:
@@ -132,9 +133,7 @@ class BaseParameters(Result):
     @cached_property
     def parameter_names(self) -> tuple[str, ...]:
         """Symbols of all of p: `I3zz`, `h4y` (`S4y`), `m4`, `Ia3`; the number is the link's."""
-        return printing.parameter_names(self.mechanism, self.view) + (
-            drive_names(self.mechanism) if self.kinds else ()
-        )
+        return printing.parameter_names(self.mechanism, self.view) + drive_names(self.mechanism, self.kinds)
 
     @cached_property
     def terms(self) -> list[expressions.Terms]:

@@ -82,7 +82,8 @@ def check_enough(system: System, found: Identifiability, robot: Robot, parameter
 def _lost(system: System, found: Identifiability, robot: Robot, parameters) -> list[str]:
     """Parameters that random postures would determine beyond those the measured ones do."""
     kinds = {type(part.measurement): part.measurement for part in system.parts}
-    if len(kinds) > 1 or system.n_postures >= 4 * len(system.model.terms):
+    proved = found.counts is not None and found.counts.proved == found.rank
+    if proved or len(kinds) > 1 or system.n_postures >= 4 * len(system.model.terms):
         return []
     terms = [word for word, letter in (("gear", "K"), ("compliance", "C")) if any(t.kind == letter for t in system.model.terms)]
     could = identifiability(

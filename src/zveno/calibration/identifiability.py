@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..fit.products import triangle
 from ..io.results import Result, hash_of, registered
 from ..robot import Robot
 from .counts import Counts, counts
@@ -140,7 +141,7 @@ def analyse(
     """
     model = system.model
     strategy = checked_strategy(strategy)
-    A = scaled_jacobian(system, q)
+    A = triangle(scaled_jacobian(system, q))
     looked_at = [model.numbers[name] for name in model.choose(parameters)]
     wanted, in_the_way = system.columns_of(True), system.columns_of(False)
     columns = looked_at + wanted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..fit.products import triangle
 from ..spatial.rotations import nearest_rotation, z_to
 from ..spatial.transforms import transform
 from .batches import inverses
@@ -103,13 +104,14 @@ def hand_eye(T: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     one = np.eye(3)
     rows = [np.hstack([np.kron(one, y[:3, :3].T), -np.kron(t[:3, :3], one)]) for t, y in zip(T, Y, strict=True)]
-    null = np.linalg.svd(np.concatenate(rows), full_matrices=False)[2][-1]
+    null = np.linalg.svd(triangle(np.concatenate(rows)))[2][-1]
     A, B = null[:9].reshape(3, 3), null[9:].reshape(3, 3)
     sign = np.sign(np.linalg.det(A)) or 1.0
     R_L, R_R = nearest_rotation(sign * A).T, nearest_rotation(sign * B)
     G = np.concatenate([np.hstack([one, R_L @ t[:3, :3]]) for t in T])
     h = np.concatenate([y[:3, 3] - R_L @ t[:3, 3] for t, y in zip(T, Y, strict=True)])
-    x = np.linalg.lstsq(G, h, rcond=None)[0]
+    R = triangle(np.column_stack([G, h]))
+    x = np.linalg.lstsq(R[:, :6], R[:, 6], rcond=None)[0]
     return transform(R_L, x[:3]), transform(R_R, x[3:])
 
 

@@ -119,23 +119,29 @@ def best_axis_values(kind: str, m: int, lower: float, upper: float) -> np.ndarra
 
 
 def _best_within(m: int, lower: float, upper: float) -> np.ndarray:
-    """Angles within a range with the least tr cov(δω): points gather at the ends and the middle, so start there."""
+    """Angles within a range with the least tr cov(δω).
+
+    Finding the place of the axis with its direction makes information additive over angles, rows [−[p]×, 1]: the
+    angles are chosen from a grid like postures, then moved to the optimum nearby.
+    """
     from scipy.optimize import minimize
+
+    from .criteria import criterion
+    from .exchange import select
+
+    grid = np.linspace(lower, upper, 121)
+    x, y, z = circle(grid).T
+    rows = np.zeros((len(grid), 3, 6))
+    rows[:, 0, 1], rows[:, 0, 2], rows[:, 1, 0] = z, -y, -z
+    rows[:, 1, 2], rows[:, 2, 0], rows[:, 2, 1] = x, y, -x
+    rows[:, :, 3:] = np.eye(3)
+    start = grid[select(rows, m, criterion("A"), interest=3, bound=False).members]
 
     def cost(q):
         return float(np.trace(np.linalg.inv(axis_information(circle(q)))))
 
-    best, least = None, np.inf
-    middle = 0.5 * (lower + upper)
-    for centre in range(1, m - 1):
-        left = (m - centre + 1) // 2
-        start = np.r_[np.full(left, lower), np.full(centre, middle), np.full(m - centre - left, upper)]
-        start = np.clip(start + 1e-2 * (upper - lower) * np.linspace(-1.0, 1.0, m), lower, upper)
-        found = minimize(cost, start, bounds=[(lower, upper)] * m, method="L-BFGS-B")
-        if found.fun < least:
-            best, least = found.x, float(found.fun)
-    assert best is not None
-    return np.sort(best)
+    found = minimize(cost, start, bounds=[(lower, upper)] * m, method="L-BFGS-B")
+    return np.sort(found.x if found.fun < cost(start) else start)
 
 
 def uniform_values(m: int, lower: float, upper: float) -> np.ndarray:

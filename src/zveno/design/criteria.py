@@ -53,7 +53,7 @@ class Criterion:
         if self.workspace is not None:
             return _g_gradient(self.workspace, S, 0.0)
         values, vectors = np.linalg.eigh(S)
-        return (vectors * self.slope(np.maximum(values, TINY), n)) @ vectors.T
+        return (vectors * self.slope(_above_zero(values), n)) @ vectors.T
 
     def outlook(self, S: np.ndarray, n: int = 1) -> np.ndarray:
         """A positive semidefinite matrix H: candidates J with large tr(J H Jᵀ) are worth a look.
@@ -65,7 +65,8 @@ class Criterion:
         if self.workspace is not None:
             return _g_gradient(self.workspace, S, 12.0)
         values, vectors = np.linalg.eigh(S)
-        weights = (values[0] / np.maximum(values, TINY)) ** 4
+        values = _above_zero(values)
+        weights = (values[0] / values) ** 4
         return (vectors * weights) @ vectors.T
 
 
@@ -92,6 +93,11 @@ def lifted(G: np.ndarray, M: np.ndarray) -> np.ndarray:
         return G
     L = np.concatenate([np.eye(k), -M[:k, k:] @ np.linalg.pinv(M[k:, k:], hermitian=True)], axis=1)
     return L.T @ G @ L
+
+
+def _above_zero(values: np.ndarray) -> np.ndarray:
+    """Eigenvalues of which none is lost in rounding: slopes at singular plans are large, but numbers."""
+    return np.maximum(values, max(1e-14 * values[-1], 1e-100))
 
 
 def _inverse_sum(values, power):

@@ -170,7 +170,8 @@ def _excursion(state: Determinant | Screened, members: list[int], depth: int, re
         return members
     members = list(members)
     for _ in range(depth):
-        _add_best(state, members, repeats)
+        if not _add_best(state, members, repeats):
+            return members
     for _ in range(depth):
         gains = state.gains(-1.0, members)
         worst = int(np.argmax(gains))
@@ -187,21 +188,24 @@ def _one_by_one(state, members: list[int], repeats: bool, value: float) -> tuple
         kept = state.state
         trial = list(members)
         state.change(trial.pop(int(place)), -1.0)
-        _add_best(state, trial, repeats)
-        if state.value > value * (1.0 + IMPROVEMENT):
+        if _add_best(state, trial, repeats) and state.value > value * (1.0 + IMPROVEMENT):
             return trial, False
         state.back_to(kept)
     return members, True
 
 
-def _add_best(state, members: list[int], repeats: bool):
+def _add_best(state, members: list[int], repeats: bool) -> bool:
+    """Add the best candidate; False if there is none left to add."""
     gains = state.gains(1.0)
     if not repeats:
         gains = gains.copy()
         gains[members] = -np.inf
     best = int(np.argmax(gains))
+    if not np.isfinite(gains[best]):
+        return False
     members.append(best)
     state.change(best, 1.0)
+    return True
 
 
 def information(J: np.ndarray, members) -> np.ndarray:

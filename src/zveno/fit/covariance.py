@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+
+from .products import gram, times
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +44,17 @@ def factors(J: np.ndarray) -> Factors:
 
 def leverages(J: np.ndarray) -> np.ndarray:
     """Diagonal of the hat matrix of a weighted Jacobian (m, n), (m,): what `Factors.leverage` gives, cheaper."""
-    norms = np.linalg.norm(J, axis=0)
-    A = J / np.where(norms > 0, norms, 1.0)
-    w, V = np.linalg.eigh(A.T @ A)
-    good = w > 1e-13 * w.max(initial=0.0)
-    return np.sum((A @ (V[:, good] / np.sqrt(w[good]))) ** 2, axis=1)
+    H = gram(J)
+    norms = np.sqrt(np.diag(H))
+    norms = np.where(norms > 0, norms, 1.0)
+    H = H / np.outer(norms, norms)
+    try:
+        W = solve_triangular(cholesky(H, lower=True), np.eye(len(H)), lower=True).T
+    except np.linalg.LinAlgError:
+        w, V = np.linalg.eigh(H)
+        good = w > 1e-13 * w.max(initial=0.0)
+        W = V[:, good] / np.sqrt(w[good])
+    return np.sum(times(J, W / norms[:, None]) ** 2, axis=1)
 
 
 def variance_factors(r: np.ndarray, leverage: np.ndarray, group: np.ndarray, weight: np.ndarray) -> np.ndarray:

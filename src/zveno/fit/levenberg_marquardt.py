@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from .products import gram
+
 
 @dataclass(frozen=True, eq=False)
 class Fit:
@@ -61,7 +63,8 @@ def minimize(
         return Fit(state, r, J, cost, 1, True)
     small = 0
     for iteration in range(1, max_iterations + 1):
-        H, g = J.T @ J, J.T @ r
+        H = gram(np.column_stack([J, r]))
+        H, g = H[:-1, :-1], H[:-1, -1]
         norms = np.sqrt(np.diag(H))
         norms = np.where(norms > 0, norms, 1.0)
         H, g = H / np.outer(norms, norms), g / norms

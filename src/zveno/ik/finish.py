@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from . import scan
+from . import scan, seven
 from .distinct import distinct, near
 from .families import families_of
 from .judge import SINGULAR, errors, jacobians, judged
@@ -23,7 +23,7 @@ TWINS = 0.03
 """Solutions nearer than this may be one double root, seen twice …"""
 SAME_ROOT = 1e-12
 """… and are, if the error half-way between them is no more than this."""
-NEARLY_SINGULAR, POLISHING, PATIENCE, LONGEST = 1e-3, 40, 4, 0.05
+NEARLY_SINGULAR, POLISHING, LONGEST = 1e-3, 40, 0.05
 
 
 @dataclass
@@ -80,7 +80,7 @@ def local_result(problem: Problem, T: np.ndarray, batch, seed, inputs: str) -> S
 
 
 def sliced_result(
-    problem: Problem, T: np.ndarray, batch, slices: int, redundant: str | None, inputs: str
+    problem: Problem, T: np.ndarray, batch, slices: int, redundant: str | None, method: str, inputs: str
 ) -> Solutions:
     """A sample of a redundant chain's continua: slices where one coordinate is redundant, else local solutions."""
     lanes = lanes_of(problem, T)
@@ -88,8 +88,9 @@ def sliced_result(
     if problem.redundancy == 1:
         coordinate = redundant_coordinate(problem, redundant)
         values = slice_values(problem, coordinate, slices)
-        found = solve_slices(problem, T, coordinate, values)
-        name = f"scan of {slices} slices of {_coordinate_names(problem)[coordinate]}"
+        exact = method == "auto" and seven.applies(problem, coordinate)
+        found = (seven.solve_slices if exact else solve_slices)(problem, T, coordinate, values)
+        name = f"{'six_revolute' if exact else 'scan'}, {slices} slices of {_coordinate_names(problem)[coordinate]}"
         draft = Draft(problem, T, lanes, found.pose, found.x, codes, none, name)
         dimension = free_dimension(problem, lanes, found.pose, found.x)
         around = bool(np.isinf(problem.upper[coordinate] - problem.lower[coordinate]))
@@ -146,27 +147,32 @@ def _polish(draft: Draft):
 
     Kernels factor JᵀJ, which knows singular values to 1e-8 only; a double root is approached by halves.
     """
-    problem, lanes = draft.problem, draft.lanes
-    rough = np.flatnonzero(judged(problem, draft.x, lanes, draft.pose).least < NEARLY_SINGULAR)
+    problem = draft.problem
+    least = judged(problem, draft.x, draft.lanes, draft.pose).least
+    rough = np.flatnonzero(least < NEARLY_SINGULAR)
     if not len(rough):
         return
-    x, pose = draft.x[rough], draft.pose[rough]
-    best, least, idle = x, np.sum(errors(problem, x, lanes, pose) ** 2, axis=1), 0
-    for _ in range(POLISHING):
-        e, J = errors(problem, x, lanes, pose), jacobians(problem, x, lanes, pose)
-        step = np.einsum("snm,sm->sn", np.linalg.pinv(J, rcond=1e-12), e)
-        # The error may grow for a step, where the kernel is curved; only the best point of all counts.
-        x = x - step * np.minimum(1.0, LONGEST / np.maximum(np.max(np.abs(step), axis=1), 1e-300))[:, None]
-        found = np.sum(errors(problem, x, lanes, pose) ** 2, axis=1)
-        better = found < least
-        best, least = np.where(better[:, None], x, best), np.where(better, found, least)
-        idle = 0 if better.any() else idle + 1
-        if idle == PATIENCE:
-            break
+    best = draft.x[rough]
+    for rows, iterations in ((np.arange(len(rough)), 4), (np.flatnonzero(least[rough] < SINGULAR), POLISHING)):
+        if len(rows):
+            best[rows] = _gauss_newton(problem, draft.lanes, draft.pose[rough[rows]], best[rows], iterations)
     limits = problem.lower / problem.units, problem.upper / problem.units
     draft.x[rough] = np.clip(best, *limits)
     keep = distinct(problem, draft.pose, draft.x)
     draft.pose, draft.x = draft.pose[keep], draft.x[keep]
+
+
+def _gauss_newton(problem: Problem, lanes: Lanes, pose: np.ndarray, x: np.ndarray, iterations: int) -> np.ndarray:
+    """The best point of a sequence; its error may grow at first, where the Jacobian's kernel is curved."""
+    best, least = x, np.sum(errors(problem, x, lanes, pose) ** 2, axis=1)
+    for _ in range(iterations):
+        e, J = errors(problem, x, lanes, pose), jacobians(problem, x, lanes, pose)
+        step = np.einsum("snm,sm->sn", np.linalg.pinv(J, rcond=1e-12), e)
+        x = x - step * np.minimum(1.0, LONGEST / np.maximum(np.max(np.abs(step), axis=1), 1e-300))[:, None]
+        found = np.sum(errors(problem, x, lanes, pose) ** 2, axis=1)
+        better = found < least
+        best, least = np.where(better[:, None], x, best), np.where(better, found, least)
+    return best
 
 
 def _merge_twins(draft: Draft):

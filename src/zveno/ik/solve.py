@@ -74,7 +74,7 @@ def solve_ik(
                 element="method",
                 remedy='Use "auto", "scan" or "local"',
             )
-        return sliced_result(problem, T, batch, slices, redundant, inputs)
+        return sliced_result(problem, T, batch, slices, redundant, method, inputs)
     chosen = solver_for(problem, method)
     return finished(problem, T, batch, chosen, windings, tolerance, inputs)
 

@@ -73,11 +73,13 @@ def in_millimetres(base: BaseParameters) -> dict[str, dict[str, Fraction]]:
     for place, terms in zip(base.columns.tolist(), base.terms, strict=True):
         own = degree[names[place][0]]
         found[names[place]] = {
-            names[p]: (decimal(x) if isinstance(x, float) else Fraction(x))
-            * MILLIMETRES ** (own - degree[names[p][0]])
-            for p, x in terms.items()
+            names[p]: _exactly(x) * MILLIMETRES ** (own - degree[names[p][0]]) for p, x in terms.items()
         }
     return found
+
+
+def _exactly(x) -> Fraction:
+    return decimal(x) if isinstance(x, float) else Fraction(x)
 
 
 def rows() -> list[Row]:

@@ -10,7 +10,7 @@ The reaction of a row acts on A, its opposite on B; a positive one pushes toward
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,8 +21,7 @@ from ..errors import ModelError, ShapeError, unknown_name
 from ..mechanism import Mechanism
 from ..mechanism.joints import unit_axis
 from ..spatial.rotations import z_to
-from ..spatial.transforms import inverse, is_transform, transform
-from .motion import TimeFunction
+from ..spatial.transforms import inverse, is_transform
 
 _X, _Y, _Z = np.eye(3)
 Point = Sequence[float] | np.ndarray
@@ -34,10 +33,13 @@ class Constraint(ABC):
 
     unilateral: ClassVar[bool] = False
 
+    n_rows: ClassVar[int] = 0
+    """rows of a constraint that always has as many"""
+
     @property
-    @abstractmethod
     def size(self) -> int:
         """Number of rows m."""
+        return self.n_rows
 
     @property
     @abstractmethod
@@ -78,7 +80,9 @@ class _Framed(Constraint):
     @property
     def label(self) -> str:
         kind = type(self).__name__
-        return self.name or (f"{kind}({self.frame})" if self.other is None else f"{kind}({self.frame}, {self.other})")
+        return self.name or (
+            f"{kind}({self.frame})" if self.other is None else f"{kind}({self.frame}, {self.other})"
+        )
 
     def check(self, mechanism: Mechanism):
         frames = [mechanism.frame(self.frame)] + ([] if self.other is None else [mechanism.frame(self.other)])
@@ -108,7 +112,7 @@ class PointContact(_Framed):
     """
 
     point: Point | None = None
-    size = 3
+    n_rows = 3
 
     @property
     def structure(self):
@@ -149,7 +153,7 @@ class _Placement(_Framed):
 class Weld(_Placement):
     """A is fixed to B: six rows in world axes; the reaction is the wrench `[f, n]` on A at its origin."""
 
-    size = 6
+    n_rows = 6
 
     @property
     def structure(self):
@@ -228,7 +232,7 @@ class Hinge(_Framed):
     axis: Point = (0.0, 0.0, 1.0)
     other_axis: Point | None = None
     point: Point | None = None
-    size = 5
+    n_rows = 5
 
     @property
     def structure(self):
@@ -262,7 +266,7 @@ class Distance(_Framed):
 
     length: float | None = None
     point: Point | None = None
-    size = 1
+    n_rows = 1
 
     @property
     def structure(self):
@@ -296,7 +300,7 @@ class PointOnPlane(_Framed):
 
     normal: Point = (0.0, 0.0, 1.0)
     height: float | None = None
-    size = 1
+    n_rows = 1
 
     @property
     def structure(self):
@@ -312,161 +316,6 @@ class PointOnPlane(_Framed):
         """normal · (p_A − p_B) − height."""
         n = np.array(unit_axis(self.normal))
         return rows.along(state.frame(self.frame), state.point(self.other, n * anchor[0]), n)
-
-
-@dataclass(frozen=True, eq=False)
-class JointMotion(Constraint):
-    """A joint moves as prescribed: one row; the reaction is the torque or force that this takes.
-
-    Attributes:
-        joint: a joint with one coordinate.
-        motion: rad or m; a number, a function of time that can be traced (NumPy's sin, cos, exp, … of one
-            number), or None to hold the joint where it is at the start.
-        name: what reports call it.
-    """
-
-    joint: str
-    motion: float | Callable | None = None
-    name: str | None = None
-    size = 1
-
-    @property
-    def label(self):
-        """The name it is reported under."""
-        return self.name or f"{type(self).__name__}({self.joint})"
-
-    @property
-    def structure(self):
-        """The joint, and the function if there is one."""
-        return (type(self).__name__, self.joint, self.motion if callable(self.motion) else None)
-
-    def check(self, mechanism):
-        """The joint has one coordinate of its own."""
-        joint = mechanism.joint(self.joint)
-        if joint.type.n_q != 1 or joint.mimic is not None:
-            raise ModelError(
-                f"joint {self.joint} is {'a mimic joint' if joint.mimic else joint.type.kind}, and the motion of "
-                "a joint with one coordinate of its own can be prescribed",
-                element=f"constraint {self.label}",
-            )
-
-    def anchor(self, mechanism, q):
-        """The value it is held at, (1,), none for a function."""
-        if callable(self.motion):
-            return np.zeros(0)
-        at = mechanism.q_slices[self.joint].start
-        return np.array([float(q[at] if self.motion is None else self.motion)])
-
-    def rows(self, state, t, anchor):
-        """q − f(t)."""
-        if callable(self.motion):
-            target = TimeFunction.of(self.motion, f"the motion of joint {self.joint}")(t)
-        else:
-            target = (anchor[0], 0.0, 0.0)
-        return rows.joint_coordinate(state.mechanism, state.q, self.joint, *target)
-
-
-@dataclass(frozen=True, eq=False)
-class GroundContact(Constraint):
-    """A point that may touch the ground, push on it and leave it: three rows, the normal first, then two tangents.
-
-    It closes when the point reaches the plane `normal · p = height` (an impact with restitution), sticks where it
-    touched, and opens when the ground would have to pull. The reaction is the force on the point: `[N, T1, T2]`.
-
-    Attributes:
-        frame: the point is its origin.
-        normal: in world axes, away from the ground.
-        height: of the ground along the normal, m.
-        restitution: normal velocity after an impact over the one before, 0 to 1.
-        friction: None: the point sticks whatever the tangential force; 0: it slides freely (one row); a positive
-            coefficient: it sticks, and the time when |T| exceeds friction · N is reported as an event.
-        name: what reports call it.
-    """
-
-    frame: str
-    normal: Point = (0.0, 0.0, 1.0)
-    height: float = 0.0
-    restitution: float = 0.0
-    friction: float | None = None
-    name: str | None = None
-    unilateral: ClassVar[bool] = True
-
-    @property
-    def size(self):
-        """3, or 1 for a point that slides freely."""
-        return 1 if self.friction == 0 else 3
-
-    @property
-    def label(self):
-        """The name it is reported under."""
-        return self.name or f"{type(self).__name__}({self.frame})"
-
-    @property
-    def structure(self):
-        """Frame, normal and size."""
-        return (type(self).__name__, self.frame, tuple(unit_axis(self.normal)), self.size)
-
-    def check(self, mechanism):
-        """The frame moves, and the numbers make sense."""
-        if mechanism.link_number(mechanism.frame(self.frame).link) == 0:
-            raise ModelError("the frame is fixed in the world", element=f"constraint {self.label}")
-        if not 0 <= self.restitution <= 1:
-            raise ModelError(f"restitution is {self.restitution}, not 0 to 1", element=f"constraint {self.label}")
-        if self.friction is not None and not self.friction >= 0:
-            raise ModelError(f"friction is {self.friction}, not 0 or more", element=f"constraint {self.label}")
-
-    def anchor(self, mechanism, q):
-        """The point where it touches, (3,): straight below the frame, on the ground."""
-        from ..algorithms.forward_kinematics import frame_pose
-
-        return self.touched(frame_pose(mechanism, q, self.frame)[:3, 3])
-
-    def touched(self, p) -> np.ndarray:
-        """The foot of the perpendicular from a point to the ground, (3,)."""
-        n = unit_axis(self.normal)
-        return np.asarray(p) - n * (n @ p - self.height)
-
-    def rows(self, state, t, anchor):
-        """Normal and tangential coordinates of the point over the anchor."""
-        turn = z_to(unit_axis(self.normal))[:, [2, 0, 1]]
-        A, B = state.frame(self.frame), state.frame(None, transform(None, anchor))
-        part = rows.coincidence(A, B)
-        chosen = turn.T[: self.size]
-        return rows.Rows(chosen @ part.value, chosen @ part.J, np.zeros(self.size), chosen @ part.bias)
-
-
-@dataclass(frozen=True, eq=False)
-class JointLimit(Constraint):
-    """A joint against the end of its range: one row. Made by `simulate(limits=True)`."""
-
-    joint: str
-    restitution: float = 0.0
-    size = 1
-    unilateral: ClassVar[bool] = True
-
-    @property
-    def label(self):
-        """The name it is reported under."""
-        return f"limit of {self.joint}"
-
-    @property
-    def structure(self):
-        """The joint."""
-        return (type(self).__name__, self.joint)
-
-    def check(self, mechanism):
-        """The joint has one coordinate."""
-        JointMotion(self.joint).check(mechanism)
-
-    def anchor(self, mechanism, q):
-        """The nearer end of the range, (1,)."""
-        at = mechanism.q_slices[self.joint].start
-        ends = np.array([mechanism.lower[at], mechanism.upper[at]])
-        return ends[[int(abs(q[at] - ends[1]) < abs(q[at] - ends[0]))]]
-
-    def rows(self, state, t, anchor):
-        """q − end."""
-        return rows.joint_coordinate(state.mechanism, state.q, self.joint, anchor[0])
 
 
 def _vector(value, constraint: Constraint) -> np.ndarray:

@@ -136,7 +136,8 @@ class PD(Control):
     def prepared(self, mechanism):
         """Gains and target as arrays."""
         target = mechanism.neutral() if self.target is None else mechanism.checked_q(self.target, "target")
-        return PD(target, *_gains(mechanism, self.kp, self.kd), self.gravity, self.limited)
+        kp, kd = _gain(mechanism, self.kp), _gain(mechanism, self.kd)
+        return PD(target, kp, kd, self.gravity, self.limited)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +171,8 @@ class ComputedTorque(Control):
                 remedy="ComputedTorque needs plain coordinates; use PD, or a function of (t, q, v)",
             )
         TimeFunction.of(self.reference, "reference", (mechanism.n_v,))
-        return ComputedTorque(self.reference, *_gains(mechanism, self.kp, self.kd), self.limited)
+        kp, kd = _gain(mechanism, self.kp), _gain(mechanism, self.kd)
+        return ComputedTorque(self.reference, kp, kd, self.limited)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,14 +216,11 @@ class Recorded(Control):
         return Recorded(t, tau, self.hold or len(t) == 1)
 
 
-def _gains(mechanism: Mechanism, *gains) -> list[np.ndarray]:
-    shaped = []
-    for gain in gains:
-        array = np.asarray(gain, dtype=float)
-        if array.shape not in ((), (mechanism.n_v,)) or not np.isfinite(array).all():
-            raise ShapeError(f"a gain is one finite number or {mechanism.n_v} of them", element="control")
-        shaped.append(np.broadcast_to(array, (mechanism.n_v,)))
-    return shaped
+def _gain(mechanism: Mechanism, gain) -> np.ndarray:
+    array = np.asarray(gain, dtype=float)
+    if array.shape not in ((), (mechanism.n_v,)) or not np.isfinite(array).all():
+        raise ShapeError(f"a gain is one finite number or {mechanism.n_v} of them", element="control")
+    return np.broadcast_to(array, (mechanism.n_v,))
 
 
 def unactuated(mechanism: Mechanism) -> np.ndarray:
@@ -250,6 +249,7 @@ def effort_limits(mechanism: Mechanism) -> np.ndarray:
 def clamped(tau, limits):
     """Torques cut at ± limits where those are finite."""
     cut = [
-        minimum(maximum(x, -limit), limit) if np.isfinite(limit) else x for x, limit in zip(tau, limits, strict=True)
+        minimum(maximum(x, -limit), limit) if np.isfinite(limit) else x
+        for x, limit in zip(tau, limits, strict=True)
     ]
     return np.array(cut).reshape(np.shape(tau))

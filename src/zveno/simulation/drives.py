@@ -1,4 +1,4 @@
-"""Drives between the controller and the joint: document 003's machine moves with servo drives that lag and saturate."""
+"""Drives between controller and joint: document 003's machine has servo drives that lag and saturate."""
 
 from __future__ import annotations
 
@@ -36,8 +36,15 @@ class ServoDrive:
         limits = effort_limits(mechanism)
         gain = _shaped(mechanism, self.gain, 1.0, "gain")
         lag = _shaped(mechanism, self.lag, 0.0, "lag")
-        saturation = limits if self.saturation is None else _shaped(mechanism, self.saturation, np.inf, "saturation")
-        if not np.isfinite(gain).all() or not np.isfinite(lag).all() or (lag < 0).any() or not (saturation > 0).all():
+        saturation = (
+            limits if self.saturation is None else _shaped(mechanism, self.saturation, np.inf, "saturation")
+        )
+        if (
+            not np.isfinite(gain).all()
+            or not np.isfinite(lag).all()
+            or (lag < 0).any()
+            or not (saturation > 0).all()
+        ):
             raise ModelError("gain and lag must be finite, lag not negative, saturation positive", element="drive")
         free = unactuated(mechanism)
         return ServoDrive(np.where(free, 0.0, gain), np.where(free, 0.0, lag), saturation)

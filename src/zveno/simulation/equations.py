@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -284,4 +285,4 @@ class Equations:
 
 def _slices(sizes: list[int]) -> tuple[slice, ...]:
     ends = np.cumsum([0, *sizes])
-    return tuple(slice(int(a), int(b)) for a, b in zip(ends, ends[1:], strict=False))
+    return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ZvenoError
-from .constraints import Constraint, GroundContact, JointLimit
+from .constraints import Constraint
+from .contacts import GroundContact, JointLimit
 from .equations import Equations
 
 GAP = 1e-10
@@ -95,9 +96,9 @@ def _gaps(equations: Equations, i: int, constraint: Constraint) -> list[Watch]:
     lower, upper = equations.mechanism.lower[at], equations.mechanism.upper[at]
     gaps = []
     if np.isfinite(lower):
-        gaps.append(Watch("closes", i, lambda t, y, report: y[at] - lower + GAP, 1.0))
+        gaps.append(Watch("closes", i, lambda t, y, report: float(y[at] - lower + GAP), 1.0))
     if np.isfinite(upper):
-        gaps.append(Watch("closes", i, lambda t, y, report: upper - y[at] + GAP, -1.0))
+        gaps.append(Watch("closes", i, lambda t, y, report: float(upper - y[at] + GAP), -1.0))
     return gaps
 
 

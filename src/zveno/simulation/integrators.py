@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ZvenoError, unknown_name
+from ..errors import unknown_name
 from ..kernels.math import minimum
 
 FIXED = ("rk4", "semi-implicit")

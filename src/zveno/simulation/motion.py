@@ -40,7 +40,9 @@ class TimeFunction:
 @lru_cache(maxsize=64)
 def _time_function(function: Callable, what: str, shape: tuple[int, ...]) -> TimeFunction:
     try:
-        program = trace(lambda t: np.asarray(function(t), object), {"t": ()}, name="function_of_time", outputs=("f",))
+        program = trace(
+            lambda t: np.asarray(function(t), object), {"t": ()}, name="function_of_time", outputs=("f",)
+        )
     except ZvenoError as error:
         raise error.located(element=what) from error
     except Exception as error:

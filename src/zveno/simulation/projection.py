@@ -47,7 +47,7 @@ def project(equations: Equations, t: float, y, inputs: Inputs, iterations: int =
         # Far away the linearisation promises too much; half a radian or metre at a time is enough.
         change *= min(1.0, 0.5 / max(abs(change).max(initial=0.0), 1e-300))
         y[equations.q] = robot.integrate(y[equations.q], change)
-    _, W, A, J, value, rate, _ = equations.terms(t, y, *inputs.arrays())
+    _, W, A, _, value, rate, _ = equations.terms(t, y, *inputs.arrays())
     y[equations.v] += W @ least_squares(A, -rate, active).reactions
     moved = float(abs(robot.difference(start, y[equations.q])).max(initial=0.0))
     left = abs(value * active)

@@ -1,4 +1,4 @@
-"""The right-hand side of a run: the kernel, the controller called from outside, and the fall-back of least squares."""
+"""The right-hand side of a run: the kernel, the controller called from outside, least squares where needed."""
 
 from __future__ import annotations
 
@@ -71,7 +71,9 @@ class Rates:
                 raise Stopped(f"the constraints {', '.join(at_fault)} contradict one another at t = {t:.6g} s")
 
     def _repair(self, t, y, inputs: Inputs, rate, bad):
-        parts = [None if part is None else np.broadcast_to(part, (*bad.shape, part.shape[-1]))[bad] for part in inputs]
+        parts = [
+            None if part is None else np.broadcast_to(part, (*bad.shape, part.shape[-1]))[bad] for part in inputs
+        ]
         finite = np.isfinite(y[bad]).all(axis=-1)
         if finite.any():
             chosen = [None if part is None else part[finite] for part in parts]

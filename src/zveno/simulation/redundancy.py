@@ -86,10 +86,12 @@ def reported(equations: Equations, t, y, inputs: Inputs) -> list:
     if not equations.constraints:
         return report
     _, quality = equations.rhs(t, y, *inputs.arrays())
-    bad = np.asarray(~(quality > QUALITY) & np.isfinite(y).all(axis=-1))
+    bad = np.array(~(quality > QUALITY) & np.isfinite(y).all(axis=-1))
     if bad.any():
         shape = bad.shape
-        parts = [None if part is None else np.broadcast_to(part, (*shape, np.shape(part)[-1]))[bad] for part in inputs]
+        parts = [
+            None if part is None else np.broadcast_to(part, (*shape, np.shape(part)[-1]))[bad] for part in inputs
+        ]
         found = robust_rate(equations, np.broadcast_to(t, shape)[bad], np.asarray(y)[bad], Inputs(*parts))
         a, reactions = np.array(report[0]), np.array(report[2])
         a[bad], reactions[bad] = found.y[..., equations.v], found.reactions
@@ -99,6 +101,6 @@ def reported(equations: Equations, t, y, inputs: Inputs) -> list:
 
 def named(equations: Equations, rows) -> tuple[str, ...]:
     """The constraints that own any of the rows (..., m) that are true."""
-    flags = np.asarray(rows).reshape(-1, equations.n_rows).any(axis=0)
+    flags = np.asarray(np.any(np.reshape(rows, (-1, equations.n_rows)), axis=0))
     pairs = zip(equations.constraints, equations.row_slices, strict=True)
     return tuple(constraint.label for constraint, at in pairs if flags[at].any())

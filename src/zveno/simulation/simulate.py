@@ -1,35 +1,32 @@
-"""`simulate`: a robot's motion over time, and `constrained_dynamics`: its accelerations under constraints."""
+"""`simulate`: the motion of a robot over time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
-from ..errors import ModelError, ShapeError, ZvenoError
 from ..io.results import hash_of
-from ..mechanism.joints import QUATERNION_TOLERANCE
 from ..robot import Robot
-from .constraints import Constraint, JointLimit
+from .checks import check_batch, check_mass, check_times, checked_constraints, checked_state
+from .constraints import Constraint
+from .contacts import JointLimit
 from .controllers import as_control
 from .drives import ServoDrive
-from .equations import QUALITY, Equations, Inputs
+from .dynamics import batch_settings
+from .equations import Equations, Inputs
 from .events import Event, limits_of
 from .integrators import FIXED, Adaptive, checked_method
 from .progress import Progress
 from .projection import project_start
-from .rates import FixedStep, Rates, refuse_infinite
-from .redundancy import contradictions, reported, robust_rate
+from .rates import FixedStep, Rates
+from .results import final_status, sane_samples, trajectory
 from .rollout import rollout
 from .single import Run
-from .trajectory import FINISHED, Trajectory
+from .trajectory import Trajectory
 
 TOUCHING = 1e-8
 """A gap, m or rad, below which a contact counts as closed at the start."""
-MAX_CHANGE = 10.0
-"""A change of a coordinate in one fixed step, rad or m, beyond which the run has exploded."""
 
 
 @np.errstate(all="ignore")  # what is not finite is found, and named in the status
@@ -90,16 +87,16 @@ def simulate(
         The trajectory; its status says whether the run finished, or what stopped it and when.
     """
     mechanism = robot.mechanism
-    q0, v0 = _checked_state(robot, q0, v0)
+    q0, v0 = checked_state(robot, q0, v0)
     single = q0.ndim == 1
     method = checked_method(integrator or ("dop853" if single else "rk4"))
-    _check_times(duration, step, sample, rtol)
-    _check_batch(single, method, constraints, limits, events, projection)
+    check_times(duration, step, sample, rtol)
+    check_batch(single, method, constraints, limits, events, projection)
     if limits:
         constraints = (*constraints, *limits_of(mechanism))
     equations = Equations(
         robot,
-        _checked_constraints(robot, constraints),
+        checked_constraints(robot, constraints),
         as_control(control, mechanism),
         None if drive is None else drive.prepared(mechanism),
         friction,
@@ -113,9 +110,9 @@ def simulate(
     if equations.constraints:
         c = equations.settings(q0 if single else q0.reshape(-1, robot.n_q)[0], k, active)
         if not single:
-            c = _batch_settings(equations, q0, k)
+            c = batch_settings(equations, q0, k)
         y0, c, moved = _onto_constraints(equations, y0, c, max_projection, notes)
-    _check_mass(equations, y0)
+    check_mass(equations, y0)
     atol = rtol * 1e-3 if atol is None else atol
     rates = Rates(equations, c)
     n, every, h, times = _grid(duration, step, sample, method)
@@ -138,12 +135,12 @@ def simulate(
     settings = f"{method}, step {h:.3g} s" if method in FIXED else f"{method}, rtol {rtol:g}, atol {atol:.3g}"
     if rates.redundant:
         notes.append(f"redundant constraints solved in least squares: {', '.join(sorted(rates.redundant))}")
-    return _trajectory(
+    return trajectory(
         equations,
         times[: Y.shape[-2]],
         Y,
         C,
-        status=_finite_status(status, times, _sane(equations, Y, h if method in FIXED else 0.0)),
+        status=final_status(status, times, sane_samples(equations, Y, h if method in FIXED else 0.0)),
         moved=moved,
         notes=tuple(notes),
         method=settings,
@@ -154,212 +151,7 @@ def simulate(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Constrained:
-    """Accelerations and reactions under constraints, for any batch.
-
-    Attributes:
-        a: (..., n_v).
-        reactions: (..., m); they act on the first frame of each constraint.
-        violation: φ, (..., m); violation_rate: φ̇, (..., m).
-        names: of the rows, (m,).
-        redundant: constraints that follow from others somewhere in the batch; reactions are then those of least
-            norm.
-        inconsistent: constraints that contradict others; accelerations are then those of least squares.
-    """
-
-    a: np.ndarray
-    reactions: np.ndarray
-    violation: np.ndarray
-    violation_rate: np.ndarray
-    names: tuple[str, ...]
-    redundant: tuple[str, ...] = ()
-    inconsistent: tuple[str, ...] = ()
-
-    @property
-    def status(self) -> str:
-        """ "solved", or which constraints are redundant or inconsistent."""
-        if self.inconsistent:
-            return f"inconsistent: {', '.join(self.inconsistent)}"
-        return f"redundant: {', '.join(self.redundant)}" if self.redundant else "solved"
-
-
-def constrained_dynamics(
-    robot: Robot,
-    q,
-    v,
-    tau,
-    constraints: Sequence[Constraint],
-    *,
-    t: float = 0.0,
-    stabilization: float = 0.0,
-    friction: bool = False,
-) -> Constrained:
-    """Accelerations and reactions from [[M, −Jᵀ], [J, 0]] [a; R] + [H; P] = [τ; 0] (document 003).
-
-    Args:
-        robot: the robot.
-        q, v, tau: (..., n_q), (..., n_v), (..., n_v).
-        constraints: all of them act, contacts too. Anchors that are not given are at each state's own place.
-        t: time, s, for constraints that move.
-        stabilization: as in `simulate`.
-        friction: whether the drives' friction acts.
-    """
-    mechanism = robot.mechanism
-    q, v, tau = mechanism.checked_q(q), mechanism.checked_v(v), mechanism.checked_v(tau, "tau")
-    shape = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1])
-    equations = _commanded_equations(robot, tuple(_Hashed(one) for one in constraints), friction)
-    y = np.zeros((*shape, equations.n_y))
-    y[..., equations.q], y[..., equations.v] = q, v
-    arrays = (tau,)
-    if not equations.constraints:
-        a, _, reactions, value, rate, *_ = equations.report(t, y, *arrays)
-        return Constrained(a, reactions, value, rate, ())
-    anchored = all(_anchored(one) for one in equations.constraints)
-    if anchored:
-        c = equations.settings(q.reshape(-1, robot.n_q)[0] if q.size else mechanism.neutral(), stabilization)
-    else:
-        c = _batch_settings(equations, np.broadcast_to(q, (*shape, robot.n_q)), stabilization)
-    inputs = Inputs(tau, c)
-    names = tuple(name for one in equations.constraints for name in one.row_names)
-    with np.errstate(all="ignore"):  # rows that depend on one another divide by zero, and are solved below
-        _, quality = equations.rhs(t, y, *inputs.arrays())
-        a, _, reactions, value, speed, *_ = equations.report(t, y, *inputs.arrays())
-    bad = ~(quality > QUALITY) & np.isfinite(y).all(axis=-1) & np.isfinite(tau).all(axis=-1)
-    if not np.any(bad):
-        return Constrained(a, reactions, value, speed, names)
-    c_all, tau_all = np.broadcast_to(c, (*shape, equations.n_c)), np.broadcast_to(tau, (*shape, robot.n_v))
-    found = robust_rate(equations, t, y[bad], Inputs(tau_all[bad], c_all[bad]))
-    a, reactions = np.array(a), np.array(reactions)
-    a[bad], reactions[bad] = found.y[..., equations.v], found.reactions
-    at_fault = contradictions(equations, t, y[bad], Inputs(tau_all[bad], c_all[bad]))
-    return Constrained(a, reactions, value, speed, names, found.redundant, at_fault)
-
-
 # --- preparation
-
-
-class _Hashed:
-    """A constraint that equals others which lead to the same compiled equations and the same anchors."""
-
-    def __init__(self, constraint: Constraint):
-        if not isinstance(constraint, Constraint):
-            raise ModelError(f"{constraint!r} is no constraint", element="constraints")
-        self.constraint = constraint
-
-    def _key(self):
-        return type(self.constraint), tuple(
-            value.tobytes() if isinstance(value, np.ndarray) else tuple(value) if isinstance(value, list) else value
-            for value in vars(self.constraint).values()
-        )
-
-    def __eq__(self, other):
-        return self._key() == other._key()
-
-    def __hash__(self):
-        return hash(self._key())
-
-
-@lru_cache(maxsize=32)
-def _commanded_equations(robot: Robot, constraints: tuple[_Hashed, ...], friction: bool) -> Equations:
-    mechanism = robot.mechanism
-    control = as_control(lambda t, q, v: v, mechanism)  # the torques are given as the outside command
-    return Equations(robot, _checked_constraints(robot, [one.constraint for one in constraints]), control, None, friction)
-
-
-def _anchored(constraint: Constraint) -> bool:
-    """Whether nothing of the anchor is taken from a configuration."""
-    given = vars(constraint)
-    if given.get("other") is not None:
-        return given.get("length", 0.0) is not None and given.get("height", 0.0) is not None
-    keys = [key for key in ("point", "placement", "other_axis", "length", "height", "motion") if key in given]
-    return bool(keys) and all(given[key] is not None for key in keys)
-
-
-def _checked_state(robot: Robot, q0, v0) -> tuple[np.ndarray, np.ndarray]:
-    mechanism = robot.mechanism
-    q0 = mechanism.checked_q(q0, "q0")
-    v0 = np.zeros(robot.n_v) if v0 is None else mechanism.checked_v(v0, "v0")
-    refuse_infinite(q0, "q0")
-    refuse_infinite(v0, "v0")
-    try:
-        shape = np.broadcast_shapes(q0.shape[:-1], v0.shape[:-1])
-    except ValueError:
-        raise ShapeError(f"batches {q0.shape[:-1]} of q0 and {v0.shape[:-1]} of v0 do not fit together") from None
-    q0, v0 = np.broadcast_to(q0, (*shape, robot.n_q)), np.broadcast_to(v0, (*shape, robot.n_v))
-    for name in mechanism.joint_names:
-        error = mechanism.joint(name).type.quaternion_error(q0[..., mechanism.q_slices[name]])
-        if np.max(error, initial=0.0) > QUATERNION_TOLERANCE:
-            raise ShapeError(
-                f"the quaternion's norm is off by {np.max(error):.3g}",
-                element=f"q0 of joint {name}",
-                remedy="Scale it to unit length",
-            )
-    return np.array(robot.integrate(q0, np.zeros(robot.n_v))), np.array(v0)
-
-
-def _check_mass(equations: Equations, y0):
-    """An error where a body without inertia could be moved by nothing."""
-    M = equations.robot.mass_matrix(y0[..., equations.q])
-    size = np.sqrt(np.diagonal(M, axis1=-2, axis2=-1))
-    light = ~(size > 1e-12 * size.max(axis=-1, keepdims=True))
-    scaled = M / np.where(light, 1.0, size)[..., :, None] / np.where(light, 1.0, size)[..., None, :]
-    if light.any() or (M.shape[-1] and np.linalg.eigvalsh(scaled).min() < 1e-13):
-        mechanism = equations.mechanism
-        empty = [link.name for link in mechanism.links[1:] if not link.inertia[0]]
-        raise ModelError(
-            "the mass matrix is singular: something can move that has no inertia",
-            element=mechanism.name,
-            remedy=f"Give inertia to {', '.join(empty)}" if empty else None,
-        )
-
-
-def _check_times(duration, step, sample, rtol):
-    if not (np.isfinite(duration) and duration >= 0):
-        raise ZvenoError(f"is {duration}", element="duration", remedy="Give seconds, 0 or more")
-    if not (np.isfinite(step) and step > 0):
-        raise ZvenoError(f"is {step}", element="step", remedy="Give seconds, more than 0")
-    if sample is not None and not (np.isfinite(sample) and sample > 0):
-        raise ZvenoError(f"is {sample}", element="sample", remedy="Give seconds, more than 0")
-    if not 1e-14 < rtol < 1:
-        raise ZvenoError(f"is {rtol}", element="rtol", remedy="Give a relative tolerance, for example 1e-6")
-
-
-def _check_batch(single, method, constraints, limits, events, projection):
-    if not single and method not in FIXED:
-        raise ZvenoError(
-            f"a batch cannot run with the adaptive {method}", element="integrator", remedy=f"Use {' or '.join(FIXED)}"
-        )
-    if not single and (limits or events or projection or any(one.unilateral for one in constraints)):
-        raise ZvenoError(
-            "a batch has no events, limits, projection, nor contacts that open and close",
-            element="simulate",
-            remedy="Simulate one state at a time, or use constraints that always act",
-        )
-    if method == "adams" and (limits or events or any(one.unilateral for one in constraints)):
-        raise ZvenoError(
-            "the Adams method cannot locate events", element="integrator", remedy="Use dop853, lsoda or rk4"
-        )
-    if projection and method in ("lsoda", "adams"):
-        raise ZvenoError(
-            f"{method} remembers past steps, which a projection would break",
-            element="projection",
-            remedy="Use dop853, rk4 or semi-implicit, or stabilization alone",
-        )
-
-
-def _checked_constraints(robot: Robot, constraints) -> tuple[Constraint, ...]:
-    for one in constraints:
-        if not isinstance(one, Constraint):
-            raise ModelError(f"{one!r} is no constraint", element="constraints")
-        one.check(robot.mechanism)
-    labels = [one.label for one in constraints]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise ModelError(
-                f"two constraints are called {label}", element="constraints", remedy="Give them different names"
-            )
-    return tuple(constraints)
 
 
 def _initially_active(equations: Equations, q0) -> list[bool]:
@@ -374,7 +166,9 @@ def _initially_active(equations: Equations, q0) -> list[bool]:
             gap = min(q0[at] - equations.mechanism.lower[at], equations.mechanism.upper[at] - q0[at])
         else:
             c = equations.settings(q0)
-            report = equations.report(0.0, equations.state(q0, np.zeros(equations.mechanism.n_v)), *_idle(equations, c))
+            report = equations.report(
+                0.0, equations.state(q0, np.zeros(equations.mechanism.n_v)), *_idle(equations, c)
+            )
             gap = report[3][equations.row_slices[i].start]
         active.append(bool(gap <= TOUCHING))
     return active
@@ -383,11 +177,6 @@ def _initially_active(equations: Equations, q0) -> list[bool]:
 def _idle(equations: Equations, c) -> tuple:
     """Inputs of a kernel where the command does not matter."""
     return Inputs(np.zeros(equations.mechanism.n_v) if equations.commanded else None, c).arrays()
-
-
-def _batch_settings(equations: Equations, q, k: float) -> np.ndarray:
-    flat = np.stack([equations.settings(one, k) for one in q.reshape(-1, q.shape[-1])])
-    return flat.reshape(*q.shape[:-1], equations.n_c)
 
 
 def _onto_constraints(equations: Equations, y0, c, far: float, notes: list[str]):
@@ -418,76 +207,3 @@ def _grid(duration: float, step: float, sample: float | None, method: str):
         return samples, every, duration / (samples * every), np.linspace(0.0, duration, samples + 1)
     samples = 1000 if sample is None else max(1, int(np.ceil(duration / sample - 1e-9)))
     return samples, 1, duration / samples, np.linspace(0.0, duration, samples + 1)
-
-
-# --- results
-
-
-def _sane(equations: Equations, Y, h: float):
-    """Which samples are finite and do not move by whole turns a step, (..., n): the others are turned into NaN."""
-    sane = np.isfinite(Y).all(axis=-1) & (abs(Y[..., equations.v]).max(axis=-1, initial=0.0) * h < MAX_CHANGE)
-    sane[..., :1] = True
-    sane = np.logical_and.accumulate(sane, axis=-1)
-    Y[~sane] = np.nan
-    return sane
-
-
-def _finite_status(status: str, times, finite) -> str:
-    if status != FINISHED:
-        return status
-    if finite.all():
-        return FINISHED if len(times) > 1 else f"{FINISHED}: zero duration, the initial state only"
-    first = float(times[np.argmin(finite.reshape(-1, len(times)).all(axis=0))])
-    if finite.ndim == 1:
-        return f"stopped: the motion explodes at t = {first:.6g} s; the step is too large for it"
-    lost = int((~finite.all(axis=-1)).sum())
-    return f"{lost} of {finite[..., 0].size} runs explode, the first at t = {first:.6g} s"
-
-
-def _trajectory(equations: Equations, times, Y, C, **facts) -> Trajectory:
-    mechanism = equations.mechanism
-    finite = np.isfinite(Y).all(axis=-1)
-    if Y.ndim == 2 and not finite.all():
-        kept = int(np.argmin(finite))
-        times, Y, C = times[:kept], Y[:kept], None if C is None else C[:kept]
-    q, v = Y[..., equations.q], Y[..., equations.v]
-    a, tau, reactions, value, rate, kinetic, potential = _reported(equations, times, Y, C)
-    active = 1.0 if C is None else C[..., 1 : 1 + equations.n_rows]
-    work = Y[..., -1] - Y[..., :1, -1] if equations.works else np.zeros(Y.shape[:-1])
-    return Trajectory(
-        robot=mechanism.name,
-        coordinate_names=mechanism.coordinate_names,
-        joint_names=mechanism.joint_names,
-        t=times,
-        q=q,
-        v=v,
-        a=a,
-        tau=tau,
-        reactions=reactions,
-        reaction_names=tuple(name for one in equations.constraints for name in one.row_names),
-        kinetic=kinetic,
-        potential=potential,
-        work=work,
-        violation=abs(value * active).max(axis=-1, initial=0.0),
-        violation_rate=abs(rate * active).max(axis=-1, initial=0.0),
-        **facts,
-    )
-
-
-def _reported(equations: Equations, times, Y, C):
-    """What the report kernel says about every sample, least squares where constraints are redundant."""
-    u = None
-    if equations.commanded and equations.control is not None:
-        rates = Rates(equations, None)
-        columns = [_last_command(rates, t, Y[..., k, :]) for k, t in enumerate(times)]
-        u = np.stack(columns, axis=-2) if columns else np.zeros((0, equations.mechanism.n_v))
-    return reported(equations, times, Y, Inputs(u, C))
-
-
-def _last_command(rates: Rates, t, y):
-    from .rates import Stopped
-
-    try:
-        return rates.command(t, y)
-    except Stopped:
-        return np.full((*y.shape[:-1], rates.equations.mechanism.n_v), np.nan)

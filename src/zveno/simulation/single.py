@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .constraints import GroundContact
+from .contacts import GroundContact
 from .equations import Equations, Inputs
 from .events import Event, Watch, first_zero, watches
 from .impacts import impact
@@ -77,9 +77,10 @@ class Run:
         while last < len(times) and times[last] <= t_end + 1e-12:
             last += 1
         between = [t for t in times[k:last] if abs(t - stepper.t) > 1e-12]
-        at = stepper.interpolate() if between else None
-        for t in between:
-            self._record(float(t), at(t))
+        if between:
+            at = stepper.interpolate()
+            for t in between:
+                self._record(float(t), at(t))
         if found is None and self.projected and self.equations.constraints:
             self._project()
         if last - k > len(between):
@@ -127,7 +128,7 @@ class Run:
                     continue
             else:
                 at = at or stepper.interpolate()
-                t = first_zero(lambda s, i=i: self._values(s, at(s))[i], stepper.t_old, stepper.t)
+                t = first_zero(lambda s, i=i, at=at: self._values(s, at(s))[i], stepper.t_old, stepper.t)
                 y = at(t)
             if first is None or t < first[0]:
                 first = (t, y, watch)
@@ -252,5 +253,3 @@ class Run:
         q = self.stepper.y[at]
         lower, upper = self.equations.mechanism.lower[at], self.equations.mechanism.upper[at]
         return 1.0 if abs(q - lower) <= abs(q - upper) else -1.0
-
-

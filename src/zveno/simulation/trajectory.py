@@ -158,7 +158,9 @@ class Trajectory(Result):
         except OSError as error:
             raise ModelError(f"cannot be read: {error}", file=path) from error
         except (KeyError, ValueError, TypeError) as error:
-            raise ModelError(f"is not a trajectory: {error}", file=path, remedy="Give a file from .save()") from error
+            raise ModelError(
+                f"is not a trajectory: {error}", file=path, remedy="Give a file from .save()"
+            ) from error
 
     def columns(self) -> dict[str, np.ndarray]:
         """Named columns of a single run, (n,) each."""
@@ -201,7 +203,7 @@ class Trajectory(Result):
     def _save_parquet(self, path: Path) -> Path:
         table = self.columns()
         try:
-            import polars
+            import polars  # pyright: ignore[reportMissingImports]
         except ImportError:
             raise MissingExtraError(
                 "writing Parquet needs polars", file=path, remedy="pip install 'zveno[identify]', or save as .csv"

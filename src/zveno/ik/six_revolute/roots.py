@@ -2,7 +2,7 @@
 
 A cell of half-width r about y holds no root where |p| > |p'| r + |p''| r²/2 + |p'''| r³/6 + B r⁴/24 with
 B = Σ m⁴ |c_m|; it holds at most one where the same argument says that p' has no zero in it. Other cells are
-halved, down to `LEAST_WIDTH` or to where only rounding is left; what remains then is reported as undecided.
+split, down to `LEAST_WIDTH` or to where only rounding is left; what remains then is reported as undecided.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ SAMPLES = 32
 CELLS = 64
 LEAST_WIDTH = 1e-5
 
-EMPTY, SINGLE, HALVE, NOISE = 0.0, 1.0, 2.0, 3.0
+EMPTY, SINGLE, SPLIT, NOISE = 0.0, 1.0, 2.0, 3.0
+_PIECES = 4
+_OFFSETS = 2.0 * np.arange(_PIECES) + 1.0 - _PIECES
 
 _ANGLES = -np.pi + 2 * np.pi * (np.arange(SAMPLES) + 0.5) / SAMPLES
 SAMPLE_POINTS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)], 1)
@@ -88,7 +90,7 @@ def _derivatives(c, y, n: int):
 
 
 def classify(c, y, r):
-    """What a cell holds (EMPTY, SINGLE, HALVE or NOISE), and where to look first."""
+    """What a cell holds (EMPTY, SINGLE, SPLIT or NOISE), and where to look first."""
     noise, bound = c[-2], c[-1]
     p, p1, p2, p3 = _derivatives(c, y, 3)
     v, d, d2, d3 = map(zm.abs, (p, p1, p2, p3))
@@ -99,7 +101,7 @@ def classify(c, y, r):
     middle, slope = p + p2 * r * r / 2.0, p1 * r + p3 * r * r * r / 6.0
     same = zm.less(zm.abs(slope) + remainder, zm.abs(middle))
     quiet = zm.less(v + d * r + d2 * r * r / 2.0 + d3 * r * r * r / 6.0, 4.0 * noise)
-    kind = zm.select(zm.logical_or(quiet, zm.less(r, LEAST_WIDTH)), NOISE, HALVE)
+    kind = zm.select(zm.logical_or(quiet, zm.less(r, LEAST_WIDTH)), NOISE, SPLIT)
     kind = zm.select(monotone, zm.select(same, EMPTY, SINGLE), kind)
     # A single root is sought from the secant point, an undecided one at the extremum.
     at = zm.select(monotone, y - r * zm.maximum(-1.0, zm.minimum(1.0, middle / slope)), y)
@@ -136,44 +138,36 @@ def isolate(c, allowed=None) -> Roots:
     if allowed is not None:
         grid = grid[np.any([(grid + r >= low) & (grid - r <= high) for low, high in allowed], axis=0)]
     kind, at = cell(c[:, None], grid, r)
-    found: list[tuple] = []
     pose, column = np.nonzero(kind)
     kind, at, y = kind[pose, column], at[pose, column], grid[column]
+    parts: list[tuple[np.ndarray, ...]] = []
     while True:
-        for which in (SINGLE, NOISE):
-            pick = kind == which
-            if pick.any():
-                found.append(
-                    (pose[pick], at[pick], y[pick], np.full(pick.sum(), r), pick[pick] & (which == SINGLE))
-                )
-        pick = kind == HALVE
-        if not pick.any():
+        split = kind == SPLIT
+        decided = ~split
+        parts.append((pose[decided], at[decided], y[decided], np.full(np.count_nonzero(decided), r), kind[decided]))
+        if not split.any():
             break
-        r = r / 2
-        pose, y = np.repeat(pose[pick], 2), (y[pick, None] + np.array([-r, r])).ravel()
+        r = r / _PIECES
+        pose, y = np.repeat(pose[split], _PIECES), (y[split, None] + r * _OFFSETS).ravel()
         kind, at = cell(c[pose], y, r)
         pick = kind != EMPTY
         pose, y, kind, at = pose[pick], y[pick], kind[pick], at[pick]
-    if not found:
-        return Roots(np.zeros(0, int), np.zeros(0), np.zeros(0, bool))
-    pose, at, y, r, simple = (np.concatenate(part) for part in zip(*found, strict=True))
-    return _refined(c, pose, at, y, r, simple)
+    pose, at, y, width, kind = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
+    return _refined(c, pose, at, y, width, kind == SINGLE)
 
 
 def _refined(c, pose, at, y, r, simple) -> Roots:
     """Roots of monotone cells to rounding; cells that turn out to hold none are dropped, and repetitions."""
-    step = compiled(newton, {"c": (N_COEFFICIENTS,), "low": (), "high": (), "y": ()}, steps=4)
-    slack = 1e-3 * r
-    low, high = y - r - slack, y + r + slack
+    step = compiled(newton, {"c": (N_COEFFICIENTS,), "low": (), "high": (), "y": ()}, steps=5)
+    reach = 1.001 * r
+    low, high = y - reach, y + reach
     left = np.nonzero(simple)[0]
-    for _ in range(15):
+    while len(left):
         low[left], high[left], at[left], moved = step(c[pose[left]], low[left], high[left], at[left])
-        left = left[~(abs(moved) < 1e-13)]
-        if not len(left):
-            break
-    keep = ~simple | (abs(at - y) < r + slack * 0.99)
-    pose, at, simple = pose[keep], at[keep], simple[keep]
-    order = np.lexsort((at, pose))
+        left = left[~(abs(moved) < 1e-13) & (high[left] - low[left] > 1e-13)]
+    keep = ~simple | (abs(at - y) < 1.0005 * r)
+    order = np.argsort(8.0 * pose + at, kind="stable")
+    order = order[keep[order]]
     pose, at, simple = pose[order], at[order], simple[order]
     again = np.zeros(len(pose), bool)
     width = np.where(simple[1:], 1e-12, 3 * LEAST_WIDTH)

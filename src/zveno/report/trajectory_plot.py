@@ -1,0 +1,75 @@
+"""Pictures of simulated motions: coordinates, energy balance and reactions over time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import MissingExtraError, ZvenoError
+
+FORMATS = (".png", ".svg")
+_MOST_LINES = 12
+
+
+def draw_trajectory(trajectory: Any, file: str | Path, caption: str | None = None) -> Path:
+    """Coordinates, velocities and the energy balance of a run, and its reactions if it has any.
+
+    Args:
+        trajectory: a `Trajectory`; of a batch, the first run is drawn.
+        file: .png or .svg.
+        caption: a line above, the summary by default.
+    """
+    first = (0,) * (trajectory.q.ndim - 2)
+    panels = {
+        "coordinates, rad or m": trajectory.q[first][:, :_MOST_LINES],
+        "velocities, rad/s or m/s": trajectory.v[first][:, :_MOST_LINES],
+        "energy, J": np.stack([trajectory.kinetic[first], trajectory.potential[first], trajectory.work[first]], 1),
+    }
+    if trajectory.reaction_names:
+        panels["reactions, N or N·m"] = trajectory.reactions[first][:, :_MOST_LINES]
+    names = {
+        "coordinates, rad or m": trajectory.coordinate_names,
+        "energy, J": ("kinetic", "potential", "work done"),
+    }
+    return draw_lines(trajectory.t, panels, file, caption or trajectory.summary, names)
+
+
+def draw_lines(
+    x, panels: dict[str, np.ndarray], file: str | Path, caption: str = "", names=None, x_name="t, s"
+) -> Path:
+    """Panels of lines over a common axis: name → (n,) or (n, lines); `names` of the lines by panel."""
+    file = Path(file)
+    if file.suffix.lower() not in FORMATS:
+        raise ZvenoError(f"pictures are {' or '.join(FORMATS)}", file=file)
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError(
+            "pictures need matplotlib, which is not installed", remedy="pip install 'zveno[plot]'"
+        ) from None
+    figure = Figure(figsize=(8.0, 1.2 + 2.0 * len(panels)), layout="constrained")
+    all_axes = np.atleast_1d(figure.subplots(len(panels), sharex=True))
+    for axes, (title, values) in zip(all_axes, panels.items(), strict=True):
+        values = np.asarray(values, dtype=float)
+        lines = axes.plot(x, values, linewidth=1.0)
+        labels = (names or {}).get(title, ())[: len(lines)]
+        if labels:
+            axes.legend(lines[: len(labels)], labels, fontsize=7, ncols=4, frameon=False)
+        axes.set_title(title, loc="left", fontsize=9)
+        axes.grid(linewidth=0.4, alpha=0.5)
+    all_axes[-1].set_xlabel(x_name)
+    figure.suptitle(_folded(caption), fontsize=9, x=0.01, ha="left")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(file, dpi=120)
+    except OSError as problem:
+        raise ZvenoError(f"it cannot be written: {problem.strerror or problem}", file=file) from None
+    return file
+
+
+def _folded(text: str, width: int = 100) -> str:
+    import textwrap
+
+    return "\n".join(textwrap.wrap(text, width))

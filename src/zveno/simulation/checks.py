@@ -1,0 +1,105 @@
+"""What a run is asked for, refused where it makes no sense."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import ModelError, ShapeError, ZvenoError
+from ..mechanism.joints import QUATERNION_TOLERANCE
+from ..robot import Robot
+from .constraints import Constraint
+from .equations import Equations
+from .integrators import FIXED
+from .rates import refuse_infinite
+
+
+def checked_state(robot: Robot, q0, v0) -> tuple[np.ndarray, np.ndarray]:
+    """q and v as finite arrays of one batch shape, quaternions scaled; v is zero if None."""
+    mechanism = robot.mechanism
+    q0 = mechanism.checked_q(q0, "q0")
+    v0 = np.zeros(robot.n_v) if v0 is None else mechanism.checked_v(v0, "v0")
+    refuse_infinite(q0, "q0")
+    refuse_infinite(v0, "v0")
+    try:
+        shape = np.broadcast_shapes(q0.shape[:-1], v0.shape[:-1])
+    except ValueError:
+        raise ShapeError(f"batches {q0.shape[:-1]} of q0 and {v0.shape[:-1]} of v0 do not fit together") from None
+    q0, v0 = np.broadcast_to(q0, (*shape, robot.n_q)), np.broadcast_to(v0, (*shape, robot.n_v))
+    for name in mechanism.joint_names:
+        error = mechanism.joint(name).type.quaternion_error(q0[..., mechanism.q_slices[name]])
+        if np.max(error, initial=0.0) > QUATERNION_TOLERANCE:
+            raise ShapeError(
+                f"the quaternion's norm is off by {np.max(error):.3g}",
+                element=f"q0 of joint {name}",
+                remedy="Scale it to unit length",
+            )
+    return np.array(robot.integrate(q0, np.zeros(robot.n_v))), np.array(v0)
+
+
+def check_mass(equations: Equations, y0):
+    """An error where a body without inertia could be moved by nothing."""
+    M = equations.robot.mass_matrix(y0[..., equations.q])
+    size = np.sqrt(np.diagonal(M, axis1=-2, axis2=-1))
+    light = ~(size > 1e-12 * size.max(axis=-1, keepdims=True))
+    scaled = M / np.where(light, 1.0, size)[..., :, None] / np.where(light, 1.0, size)[..., None, :]
+    if light.any() or (M.shape[-1] and np.linalg.eigvalsh(scaled).min() < 1e-13):
+        mechanism = equations.mechanism
+        empty = [link.name for link in mechanism.links[1:] if not link.inertia[0]]
+        raise ModelError(
+            "the mass matrix is singular: something can move that has no inertia",
+            element=mechanism.name,
+            remedy=f"Give inertia to {', '.join(empty)}" if empty else None,
+        )
+
+
+def check_times(duration, step, sample, rtol):
+    """Refuse times and tolerances that make no sense."""
+    if not (np.isfinite(duration) and duration >= 0):
+        raise ZvenoError(f"is {duration}", element="duration", remedy="Give seconds, 0 or more")
+    if not (np.isfinite(step) and step > 0):
+        raise ZvenoError(f"is {step}", element="step", remedy="Give seconds, more than 0")
+    if sample is not None and not (np.isfinite(sample) and sample > 0):
+        raise ZvenoError(f"is {sample}", element="sample", remedy="Give seconds, more than 0")
+    if not 1e-14 < rtol < 1:
+        raise ZvenoError(f"is {rtol}", element="rtol", remedy="Give a relative tolerance, for example 1e-6")
+
+
+def check_batch(single, method, constraints, limits, events, projection):
+    """Refuse what an integrator, or a batch, cannot do."""
+    if not single and method not in FIXED:
+        raise ZvenoError(
+            f"a batch cannot run with the adaptive {method}",
+            element="integrator",
+            remedy=f"Use {' or '.join(FIXED)}",
+        )
+    if not single and (limits or events or projection or any(one.unilateral for one in constraints)):
+        raise ZvenoError(
+            "a batch has no events, limits, projection, nor contacts that open and close",
+            element="simulate",
+            remedy="Simulate one state at a time, or use constraints that always act",
+        )
+    if method == "adams" and (limits or events or any(one.unilateral for one in constraints)):
+        raise ZvenoError(
+            "the Adams method cannot locate events", element="integrator", remedy="Use dop853, lsoda or rk4"
+        )
+    if projection and method in ("lsoda", "adams"):
+        raise ZvenoError(
+            f"{method} remembers past steps, which a projection would break",
+            element="projection",
+            remedy="Use dop853, rk4 or semi-implicit, or stabilization alone",
+        )
+
+
+def checked_constraints(robot: Robot, constraints) -> tuple[Constraint, ...]:
+    """The constraints, refused if they do not fit the robot or share a name."""
+    for one in constraints:
+        if not isinstance(one, Constraint):
+            raise ModelError(f"{one!r} is no constraint", element="constraints")
+        one.check(robot.mechanism)
+    labels = [one.label for one in constraints]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise ModelError(
+                f"two constraints are called {label}", element="constraints", remedy="Give them different names"
+            )
+    return tuple(constraints)

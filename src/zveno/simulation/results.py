@@ -1,0 +1,83 @@
+"""From the states of a run to a trajectory: accelerations, torques, reactions and energies of every sample."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .equations import Equations, Inputs
+from .rates import Rates, Stopped
+from .redundancy import reported
+from .trajectory import FINISHED, Trajectory
+
+MAX_CHANGE = 10.0
+"""A change of a coordinate in one fixed step, rad or m, beyond which the run has exploded."""
+
+
+def sane_samples(equations: Equations, Y, h: float):
+    """Which samples are finite and do not move by whole turns a step, (..., n): the others are turned into NaN."""
+    sane = np.isfinite(Y).all(axis=-1) & (abs(Y[..., equations.v]).max(axis=-1, initial=0.0) * h < MAX_CHANGE)
+    sane[..., :1] = True
+    sane = np.logical_and.accumulate(sane, axis=-1)
+    Y[~sane] = np.nan
+    return sane
+
+
+def final_status(status: str, times, finite) -> str:
+    """The status of a run, or which samples (..., n) are not sane and since when."""
+    if status != FINISHED:
+        return status
+    if finite.all():
+        return FINISHED if len(times) > 1 else f"{FINISHED}: zero duration, the initial state only"
+    first = float(times[np.argmin(finite.reshape(-1, len(times)).all(axis=0))])
+    if finite.ndim == 1:
+        return f"stopped: the motion explodes at t = {first:.6g} s; the step is too large for it"
+    lost = int((~finite.all(axis=-1)).sum())
+    return f"{lost} of {finite[..., 0].size} runs explode, the first at t = {first:.6g} s"
+
+
+def trajectory(equations: Equations, times, Y, C, **facts) -> Trajectory:
+    """The trajectory of states Y (..., n, n_y) under constraint settings C (..., n, n_c)."""
+    mechanism = equations.mechanism
+    finite = np.isfinite(Y).all(axis=-1)
+    if Y.ndim == 2 and not finite.all():
+        kept = int(np.argmin(finite))
+        times, Y, C = times[:kept], Y[:kept], None if C is None else C[:kept]
+    q, v = Y[..., equations.q], Y[..., equations.v]
+    a, tau, reactions, value, rate, kinetic, potential = _reported(equations, times, Y, C)
+    active = 1.0 if C is None else C[..., 1 : 1 + equations.n_rows]
+    work = Y[..., -1] - Y[..., :1, -1] if equations.works else np.zeros(Y.shape[:-1])
+    return Trajectory(
+        robot=mechanism.name,
+        coordinate_names=mechanism.coordinate_names,
+        joint_names=mechanism.joint_names,
+        t=times,
+        q=q,
+        v=v,
+        a=a,
+        tau=tau,
+        reactions=reactions,
+        reaction_names=tuple(name for one in equations.constraints for name in one.row_names),
+        kinetic=kinetic,
+        potential=potential,
+        work=work,
+        violation=abs(value * active).max(axis=-1, initial=0.0),
+        violation_rate=abs(rate * active).max(axis=-1, initial=0.0),
+        **facts,
+    )
+
+
+def _reported(equations: Equations, times, Y, C):
+    """What the report kernel says about every sample, least squares where constraints are redundant."""
+    u = None
+    if equations.commanded and equations.control is not None:
+        rates = Rates(equations, None)
+        columns = [_last_command(rates, t, Y[..., k, :]) for k, t in enumerate(times)]
+        u = np.stack(columns, axis=-2) if columns else np.zeros((0, equations.mechanism.n_v))
+    return reported(equations, times, Y, Inputs(u, C))
+
+
+def _last_command(rates: Rates, t, y) -> np.ndarray:
+    try:
+        return np.asarray(rates.command(t, y))
+    except Stopped:
+        return np.full((*y.shape[:-1], rates.equations.mechanism.n_v), np.nan)
