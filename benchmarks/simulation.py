@@ -109,7 +109,7 @@ def constrained(n: int = 4096, repeats: int = 7) -> dict:
     equations = Equations(robot, tuple(PointContact(foot, point=(0, 0, 0)) for foot in feet), _given(robot))
     y = equations.state(q, v)
     c = equations.settings(q[0])
-    kernel = equations.rhs
+    kernel = equations.solution
     inputs = Inputs(tau, c).arrays()
     q_pin, v_pin = [oracle.q(x) for x in q], [oracle.v(x, w) for x, w in zip(q, v, strict=True)]
     settings = pin.ProximalSettings(1e-12, 0.0, 1)

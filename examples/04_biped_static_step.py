@@ -19,12 +19,14 @@ from zveno.mechanism import Drive
 from zveno.report.trajectory_plot import draw_lines
 from zveno.simulation import ServoDrive, Traced, Weld, simulate
 
-SHIFT, LIFT = 2.0, 2.0
+SHIFT, LIFT = 3.0, 2.0
 """Seconds of the two phases."""
-LEAN = np.arcsin(0.1 / 0.8)
-"""Roll of the hips that carries the pelvis from between the feet to over one of them, rad."""
+LEAN = np.arcsin(0.13 / 0.8)
+"""Roll of the hips that carries the centre of mass from between the feet to over one of them, rad."""
 BEND = 0.35
 """Bend of the knees, rad."""
+UNLOAD = 0.012
+"""How much more the right knee bends to take the weight off its foot, rad."""
 SOLE = np.array([0.12, 0.05])
 """Half length and half width of a sole, m."""
 
@@ -87,7 +89,7 @@ def main():
         robot,
         q0,
         duration=SHIFT,
-        control=controller(robot, lambda t: LEAN * smooth(t, 0.3, 1.4), lambda t: 0.0),
+        control=controller(robot, lambda t: LEAN * smooth(t, 0.2, 2.0), lambda t: UNLOAD * smooth(t, 1.4, 1.2)),
         constraints=[left, right],
         **options,
     )
@@ -97,8 +99,9 @@ def main():
         shift.q[-1],
         shift.v[-1],
         duration=LIFT,
-        control=controller(robot, lambda t: LEAN, lambda t: 0.25 * smooth(t, 0.1, 1.2)),
+        control=controller(robot, lambda t: LEAN, lambda t: UNLOAD + 0.25 * smooth(t, 0.1, 1.2)),
         constraints=[left],
+        tau0=shift.tau[-1],
         **options,
     )
     print("lifting:", lift.summary)
@@ -111,9 +114,7 @@ def main():
     at, N = pressure(np.concatenate([run.reaction("left") for run in runs]))
     N_right = np.concatenate([shift.reaction("right")[:, 2], np.zeros(len(lift.t))])
     share = N / (N + N_right)
-    print(
-        f"left foot carries {100 * share[0]:.0f} % at the start, {100 * share[len(shift.t) - 1]:.0f} % after the shift"
-    )
+    print(f"the left foot carries {100 * share[0]:.0f} %, after the shift {100 * share[len(shift.t) - 1]:.0f} %")
     print(f"right foot lifted by {100 * height.max():.1f} cm, pelvis tilted by at most {tilt.max():.1f} degrees")
     print(f"centre of pressure within {abs(at).max(axis=0)} m of the middle of the left sole")
     assert shift.finished

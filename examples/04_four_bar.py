@@ -43,7 +43,7 @@ def main():
     crank, coupler, rocker, ground = 0.2, 0.5, 0.4, 0.45
     robot = four_bar(crank, coupler, rocker, ground)
     # A rough start is enough: it is put onto the loop, and the run says how far that was.
-    run = simulate(robot, [1.0, 0.28, 1.75], duration=5.0, constraints=[CLOSURE])
+    run = simulate(robot, [1.0, -0.55, 1.3], duration=5.0, constraints=[CLOSURE])
     print(run.summary)
     # Freudenstein: the crank's angle a and the rocker's angle b are tied by one equation.
     a, b = run.q[:, 0], run.q[:, 2]

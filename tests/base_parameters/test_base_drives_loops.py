@@ -11,7 +11,7 @@ from base_oracle import energy_rows, rank_of, residual, sampled
 
 import zveno
 from mechanisms import random_mechanism
-from zveno.base_parameters import Loop, base_parameters
+from zveno.base_parameters import Loop, base_kernel, base_parameters, coupling_regressor
 from zveno.base_parameters.drives import merging_rotors
 from zveno.errors import ZvenoError, ZvenoWarning
 from zveno.mechanism import Frame, Joint, Link, Revolute, assemble
@@ -47,6 +47,23 @@ def test_coupled_motors_of_the_puma(rows, rank, kept):
     base = base_parameters(replace(zveno.load("puma560").mechanism, transmission=N), drives=("rotor",))
     assert base.rank == rank
     assert "".join(name[2] for name in base.names if name.startswith("Ia")) == kept
+
+
+def test_tx40_with_its_coupled_wrist():
+    robot = zveno.load("tx40")
+    base = base_parameters(robot, drives=("rotor", "viscous", "coulomb", "offset", "coupling"))
+    assert base.rank == 61
+    assert base.names[-3:] == ("Iam6", "Fvm6", "Fcm6")
+    rng = np.random.default_rng(0)
+    rows = []
+    for _ in range(60):
+        q, v, a = rng.normal(size=(3, 6)) * 2.0
+        parts = robot.regressor(q, v, a), robot.drive_regressor(v, a), coupling_regressor(robot.mechanism, v, a)
+        rows.append(np.concatenate(parts, axis=1))
+    W = np.concatenate(rows)
+    assert rank_of(W) == 61
+    assert residual(W, base) < 1e-10
+    np.testing.assert_allclose(base_kernel(base)(q, v, a), rows[-1][:, base.columns], atol=1e-10)
 
 
 def test_scara_and_tilted_gravity_with_drives():

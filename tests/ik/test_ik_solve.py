@@ -7,10 +7,10 @@ import pytest
 
 import zveno
 from mechanisms import random_mechanism
-from zveno.ik import choose, problem_of, solve_ik
+from zveno.ik import choose, problem_of, scan, solve_ik
 from zveno.ik.numbers import Grid, global_extremum
 from zveno.io.load import load_mechanism
-from zveno.mechanism import Continuous, Frame, Joint, Limits, Link, Prismatic, Revolute, assemble
+from zveno.mechanism import Continuous, Frame, Helical, Joint, Limits, Link, Prismatic, Revolute, assemble
 from zveno.mechanism.edit import fix_joints
 from zveno.spatial.transforms import transform
 
@@ -291,6 +291,43 @@ def test_gantry_and_screw():
     q = robot.random(10, 0)
     T = robot.forward_kinematics(q)
     check(robot, q, T, solve_ik(robot, T, method="scan"))
+
+
+def test_screws():
+    """A screw joint among others: its coordinate turns and slides, so a whole turn more is another pose."""
+    links = [Link(f"l{i}") for i in range(7)]
+    rng = np.random.default_rng(2)
+    joints = []
+    for i in range(6):
+        kind = Helical(rng.normal(size=3), 0.05) if i in (0, 3) else Revolute(rng.normal(size=3))
+        T = transform(None, rng.uniform(-0.4, 0.4, 3))
+        joints.append(Joint(f"j{i}", f"l{i}", f"l{i + 1}", kind, T, limits=Limits(-3.0, 3.0)))
+    mechanism = assemble("screws", links, joints)
+    assert not problem_of(mechanism).turning[[0, 3]].any()
+    robot = zveno.Robot(mechanism)
+    q = robot.random(5, 0)
+    T = robot.forward_kinematics(q)
+    check(robot, q, T, solve_ik(robot, T, method="scan"))
+
+
+def test_survivors_are_doubled_while_solutions_turn_up(monkeypatch):
+    """Too few starts at first are made up for; with no doubling left, the result says that it is not sure."""
+    robot = zveno.load("ur5")
+    T = robot.forward_kinematics(robot.random(30, 1))
+    whole = solve_ik(robot, T, method="scan").count
+    monkeypatch.setattr(scan, "SURVIVORS", (8,) * 6)
+    monkeypatch.setattr(scan, "DOUBLINGS", 0)
+    few = solve_ik(robot, T, method="scan")
+    assert few.count.sum() < 0.9 * whole.sum()
+    assert set(few.status) == {"undecided"}
+    monkeypatch.setattr(scan, "DOUBLINGS", 1)
+    some = solve_ik(robot, T, method="scan")
+    assert np.all(some.count[some.codes == 0] >= 1)
+    assert "undecided" in set(some.status)
+    monkeypatch.setattr(scan, "DOUBLINGS", 7)
+    doubled = solve_ik(robot, T, method="scan").count
+    assert doubled.sum() > 0.97 * whole.sum()
+    assert doubled.sum() > some.count.sum()
 
 
 def test_choosing():

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from arms import dh_arm, general_arms, industrial_arms, known_arms, manseur_doty, manseur_doty_pose, turns
 
 from zveno.ik.six_revolute import roots

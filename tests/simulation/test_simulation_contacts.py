@@ -216,6 +216,18 @@ def test_servo_drive_lags_and_saturates():
     assert relative_error(run.tau[:, 0], 3.0 * (1 - np.exp(-run.t / 0.1))) < 1e-7
     assert relative_error(run.tau[:, 1], np.full(len(run.t), 0.4)) < 1e-12
     assert run.energy_drift < 1e-6
+    half = simulate(robot, np.zeros(2), duration=0.2, control=Constant([10.0, 0.2]), drive=drive, rtol=1e-9)
+    rest = simulate(
+        robot,
+        half.q[-1],
+        half.v[-1],
+        duration=0.3,
+        control=Constant([10.0, 0.2]),
+        drive=drive,
+        rtol=1e-9,
+        tau0=half.tau[-1],
+    )
+    assert relative_error(rest.q[-1], run.q[-1]) < 1e-7
     with pytest.raises(ModelError, match="lag"):
         simulate(robot, np.zeros(2), drive=Drive(lag=-1.0))
     with pytest.raises(ZvenoError, match="joint9"):

@@ -265,12 +265,12 @@ def test_exploding_step_keeps_what_was_computed(chain):
     assert "the step is too large" in run.status
     assert 1 <= len(run.t) < 101
     assert np.isfinite(run.q).all()
-    q = np.stack([bent(chain)] * 3)
-    v = np.zeros((3, 10))
+    two = zveno.load("chain(2)")
+    v = np.zeros((3, 2))
     v[1] = 1e3
-    runs = simulate(chain, q, v, duration=5.0, integrator="rk4", step=0.05)
-    assert "of 3 runs" in runs.status
-    assert np.isfinite(runs.q[[0, 2]][:, :5]).all()
+    runs = simulate(two, np.zeros((3, 2)), v, duration=0.5, integrator="rk4", step=0.02)
+    assert "1 of 3 runs" in runs.status
+    assert np.isfinite(runs.q[[0, 2]]).all()
 
 
 def test_saving(chain, tmp_path):

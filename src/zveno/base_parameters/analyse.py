@@ -15,10 +15,11 @@ from ..robot import Robot
 from . import diagnosis
 from . import drives as driving
 from .blocks import RANK_TOLERANCE, Block, Solved, grouped, solve_blocks
-from .closure import Motors, States, advance, root_states, steps_of
+from .closure import States, advance, root_states, steps_of
 from .exact import NotExact, flint, required_flint
 from .exact_closure import ExactGroup, ExactRecursion, as_array, as_texts
 from .loops import Loop
+from .motors import Motors
 from .nodes import Node, massless_links, nodes_of
 from .result import BaseParameters, Group
 from .sampled import advance_sampled

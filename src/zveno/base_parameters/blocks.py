@@ -8,7 +8,7 @@ form one group.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
@@ -77,6 +77,7 @@ def grouped(
         carry: (4, 4) transform → (10, 10) matrix on a body's ten numbers, as the blocks count them.
         dtype: of the numbers: float, or object for exact ones.
     """
+    nodes, B, poses = _without_rigid(nodes, B, poses, massless)
     home = {body: n for n, node in enumerate(nodes) for body in node.bodies}
     head = list(range(len(nodes)))  # the node nearest the root of each node's group
     for n, node in enumerate(nodes):
@@ -94,6 +95,23 @@ def grouped(
         else:
             found.append(_joined(nodes, B, poses, massless, group, carry, dtype))
     return found
+
+
+def _without_rigid(nodes: list[Node], B: list, poses: dict[int, np.ndarray], massless):
+    """The same without massless links on fixed joints: what they carry hangs on what carries them."""
+    through: dict[int, tuple[int, np.ndarray]] = {}
+    kept, blocks, placed = [], [], dict(poses)
+    for node, block in zip(nodes, B, strict=True):
+        parent = node.parent
+        if parent in through:
+            parent, T = through[parent]
+            placed |= {k: T @ placed[k] for k in node.bodies}
+        if len(block) == 0 and massless.issuperset(node.bodies):
+            through |= {k: (parent, placed[k]) for k in node.bodies}
+        else:
+            kept.append(replace(node, parent=parent))
+            blocks.append(block)
+    return kept, blocks, placed
 
 
 def _joined(nodes, B, poses, massless, group: list[int], carry, dtype: type) -> Block:

@@ -21,10 +21,12 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 from scipy.linalg import lapack
 
 from ..mechanism import Mechanism
 from ..spatial.vectors import skew
+from .motors import Motors, offset_alone, offset_columns, rotor_columns
 from .nodes import Node
 from .views import DOUBLE, SYMMETRIC, WEIGHTS
 
@@ -32,6 +34,8 @@ FULL = (10, 10, 5, 4)
 """Largest dimensions of c, b, a and p."""
 CLEAR_KEPT, CLEAR_DROPPED = 1e-3, 1e-12
 """A state is condensed only where its singular values leave no doubt; a near-degenerate one stays as it is."""
+GROWN, ROUNDING = 4e-15, 1e-12
+"""Rounding in a state that is worth removing, and how far an entry of its echelon form may be from a whole one."""
 
 
 class States(NamedTuple):
@@ -47,23 +51,6 @@ class States(NamedTuple):
     """(rows, 4 + 1), or 4 without drives."""
     full: tuple[bool, bool, bool, bool] = (False, False, False, False)
     """Which of them have their largest dimension: these are the same in every frame and never change again."""
-
-
-class Motors(NamedTuple):
-    """What drives add to the energy, and to the work along the driven coordinates."""
-
-    forms: np.ndarray
-    """(parameters, n_e, n_e): matrices Q with energy ½ J q̇ᵀQq̇, in the scale of lengths."""
-    place: dict[int, int]
-    """Velocity coordinate → its number among the driven ones."""
-    offsets: bool
-    offset_scale: np.ndarray
-    """(n_e,): unit of the rows of p over that of an offset."""
-
-    @property
-    def n_columns(self) -> int:
-        """Rotors and what else is quadratic in the velocities, then offsets."""
-        return len(self.forms) + (len(self.place) if self.offsets else 0)
 
 
 class Twist(NamedTuple):
@@ -209,8 +196,18 @@ def condensed(*rows: np.ndarray) -> np.ndarray:
     s /= s[0]
     rank = int((s > CLEAR_KEPT).sum())
     if rank == len(s) or s[rank] < CLEAR_DROPPED:
-        return Vt[:rank]
+        # Left alone, rounding that leads out of the space grows by a tenth with every joint.
+        return _straightened(Vt[:rank]) if rank < len(s) and s[rank] > GROWN else Vt[:rank]
     return R / np.sqrt(np.einsum("ij,ij->", R, R) / len(R))
+
+
+def _straightened(basis: np.ndarray) -> np.ndarray:
+    """An orthonormal basis of the same space without rounding: its echelon form is mostly zeros and ones."""
+    _, _, order = scipy.linalg.qr(basis, mode="economic", pivoting=True)  # type: ignore[misc]
+    echelon = np.linalg.solve(basis[:, order[: len(basis)]], basis)
+    whole = np.rint(echelon)
+    echelon = np.where(abs(echelon - whole) < ROUNDING, whole, echelon)
+    return np.linalg.qr(echelon.T)[0].T
 
 
 def states_of(c: np.ndarray, b: np.ndarray, a: np.ndarray, p: np.ndarray) -> States:
@@ -267,7 +264,7 @@ def advance(states: States, step: Step, motors: Motors | None, coordinate: int |
         c, b, a, p, _ = states
         new = np.concatenate([b[:, :16] @ twist.b_to_c, a[:, :10] @ twist.a_to_c])
         if motors is not None:
-            new = np.concatenate([new, _rotor_columns(motors, b[:, 16:], a[:, 10], coordinate)], axis=1)
+            new = np.concatenate([new, rotor_columns(motors, b[:, 16:], a[:, 10], coordinate)], axis=1)
         grown = (c @ twist.powers10[:, 10:]).reshape(-1, 10)
         if n_drive:
             grown = np.concatenate([grown, np.zeros((len(grown), n_drive))], axis=1)
@@ -276,12 +273,14 @@ def advance(states: States, step: Step, motors: Motors | None, coordinate: int |
         if len(p):
             P = (p[:, :4] @ twist.powers4).reshape(-1, 4)
             if motors is not None:
-                P = np.concatenate([P, _offset_columns(motors, p[:, 4], twist, coordinate)], axis=1)
+                powers = twist.powers4.shape[1] // 4
+                drive = offset_columns(motors, p[:, 4], powers, twist.rotation, coordinate)
+                P = np.concatenate([P, drive], axis=1)
             potential.append(P)
         elif motors is not None and motors.offsets and coordinate is not None:
-            potential.append(np.concatenate([np.zeros((1, 4)), _alone(motors, coordinate)], axis=1))
+            potential.append(np.concatenate([np.zeros((1, 4)), offset_alone(motors, coordinate)], axis=1))
         if motors is not None and motors.offsets and coordinate is not None and twist.rotation and len(p):
-            potential.append(np.concatenate([np.zeros((1, 4)), _alone(motors, coordinate)], axis=1))
+            potential.append(np.concatenate([np.zeros((1, 4)), offset_alone(motors, coordinate)], axis=1))
         states = _grown(states, twist, B[:, :10], motors, coordinate)
     block = np.concatenate([np.zeros((0, 10 + n_drive)), *kinetic])
     rows = np.concatenate([np.zeros((0, 4 + n_drive)), *potential])
@@ -319,30 +318,3 @@ def _padded(rows: np.ndarray, like: np.ndarray) -> np.ndarray:
     """Rows with zeros for the constant parts that `like` has behind its first columns."""
     extra = like.shape[1] - rows.shape[1]
     return np.concatenate([rows, np.zeros((len(rows), extra))], axis=1) if extra else rows
-
-
-def _rotor_columns(motors: Motors, b_constant, a_constant, coordinate: int | None) -> np.ndarray:
-    """Drive columns of the rows T,iᵀT,k and T,kᵀT,k, which a motor that turns with i and k adds its part to."""
-    found = np.zeros((len(b_constant) + len(a_constant), motors.n_columns))
-    if coordinate is not None:
-        k = motors.place[coordinate]
-        own = motors.forms[:, :, k]
-        found[: len(b_constant), : len(own)] = b_constant @ own.T
-        found[len(b_constant) :, : len(own)] = np.outer(a_constant, own[:, k])
-    return found
-
-
-def _offset_columns(motors: Motors, p_constant, twist: Twist, coordinate: int | None) -> np.ndarray:
-    """Drive columns of the rows pD, pD², …: an offset looks like weight along a translation."""
-    powers = twist.powers4.shape[1] // 4
-    found = np.zeros((len(p_constant), powers, motors.n_columns))
-    if motors.offsets and coordinate is not None and not twist.rotation:
-        n = motors.place[coordinate]
-        found[:, 0, len(motors.forms) + n] = -p_constant * motors.offset_scale[n]
-    return found.reshape(-1, motors.n_columns)
-
-
-def _alone(motors: Motors, coordinate: int) -> np.ndarray:
-    row = np.zeros((1, motors.n_columns))
-    row[0, len(motors.forms) + motors.place[coordinate]] = 1.0
-    return row

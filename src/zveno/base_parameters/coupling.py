@@ -1,8 +1,8 @@
 """Motors that turn with two joints: parameters of the coupling itself, beside those of `robot.drive_regressor`.
 
-A motor m that joint i turns too (an entry N_mi of the transmission matrix) may show an inertia between the two joints
-that its own rotor does not explain, and friction at the motor, in the velocity q̇_m + (N_mi/N_mm) q̇_i. Identified
-models of wrists count these three beside the joints' own (the Stäubli TX40's Iam6, fvm6 and fsm6).
+A motor m that joint i turns too (an entry N_mi of the transmission matrix) may show an inertia between the two
+joints that its own rotor does not explain, and friction at the motor, in the velocity q̇_m + (N_mi/N_mm) q̇_i.
+Identified models of wrists count these three beside the joints' own (the Stäubli TX40's Iam6, fvm6 and fsm6).
 """
 
 from __future__ import annotations

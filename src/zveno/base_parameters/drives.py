@@ -15,8 +15,8 @@ from ..algorithms.regressor import DRIVE_PARAMETER_NAMES
 from ..errors import ModelError, unknown_name
 from ..mechanism import Mechanism
 from .blocks import Solved, solve_dense
-from .closure import Motors
 from .coupling import COUPLING, coupling_names, couplings, directions
+from .motors import Motors
 from .nodes import Node
 
 KINDS = (*DRIVE_PARAMETER_NAMES, COUPLING)
@@ -112,12 +112,8 @@ def drive_columns(mechanism: Mechanism, kinds: Sequence[str]) -> list[int]:
 def frictions(mechanism: Mechanism, kinds: Sequence[str]) -> list[int]:
     """Columns of the drives that are always base parameters."""
     driven, n_v = driven_coordinates(mechanism), mechanism.n_v
-    found = [
-        DRIVE_PARAMETER_NAMES.index(kind) * n_v + v
-        for kind in ("viscous", "coulomb")
-        if kind in kinds
-        for v in driven
-    ]
+    counted = [DRIVE_PARAMETER_NAMES.index(kind) for kind in ("viscous", "coulomb") if kind in kinds]
+    found = [block * n_v + v for block in counted for v in driven]
     if COUPLING in kinds:
         n = len(couplings(mechanism))
         found += range(4 * n_v + n, 4 * n_v + 3 * n)

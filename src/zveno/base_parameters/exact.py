@@ -169,12 +169,14 @@ def _product(A, B) -> list[list]:
 class Matrix:
     """A constant 4×4 matrix in exact numbers. Equal ones are one object, so that it is a cheap key."""
 
-    __slots__ = ("identity", "rational", "rows")
+    __slots__ = ("identity", "roots", "rows")
 
     def __init__(self, rows: Sequence[Sequence]):
         self.rows = tuple(tuple(row) for row in rows)
-        self.rational = not any(isinstance(x, Surd) and any(x.parts[1:]) for row in self.rows for x in row)
-        if self.rational:
+        surds = [x for row in self.rows for x in row if isinstance(x, Surd)]
+        self.roots = frozenset(k for x in surds for k in (1, 2, 3) if x.parts[k] != 0)
+        """Which of √2, √3, √6 it needs."""
+        if not self.roots:
             self.rows = tuple(tuple(x.parts[0] if isinstance(x, Surd) else x for x in row) for row in self.rows)
         self.identity = all(x == int(i == j) for i, row in enumerate(self.rows) for j, x in enumerate(row))
 

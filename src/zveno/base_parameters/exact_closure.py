@@ -53,7 +53,7 @@ class ExactRecursion:
             columns = joint.type.subspace(joint.type.neutral()).T
             twists[i] = tuple(exact_twist(column, what) for column in columns)
         every = [A for pair in placements.values() for A in pair] + [D for own in twists.values() for D in own]
-        self.field = field_of(1 if all(A.rational for A in every) else 4)
+        self.field = field_of(frozenset().union(*(A.roots for A in every)))
         self.placements, self.twists = placements, twists
         self.blocks = self._run()
 
@@ -70,13 +70,13 @@ class ExactRecursion:
         return found
 
     def _advance(self, states, i: int):
-        field, d = self.field, self.field.degree
+        field = self.field
         before, after = self.placements[i]
         states = self._moved(states, before)
         kinetic, potential = [], []
         for twist in self.twists[i]:
             c, b, a, p = states
-            op = operators(d, twist)
+            op = operators(field, twist)
             B = self._closed((c * op.c, b * op.b_to_c, a * op.a_to_c), op.c, 10)
             P = self._closed((p * op.p,), op.p, 4)
             kinetic.append(B)
@@ -91,9 +91,9 @@ class ExactRecursion:
                 p = field.basis(p, P)
             states = (c, b, a, p)
         states = self._moved(states, after)
-        ten, _, four = congruence(d, after)
-        lower = [weighted(d, B * ten) for B in kinetic if B.nrows()]
-        lower += [in_moments(d, P * four) for P in potential if P.nrows()]
+        ten, _, four = congruence(field, after)
+        lower = [weighted(field, B * ten) for B in kinetic if B.nrows()]
+        lower += [in_moments(field, P * four) for P in potential if P.nrows()]
         return states, ExactBlock(field.basis(field.empty(10), *lower), before @ after)
 
     def _moved(self, states, A):
@@ -101,7 +101,7 @@ class ExactRecursion:
             return states
         field = self.field
         c, b, a, p = states
-        ten, sixteen, four = congruence(field.degree, A)
+        ten, sixteen, four = congruence(field, A)
         return (
             c * ten if 0 < field.rank(c) < FULL_C else c,
             b * sixteen if 0 < field.rank(b) < FULL_B else b,
@@ -134,7 +134,7 @@ class ExactRecursion:
         poses = {i: np.array(block.T.rows, dtype=object) for i, block in self.blocks.items()}
 
         def carry(T):
-            K = carrying(field.degree, Matrix(T))
+            K = carrying(field, Matrix(T))
             return np.array(field.rows(K), dtype=object)
 
         found = []
@@ -145,15 +145,15 @@ class ExactRecursion:
         return found
 
     def _solved(self, bodies: tuple[int, ...], B, paths: Sequence, view: View) -> ExactGroup:
-        field, d = self.field, self.field.degree
+        field = self.field
         if view.name != "pseudo":
-            B = field.basis(B * view_matrix(d, view.name, bodies=len(bodies)))
+            B = field.basis(B * view_matrix(field, view.name, bodies=len(bodies)))
         Y = field.rows(B)
         K = []
         for T in paths:
-            one = carrying(d, T)
+            one = carrying(field, T)
             if view.name != "pseudo":
-                one = view_matrix(d, view.name, inverse=True) * one * view_matrix(d, view.name)
+                one = view_matrix(field, view.name, inverse=True) * one * view_matrix(field, view.name)
             K.append(field.rows(one))
         return ExactGroup(bodies, [next(j for j, x in enumerate(row) if x != 0) for row in Y], Y, K)
 

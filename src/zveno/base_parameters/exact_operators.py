@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from .exact import ROOTS, Matrix, Surd, required_flint
@@ -14,13 +14,14 @@ _PLACE = {pair: s for s, (i, j) in enumerate(PAIRS) for pair in ((i, j), (j, i))
 
 
 class Field:
-    """Matrices over ℚ (degree 1) or over ℚ(√2, √3) written in rationals (degree 4)."""
+    """Matrices over ℚ or an extension by square roots, in rationals: one number is degree × degree of them."""
 
-    def __init__(self, degree: int):
-        self.degree = degree
+    def __init__(self, roots: tuple[int, ...]):
+        self.roots = roots
+        self.degree = len(roots)
         module = required_flint()
         self.fmpq, self.fmpq_mat = module.fmpq, module.fmpq_mat
-        self._of_one = self._multiplications() if degree > 1 else None
+        self._units = [Surd([int(i == k) for i in range(4)]) for k in roots]
 
     def number(self, x):
         """An exact number in the form that matrices are built from."""
@@ -39,10 +40,10 @@ class Field:
         flat = []
         for row in rows:
             blocks = [self._block(x) for x in row]
-            for i in range(4):
+            for i in range(self.degree):
                 for block in blocks:
                     flat += block[i]
-        return self.fmpq_mat(4 * len(rows), 4 * width, flat)
+        return self.fmpq_mat(self.degree * len(rows), self.degree * width, flat)
 
     def empty(self, width: int):
         """No rows."""
@@ -74,17 +75,20 @@ class Field:
         table = matrix.tolist()
         if d == 1:
             return table
-        return [[Surd(row[k : k + d]) for k in range(0, len(row), d)] for row in table[::d]]
+        return [[self._surd(row[k : k + d]) for k in range(0, len(row), d)] for row in table[::d]]
+
+    def _surd(self, parts: Sequence) -> Surd:
+        found = [self.fmpq(0)] * len(ROOTS)
+        for k, part in zip(self.roots, parts, strict=True):
+            found[k] = part
+        return Surd(found)
 
     def _block(self, x) -> list[list]:
-        """The 4×4 matrix of multiplication by x, rows the images of 1, √2, √3, √6."""
+        """The matrix of multiplication by x, rows the images of the basis."""
         if not isinstance(x, Surd):
             x = Surd((x, 0, 0, 0))
-        return [[self.fmpq(y) for y in (unit * x).parts] for unit in self._of_one]  # type: ignore[union-attr]
-
-    @staticmethod
-    def _multiplications() -> list[Surd]:
-        return [Surd([int(i == k) for i in range(4)]) for k in range(len(ROOTS))]
+        images = [(unit * x).parts for unit in self._units]
+        return [[self.fmpq(parts[k]) for k in self.roots] for parts in images]
 
 
 class Operators(NamedTuple):
@@ -98,10 +102,10 @@ class Operators(NamedTuple):
     a_to_b: Any
 
 
-@lru_cache(maxsize=2)
-def field_of(degree: int) -> Field:
-    """The field of that degree."""
-    return Field(degree)
+@cache
+def field_of(roots: frozenset[int]) -> Field:
+    """The smallest field that has these square roots, by their number among 1, √2, √3, √6."""
+    return Field((0, *sorted(roots)) if len(roots) <= 1 else (0, 1, 2, 3))
 
 
 def _nonzero(field: Field, A: Matrix) -> list[list[tuple[int, Any]]]:
@@ -125,9 +129,8 @@ def _entries(s: int) -> tuple[tuple[int, int], ...]:
 
 
 @lru_cache(maxsize=256)
-def congruence(degree: int, A: Matrix):
+def congruence(field: Field, A: Matrix):
     """Operators of X → AᵀXA on rows of ten and sixteen, and of x → xA on rows of four."""
-    field = field_of(degree)
     nz = _nonzero(field, A)
 
     def ten(s):
@@ -151,9 +154,8 @@ def congruence(degree: int, A: Matrix):
 
 
 @lru_cache(maxsize=256)
-def operators(degree: int, D: Matrix) -> Operators:
+def operators(field: Field, D: Matrix) -> Operators:
     """Operators of dX = DᵀX + XD and of the steps between the states."""
-    field = field_of(degree)
     half = field.number(Fraction(1, 2))
     nz = _nonzero(field, D)
 
@@ -186,9 +188,8 @@ def operators(degree: int, D: Matrix) -> Operators:
 
 
 @lru_cache(maxsize=256)
-def carrying(degree: int, A: Matrix):
+def carrying(field: Field, A: Matrix):
     """10×10: the ten numbers of a body → those of A H Aᵀ."""
-    field = field_of(degree)
     nz = _nonzero(field, A)
     zero = field.number(0)
     dense = [[dict(row).get(j, zero) for j in range(4)] for row in nz]
@@ -205,9 +206,8 @@ def carrying(degree: int, A: Matrix):
 
 
 @lru_cache(maxsize=32)
-def view_matrix(degree: int, view: str, inverse: bool = False, bodies: int = 1):
+def view_matrix(field: Field, view: str, inverse: bool = False, bodies: int = 1):
     """A view's map to the pseudo-inertia (or from it) on the parameters of some bodies, one after another."""
-    field = field_of(degree)
     rows = view_named(view).from_pseudo if inverse else view_named(view).to_pseudo
     whole = [
         [field.number(rows[s % 10][t % 10] if s // 10 == t // 10 else 0) for t in range(10 * bodies)]
@@ -217,25 +217,23 @@ def view_matrix(degree: int, view: str, inverse: bool = False, bodies: int = 1):
 
 
 @lru_cache(maxsize=4)
-def _weights(degree: int):
-    field = field_of(degree)
+def _weights(field: Field):
     return field.matrix(
         [[field.number((1 if PAIRS[s][0] == PAIRS[s][1] else 2) * (s == t)) for t in range(10)] for s in range(10)],
         10,
     )
 
 
-def weighted(degree: int, B):
+def weighted(field: Field, B):
     """Rows x with ⟨X, H⟩ = x h."""
-    return B * _weights(degree)
+    return B * _weights(field)
 
 
 @lru_cache(maxsize=4)
-def _moments(degree: int):
-    field = field_of(degree)
+def _moments(field: Field):
     return field.matrix([[field.number(int(t == 6 + s)) for t in range(10)] for s in range(4)], 10)
 
 
-def in_moments(degree: int, P):
+def in_moments(field: Field, P):
     """Rows of the potential energy, over Sx Sy Sz m, as rows over all ten numbers."""
-    return P * _moments(degree)
+    return P * _moments(field)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .closure import Motors, States, condensed, r_factor, states_of
+from .closure import States, condensed, r_factor, states_of
+from .motors import Motors
 from .samples import Samples
 from .views import DOUBLE, SYMMETRIC, WEIGHTS
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ShapeError, ZvenoWarning
 from ..mechanism import Mechanism
-from .measurements import Measurement, measurement
+from .measurements import Measurement, Position, measurement
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[
     y = campaign.measurement.data(campaign.y, n)
     groups = _groups(campaign, n)
     lines = campaign.lines if len(campaign.lines) == n else np.arange(1, n + 1)
-    notes = []
+    campaign, y, notes = _without_copies(campaign, y)
     keep = np.ones(n, dtype=bool)
     for bad, why in (
         (~np.isfinite(q).all(axis=1), "have joint values that are not finite"),
@@ -87,6 +87,23 @@ def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[
     y = np.where(np.isfinite(y), y, np.nan)
     whole = replace(campaign, q=q, y=y, groups=groups, lines=lines)
     return whole.only(keep), notes
+
+
+def _without_copies(campaign: Campaign, y: np.ndarray) -> tuple[Campaign, np.ndarray, list[str]]:
+    """Points whose every reading is a copy of another's are left out: they would only seem to add evidence."""
+    what = campaign.measurement
+    if not isinstance(what, Position) or what.points is None or len(y) < 3:
+        return campaign, y, []
+    first = {y[:, k].tobytes(): k for k in reversed(range(y.shape[1]))}
+    kept = sorted(first.values())
+    notes = [
+        f"{campaign.name}: point {k + 1} has the same readings as point {first[y[:, k].tobytes()] + 1}; it is left out"
+        for k in range(y.shape[1])
+        if k not in kept
+    ]
+    if notes:
+        what = replace(what, points=np.atleast_2d(np.asarray(what.points, dtype=float))[kept])
+    return replace(campaign, measurement=what), y[:, kept], notes
 
 
 def _groups(campaign: Campaign, n: int) -> tuple[str, ...]:

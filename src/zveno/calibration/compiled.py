@@ -51,7 +51,7 @@ def residual_kernel(kind: type) -> Kernel:
 
 
 def _residual_program(kind):
-    frames = {name: (4, 4) for name in "TLRX"}
+    frames = dict.fromkeys("TLRX", (4, 4))
     twists = {f"d{name}": (6,) for name in "TLRX"}
 
     def moved(T, L, R, X, y, dT, dL, dR, dX):

@@ -85,7 +85,11 @@ def _lost(system: System, found: Identifiability, robot: Robot, parameters) -> l
     proved = found.counts is not None and found.counts.proved == found.rank
     if proved or len(kinds) > 1 or system.n_postures >= 4 * len(system.model.terms):
         return []
-    terms = [word for word, letter in (("gear", "K"), ("compliance", "C")) if any(t.kind == letter for t in system.model.terms)]
+    terms = [
+        word
+        for word, letter in (("gear", "K"), ("compliance", "C"))
+        if any(t.kind == letter for t in system.model.terms)
+    ]
     could = identifiability(
         robot, system.parts[0].measurement, strategy=found.strategy, parameters=parameters, joint_terms=terms
     )
@@ -125,7 +129,10 @@ def _changes(system: System):
         for b in used[i + 1 :]:
             order = np.arange(n)
             order[[a, b]] = [b, a]
-            yield f"columns {names[a]} and {names[b]} were swapped", changed(lambda part, order=order: part.q[:, order])
+            yield (
+                f"columns {names[a]} and {names[b]} were swapped",
+                changed(lambda part, order=order: part.q[:, order]),
+            )
 
 
 def _miss(system: System, values, frames, q: Sequence[np.ndarray] | None = None) -> float:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import ZvenoError, unknown_name
+from ..fit.products import triangle
 from ..fit.robust import LOSSES, limit
 from ..io.results import hash_of
 from ..robot import Robot
@@ -15,7 +16,7 @@ from .campaigns import Campaign, prepared
 from .counts import counts
 from .diagnose import check_enough, check_reach, hopeless
 from .held_out import errors, held_out
-from .identifiability import Identifiability, analyse
+from .identifiability import Identifiability, analyse, beyond, scaled_jacobian
 from .initial import first_frames
 from .models import Model, redundant_model
 from .output import calibrated_mechanism
@@ -39,6 +40,7 @@ def calibrate(
     fixed: Sequence[str] = (),
     priors: Mapping[str, float] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
+    plausible: tuple[float, float] | None = (0.05, 0.1),
     loss: str = "auto",
     linear: bool = False,
     folds: int = 10,
@@ -60,6 +62,8 @@ def calibrate(
         fixed: names or patterns that stay nominal.
         priors: name or pattern → standard deviation about nominal, m or rad.
         bounds: name or pattern → (lower, upper) deviation from nominal.
+        plausible: standard deviation, m and rad, of the true geometry about nominal before anything is measured. It
+            only matters for what the data hardly determine, which it keeps from running away; None for no such bound.
         loss: "auto" fits least squares to all rows but those that clearly do not belong, which are named; "none" to
             all rows; "huber", "cauchy" and "tukey" weigh rows down.
         linear: one linearised step (19) instead of iterations.
@@ -78,19 +82,20 @@ def calibrate(
     nominal = np.zeros(len(model.terms))
     system.frames = first_frames(system, nominal)
     base_options = _options(system, (), "none", None, None, False)
-    base = solve(system, with_columns(base_options, system.columns_of()), nominal, system.frames)
+    base = solve(system, with_columns(base_options, _frame_columns(system)), nominal, system.frames)
     system.frames = base.frames
     hint = hopeless(system, base)
     if hint:
         notes = [*notes, hint]
-    found = structure(system, robot.name, strategy, _chosen(model, parameters, fixed))
-    check_enough(system, found, robot, parameters)
+    chosen = _chosen(model, parameters, fixed)
+    found = structure(system, robot.name, strategy, chosen)
+    check_enough(system, found, robot, chosen)
     columns = _columns(system, found)
     options = _options(
         system,
         columns,
         loss,
-        _by_column(model, priors or {}),
+        _plausible(model, plausible) | _by_column(model, priors or {}),
         _by_column(model, bounds or {}),
         linear,
     )
@@ -143,9 +148,7 @@ def _judged(robot, system, options, base, whole: Solution, found, folds, seed, n
         values=whole.values[own],
         units=tuple(model.terms[k].unit for k in own),
         covariance=covariance[: len(own), : len(own)] * inflation,
-        unknowns={
-            unknown.label: whole.frames[system.frame_number(k)] for k, unknown in enumerate(system.unknowns)
-        },
+        unknowns={unknown.label: whole.frames[system.frame_number(k)] for k, unknown in enumerate(system.unknowns)},
         unknown_names=tuple(system.names[k] for k in options.columns if k >= len(model.terms)),
         unknown_std=np.sqrt(np.diag(covariance))[len(own) :],
         sigma={
@@ -165,7 +168,9 @@ def _judged(robot, system, options, base, whole: Solution, found, folds, seed, n
         converged=whole.fit.converged,
         notes=tuple(notes),
         verdict="",
-        inputs=hash_of(robot.mechanism.fingerprint, *[c.q for c in system.campaigns], *[c.y for c in system.campaigns]),
+        inputs=hash_of(
+            robot.mechanism.fingerprint, *[c.q for c in system.campaigns], *[c.y for c in system.campaigns]
+        ),
     )
     return replace(result, verdict=verdict(result))
 
@@ -202,9 +207,14 @@ def _chosen(model: Model, parameters, fixed) -> str | list[str]:
 def _columns(system: System, found: Identifiability) -> tuple[int, ...]:
     """Columns that are estimated: the irreducible model, and every unknown that can be told apart."""
     numbers = {name: k for k, name in enumerate(system.names)}
-    return tuple(sorted(numbers[name] for name in found.chosen)) + tuple(
-        k for k in system.columns_of(False) if k not in {numbers[name] for name in found.chosen}
-    )
+    return tuple(sorted(numbers[name] for name in (*found.chosen, *found.unknowns)))
+
+
+def _frame_columns(system: System) -> list[int]:
+    """Everything that places a nominal robot: base, tool and unknowns, as far as they can be told apart."""
+    model = system.model
+    placing = [model.numbers[name] for name in model.choose("hand_eye")]
+    return beyond(triangle(scaled_jacobian(system)), system.columns_of() + placing, [])[1]
 
 
 def _options(system: System, columns, loss, priors, bounds, linear) -> Options:
@@ -220,6 +230,13 @@ def _options(system: System, columns, loss, priors, bounds, linear) -> Options:
 
 def _by_column(model: Model, given: Mapping) -> dict:
     return {model.numbers[name]: value for pattern, value in given.items() for name in model.choose(pattern)}
+
+
+def _plausible(model: Model, plausible: tuple[float, float] | None) -> dict[int, float]:
+    if plausible is None:
+        return {}
+    sizes = {"m": plausible[0], "rad": plausible[1], "1": plausible[1]}
+    return {k: sizes[term.unit] for k, term in enumerate(model.terms) if term.unit in sizes}
 
 
 def _encoder_variance(system: System, base: Solution) -> np.ndarray | None:

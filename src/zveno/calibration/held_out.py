@@ -154,3 +154,11 @@ def split(system: System, columns, test: np.ndarray):
         test_rows[row] = not any(touched_by_train[end] for end in ends)
     train = [k for k in columns if touched_by_train[k]]
     return train, [k for k in columns if not touched_by_train[k]], train_rows, test_rows
+
+
+def scored(system: System, values: np.ndarray, frames: np.ndarray, columns) -> np.ndarray:
+    """Residuals of other measurements with parameters as they are; `columns` of unknowns are fitted to them."""
+    n = len(system.noise_names)
+    sigma = np.array([1e-3] * n)
+    options = Options(tuple(columns), sigma, np.ones(n, dtype=bool), "none")
+    return solve(system, options, values, frames).residual

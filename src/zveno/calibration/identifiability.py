@@ -16,7 +16,7 @@ from ..io.results import Result, hash_of, registered
 from ..robot import Robot
 from .counts import Counts, counts
 from .measurements import Measurement, measurement
-from .models import Model, redundant_model
+from .models import redundant_model
 from .postures import imagined
 from .strategies import checked_strategy, column_order, independent_columns
 from .system import System
@@ -39,6 +39,7 @@ class Identifiability(Result):
         rank_unknowns: independent unknowns that are estimated beside them (frames, targets).
         strategy: how the independent columns were chosen.
         chosen: the complete irreducible model, `rank` names.
+        unknowns: independent displacements of frames and targets that are estimated beside them.
         relations: for each chosen parameter that stands for several, the combination that is found: names and weights.
         singular_values: of the scaled Jacobian.
         gap: smallest singular value kept over the largest dropped; inf if none was dropped.
@@ -54,6 +55,7 @@ class Identifiability(Result):
     rank_unknowns: int
     strategy: str
     chosen: tuple[str, ...]
+    unknowns: tuple[str, ...]
     relations: tuple[dict, ...]
     singular_values: np.ndarray
     gap: float
@@ -65,7 +67,7 @@ class Identifiability(Result):
 
     @property
     def status(self) -> str:
-        """"certain" where the gap is wide and independent counts agree, else "look closer"."""
+        """ "certain" where the gap is wide and independent counts agree, else "look closer"."""
         agree = self.counts is None or self.counts.agree(self.rank)
         return "certain" if agree and self.gap > 1e3 else "look closer"
 
@@ -145,8 +147,8 @@ def analyse(
     looked_at = [model.numbers[name] for name in model.choose(parameters)]
     wanted, in_the_way = system.columns_of(True), system.columns_of(False)
     columns = looked_at + wanted
-    B, rank_unknowns = beyond(A, in_the_way, columns)
-    _, s, Vt = np.linalg.svd(B, full_matrices=False)
+    B, beside = beyond(A, in_the_way, columns)
+    s = np.linalg.svd(B, compute_uv=False)
     rank = int((s > TOLERANCE * s[0]).sum()) if len(s) and s[0] > 0 else 0
     gap = float(s[rank - 1] / max(s[rank], 1e-300)) if 0 < rank < len(s) else np.inf
     order = [columns.index(k) for k in wanted]
@@ -156,7 +158,7 @@ def analyse(
     kept = independent_columns(B, order, rank, demanded)
     names = tuple(system.names[k] for k in columns)
     norms = column_scales(system, columns) * lengths
-    classes, relations = _classified(B, Vt[:rank], kept, names, norms)
+    classes, relations = _classified(B, kept, names, norms)
     chosen = tuple(names[k] for k in kept)
     frame = system.parts[0].frame
     return Identifiability(
@@ -165,9 +167,10 @@ def analyse(
         names,
         classes,
         rank,
-        rank_unknowns + sum(k in set(wanted) for k in (columns[i] for i in kept)),
+        len(beside) + sum(columns[i] in set(wanted) for i in kept),
         strategy,
         chosen,
+        tuple(system.names[k] for k in beside),
         relations,
         s,
         gap,
@@ -192,35 +195,40 @@ def column_scales(system: System, columns: Sequence[int] | None = None) -> np.nd
     return np.array([1.0 / length if unit == "m" else 1.0 for unit in units])
 
 
-def beyond(A: np.ndarray, in_the_way: Sequence[int], columns: Sequence[int]) -> tuple[np.ndarray, int]:
-    """Columns as far as they are independent of those in the way, scaled to unit length; and the rank of the latter.
+def beyond(A: np.ndarray, in_the_way: Sequence[int], columns: Sequence[int]) -> tuple[np.ndarray, list[int]]:
+    """Columns as far as they are independent of those in the way, in units of their length; and which of the latter are
+    independent of each other.
 
     A column that vanishes is zero: nothing of it can be seen.
     """
     B = A[:, columns]
     before = np.linalg.norm(B, axis=0)
-    rank = 0
+    kept: list[int] = []
     if len(in_the_way):
         N = A[:, list(in_the_way)]
         norms = np.linalg.norm(N, axis=0)
-        U, s, _ = np.linalg.svd(N / np.where(norms > 0, norms, 1.0), full_matrices=False)
+        N = N / np.where(norms > 0, norms, 1.0)
+        U, s, _ = np.linalg.svd(N, full_matrices=False)
         rank = int((s > TOLERANCE * s[0]).sum())
+        kept = [in_the_way[k] for k in independent_columns(N, range(len(in_the_way)), rank)]
         U = U[:, :rank]
         for _ in range(2):
             B = B - U @ (U.T @ B)
     after = np.linalg.norm(B, axis=0)
     largest = before.max(initial=0.0)
     seen = (after > 1e-8 * before) & (before > 1e-10 * largest)
-    return np.where(seen, B / np.where(seen, before, 1.0), 0.0), rank
+    return np.where(seen, B / np.where(seen, before, 1.0), 0.0), kept
 
 
-def _classified(B, V, kept, names, norms):
+def _classified(B, kept, names, norms):
     """Classes (propositions 1 and 2) and the relations (proposition 3) in quasi-diagonal form.
 
     With the kept columns K and the others D = K·C, what is found is p_K + C p_D: a row for every kept parameter.
     """
     others = [k for k in range(len(names)) if k not in set(kept)]
-    C = np.linalg.lstsq(B[:, kept], B[:, others], rcond=None)[0] if kept and others else np.zeros((len(kept), 0))
+    C = np.zeros((len(kept), len(others)))
+    if kept and others:
+        C = np.linalg.lstsq(B[:, kept], B[:, others], rcond=None)[0]
     # B has unit columns: back to the units of the parameters.
     C = C * norms[others] / norms[kept][:, None]
     share = abs(C) * norms[kept][:, None] / np.maximum(norms[others], 1e-300)

@@ -74,7 +74,10 @@ def _points_in(part: Part, T, use, frames, points):
     """Points fixed in the frame, each the mean over postures of where it was seen."""
     for frame in points:
         rows = use & (part.right == frame)
-        seen = inverses(frames[part.left[rows]] @ T[rows]) @ np.column_stack([part.y[rows], np.ones(rows.sum())])[..., None]
+        seen = (
+            inverses(frames[part.left[rows]] @ T[rows])
+            @ np.column_stack([part.y[rows], np.ones(rows.sum())])[..., None]
+        )
         frames[frame, :3, 3] = seen[:, :3, 0].mean(axis=0)
 
 
@@ -147,4 +150,3 @@ def _turn(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def _mean_frame(T: np.ndarray) -> np.ndarray:
     return transform(nearest_rotation(T[:, :3, :3].sum(axis=0)), np.median(T[:, :3, 3], axis=0))
-

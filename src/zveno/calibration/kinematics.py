@@ -79,6 +79,8 @@ def _along_joint(move: Move, columns, p, q, values, tau, found):
 
 def _along_other_joint(move: Move, columns, p, q):
     own = q[..., move.position]
+    if move.joint.mimic is not None:
+        own = move.multiplier * own + move.offset
     if own.dtype == object:
         T = move.joint.type.motion(own)
     else:
@@ -130,8 +132,7 @@ def _assembled(model: Model, columns, p, found, batch):
     R = np.swapaxes(Rt, -1, -2)
     linear = np.where(turning[:, None], crossed, d) @ R
     angular = np.where(turning[:, None], d, 0.0 * d if d.dtype != object else 0.0) @ R
-    traced = linear.dtype == object
-    J = np.zeros((*batch, 6, len(model.terms)), dtype=object if traced else float)
+    J = np.zeros((*batch, 6, len(model.terms)), dtype=linear.dtype)
     places = [number for number, *_ in found]
     J[..., :3, places] = np.swapaxes(linear, -1, -2)
     J[..., 3:, places] = np.swapaxes(angular, -1, -2)

@@ -58,7 +58,9 @@ def calibrated_mechanism(model: Model, values: np.ndarray) -> Mechanism:
         if move.gear >= 0 and values[move.gear]:
             notes.append(f"joint {move.joint.name} moves {1.0 + values[move.gear]:.6f} times its reading")
         if move.compliance >= 0 and values[move.compliance]:
-            notes.append(f"joint {move.joint.name} yields {values[move.compliance]:.3g} {_soft_unit(move)} under load")
+            notes.append(
+                f"joint {move.joint.name} yields {values[move.compliance]:.3g} {_soft_unit(move)} under load"
+            )
     return rebuilt(mechanism, joints=joints, frames=frames, notes=tuple(notes))
 
 
@@ -87,7 +89,11 @@ def text_of(mechanism: Mechanism, format: str) -> tuple[str, str]:
 
 
 def _new_name(mechanism: Mechanism, frame: str) -> str:
-    if "tool" not in mechanism.frame_names and len(mechanism.tree.leaves) == 1 and mechanism.default_frame.name == frame:
+    if (
+        "tool" not in mechanism.frame_names
+        and len(mechanism.tree.leaves) == 1
+        and mechanism.default_frame.name == frame
+    ):
         return "tool"
     return f"{frame}_calibrated"
 

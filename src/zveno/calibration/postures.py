@@ -36,16 +36,15 @@ def imagined(model: Model, kind: Measurement, n: int, seed: int = 0, gravity: Ca
     q = random_postures(mechanism, n, rng)
     things = len(kind.right) * len(kind.targets)
     groups = _imagined_groups(kind, n)
-    campaign = Campaign(
-        kind, q, np.zeros((n, things, kind.n_data)), groups, kind.kind, np.arange(1, n + 1)
-    )
+    campaign = Campaign(kind, q, np.zeros((n, things, kind.n_data)), groups, kind.kind, np.arange(1, n + 1))
     system = System(model, [campaign], gravity)
     _place_targets(system, rng)
     if kind.implicit:
         q, touching = pulled(system, 0, q, many=lambda k: random_postures(mechanism, k, rng))
-        frames = system.frames
+        placed = {one.label: system.frames[system.frame_number(k)] for k, one in enumerate(system.unknowns)}
         system = System(model, [replace(campaign, q=q).only(touching)], gravity)
-        system.frames[:] = frames[: len(system.frames)]
+        for k, one in enumerate(system.unknowns):
+            system.frames[system.frame_number(k)] = placed[one.label]
     return system
 
 

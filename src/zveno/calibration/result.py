@@ -14,12 +14,15 @@ from ..io.results import Result, registered, write_text
 from ..mechanism import Mechanism
 from ..robot import Robot
 from .accuracy import AccuracyMap, Prediction, predict
+from .campaigns import prepared
 from .compensate import compensation_c, compensation_kernel
-from .held_out import Error
+from .held_out import Error, errors, scored
 from .identifiability import Identifiability
+from .initial import first_frames
 from .models import Model, redundant_model
 from .output import text_of
 from .postures import random_postures
+from .system import System
 
 
 @registered
@@ -96,7 +99,7 @@ class Calibration(Result):
 
     @property
     def status(self) -> str:
-        """"calibrated", or "not converged"."""
+        """ "calibrated", or "not converged"."""
         return "calibrated" if self.converged else "not converged"
 
     @property
@@ -171,6 +174,20 @@ class Calibration(Result):
     def export_compensation(self, directory, frame: str | None = None) -> tuple[Path, Path]:
         """`compensate.h` and `compensate.c`: the same for a controller."""
         return compensation_c(self.model, self._frame(frame), self._all_values).write(directory)
+
+    def score(self, data) -> tuple[Error, ...]:
+        """Errors on other measurements: parameters and frames as found; unknowns that are new are fitted to them."""
+        campaigns, _ = prepared(data, self.nominal)
+        gravity = Robot(self.nominal).gravity_torque if "compliance" in self.joint_terms else None
+        system = System(self.model, campaigns, gravity)
+        system.frames = first_frames(system, self._all_values)
+        new = []
+        for k, unknown in enumerate(system.unknowns):
+            if unknown.label in self.unknowns:
+                system.frames[system.frame_number(k)] = self.unknowns[unknown.label]
+            else:
+                new += range(unknown.start, unknown.start + len(unknown.free))
+        return errors(system, scored(system, self._all_values, system.frames, new))
 
     def text(self, format: str = "elementary") -> str:
         """The calibrated robot as "urdf", "dh" (or the elementary product where no table can hold it) or "elementary"."""

@@ -14,7 +14,7 @@ from ..fit.levenberg_marquardt import Fit, minimize
 from .system import CONSTRAINT, System
 
 FIRST_SIGMA = {"m": 1e-3, "rad": 1e-3}
-FLAG = 1e-4
+FLAG = 1e-6
 """Share of good rows that may be flagged as outliers by chance."""
 
 
@@ -158,15 +158,17 @@ def _least_squares(system, options, state, sigma, weight, use, rough: bool = Fal
     rows = use & (scale > 0)
     priors = [(columns.index(k), k, 1.0 / s) for k, s in (options.priors or {}).items() if k in columns and k < P]
 
+    prior_columns = [column for _, column, _ in priors]
+    prior_factors = np.array([factor for *_, factor in priors])
+    prior_rows = np.zeros((len(priors), len(columns)))
+    prior_rows[range(len(priors)), [place for place, _, _ in priors]] = prior_factors
+
     def evaluate(at):
         r, J = system.evaluate(*at, columns)
         r, J = scale[rows] * r[rows], scale[rows, None] * J[rows]
         if priors:
-            extra = np.zeros((len(priors), len(columns)))
-            for k, (place, _, factor) in enumerate(priors):
-                extra[k, place] = factor
-            r = np.concatenate([r, [at[0][column] * factor for _, column, factor in priors]])
-            J = np.concatenate([J, extra])
+            r = np.concatenate([r, at[0][prior_columns] * prior_factors])
+            J = np.concatenate([J, prior_rows])
         return r, J
 
     def move(at, step):

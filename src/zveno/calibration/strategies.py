@@ -35,7 +35,9 @@ def column_order(model: Model, strategy: str) -> list[int]:
     return first + [k for k in everything if k not in set(first)]
 
 
-def independent_columns(A: np.ndarray, order: Sequence[int], rank: int, firm: np.ndarray | None = None) -> list[int]:
+def independent_columns(
+    A: np.ndarray, order: Sequence[int], rank: int, firm: np.ndarray | None = None
+) -> list[int]:
     """The first `rank` columns in that order that do not depend on those before them, sorted.
 
     The rank has been decided from singular values; here the threshold follows it.

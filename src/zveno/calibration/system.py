@@ -253,7 +253,11 @@ class System:
             first_posture,
             campaign.lines[posture],
             tuple(
-                {int(frame): np.flatnonzero(slot == frame) for frame in np.unique(slot) if self._unknown_of[frame] >= 0}
+                {
+                    int(frame): np.flatnonzero(slot == frame)
+                    for frame in np.unique(slot)
+                    if self._unknown_of[frame] >= 0
+                }
                 for slot in slots
             ),
         )

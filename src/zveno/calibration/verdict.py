@@ -69,7 +69,9 @@ def _advice(result: Calibration) -> list[str]:
         )
     for seen, unseen in zip(result.training, result.held_out_unflagged, strict=False):
         if unseen.rms > 2.0 * seen.rms:
-            words.append("Held-out errors are more than twice those of the fit: measure more, and more varied, postures.")
+            words.append(
+                "Held-out errors are more than twice those of the fit: measure more, and more varied, postures."
+            )
             break
     if result.identifiability.gap < 1e3:
         words.append("The geometry is nearly degenerate: some parameters can hardly be seen.")

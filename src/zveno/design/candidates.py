@@ -39,7 +39,10 @@ class Visibility:
 
     def sees(self, T: np.ndarray) -> np.ndarray:
         """Whether each pose T_world_frame (n, 4, 4) is seen, (n,)."""
-        line = np.asarray(self.viewer, dtype=float) - T[:, :3, 3]
+        viewer = np.asarray(self.viewer, dtype=float)
+        if viewer.shape != (3,):
+            raise ShapeError(f"has shape {viewer.shape}", element="viewer", remedy="Give three coordinates, m")
+        line = viewer - T[:, :3, 3]
         distance = np.linalg.norm(line, axis=1)
         line = line / np.maximum(distance, 1e-12)[:, None]
         facing = T[:, :3, :3] @ _unit(self.axis, "axis")
@@ -176,7 +179,10 @@ def _ranges(
 
 
 def _box(box) -> np.ndarray:
-    ends = np.asarray(box, dtype=float)
+    try:
+        ends = np.asarray(box, dtype=float)
+    except (TypeError, ValueError):
+        ends = np.zeros(0)
     if ends.shape != (2, 3) or not np.all(ends[0] < ends[1]):
         raise ShapeError("is not a box", element="box", remedy="Give ((x, y, z) lowest, (x, y, z) highest)")
     return ends

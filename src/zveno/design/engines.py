@@ -38,7 +38,6 @@ class _Quadratic:
         N, m, K = J.shape
         self.J, self.M = J, M.copy()
         self.flat = np.ascontiguousarray(J.transpose(2, 1, 0)).reshape(K, m * N)
-        self.pairs = [(a, b) for a in range(m) for b in range(a, m)]
         self.refresh()
 
     def refresh(self):
@@ -49,10 +48,10 @@ class _Quadratic:
         self.A = self._products(half)
 
     def _products(self, thin: np.ndarray) -> np.ndarray:
-        """Entries (pairs, N) of X_iᵀ X_i for the columns X_i of thin (c, m N)."""
+        """Upper triangles, entries (m (m + 1)/2, N), of X_iᵀ X_i for the columns X_i of thin (c, m N)."""
         N, m, _ = self.J.shape
         X = thin.reshape(len(thin), m, N)
-        return np.stack([np.einsum("cn,cn->n", X[:, a], X[:, b]) for a, b in self.pairs])
+        return np.concatenate([np.einsum("cn,cbn->bn", X[:, a], X[:, a:]) for a in range(m)])
 
     def change(self, i: int, sign: float):
         """Add (sign 1) or take away (−1) candidate i: the Woodbury formula."""
@@ -188,18 +187,19 @@ class Screened:
 
 
 def _log_det(A: np.ndarray, m: int, sign: float) -> np.ndarray:
-    """log det(1 ± A) of symmetric (m, m) matrices given by entries (pairs, N); −inf where it is not positive."""
-    if m == 1:
-        det = 1.0 + sign * A[0]
-    elif m == 2:
-        det = (1.0 + sign * A[0]) * (1.0 + sign * A[2]) - A[1] ** 2
-    elif m == 3:
-        a, d, e, b, f, c = (sign * one for one in A)
-        a, b, c = 1.0 + a, 1.0 + b, 1.0 + c
-        det = a * (b * c - f * f) - d * (d * c - f * e) + e * (d * f - b * e)
-    else:
-        rows, columns = np.triu_indices(m)
-        full = np.empty((A.shape[1], m, m))
-        full[:, rows, columns] = full[:, columns, rows] = sign * A.T
-        det = np.linalg.det(full + np.eye(m))
-    return np.where(det > SINGULAR, np.log(np.maximum(det, SINGULAR)), -np.inf)
+    """log det(1 ± A) of symmetric (m, m) matrices given by entries of their upper triangles (m (m + 1)/2, N).
+
+    Elimination without pivoting, all matrices at once; −inf where one is not positive definite.
+    """
+    rows = np.split(sign * A, np.cumsum(np.arange(m, 1, -1)))
+    det = np.ones(A.shape[1])
+    good = np.ones(A.shape[1], dtype=bool)
+    for row in rows:
+        row[0] += 1.0
+    for p in range(m):
+        good &= rows[p][0] > SINGULAR
+        pivot = np.where(good, rows[p][0], 1.0)
+        det *= pivot
+        for a in range(p + 1, m):
+            rows[a] -= rows[p][a - p] / pivot * rows[p][a - p :]
+    return np.where(good & (det > SINGULAR), np.log(np.maximum(det, SINGULAR)), -np.inf)

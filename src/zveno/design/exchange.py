@@ -84,7 +84,8 @@ def select(
     found = []
     for members in starts:
         own = np.union1d(pool, members)
-        one = exchange(J[own], np.searchsorted(own, members), criterion, prior=prior, interest=k, repeats=repeats)
+        places = np.searchsorted(own, members)
+        one = exchange(J[own], places, criterion, prior=prior, interest=k, repeats=repeats, thorough=False)
         found.append(own[one.members])
     found.sort(key=lambda members: _judged(J, members, criterion, prior, k).value)
     best = exchange(J, found[-1], criterion, prior=prior, interest=k, repeats=repeats)
@@ -134,12 +135,13 @@ def exchange(
     prior: np.ndarray,
     interest: int,
     repeats: bool = True,
+    thorough: bool = True,
     most: int = 2000,
 ) -> Selection:
     """Exchange members with candidates until no exchange improves; the criterion never falls.
 
     First the best candidate is added and the least useful member taken away, in excursions of growing depth; then
-    every member in turn is replaced by the best candidate.
+    every member in turn is replaced by the best candidate, if the search is to be `thorough`.
     """
     members = [int(i) for i in start]
     first = _judged(J, members, criterion, prior, interest)
@@ -152,6 +154,8 @@ def exchange(
         before, kept = list(members), state.state
         members = _excursion(state, members, depth, repeats)
         if depth > EXCURSION:
+            if not thorough:
+                break
             members, done = _one_by_one(state, before, repeats, value)
             if done:
                 break

@@ -12,13 +12,12 @@ from ..io.files import read_bytes
 from ..mechanism import Mechanism
 
 
-def read_postures(path, mechanism: Mechanism, degrees: bool = False) -> np.ndarray:
+def read_postures(path, mechanism: Mechanism) -> np.ndarray:
     """(n, n_q) joint coordinates of a file; rows with empty or unreadable joint values are refused by number.
 
     Args:
         path: a CSV with a header that has every coordinate's name.
-        mechanism: whose coordinates they are.
-        degrees: whether angles are in degrees.
+        mechanism: whose coordinates they are, rad and m.
     """
     file, data = read_bytes(path)
     try:
@@ -44,12 +43,4 @@ def read_postures(path, mechanism: Mechanism, degrees: bool = False) -> np.ndarr
             q[k] = np.nan
         if not np.isfinite(q[k]).all():
             raise ModelError("a joint value is missing or no finite number", file=file, element=f"row {k + 1}")
-    if degrees:
-        q = q * np.array([_per_degree(mechanism, name) for name in mechanism.coordinate_names])
     return q
-
-
-def _per_degree(mechanism: Mechanism, coordinate: str) -> float:
-    """What one unit of the file is in SI: only single angles are given in degrees."""
-    joint = mechanism.joint(coordinate) if coordinate in mechanism.joint_names else None
-    return np.pi / 180.0 if joint is not None and joint.type.sigma == 1 else 1.0

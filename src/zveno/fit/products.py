@@ -21,7 +21,7 @@ def gram(A: np.ndarray) -> np.ndarray:
 def times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """A B of a tall A (m, n) and a small B (n, k)."""
     product = _pieces(A, B.size) @ B
-    return product.reshape(-1, B.shape[1])[: len(A)]
+    return product.reshape(product.shape[0] * product.shape[1], B.shape[1])[: len(A)]
 
 
 def triangle(A: np.ndarray) -> np.ndarray:

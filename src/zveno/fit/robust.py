@@ -22,7 +22,12 @@ def _tukey(d, n):
     return np.maximum(0.0, 1.0 - d**2 / (1.6 * _limit(0.99, n)) ** 2) ** 2
 
 
-LOSSES: dict[str, Callable] = {"none": lambda d, n: np.ones_like(d), "huber": _huber, "cauchy": _cauchy, "tukey": _tukey}
+LOSSES: dict[str, Callable] = {
+    "none": lambda d, n: np.ones_like(d),
+    "huber": _huber,
+    "cauchy": _cauchy,
+    "tukey": _tukey,
+}
 """Weight of a row from its distance d (root of the sum of squares of n whitened components)."""
 
 

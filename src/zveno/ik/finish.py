@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from . import scan, seven
-from .distinct import distinct, near
+from .distinct import distinct
 from .families import families_of
 from .judge import SINGULAR, errors, jacobians, judged
 from .local import solve_local
@@ -19,10 +19,6 @@ from .solutions import COMPLETE, EXCLUDED, FAMILY, UNDECIDED, UNREACHABLE, WITHI
 
 EXACT = 1e-9
 """Metres (for arms of up to some metres) and radians that a solution may miss its pose by."""
-TWINS = 0.03
-"""Solutions nearer than this may be one double root, seen twice …"""
-SAME_ROOT = 1e-12
-"""… and are, if the error half-way between them is no more than this."""
 NEARLY_SINGULAR, POLISHING, LONGEST = 1e-3, 40, 0.05
 
 
@@ -62,7 +58,6 @@ def finished(
     pose, x, inside = _checked(problem, T, raw)
     draft = Draft(problem, T, lanes_of(problem, T), pose[inside], x[inside], codes, density, solver.name)
     _polish(draft)
-    _merge_twins(draft)
     _find_families(draft)
     if windings:
         draft.pose, draft.x = _wound(problem, draft.pose, draft.x)
@@ -145,7 +140,8 @@ def _solves(problem: Problem, x: np.ndarray, lanes: Lanes, pose: np.ndarray) -> 
 def _polish(draft: Draft):
     """Nearly singular solutions to the last digit, by Gauss–Newton on J itself.
 
-    Kernels factor JᵀJ, which knows singular values to 1e-8 only; a double root is approached by halves.
+    Kernels factor JᵀJ, which knows singular values to 1e-8 only. A double root is approached by halves on either
+    side, and comes out as two points nearer than solutions can be, and so as one.
     """
     problem = draft.problem
     least = judged(problem, draft.x, draft.lanes, draft.pose).least
@@ -158,7 +154,10 @@ def _polish(draft: Draft):
             best[rows] = _gauss_newton(problem, draft.lanes, draft.pose[rough[rows]], best[rows], iterations)
     limits = problem.lower / problem.units, problem.upper / problem.units
     draft.x[rough] = np.clip(best, *limits)
-    keep = distinct(problem, draft.pose, draft.x)
+    concerned = np.flatnonzero(np.isin(draft.pose, draft.pose[rough]))
+    keep = np.ones(len(draft.pose), bool)
+    keep[concerned] = False
+    keep[concerned[distinct(problem, draft.pose[concerned], draft.x[concerned])]] = True
     draft.pose, draft.x = draft.pose[keep], draft.x[keep]
 
 
@@ -173,23 +172,6 @@ def _gauss_newton(problem: Problem, lanes: Lanes, pose: np.ndarray, x: np.ndarra
         better = found < least
         best, least = np.where(better[:, None], x, best), np.where(better, found, least)
     return best
-
-
-def _merge_twins(draft: Draft):
-    """Two close solutions whose middle solves the pose as well are one double root."""
-    problem, pose, x = draft.problem, draft.pose, draft.x
-    if not len(pose):
-        return
-    least = judged(problem, x, draft.lanes, pose).least
-    keep = np.ones(len(pose), bool)
-    for shift in range(1, int(draft.count.max())):
-        a = np.flatnonzero((pose[shift:] == pose[:-shift]) & (least[shift:] < TWINS) & (least[:-shift] < TWINS))
-        a = a[near(problem, x[a], x[a + shift], TWINS)]
-        if len(a):
-            middle = x[a] + problem.difference(x[a + shift] * problem.units, x[a] * problem.units) / 2
-            same = np.max(np.abs(errors(problem, middle, draft.lanes, pose[a])), axis=1) < SAME_ROOT
-            keep[a[same] + shift] = False
-    draft.pose, draft.x = pose[keep], x[keep]
 
 
 def _find_families(draft: Draft):
@@ -248,7 +230,7 @@ def _result(draft: Draft, batch, outside, tolerance, inputs: str, decided: bool 
             near_enough = (found.metres <= tolerance[0]) & (found.radians <= tolerance[1])
             draft.codes[empty[near_enough]] = WITHIN
             draft.add(empty[near_enough], x[near_enough] / problem.units)
-    order = np.lexsort((*(np.round(draft.x.T[::-1], 6)), draft.pose))
+    order = np.lexsort((np.round(draft.x[:, 0], 6), draft.pose))
     draft.pose, draft.x = draft.pose[order], draft.x[order]
     found = judged(problem, draft.x, draft.lanes, draft.pose)
     count = draft.count

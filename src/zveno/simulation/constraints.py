@@ -18,6 +18,7 @@ import numpy as np
 
 from ..algorithms import constraints as rows
 from ..errors import ModelError, ShapeError, unknown_name
+from ..kernels.math import sqrt
 from ..mechanism import Mechanism
 from ..mechanism.joints import unit_axis
 from ..spatial.rotations import z_to
@@ -57,7 +58,7 @@ class Constraint(ABC):
 
     @abstractmethod
     def anchor(self, mechanism: Mechanism, q) -> np.ndarray:
-        """The numbers it is held to, flat; those not given are taken from the configuration q."""
+        """The numbers it is held to, flat; those not given are taken from q (n_q,), which may be traced."""
 
     @abstractmethod
     def rows(self, state: rows.Kinematics, t, anchor) -> rows.Rows:
@@ -142,7 +143,7 @@ class _Placement(_Framed):
             T = np.eye(4) if self.other is not None else self._relative(mechanism, q)
         elif not is_transform(T, 1e-6):
             raise ShapeError("the placement is no rigid (4, 4) transform", element=f"constraint {self.label}")
-        return np.asarray(T, dtype=float)[:3].ravel()
+        return np.asarray(T)[:3].ravel()
 
     def _held(self, state: rows.Kinematics, anchor):
         T = np.concatenate([np.asarray(anchor).reshape(3, 4), np.array([[0.0, 0.0, 0.0, 1.0]])])
@@ -276,12 +277,12 @@ class Distance(_Framed):
     def anchor(self, mechanism, q):
         """Point and length, (4,)."""
         point = np.zeros(3) if self.point is None else _vector(self.point, self)
-        length = self.length
-        if length is None:
-            length = np.linalg.norm(self._relative(mechanism, q)[:3, 3] - point)
-        if not length > 0 or not np.isfinite(length):
-            raise ModelError(f"a length of {length} m cannot be kept", element=f"constraint {self.label}")
-        return np.concatenate([point, [float(length)]])
+        if self.length is None:
+            r = self._relative(mechanism, q)[:3, 3] - point
+            return np.concatenate([point, [sqrt(r @ r)]])
+        if not self.length > 0 or not np.isfinite(self.length):
+            raise ModelError(f"a length of {self.length} m cannot be kept", element=f"constraint {self.label}")
+        return np.concatenate([point, [float(self.length)]])
 
     def rows(self, state, t, anchor):
         """|p_A − p_B| − length."""

@@ -59,7 +59,7 @@ class JointMotion(Constraint):
         if callable(self.motion):
             return np.zeros(0)
         at = mechanism.q_slices[self.joint].start
-        return np.array([float(q[at] if self.motion is None else self.motion)])
+        return np.array([q[at] if self.motion is None else float(self.motion)])
 
     def rows(self, state, t, anchor):
         """q − f(t)."""

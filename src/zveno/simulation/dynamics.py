@@ -71,32 +71,26 @@ def constrained_dynamics(
     mechanism = robot.mechanism
     q, v, tau = mechanism.checked_q(q), mechanism.checked_v(v), mechanism.checked_v(tau, "tau")
     shape = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1])
-    equations = _commanded_equations(robot, tuple(_Hashed(one) for one in constraints), friction)
+    equations = _equations_of(robot, tuple(constraints), friction)
     y = np.zeros((*shape, equations.n_y))
     y[..., equations.q], y[..., equations.v] = q, v
-    arrays = (tau,)
     if not equations.constraints:
-        a, _, reactions, value, rate, *_ = equations.report(t, y, *arrays)
-        return Constrained(a, reactions, value, rate, ())
-    anchored = all(_anchored(one) for one in equations.constraints)
-    if anchored:
-        c = equations.settings(q.reshape(-1, robot.n_q)[0] if q.size else mechanism.neutral(), stabilization)
-    else:
-        c = batch_settings(equations, np.broadcast_to(q, (*shape, robot.n_q)), stabilization)
+        a = equations.solution(t, y, tau)[0]
+        nothing = np.zeros((*shape, 0))
+        return Constrained(a, nothing, nothing, nothing, ())
+    c = batch_settings(equations, np.broadcast_to(q, (*shape, robot.n_q)), stabilization)
     inputs = Inputs(tau, c)
-    names = tuple(name for one in equations.constraints for name in one.row_names)
     with np.errstate(all="ignore"):  # rows that depend on one another divide by zero, and are solved below
-        _, quality = equations.rhs(t, y, *inputs.arrays())
-        a, _, reactions, value, speed, *_ = equations.report(t, y, *inputs.arrays())
+        a, reactions, value, speed, quality = equations.solution(t, y, *inputs.arrays())
     bad = ~(quality > QUALITY) & np.isfinite(y).all(axis=-1) & np.isfinite(tau).all(axis=-1)
     if not np.any(bad):
-        return Constrained(a, reactions, value, speed, names)
+        return Constrained(a, reactions, value, speed, equations.row_names)
     c_all, tau_all = np.broadcast_to(c, (*shape, equations.n_c)), np.broadcast_to(tau, (*shape, robot.n_v))
     found = robust_rate(equations, t, y[bad], Inputs(tau_all[bad], c_all[bad]))
     a, reactions = np.array(a), np.array(reactions)
     a[bad], reactions[bad] = found.y[..., equations.v], found.reactions
     at_fault = contradictions(equations, t, y[bad], Inputs(tau_all[bad], c_all[bad]))
-    return Constrained(a, reactions, value, speed, names, found.redundant, at_fault)
+    return Constrained(a, reactions, value, speed, equations.row_names, found.redundant, at_fault)
 
 
 class _Hashed:
@@ -121,6 +115,12 @@ class _Hashed:
 
 
 @lru_cache(maxsize=32)
+def _equations_of(robot: Robot, constraints: tuple[Constraint, ...], friction: bool) -> Equations:
+    """The equations by the very objects, which is quick, and else by what they say."""
+    return _commanded_equations(robot, tuple(_Hashed(one) for one in constraints), friction)
+
+
+@lru_cache(maxsize=32)
 def _commanded_equations(robot: Robot, constraints: tuple[_Hashed, ...], friction: bool) -> Equations:
     mechanism = robot.mechanism
     control = as_control(lambda t, q, v: v, mechanism)  # the torques are given as the outside command
@@ -129,16 +129,10 @@ def _commanded_equations(robot: Robot, constraints: tuple[_Hashed, ...], frictio
     )
 
 
-def _anchored(constraint: Constraint) -> bool:
-    """Whether nothing of the anchor is taken from a configuration."""
-    given = vars(constraint)
-    if given.get("other") is not None:
-        return given.get("length", 0.0) is not None and given.get("height", 0.0) is not None
-    keys = [key for key in ("point", "placement", "other_axis", "length", "height", "motion") if key in given]
-    return bool(keys) and all(given[key] is not None for key in keys)
-
-
 def batch_settings(equations: Equations, q, k: float) -> np.ndarray:
     """Settings c of every configuration of a batch, (..., n_c), each anchored at its own place."""
-    flat = np.stack([equations.settings(one, k) for one in q.reshape(-1, q.shape[-1])])
-    return flat.reshape(*q.shape[:-1], equations.n_c)
+    c = np.ones((*q.shape[:-1], equations.n_c))
+    c[..., 0] = k
+    if equations.n_c > 1 + equations.n_rows:
+        c[..., 1 + equations.n_rows :] = equations.anchors(q)
+    return c

@@ -8,7 +8,7 @@ are active, what they are anchored to — are inputs, so that one kernel serves 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -62,6 +62,7 @@ class Equations:
     drive: ServoDrive | None = None
     friction: bool = False
     moving_base: Callable | None = None
+    _steps: dict[tuple[str, int], Kernel] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -104,6 +105,11 @@ class Equations:
     def n_rows(self) -> int:
         """Number of constraint rows m."""
         return sum(constraint.size for constraint in self.constraints)
+
+    @cached_property
+    def row_names(self) -> tuple[str, ...]:
+        """A name for every row."""
+        return tuple(name for constraint in self.constraints for name in constraint.row_names)
 
     @cached_property
     def row_slices(self) -> tuple[slice, ...]:
@@ -242,6 +248,9 @@ class Equations:
         """(t, y, h, …) → y after n steps of size h; and the worst quality on the way if there are constraints."""
         from .integrators import traced_step
 
+        if (method, n) in self._steps:
+            return self._steps[method, n]
+
         def run(t, y, h, u=None, c=None):
             worst: Any = 1.0
             for k in range(n):
@@ -249,7 +258,28 @@ class Equations:
                 worst = minimum(worst, quality)
             return (y, worst) if self.constraints else y
 
-        return compiled(trace(self._with_inputs(run), self._inputs(h=()), name=f"step_{method}"))
+        program = trace(self._with_inputs(run), self._inputs(h=()), name=f"step_{method}")
+        return self._steps.setdefault((method, n), compiled(program))
+
+    @cached_property
+    def anchors(self) -> Kernel:
+        """q → the anchors of all constraints at that configuration, for batches."""
+
+        def run(q):
+            return np.concatenate([np.asarray(one.anchor(self.mechanism, q)) for one in self.constraints])
+
+        return compiled(trace(run, {"q": (self.mechanism.n_q,)}, name="anchors"))
+
+    @cached_property
+    def solution(self) -> Kernel:
+        """(t, y, …) → a, reactions, φ, φ̇ and quality."""
+
+        def run(t, y, u=None, c=None):
+            q, v, z = self._split(y)
+            _, acting, _ = self.forces(t, q, v, z, u)
+            return self.solved(t, q, v, acting, c)[:5]
+
+        return compiled(trace(self._with_inputs(run), self._inputs(), name="solution"))
 
     @cached_property
     def report(self) -> Kernel:

@@ -56,7 +56,7 @@ def trajectory(equations: Equations, times, Y, C, **facts) -> Trajectory:
         a=a,
         tau=tau,
         reactions=reactions,
-        reaction_names=tuple(name for one in equations.constraints for name in one.row_names),
+        reaction_names=equations.row_names,
         kinetic=kinetic,
         potential=potential,
         work=work,

@@ -19,7 +19,7 @@ from .events import Event, limits_of
 from .integrators import FIXED, Adaptive, checked_method
 from .progress import Progress
 from .projection import project_start
-from .rates import FixedStep, Rates
+from .rates import FixedStep, Rates, refuse_infinite
 from .results import final_status, sane_samples, trajectory
 from .rollout import rollout
 from .single import Run
@@ -44,6 +44,7 @@ def simulate(
     atol: float | None = None,
     sample: float | None = None,
     drive: ServoDrive | None = None,
+    tau0=None,
     friction: bool = False,
     limits: bool = False,
     events: Sequence[Event] = (),
@@ -70,6 +71,8 @@ def simulate(
         rtol, atol: tolerances of adaptive methods; atol is rtol/1000 if not given.
         sample: s between the samples kept; every step of fixed-step methods, or 1/1000 of the duration.
         drive: servo drives between control and joints.
+        tau0: torques of drives with lag at the start, (n_v,) or a batch; zero if None. A run that goes on from
+            another one takes the last of its `tau`.
         friction: whether the drives' friction acts (smoothed around v = 0).
         limits: whether joints stop at their limits.
         events: functions whose zeros are found and reported.
@@ -104,6 +107,10 @@ def simulate(
     )
     k = min(stabilization, 0.5 / step) if method in FIXED else stabilization
     y0 = equations.state(q0, v0)
+    if equations.drive is not None and tau0 is not None:
+        tau0 = mechanism.checked_v(tau0, "tau0")
+        refuse_infinite(tau0, "tau0")
+        y0[..., equations.z] = tau0[..., equations.drive.lag > 0]
     active = _initially_active(equations, q0)
     notes: list[str] = []
     c, moved = None, 0.0

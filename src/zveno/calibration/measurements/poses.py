@@ -49,25 +49,8 @@ class Pose(Measurement):
         return np.concatenate([P[..., :3, 3], P[..., :3, :3].reshape(*P.shape[:-2], 9)], axis=-1)
 
     def data(self, y, n):
-        """From (n, 4, 4), (n, 7) or (n, 12) to (n, 1, 12); a pose with a missing orientation keeps its position."""
-        array = np.asarray(y, dtype=float)
-        if array.shape == (n, 7):
-            norms = np.linalg.norm(array[:, 3:], axis=1)
-            off = np.flatnonzero(abs(norms - 1.0) > 1e-3)
-            if len(off):
-                raise ShapeError(
-                    f"the quaternion (wxyz) of row {off[0] + 1} has norm {norms[off[0]]:.4g}",
-                    element="y",
-                    remedy="Give unit quaternions qw qx qy qz",
-                )
-            R = np.array([from_quaternion(one) for one in array[:, 3:] / norms[:, None]])
-            return np.concatenate([array[:, :3], R.reshape(n, 9)], axis=1)[:, None]
-        if array.shape == (n, 4, 4):
-            for k, T in enumerate(array):
-                if np.isfinite(T[:3, :3]).all() and not is_rotation(T[:3, :3], 1e-4):
-                    raise ShapeError(f"the rotation of row {k + 1} is not orthonormal", element="y")
-            return self.reading(array, None)[:, None]
-        return super().data(y, n)
+        """From (n, 4, 4), (n, 7) or (n, 12) to (n, 1, 12)."""
+        return super().data(poses_as_rows(y, n), n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,13 +109,38 @@ class Camera(Measurement):
 
     def data(self, y, n):
         """Turned round so that it is what moves, seen from what stands."""
-        poses = Pose.data(self, y, n)  # type: ignore[arg-type]
+        poses = super().data(poses_as_rows(y, n), n)
         moving = "camera" if self.mount == "hand" else "board"
         if self.gives == moving:
             return poses
         T = np.zeros((n, 4, 4))
         T[:, :3, 3], T[:, :3, :3], T[:, 3, 3] = poses[:, 0, :3], poses[:, 0, 3:].reshape(n, 3, 3), 1.0
         return self.reading(inverses(T), None)[:, None]
+
+
+def poses_as_rows(y, n: int):
+    """Poses (n, 4, 4) or (n, 7) as positions and rotation matrices, (n, 12); anything else as it is."""
+    try:
+        array = np.asarray(y, dtype=float)
+    except (TypeError, ValueError):
+        return y
+    if array.shape == (n, 7):
+        norms = np.linalg.norm(array[:, 3:], axis=1)
+        off = np.flatnonzero(abs(norms - 1.0) > 1e-3)
+        if len(off):
+            raise ShapeError(
+                f"the quaternion (wxyz) of row {off[0] + 1} has norm {norms[off[0]]:.4g}",
+                element="y",
+                remedy="Give unit quaternions qw qx qy qz",
+            )
+        R = np.array([from_quaternion(one) for one in array[:, 3:] / norms[:, None]])
+        return np.concatenate([array[:, :3], R.reshape(n, 9)], axis=1)
+    if array.shape == (n, 4, 4):
+        for k, T in enumerate(array):
+            if np.isfinite(T[:3, :3]).all() and not is_rotation(T[:3, :3], 1e-4):
+                raise ShapeError(f"the rotation of row {k + 1} is not orthonormal", element="y")
+        return Pose.reading(array, None)
+    return y
 
 
 def rotation_vector(R):

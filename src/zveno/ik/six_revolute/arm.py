@@ -117,12 +117,13 @@ class Arm:
                 rate: list[np.ndarray] = []
                 answer = self._run(e, X, rate=rate)
                 flat = np.quantile(rate[0] * np.where(answer.sure, 1.0, 1e-3), 0.1)
-                rated.append((-len(answer.pose), -flat * (0.1 if several else 1.0), len(rated), e, answer.sure))
-            rated.sort(key=lambda row: row[:3])
-            if rated and rated[0][4].mean() > 0.9:
+                key = -len(answer.pose), e.dimension > CERTAIN_DIMENSION, -flat * (0.1 if several else 1.0)
+                rated.append((key, e, answer.sure.mean()))
+            rated.sort(key=lambda row: row[0])
+            if rated and rated[0][2] > 0.9:
                 break
         chosen: list[Eliminated] = []
-        for *_, e, _ in rated:
+        for _, e, _ in rated:
             if e.template.scan_joint not in {other.template.scan_joint for other in chosen}:
                 chosen.append(e)
         return chosen

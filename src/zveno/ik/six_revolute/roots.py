@@ -162,9 +162,11 @@ def _refined(c, pose, at, y, r, simple) -> Roots:
     reach = 1.001 * r
     low, high = y - reach, y + reach
     left = np.nonzero(simple)[0]
-    while len(left):
+    for _ in range(12):  # sixty halvings at worst
         low[left], high[left], at[left], moved = step(c[pose[left]], low[left], high[left], at[left])
-        left = left[~(abs(moved) < 1e-13) & (high[left] - low[left] > 1e-13)]
+        left = left[~(abs(moved) < 1e-13)]
+        if not len(left):
+            break
     keep = ~simple | (abs(at - y) < 1.0005 * r)
     order = np.argsort(8.0 * pose + at, kind="stable")
     order = order[keep[order]]

@@ -1,0 +1,111 @@
+"""Base parameters: time against the number of joints, against a sampled regressor, and the base regressor."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+
+import numpy as np
+import pinocchio as pin
+
+import zveno
+from zveno.base_parameters import base_kernel, base_parameters
+from zveno.base_parameters.document import coordinate_matrix, echelon_columns
+from zveno.mechanism import Joint, Link, Mechanism, Revolute, assemble
+from zveno.report.reproduce_000 import PUMA
+from zveno.spatial.rotations import elementary
+from zveno.spatial.transforms import transform
+
+from .models import Pair
+from .timing import Row, interleaved
+
+
+def run() -> list[Row]:
+    warnings.simplefilter("ignore", zveno.ZvenoWarning)
+    zveno.set_threads(1)
+    puma = zveno.load("puma560")
+    rows = _small(puma)
+    rows += _growth()
+    rows += _sampled(Pair("ur5_robot.urdf"), "UR5")
+    rows += _sampled(Pair("talos_reduced.urdf"), "TALOS")
+    rows += _regressor(Pair("ur5_robot.urdf"))
+    zveno.set_threads(None)
+    return rows
+
+
+def _small(puma) -> list[Row]:
+    """Against the document's own procedure, Z in full, in NumPy."""
+
+    def in_full():
+        return echelon_columns(coordinate_matrix(PUMA, (0.0, 0.0, -9.81)).effective)
+
+    times = interleaved(
+        {
+            "float": lambda: base_parameters(puma, exact=False),
+            "exact": lambda: base_parameters(puma),
+            "document": in_full,
+        },
+        repeats=7,
+    )
+    rival = "document 000's procedure, Z in full"
+    return [
+        Row("PUMA 560: base parameters, floating point", times["float"], times["document"], rival),
+        Row("PUMA 560: base parameters, exact", times["exact"], times["document"], rival),
+    ]
+
+
+def right_angled(n: int) -> Mechanism:
+    """A chain of n revolute joints at right angles or parallel."""
+    links = [Link("link0")] + [Link(f"link{k}", np.ones(10)) for k in range(1, n + 1)]
+    joints = []
+    for k in range(1, n + 1):
+        R = elementary("x", (0.5 * np.pi, -0.5 * np.pi, 0.0)[k % 3])
+        T = transform(R, np.array([0.3, 0.0, 0.1 * (k % 2)]))
+        joints.append(Joint(f"joint{k}", f"link{k - 1}", f"link{k}", Revolute(), T))
+    return assemble(f"chain of {n}", links, joints)
+
+
+def _growth() -> list[Row]:
+    """One more joint costs the same in a chain ten times as long: the ratio is 1 where the effort is O(N)."""
+    chains = {n: right_angled(n) for n in (30, 300)}
+    rows = []
+    for name, exact in (("floating point", False), ("exact", None)):
+        calls = {str(n): partial(base_parameters, chain, exact=exact) for n, chain in chains.items()}
+        times = interleaved(calls, repeats=5)
+        rows.append(Row(f"one joint of 300, {name}", times["300"] / 300, times["30"] / 30, "one joint of 30"))
+    return rows
+
+
+def _sampled(pair: Pair, name: str) -> list[Row]:
+    """What tools do otherwise: Pinocchio's regressor at random states and singular values."""
+    model, data = pair.model, pair.model.createData()
+    n = 20 * (model.njoints - 1) // model.nv + 30
+    states = list(zip(*(x[:n] for x in pair.pin_states), strict=True))
+
+    def by_samples():
+        W = np.concatenate([pin.computeJointTorqueRegressor(model, data, *state).copy() for state in states])
+        R = np.linalg.qr(W, mode="r")
+        return np.linalg.svd(R, compute_uv=False)
+
+    mechanism = pair.robot.mechanism
+    times = interleaved({"ours": lambda: base_parameters(mechanism, exact=False), "sampled": by_samples}, repeats=9)
+    return [
+        Row(f"{name}: base parameters", times["ours"], times["sampled"], "sampled regressor and SVD (rank only)")
+    ]
+
+
+def _regressor(pair: Pair) -> list[Row]:
+    model, data = pair.model, pair.model.createData()
+    base = base_parameters(pair.robot)
+    kernel = base_kernel(base)
+    q, v, a = pair.q, pair.v, pair.a
+    out = np.empty((pair.n, pair.robot.n_v, base.rank))
+    states = list(zip(*pair.pin_states, strict=True))
+
+    def theirs():
+        for state in states:
+            pin.computeJointTorqueRegressor(model, data, *state)
+
+    times = interleaved({"ours": lambda: kernel(q, v, a, out=out), "theirs": theirs}, pair.n)
+    what = f"UR5: regressor, {base.rank} base columns"
+    return [Row(what, times["ours"], times["theirs"], "pinocchio's 60 columns in a Python loop", 8.0)]

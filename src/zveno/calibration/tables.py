@@ -1,0 +1,138 @@
+"""Campaigns from measurement files, and empty files to fill in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import ModelError
+from ..io.measurements import MeasurementTable, read_measurements
+from ..mechanism import Mechanism
+from .campaigns import Campaign
+from .measurements import Distance, Measurement, Position, measurement
+from .models import redundant_model
+
+
+def read_campaign(path, mechanism: Mechanism, kind: Measurement | str | None = None) -> Campaign:
+    """A campaign from a CSV file; the kind may stand in it: `# kind = position`."""
+    return campaign_from(read_measurements(path), mechanism, kind)
+
+
+def campaign_from(table: MeasurementTable, mechanism: Mechanism, kind: Measurement | str | None = None) -> Campaign:
+    """A campaign from a table: joint columns by joint name, readings by the kind's names, `group` or `place` and `hole`.
+
+    Several points or centres have numbered columns: x1 y1 z1 x2 y2 z2 …, d1 d2 …. Joints that do not move the measured
+    frame may be absent.
+    """
+    kind = kind or table.settings.get("kind")
+    if kind is None:
+        raise ModelError(
+            "does not say what was measured", file=table.file, remedy="Give kind=, or write # kind = position"
+        )
+    what = _with_several(measurement(kind), table)
+    if what.frame is None and "frame" in table.settings:
+        what = replace(what, frame=table.settings["frame"])
+    q = _joint_values(table, mechanism, what)
+    y = None if what.implicit and not _has(table, what) else _readings(table, what)
+    return Campaign(what, q, y, _groups(table), table.settings.get("name", ""), table.lines)  # type: ignore[arg-type]
+
+
+def template(mechanism: Mechanism, kind: Measurement | str, rows: np.ndarray | None = None) -> str:
+    """A measurement file to fill in: settings, header, and a line for every planned posture."""
+    what = measurement(kind)
+    names = [*_needed(mechanism, what)]
+    readings = list(what.columns)
+    if what.grouped is not None:
+        readings += ["place", "hole"] if what.kind == "sockets" else ["group"]
+    lines = [f"# kind = {what.kind}", "# unit = m", "# angle = rad", ",".join([*names, *readings])]
+    if rows is not None:
+        where = [mechanism.coordinate_names.index(name) for name in names]
+        lines += [",".join([*(repr(float(row[k])) for k in where), *[""] * len(readings)]) for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _needed(mechanism: Mechanism, what: Measurement) -> list[str]:
+    """Coordinates that move the measured frame."""
+    model = redundant_model(mechanism, what.frame)
+    used = sorted({k for move in model.moves for k in range(move.position.start, move.position.stop)})
+    return [mechanism.coordinate_names[k] for k in used]
+
+
+def _joint_values(table: MeasurementTable, mechanism: Mechanism, what: Measurement) -> np.ndarray:
+    q = np.tile(mechanism.neutral(), (len(table), 1))
+    missing = [name for name in _needed(mechanism, what) if name not in table.columns]
+    if missing:
+        raise ModelError(
+            f"has no column for {', '.join(missing)}",
+            file=table.file,
+            remedy=f"Columns: {', '.join(table.columns)}",
+        )
+    lengths = _lengths(mechanism)
+    for k, name in enumerate(mechanism.coordinate_names):
+        if name in table.columns:
+            q[:, k] = table.numbers(name) * (table.length if lengths[k] else table.angle)
+    return q
+
+
+def _lengths(mechanism: Mechanism) -> list[bool]:
+    """Which coordinates are lengths."""
+    out = []
+    for name in mechanism.joint_names:
+        kind = mechanism.joint(name).type
+        units = kind.units if len(kind.units) == kind.n_q else ("m", "m", "m", *[""] * (kind.n_q - 3))
+        out += [unit == "m" for unit in units] if kind.n_q != 4 else [False] * 4
+    return out
+
+
+def _with_several(what: Measurement, table: MeasurementTable) -> Measurement:
+    """The kind with as many points or centres as the file has columns for."""
+    letter = {"position": "x", "relative_position": "x", "distance": "d"}.get(what.kind)
+    if letter is None or letter in table.columns:
+        return what
+    count = sum(bool(re.fullmatch(rf"{letter}\d+", name)) for name in table.columns)
+    if not count:
+        return what
+    if isinstance(what, Position) and what.points is None:
+        return replace(what, points=np.zeros((count, 3)), unknown_points=True)
+    if isinstance(what, Distance) and np.ndim(what.centres) == 0:
+        return replace(what, centres=count)
+    return what
+
+
+def _columns(table: MeasurementTable, what: Measurement) -> list[str]:
+    things = len(what.right) * len(what.targets)
+    plain = list(what.columns) or ["height"]
+    if plain[0] in table.columns:
+        return plain
+    return [f"{name}{k}" for k in range(1, things + 1) for name in plain]
+
+
+def _has(table: MeasurementTable, what: Measurement) -> bool:
+    return all(name in table.columns for name in _columns(table, what))
+
+
+def _readings(table: MeasurementTable, what: Measurement) -> np.ndarray:
+    columns = _columns(table, what)
+    missing = [name for name in columns if name not in table.columns]
+    if missing:
+        raise ModelError(
+            f"has no column {', '.join(missing)}, which a {what.kind} measurement needs",
+            file=table.file,
+            remedy=f"Columns: {', '.join(table.columns)}",
+        )
+    metric = {"x", "y", "z", "d", "height"}
+    return np.stack(
+        [table.numbers(name) * (table.length if name.rstrip("0123456789") in metric else 1.0) for name in columns],
+        axis=1,
+    )
+
+
+def _groups(table: MeasurementTable) -> tuple[str, ...]:
+    if "group" in table.columns:
+        return tuple(table.columns["group"])
+    if "place" in table.columns:
+        holes = table.columns.get("hole", [""] * len(table))
+        return tuple(f"{place}/{hole}" for place, hole in zip(table.columns["place"], holes, strict=True))
+    return ()

@@ -1,0 +1,111 @@
+"""The verb `plan`: where to measure so that a calibration is best."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import tyro
+
+from .options import MODEL, OUTPUT, PICTURE, File, Flag, ModelFlags, OutputFlags, PictureFlags, RobotName
+from .output import Answer, deliver, say_written
+
+Words = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")]
+Point = Annotated[tuple[float, float, float] | None, tyro.conf.arg(metavar="X Y Z", help_behavior_hint="")]
+Box = Annotated[
+    tuple[float, float, float, float, float, float] | None,
+    tyro.conf.arg(metavar="X Y Z X Y Z", help_behavior_hint=""),
+]
+Metres = Annotated[float | None, tyro.conf.arg(metavar="M", help_behavior_hint="")]
+
+
+def plan(
+    robot: RobotName,
+    /,
+    *,
+    measure: str = "pose",
+    n: int = 30,
+    criterion: str = "D",
+    sigma: Metres = None,
+    have: File = None,
+    parameters: Words = (),
+    candidates: int = 5000,
+    box: Box = None,
+    viewer: Point = None,
+    half_angle: float = 60.0,
+    ground: Metres = None,
+    radius: Metres = None,
+    touching: Flag = False,
+    margin: float = 0.0,
+    once: Flag = False,
+    no_refine: Flag = False,
+    seed: int = 0,
+    model: ModelFlags = MODEL,
+    picture: PictureFlags = PICTURE,
+    output: OutputFlags = OUTPUT,
+):
+    """Postures to measure in, so that the calibration that follows is as accurate as can be.
+
+    Args:
+        robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
+        measure: pose, position, relative_pose, relative_position, distance, plane, point, sockets, direction or
+            camera.
+        n: postures to plan.
+        criterion: D, A, E, G, T, or O1 to O5.
+        sigma: standard deviation of a reading, m or rad; 1e-4 if not given.
+        have: a CSV of postures already measured, columns named like the joints; the plan completes them.
+        parameters: what will be calibrated: names, patterns such as Tx*, or classes (dh, controller, …); all.
+        candidates: random postures to choose from.
+        box: lowest and highest corner the frame must stay between, m.
+        viewer: place of an instrument that must see the frame's z axis.
+        half_angle: how far the axis may point past the viewer, degrees.
+        ground: height of the floor, m.
+        radius: of the links, for clearance, m; 3 % of the reach if not given.
+        touching: do not check that links keep clear of each other.
+        margin: share of every joint's range kept free at both ends.
+        once: use no posture twice.
+        no_refine: stay with the candidates.
+        seed: of the random candidates.
+        model: how the robot is read; files of postures are always in rad and m.
+        picture: the frame meant; --plot draws accuracies.
+        output: where the answer goes; a .csv file gets the postures.
+    """
+    from dataclasses import replace
+
+    import numpy as np
+
+    from ..calibration.measurements import measurement
+    from ..design import Clearance, Visibility, accuracy_curve, plan_poses
+    from ..design.posture_files import read_postures
+    from ..report.plan_text import plan_data, print_plan
+    from ..robot import Robot
+    from .verbs import loaded
+
+    mechanism = loaded(robot, model)
+    arm = Robot(mechanism)
+    kind = replace(measurement(measure), frame=picture.frame, sigma=sigma)
+    options = {
+        "parameters": parameters or "all",
+        "candidates": candidates,
+        "box": None if box is None else (box[:3], box[3:]),
+        "visibility": None if viewer is None else Visibility(viewer, np.radians(half_angle)),
+        "clearance": None if touching and ground is None else Clearance(radius, ground, not touching),
+        "margin": margin,
+        "seed": seed,
+    }
+    before = None if have is None else read_postures(have, mechanism)
+    found = plan_poses(arm, kind, n, criterion, have=before, repeats=not once, refine=not no_refine, **options)
+    curve = None
+    if found.status == "good" and not kind.implicit:
+        whole = found.q if before is None else np.concatenate([before, found.q])
+        curve = accuracy_curve(arm, kind, max(20, 4 * n), have=whole, **options)
+    if picture.plot is not None:
+        from ..report.plan_plot import draw_plan
+
+        say_written(draw_plan(found, curve, picture.plot))
+    if output.out is not None and output.out.suffix.lower() == ".csv":
+        say_written(found.write_csv(output.out))
+        output = replace(output, out=None)
+    answer = Answer(
+        lambda: plan_data(found, curve), lambda console: print_plan(console, mechanism, found, curve, model.deg)
+    )
+    deliver(answer, output)

@@ -1,0 +1,100 @@
+"""The verb `simulate`: the motion of a robot over time."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import tyro
+
+from .options import MODEL, OUTPUT, File, Flag, ModelFlags, OutputFlags, RobotName
+from .output import Answer, deliver, say_written
+
+Numbers = Annotated[tuple[str, ...], tyro.conf.arg(metavar="X ...", help_behavior_hint="")]
+"""Numbers in order, or name=value pairs."""
+
+
+def simulate(
+    robot: RobotName,
+    /,
+    *,
+    duration: float = 1.0,
+    q0: Numbers = (),
+    v0: Numbers = (),
+    control: Literal["none", "pd", "hold"] = "none",
+    target: Numbers = (),
+    integrator: Literal["dop853", "lsoda", "adams", "rk4", "semi-implicit"] = "dop853",
+    step: float = 1e-3,
+    rtol: float = 1e-6,
+    sample: float | None = None,
+    base: Literal["as it is", "fixed", "free", "trunk"] = "as it is",
+    friction: Flag = False,
+    limits: Flag = False,
+    save: File = None,
+    plot: File = None,
+    model: ModelFlags = MODEL,
+    output: OutputFlags = OUTPUT,
+):
+    """The motion of a robot from a state: falling freely, or held by a controller.
+
+    Args:
+        robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
+        duration: seconds.
+        q0: initial joint values, numbers in the order of `zveno info` or name=value pairs; neutral by default.
+        v0: initial velocities, in the same way; at rest by default.
+        control: "pd" pulls to --target with gravity compensated, "hold" compensates gravity only.
+        target: joint values for --control pd; q0 by default.
+        integrator: dop853, lsoda and adams choose their steps; rk4 and semi-implicit have fixed ones.
+        step: seconds, for fixed steps.
+        rtol: relative tolerance of the others.
+        sample: seconds between the samples kept.
+        base: stand on the ground, or float freely.
+        friction: count the drives' friction.
+        limits: joints stop at their limits.
+        save: write the whole motion to a .npz, .csv, .json or .parquet file.
+        plot: draw the motion into a .png or .svg file.
+        model: how the robot is read.
+        output: where the summary goes; a file that ends in .npz, .csv or .parquet takes the motion itself.
+    """
+    from dataclasses import replace
+
+    from ..report.simulate_text import print_trajectory, trajectory_data
+    from ..robot import Robot
+    from ..simulation import PD
+    from ..simulation import simulate as run
+    from .dynamics import parsed_velocities
+    from .verbs import given, loaded
+
+    machine = Robot(loaded(robot, model))
+    if base != "as it is":
+        machine = machine.with_base(base)
+    mechanism = machine.mechanism
+    start = given(mechanism, q0, model)
+    law = None
+    if control == "hold":
+        law = PD(start, kp=0.0, kd=0.0)
+    elif control == "pd":
+        law = PD(given(mechanism, target, model) if target else start)
+    trajectory = run(
+        machine,
+        start,
+        parsed_velocities(mechanism, v0, "v0", model.deg),
+        duration,
+        control=law,
+        integrator=integrator,
+        step=step,
+        rtol=rtol,
+        sample=sample,
+        friction=friction,
+        limits=limits,
+    )
+    if output.out is not None and output.out.suffix.lower() in (".npz", ".csv", ".parquet"):
+        say_written(trajectory.save(output.out))
+        output = replace(output, out=None)
+    if save is not None:
+        say_written(trajectory.save(save))
+    if plot is not None:
+        from ..report.trajectory_plot import draw_trajectory
+
+        say_written(draw_trajectory(trajectory, plot))
+    data = trajectory_data(trajectory)
+    deliver(Answer(lambda: data, lambda console: print_trajectory(console, data)), output)

@@ -1,0 +1,149 @@
+"""Measurement files: CSV with a header of column names, comments with units, empty cells for missing numbers.
+
+    # unit = mm
+    # angle = deg
+    joint1,joint2,x,y,z,group
+    10.0,20.0,412.31,83.20,,front
+
+Which columns are joints and which readings is decided where the file is used.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import ModelError, unknown_name
+
+MAX_BYTES = 500_000_000
+LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "um": 1e-6, "in": 0.0254}
+ANGLES = {"rad": 1.0, "deg": np.pi / 180.0, "mrad": 1e-3}
+_SETTING = re.compile(r"#\s*([\w ]+?)\s*[=:]\s*(.*?)\s*$")
+
+
+@dataclass(frozen=True, eq=False)
+class MeasurementTable:
+    """A file of measurements.
+
+    Attributes:
+        file: where it was read.
+        columns: texts by column name.
+        settings: what comments of the form `# key = value` say.
+        lines: line number of every row in the file.
+    """
+
+    file: str
+    columns: dict[str, list[str]]
+    settings: dict[str, str]
+    lines: np.ndarray
+
+    def __len__(self):
+        return len(self.lines)
+
+    def numbers(self, name: str) -> np.ndarray:
+        """A column as floats, NaN where a cell is empty."""
+        if name not in self.columns:
+            raise unknown_name("column", name, self.columns).located(file=self.file)
+        out = np.empty(len(self))
+        for k, cell in enumerate(self.columns[name]):
+            try:
+                out[k] = float(cell) if cell else np.nan
+            except ValueError:
+                raise ModelError(
+                    f"{cell!r} is not a number",
+                    file=self.file,
+                    element=f"line {self.lines[k]}, column {name}",
+                    remedy="Write numbers with a decimal point, and leave missing ones empty",
+                ) from None
+        return out
+
+    @property
+    def length(self) -> float:
+        """Metres a unit of length."""
+        return self._factor("unit", LENGTHS, "m")
+
+    @property
+    def angle(self) -> float:
+        """Radians a unit of angle."""
+        return self._factor("angle", ANGLES, "rad")
+
+    def _factor(self, key: str, known: dict[str, float], default: str) -> float:
+        word = self.settings.get(key, default)
+        if word not in known:
+            raise unknown_name(key, word, known).located(file=self.file)
+        return known[word]
+
+
+def read_measurements(path) -> MeasurementTable:
+    """A measurement file; commas, semicolons or tabs between columns."""
+    path = Path(path)
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ModelError(f"has more than {MAX_BYTES // 1_000_000} MB", file=path)
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ModelError(f"cannot be read: {error.strerror}", file=path) from error
+    except UnicodeDecodeError as error:
+        raise ModelError("is not a text file in UTF-8", file=path) from error
+    return parse_measurements(text, str(path))
+
+
+def parse_measurements(text: str, file: str = "text") -> MeasurementTable:
+    """The table of a measurement file's text."""
+    settings: dict[str, str] = {}
+    body: list[tuple[int, str]] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.lstrip().startswith("#"):
+            found = _SETTING.match(line.strip())
+            if found:
+                settings[found[1].strip().lower()] = found[2]
+        elif line.strip():
+            body.append((number, line))
+    if not body:
+        raise ModelError("is empty", file=file, remedy="The first line names the columns")
+    head = body[0][1]
+    delimiter = max(",;\t", key=head.count)
+    if head.count(delimiter) == 0:
+        delimiter = ","
+    names = [name.strip() for name in next(csv.reader(io.StringIO(head), delimiter=delimiter))]
+    if any(_is_number(name) for name in names):
+        raise ModelError(
+            "the first line holds numbers", file=file, element=f"line {body[0][0]}", remedy="Name the columns in it"
+        )
+    doubled = {name for name in names if names.count(name) > 1}
+    if doubled or not all(names):
+        raise ModelError(f"columns are not distinct: {', '.join(sorted(doubled)) or 'an empty name'}", file=file)
+    columns: dict[str, list[str]] = {name: [] for name in names}
+    lines = []
+    for number, line in body[1:]:
+        cells = [cell.strip() for cell in next(csv.reader(io.StringIO(line), delimiter=delimiter))]
+        if len(cells) != len(names):
+            raise ModelError(
+                f"has {len(cells)} cells where the header has {len(names)}", file=file, element=f"line {number}"
+            )
+        for name, cell in zip(names, cells, strict=True):
+            columns[name].append("" if cell.lower() == "nan" else cell)
+        lines.append(number)
+    if not lines:
+        raise ModelError("has a header and no rows", file=file)
+    return MeasurementTable(file, columns, settings, np.array(lines))
+
+
+def write_measurements(names: list[str], rows: np.ndarray, settings: dict[str, str] | None = None) -> str:
+    """Text of a measurement file: numbers written so that they read back the same, NaN as empty cells."""
+    head = [f"# {key} = {value}" for key, value in (settings or {}).items()]
+    body = [",".join("" if cell != cell else repr(float(cell)) for cell in row) for row in np.atleast_2d(rows)]
+    return "\n".join([*head, ",".join(names), *(body if np.size(rows) else [])]) + "\n"
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

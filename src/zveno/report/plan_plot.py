@@ -1,0 +1,134 @@
+"""Pictures of plans: accuracy of parameters, against the number of postures, and document 001's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ..design import closed_forms as cf
+from ..design.result import Curve, Plan
+from ..design.study import NAMES, Study
+from ..errors import MissingExtraError
+from .draw import FAINT, GRID, INK, TRAIL, checked_picture
+
+LINE, OTHER = "#3d7dca", "#ee8434"
+
+
+def draw_plan(plan: Plan, curve: Curve | None, file) -> Path:
+    """Standard deviations of the parameters, the tool's over the workspace, and the curve if there is one."""
+    file = checked_picture(file)
+    panels = 2 if curve is None else 3
+    figure, axes = _figure(panels, (4.2 * panels, 3.8))
+    finite = np.where(np.isfinite(plan.sigma), plan.sigma, np.nan) * 1e3
+    places = np.arange(len(plan.names))
+    if plan.sigma_before is not None:
+        before = np.where(np.isfinite(plan.sigma_before), plan.sigma_before, np.nan) * 1e3
+        axes[0].barh(places, before, color=GRID, label="measured before")
+    axes[0].barh(places, finite, color=LINE, height=0.5, label="with the plan")
+    axes[0].set_yticks(places, plan.names, fontsize=6)
+    axes[0].invert_yaxis()
+    axes[0].set_xlabel("σ, mm or mrad", color=INK)
+    if plan.sigma_before is not None:
+        axes[0].legend(fontsize=7)
+    if np.isfinite(plan.tool_sigma).all() and len(plan.tool_sigma):
+        radius = np.linalg.norm(plan.tool_positions[:, :2], axis=1)
+        shown = axes[1].scatter(
+            radius, plan.tool_positions[:, 2], c=plan.tool_sigma * 1e3, s=14, cmap="viridis", linewidths=0
+        )
+        figure.colorbar(shown, ax=axes[1], label="σ of the tool, mm")
+    axes[1].set_xlabel("distance from the z axis, m", color=INK)
+    axes[1].set_ylabel("height, m", color=INK)
+    if curve is not None:
+        draw_curve(curve, axes[2])
+    figure.suptitle(f"{plan.robot}: {len(plan.q)} postures, criterion {plan.criterion}", color=INK, fontsize=10)
+    figure.savefig(file, dpi=150)
+    return file
+
+
+def draw_curve(curve: Curve, axes):
+    """Accuracy of the tool against the number of postures, with the knee marked, into matplotlib axes."""
+    axes.plot(curve.n, curve.tool_worst * 1e3, color=OTHER, label="worst place")
+    axes.plot(curve.n, curve.tool_typical * 1e3, color=LINE, label="typical")
+    at = int(np.searchsorted(curve.n, curve.knee))
+    axes.plot(curve.knee, curve.tool_typical[at] * 1e3, "o", color=TRAIL, fillstyle="none", label="knee")
+    axes.set_xlabel("further postures" if curve.n_have else "postures", color=INK)
+    axes.set_ylabel("σ of the tool, mm", color=INK)
+    axes.set_ylim(bottom=0.0)
+    axes.legend(fontsize=7)
+
+
+def draw_axis_errors(file, numbers: Sequence[int] = range(3, 21), width: float = np.pi) -> Path:
+    """Document 001, figure 1: error of an axis against the number of measurements, evenly spread and optimal.
+
+    For a revolute joint the root of tr cov(δω), since the trace of information accepts singular plans; for a
+    prismatic joint ε_ω, which is the same but for a factor.
+    """
+    file = checked_picture(file)
+    figure, axes = _figure(2, (9.0, 3.6))
+    numbers = list(numbers)
+    low, high = -0.5 * width, 0.5 * width
+    panels = {
+        f"revolute, within {np.degrees(width):.0f}°": ("revolute", low, high, "√tr cov(δω)", _axis_spread),
+        "prismatic": ("prismatic", -1.0, 1.0, "ε_ω", lambda q: cf.axis_error(cf.line(q), 1.0)),
+    }
+    for panel, (title, (kind, low, high, label, error)) in zip(axes, panels.items(), strict=True):
+        even = [error(cf.uniform_values(m, low, high)) for m in numbers]
+        best = [error(cf.best_axis_values(kind, m, low, high)) for m in numbers]
+        panel.plot(numbers, even, "o-", color=OTHER, markersize=3, label="1: evenly spread")
+        panel.plot(numbers, best, "o-", color=LINE, markersize=3, label="2: optimal")
+        panel.set_title(title, loc="left", fontsize=9, color=INK)
+        panel.set_xlabel("measurements m", color=INK)
+        panel.set_ylabel(f"{label}, in units of σ/r", color=INK)
+        panel.legend(fontsize=7)
+    figure.savefig(file, dpi=150)
+    return file
+
+
+def _axis_spread(q) -> float:
+    return float(np.sqrt(np.trace(cf.axis_covariance(cf.circle(q), 1.0)[0])))
+
+
+def draw_study(studies: Mapping[str, Study], file) -> Path:
+    """Document 001, figure 2: errors of every parameter in every experiment, a column a plan, predicted ±2σ."""
+    file = checked_picture(file)
+    figure, axes = _figure(len(studies) * 6, (4.6 * len(studies), 9.0), rows=6)
+    grid = np.array(axes).reshape(6, len(studies))
+    for column, (title, study) in enumerate(studies.items()):
+        for row, name in enumerate(NAMES):
+            panel = grid[row, column]
+            scale = 1e3 if name.startswith("q") else 1.0
+            errors = study.errors[:, row] * scale
+            panel.plot(np.arange(1, len(errors) + 1), errors, color=LINE, linewidth=0.7)
+            mean = (study.bias[row - 4] if row >= 4 else 0.0) * scale
+            for side in (-2.0, 2.0):
+                panel.axhline(
+                    mean + side * study.predicted[row] * scale, color=OTHER, linewidth=0.8, linestyle="--"
+                )
+            reach = max(abs(one.errors[:, row]).max() for one in studies.values()) * scale
+            panel.set_ylim(-1.05 * reach, 1.05 * reach)
+            panel.set_ylabel(f"Δ{name}, {'mrad' if name.startswith('q') else 'mm'}", fontsize=7, color=INK)
+            if row == 0:
+                panel.set_title(title, loc="left", fontsize=9, color=INK)
+        grid[-1, column].set_xlabel("experiment", color=INK)
+    figure.savefig(file, dpi=150)
+    return file
+
+
+def _figure(panels: int, size: tuple[float, float], rows: int = 1):
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError(
+            "pictures need matplotlib, which is not installed", remedy="pip install 'zveno[plot]'"
+        ) from None
+    figure = Figure(figsize=size, layout="constrained")
+    axes = [figure.add_subplot(rows, panels // rows, k + 1) for k in range(panels)]
+    for one in axes:
+        one.grid(color=GRID, linewidth=0.6)
+        one.tick_params(colors=FAINT, labelsize=7)
+        one.set_axisbelow(True)
+        for side in ("top", "right"):
+            one.spines[side].set_visible(False)
+    return figure, axes

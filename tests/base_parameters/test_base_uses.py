@@ -1,0 +1,195 @@
+"""What base parameters are used for: compiled functions, files, tables, the command line, the document's rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import tyro
+from rich.console import Console
+
+import zveno
+from zveno.base_parameters import BaseModel, base_kernel, base_parameters
+from zveno.base_parameters.document import (
+    Row,
+    coordinate_matrix,
+    echelon_columns,
+    grouping,
+    n_matrices,
+    n_rows,
+    parts,
+    sparse_product,
+    to_dense,
+    to_sparse,
+)
+from zveno.cli import base as verb
+from zveno.errors import ZvenoError
+from zveno.kernels.evaluate import evaluate
+from zveno.report import reproduce_000
+
+
+@pytest.fixture(scope="module")
+def puma():
+    return zveno.load("puma560")
+
+
+@pytest.fixture(scope="module")
+def base(puma):
+    return base_parameters(puma)
+
+
+def states(robot, shape=(4,)):
+    return np.random.default_rng(0).normal(size=(3, *shape, robot.n_v))
+
+
+def test_base_regressor_has_the_base_columns(puma, base):
+    q, v, a = states(puma, (2, 3))
+    W = base_kernel(base)(q, v, a)
+    assert W.shape == (2, 3, 6, 36)
+    np.testing.assert_allclose(W, puma.regressor(q, v, a)[..., base.regressor_columns], atol=1e-11)
+
+
+def test_base_regressor_with_drives(puma):
+    base = base_parameters(puma, drives=True)
+    q, v, a = states(puma)
+    whole = np.concatenate([puma.regressor(q, v, a), puma.drive_regressor(v, a)], axis=-1)
+    np.testing.assert_allclose(base_kernel(base)(q, v, a), whole[..., base.regressor_columns], atol=1e-11)
+
+
+@pytest.mark.parametrize("name", ["puma560", "quadruped"])
+def test_inverse_dynamics_in_base_parameters(name):
+    robot = zveno.load(name)
+    joints = tuple(replace(joint, drive=None) for joint in robot.mechanism.joints)
+    bare = zveno.Robot(replace(robot.mechanism, joints=joints, transmission=None))
+    model = BaseModel(bare)
+    rng = np.random.default_rng(0)
+    q, (v, a) = bare.random((5,), rng), rng.normal(size=(2, 5, bare.n_v))
+    torques = bare.inverse_dynamics(q, v, a)
+    found = evaluate(model.program, q, v, a, np.broadcast_to(model.values, (5, len(model.values))))
+    np.testing.assert_allclose(np.squeeze(found), torques, atol=1e-10 * abs(torques).max())
+    if name == "puma560":
+        counted = model.operations
+        assert counted.multiplies + counted.adds <= 489
+        np.testing.assert_allclose(model.inverse_dynamics(q, v, a), torques, atol=1e-10)
+
+
+def test_results_survive_a_file(tmp_path, puma):
+    base = base_parameters(puma, drives=("rotor",))
+    again = zveno.load_result(base.save(tmp_path / "base.json"))
+    np.testing.assert_array_equal(again.matrix, base.matrix)
+    assert again.expressions == base.expressions
+    exact = base_parameters(puma, view="pseudo")
+    again = zveno.load_result(exact.save(tmp_path / "exact.json"))
+    assert again.terms == exact.terms
+    assert again.certified == exact.certified
+
+
+def test_tables_hold_every_expression(base):
+    console = Console(file=io.StringIO(), width=200)
+    console.print(base.table())
+    texts = (console.file.getvalue(), base.to_markdown(), base.to_csv())  # pyright: ignore[reportAttributeAccessIssue]
+    for text in texts:
+        assert all(expression in text for expression in base.expressions)
+    assert len(list(csv.reader(io.StringIO(base.to_csv())))) == 37
+    assert base.to_latex().count("\\tilde p") == 36
+    assert "I^{2}_{xx}" in base.to_latex()
+    assert json.loads(json.dumps(base.to_dict()["table"]))[0]["name"] == base.names[0]
+
+
+def test_the_package_is_its_function(puma, base):
+    import zveno.base_parameters
+
+    assert zveno.base_parameters(puma).rank == base.rank  # pyright: ignore[reportCallIssue]
+    assert zveno.base_parameters.Loop("a", "b").kind == "point"
+
+
+def test_views_tell_the_same(base):
+    pseudo, center = base.viewed("pseudo"), base.viewed("center")
+    assert pseudo.rank == center.rank == base.rank
+    np.testing.assert_array_equal(center.matrix, base.matrix)
+    assert any("(J2xx + m2·(c2y² + c2z²))" in text for text in center.expressions)
+
+
+def run(*words):
+    config = (tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes)
+    tyro.cli(verb.base, args=list(words), config=config)
+
+
+@pytest.mark.parametrize("format", ["table", "md", "latex", "csv", "json"])
+def test_command_line(format, capsys):
+    run("puma560", "--view", "pseudo", "--format", format)
+    out = capsys.readouterr().out
+    if format == "json":
+        data = json.loads(out)
+        assert len(data["table"]) == 36
+    else:
+        assert "S^{6}_{y}" in out if format == "latex" else "S6y" in out
+
+
+def test_command_line_gravity_and_drives(capsys):
+    run("puma560", "--gravity", "0", "0", "0", "--drives", "--format", "csv")
+    assert len(capsys.readouterr().out.strip().splitlines()) == 1 + 34 + 22
+
+
+TABLE = [Row(1, 0.0, np.radians(alpha), a, d) for alpha, a, d in ((-90, 0, 0), (0, 0.4318, 0.15), (90, -0.0203, 0))]
+MIXED = [Row(1, 0.0, 0.7, 0.3, 0.1), Row(0, 0.4, -1.1, 0.2, 0.0), Row(1, 0.0, 0.3, 0.1, 0.2)]
+GRAVITY = (0.0, 0.0, -9.81)
+
+
+@pytest.mark.parametrize("table", [TABLE, MIXED])
+@pytest.mark.parametrize("basis", ["squares", "doubles"])
+def test_the_documents_procedure_agrees(table, basis):
+    forward = coordinate_matrix(table, GRAVITY, basis)
+    backward = coordinate_matrix(table, GRAVITY, basis, "backward")
+    np.testing.assert_allclose(forward.Z, backward.Z, atol=1e-12)
+    assert forward.Z.shape == (n_rows(table), 30)
+    assert forward.transformations < backward.transformations
+    columns = echelon_columns(forward.effective)
+    assert len(echelon_columns(forward.Z)) == len(columns) + 1
+    ours = base_parameters(distal(table), view="pseudo")
+    assert ours.columns.tolist() == columns
+    np.testing.assert_allclose(ours.matrix, grouping(forward.effective, columns), atol=1e-9)
+
+
+def distal(table):
+    """The chain with its link frames where Denavit and Hartenberg put them."""
+    from zveno.mechanism import Joint, Link, Prismatic, Revolute, assemble
+    from zveno.spatial.rotations import elementary
+    from zveno.spatial.transforms import transform
+
+    links = [Link("link0")] + [Link(f"link{k}", np.ones(10)) for k in range(1, len(table) + 1)]
+    joints = []
+    for k, row in enumerate(table, 1):
+        turn = transform(elementary("z", 0.0 if row.sigma else row.theta))
+        lift = transform(None, np.array([row.a, 0.0, row.d if row.sigma else 0.0]))
+        child = turn @ lift @ transform(elementary("x", row.alpha))
+        kind = Revolute() if row.sigma else Prismatic()
+        joints.append(Joint(f"q{k}", f"link{k - 1}", f"link{k}", kind, np.eye(4), child))
+    return assemble("distal", links, joints)
+
+
+def test_the_documents_sizes():
+    six = [Row(1, 0.0, 0.0, 0.0, 0.0)] * 6
+    assert (n_rows(six[:5]), n_rows(six), n_matrices(6)) == (47118, 328854, 91)
+    with pytest.raises(ZvenoError, match="7 joints"):
+        coordinate_matrix([*six, six[0]], GRAVITY)
+    with pytest.raises(ZvenoError, match="squares"):
+        coordinate_matrix(six[:1], GRAVITY, basis="cubes")
+
+
+def test_sparse_products_take_fewer_multiplications():
+    A, B = parts(TABLE[1])[1:]
+    product, count = sparse_product(to_sparse(A), to_sparse(B))
+    np.testing.assert_allclose(to_dense(product), A @ B)
+    assert 0 < count < 64
+
+
+def test_every_row_of_the_document_is_equal_or_explained():
+    rows = reproduce_000.rows()
+    assert [row for row in rows if row.verdict == "differs"] == []
+    assert sum(row.what.startswith("p̃") for row in rows) == 36
+    assert sum(row.verdict == "document wrong" for row in rows) == 3

@@ -1,0 +1,107 @@
+"""Arms, truths and simulated campaigns for tests of calibration."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import zveno
+from zveno.calibration.campaigns import Campaign
+from zveno.calibration.kinematics import frame_motion
+from zveno.calibration.models import redundant_model
+from zveno.calibration.postures import imagined
+from zveno.calibration.system import System
+from zveno.mechanism import Frame, Joint, Limits, Link, Mechanism, Prismatic, Revolute, assemble
+from zveno.spatial.rotations import exp
+from zveno.spatial.transforms import transform
+
+TWO_LINKS = "Rz(q1) Tx(0.25) Rz(q2) Tx(0.16)"
+TOOL = transform(exp(np.array([0.3, -0.2, 0.4])), np.array([0.03, 0.05, 0.08]))
+
+
+def arm(name: str = "puma560") -> zveno.Robot:
+    """A robot with a tool beside its last axis."""
+    return zveno.load(name).with_tool(TOOL)
+
+
+def random_chain(seed: int) -> Mechanism:
+    """A chain of two to six joints with right angles, parallel or crossing axes, or anything, and a tool anywhere."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7))
+    links, joints = [Link("base")], []
+    for k in range(1, n + 1):
+        kind = Revolute() if rng.random() < 0.75 else Prismatic()
+        p = rng.uniform(-0.4, 0.4, 3) * (rng.random(3) < 0.6)
+        turn = rng.integers(4)
+        if turn == 0:
+            R = np.eye(3)
+        elif turn == 1:
+            R = np.round(exp(np.pi / 2 * np.eye(3)[rng.integers(3)]))
+        else:
+            R = exp(rng.normal(size=3))
+        joints.append(Joint(f"j{k}", links[-1].name, f"l{k}", kind, transform(R, p), limits=Limits(-2.5, 2.5)))
+        links.append(Link(f"l{k}"))
+    p = rng.uniform(-0.3, 0.3, 3) * (rng.random(3) < 0.5)
+    return assemble(f"chain{seed}", links, joints, [Frame("tool", links[-1].name, transform(None, p))])
+
+
+def truth(robot: zveno.Robot, names, rng, length: float = 1e-3, angle: float = 3e-3) -> np.ndarray:
+    """Deviations (P,) of a robot that is not as drawn."""
+    model = redundant_model(robot.mechanism)
+    values = np.zeros(len(model.terms))
+    for name in names:
+        term = model.term(name)
+        values[model.numbers[name]] = rng.normal() * (length if term.unit == "m" else angle)
+    return values
+
+
+def simulated(robot, kind, values, n: int, rng, sigma: dict[str, float], frames=None, joint_terms=(), q=None) -> Campaign:
+    """A campaign measured on the true robot, with noise.
+
+    Contacts are made by solving for postures in which the true robot touches; then joints are read with noise that
+    moves the point by about sigma.
+    """
+    model = redundant_model(robot.mechanism, kind.frame, joint_terms)
+    if kind.implicit:
+        return _contacts(robot, kind, model, values, n, rng, sigma)
+    q = robot.random(n, rng) if q is None else q
+    things = len(kind.right) * len(kind.targets)
+    tau = robot.gravity_torque(q) if "compliance" in joint_terms else None
+    system = System(model, [Campaign(kind, q, np.zeros((n, things, kind.n_data)), (), "x", np.arange(n))])
+    for k, unknown in enumerate(system.unknowns):
+        if frames and unknown.label in frames:
+            system.frames[system.frame_number(k)] = frames[unknown.label]
+    part = system.parts[0]
+    T, _ = frame_motion(model, part.frame, q, values, tau)
+    P = system.frames[part.left] @ T[part.posture] @ system.frames[part.right]
+    P = _disturbed(P, kind, rng, sigma)
+    y = kind.reading(P, system.frames[part.target]).reshape(n, things, kind.n_data)
+    if "distance" in sigma:
+        y = y + rng.normal(size=y.shape) * sigma["distance"]
+    return Campaign(kind, q, y)
+
+
+def _disturbed(P, kind, rng, sigma):
+    P = P.copy()
+    P[:, :3, 3] += rng.normal(size=(len(P), 3)) * sigma.get("position", 0.0)
+    for name in ("rotation", "direction"):
+        if name in sigma:
+            turns = np.array([exp(w) for w in rng.normal(size=(len(P), 3)) * sigma[name]])
+            P[:, :3, :3] = P[:, :3, :3] @ turns
+    return P
+
+
+def _contacts(robot, kind, model, values, n, rng, sigma):
+    """Postures in which the true robot touches, found from those in which the nominal one does."""
+    system = imagined(model, kind, n, int(rng.integers(1 << 30)))
+    part = system.parts[0]
+    L, R, X = (system.frames[index] for index in (part.left, part.right, part.target))
+    noise = rng.normal(size=(len(part.q), kind.n_data)) * next(iter(sigma.values()))
+    q = part.q.copy()
+    for _ in range(12):
+        from zveno.calibration.compiled import residual_kernel
+
+        T, J = frame_motion(model, part.frame, q, values)
+        r, by_T, *_ = residual_kernel(type(kind))(T, L, R, X, noise)
+        slope = by_T @ system.by_q(J)
+        q = q - (np.linalg.pinv(slope) @ r[..., None])[..., 0]
+    return Campaign(kind, q, None, system.campaigns[0].groups)

@@ -1,0 +1,98 @@
+"""Joint axes from circles and lines: closed form, never a reflection, covariance, chain and start for the full fit."""
+
+import numpy as np
+import pytest
+from arms import arm
+
+import zveno
+from zveno.calibration.joint_axes import axis_covariance, identify_chain, joint_axis
+from zveno.errors import ZvenoError
+from zveno.spatial.rotations import exp, is_rotation
+
+
+def _circle(rng, m, radius=0.3, sigma=0.0, q=None):
+    R, t = exp(rng.normal(size=3)), rng.normal(size=3)
+    q = rng.uniform(-2.5, 2.5, m) if q is None else q
+    p = radius * np.stack([np.cos(q), np.sin(q), 0 * q], 1)
+    return q, p @ R.T + t + sigma * rng.normal(size=(m, 3)), R, t
+
+
+def _line(rng, m, sigma=0.0):
+    R, t = exp(rng.normal(size=3)), rng.normal(size=3)
+    q = rng.uniform(-0.5, 0.5, m)
+    return q, np.outer(q, R[:, 2]) + t + sigma * rng.normal(size=(m, 3)), R, t
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_exact_points_give_the_axis(seed):
+    rng = np.random.default_rng(seed)
+    q, g, R, t = _circle(rng, 9)
+    found = joint_axis(q, g)
+    np.testing.assert_allclose(found.R, R, atol=1e-12)
+    np.testing.assert_allclose(found.t, t, atol=1e-12)
+    assert found.radius == pytest.approx(0.3)
+    q, g, R, t = _line(rng, 5)
+    found = joint_axis(q, g, "prismatic")
+    np.testing.assert_allclose(found.direction, R[:, 2], atol=1e-12)
+    assert found.scale == pytest.approx(1.0)
+
+
+def test_reflections_are_never_returned():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        q, g, *_ = _circle(rng, 4, sigma=0.05)
+        assert is_rotation(joint_axis(q, g).R)
+        q, g, *_ = _line(rng, 4, sigma=0.05)
+        assert is_rotation(joint_axis(q, g, "prismatic").R)
+
+
+def test_covariance_against_monte_carlo_and_the_documents_figures():
+    rng = np.random.default_rng(1)
+    q = np.deg2rad(np.arange(5) * 72.0)
+    turns, shifts = [], []
+    for _ in range(4000):
+        _, g, R, t = _circle(rng, 5, 0.3, 2e-4, q)
+        found = joint_axis(q, g, sigma=2e-4)
+        E = found.R @ R.T
+        turns.append(0.5 * R.T @ [E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]])
+        shifts.append(R.T @ (found.t - t))
+    p = 0.3 * np.stack([np.cos(q), np.sin(q), 0 * q], 1)
+    predicted = axis_covariance(p - p.mean(axis=0), 5, 2e-4)
+    np.testing.assert_allclose(np.cov(np.array(turns).T), predicted[:3, :3], atol=0.1 * predicted[0, 0])
+    np.testing.assert_allclose(np.cov(np.array(shifts).T), predicted[3:, 3:], atol=0.1 * predicted[3, 3])
+    # In millimetres, r = 300 and σ = 0.2: the regular pentagon beats the document's five angles.
+    for angles, trace in ((np.arange(5) * 72.0, 4.44e-7), ([-120, -90, 0, 90, 120], 5.14e-7)):
+        a = np.deg2rad(angles)
+        p = 300 * np.stack([np.cos(a), np.sin(a), 0 * a], 1)
+        assert np.trace(axis_covariance(p - p.mean(axis=0), 5, 0.2)[:3, :3]) == pytest.approx(trace, rel=2e-3)
+
+
+def test_a_whole_arm_without_a_nominal_model():
+    """Every joint moved alone; the chain found reproduces the point anywhere, in the measuring frame."""
+    robot = arm("puma560")
+    rng = np.random.default_rng(2)
+    M = np.eye(4)
+    M[:3, :3], M[:3, 3] = exp(rng.normal(size=3)), rng.normal(size=3)
+    rest = np.array([0.3, -0.9, 0.5, 0.4, 0.8, -0.2])
+
+    def seen(q):
+        return (M @ robot.forward_kinematics(q, frame="tool"))[..., :3, 3]
+
+    axes = []
+    for k in range(6):
+        values = np.linspace(-1.2, 1.2, 7)
+        q = np.tile(rest, (7, 1))
+        q[:, k] = values
+        axes.append(joint_axis(values, seen(q)))
+    found = zveno.Robot(identify_chain(axes, rest, seen(rest)))
+    q = robot.random(20, 3)
+    np.testing.assert_allclose(found.forward_kinematics(q)[:, :3, 3], seen(q), atol=1e-11)
+
+
+def test_too_little_motion_is_refused():
+    with pytest.raises(ZvenoError, match="too little"):
+        joint_axis(np.zeros(5), np.zeros((5, 3)))
+    with pytest.raises(ZvenoError, match="too few"):
+        joint_axis([0.0, 1.0], np.eye(3)[:2])
+    with pytest.raises(ZvenoError, match="belong together"):
+        joint_axis([0.0, 1.0], np.eye(3))

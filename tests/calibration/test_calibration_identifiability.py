@@ -1,0 +1,226 @@
+"""Identifiability: fixtures of document 001, count formulas, closure, rules, higher precision."""
+
+import numpy as np
+import pytest
+from arms import TWO_LINKS, arm, random_chain
+
+import zveno
+from zveno.calibration.identifiability import analyse, identifiability
+from zveno.calibration.kinematics import frame_motion
+from zveno.calibration.measurements import Camera, Distance, Pose, Position, RelativePose, RelativePosition
+from zveno.calibration.models import redundant_model
+from zveno.calibration.proof import closure_rank
+from zveno.calibration.rules import agrees, rule_model
+from zveno.errors import ModelError, ZvenoError
+
+
+@pytest.fixture(scope="module")
+def two_links():
+    return zveno.load(TWO_LINKS)
+
+
+def test_planar_model_5(two_links):
+    found = identifiability(two_links, "pose")
+    assert (len(found.names), found.rank) == (20, 14)
+    assert not found.of_class("unidentifiable")
+    assert len(found.of_class("identifiable")) == 10
+    a1, a2 = 0.25, 0.16
+    expected = (
+        {"Tzo": 1, "Tz1": 1, "Tz2": 1},
+        {"Rzo": 1, "Rzq1": 1, "Ty1": 1 / a1},
+        {"Ty1": -1 / a1, "Rz1": 1, "Rzq2": 1, "Rz2": 1},
+        {"Ty2": 1, "Rz2": -a2},
+    )
+    assert len(found.relations) == 4
+    for relation, weights in zip(found.relations, expected, strict=True):
+        assert relation == pytest.approx(weights, abs=1e-8)
+    assert found.expressions[0] == "Tzo + Tz1 + Tz2"
+    assert found.expressions[3] == "Ty2 − 0.16·Rz2"
+    assert found.gap > 1e10
+    assert found.status == "certain"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "text"),
+    [
+        ("JL", "[Tx Ty Tz Rx Ry]o Rz(q1) [Tx Rx Ry]1 Rz(q2) [Tx Ty Rx Ry]2"),
+        ("BJL", "[Tx Ty Tz Rx Ry Rz]o Rz(q1)° [Tx Rx Ry]1 Rz(q2) [Tx Ty Rx Ry]2"),
+        ("TJL", "[Tx Ty Rx Ry]o Rz(q1) [Tx Rx Ry]1 Rz(q2)° [Tx Ty Tz Rx Ry Rz]2"),
+        ("JR", "[Tx Ty Rx Ry]o Rz(q1) [Tx Rx Ry]1 Rz(q2) [Tx Tz Rx Ry Rz]2"),
+        ("BJR", "[Tx Ty Tz Rx Ry Rz]o Rz(q1)° [Tx Rx Ry]1 Rz(q2) [Tx Rx Ry Rz]2"),
+        ("TJR", "[Tx Ty Rx Ry]o Rz(q1) [Tx Rx Ry]1 Rz(q2)° [Tx Ty Tz Rx Ry Rz]2"),
+    ],
+)
+def test_the_six_models_of_the_table(two_links, strategy, text):
+    assert identifiability(two_links, "pose", strategy=strategy).text == text
+
+
+@pytest.mark.parametrize(
+    ("kind", "symmetric", "asymmetric"),
+    [("pose", 30, 30), ("position", 25, 27), ("relative_pose", 24, 24), ("relative_position", 19, 21), ("distance", 19, 21)],
+)
+def test_puma(kind, symmetric, asymmetric):
+    for robot, expected in ((zveno.load("puma560"), symmetric), (arm("puma560"), asymmetric)):
+        found = identifiability(robot, kind)
+        assert found.rank == expected
+        if found.counts is not None:
+            assert found.counts.agree(expected)
+
+
+def test_spherical_wrist_measured_at_its_centre_has_three_axes_through_the_point():
+    wrist = "Rz(q1) Rx(-90deg) Rz(q2) Tx(0.4) Tz(0.1) Rz(q3) Rx(90deg) Tz(0.4) Rz(q4) Rx(-90deg) Rz(q5) Rx(90deg) Rz(q6)"
+    found = identifiability(zveno.load(wrist), "position")
+    assert found.counts is not None
+    assert found.counts.through == 3
+    assert found.rank == found.counts.value == found.counts.proved == 21
+    assert "3 axes pass through" in found.summary
+
+
+def test_one_prismatic_joint_is_8_and_5():
+    robot = zveno.load("Tx(q1)")
+    assert identifiability(robot, "pose").rank == 8
+    assert identifiability(robot, "position").rank == 5
+    assert rule_model(robot, "pose").text == "[Ty Tz Rx Ry Rz]o Tx(q1) [Ry Rz]1"
+    assert rule_model(robot, "position").text == "[Ty Tz Ry Rz]o Tx(q1)"
+    assert rule_model(robot, "relative_pose").names == ("Ry1", "Rz1")
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_formula_closure_and_rank_agree_on_random_chains(block):
+    """300 chains: the rank of a sampled Jacobian is what the closure of twists proves, and what the formula counts."""
+    for seed in range(30 * block, 30 * block + 30):
+        robot = zveno.Robot(random_chain(seed))
+        kind = (Pose(), Position(), RelativePose(), RelativePosition())[seed % 4]
+        found = identifiability(robot, kind, seed=seed)
+        assert found.counts is not None
+        assert found.rank == found.counts.proved, seed
+        assert found.rank == found.counts.value or found.counts.why, seed
+        if seed % 4 in (0, 2) and len(robot.joint_names) > 2:
+            assert found.rank == found.counts.value or found.counts.why, seed
+
+
+def test_full_pose_closure_is_saturated_for_any_geometry():
+    for seed in range(40):
+        mechanism = random_chain(seed)
+        model = redundant_model(mechanism)
+        r = sum(move.sigma == 1 for move in model.moves)
+        assert closure_rank(model, position=False)[0] == 6 + 4 * r + 2 * (len(model.moves) - r)
+
+
+@pytest.mark.parametrize("name", ["puma560", "ur5", "scara", "stanford"])
+@pytest.mark.parametrize("kind", ["pose", "position"])
+def test_rank_equals_that_of_a_jacobian_in_higher_precision(name, kind):
+    """Jacobian and Gram–Schmidt in 80-bit arithmetic, with a threshold that double precision could not resolve."""
+    robot = arm(name)
+    model = redundant_model(robot.mechanism)
+    q = robot.random(60, 3).astype(np.longdouble)
+    _, J = frame_motion(model, model.frames[0], q, np.zeros(len(model.terms), np.longdouble))
+    assert J.dtype == np.longdouble
+    A = (J if kind == "pose" else J[:, :3]).reshape(-1, len(model.terms))
+    rank, basis = 0, np.zeros((len(A), 0), np.longdouble)
+    for column in A.T[(A**2).sum(axis=0) > 0]:
+        v = column / np.sqrt(column @ column)
+        for _ in range(3):
+            v = v - basis @ (basis.T @ v)
+        length = np.sqrt(v @ v)
+        if length > 1e-14:
+            rank, basis = rank + 1, np.column_stack([basis, v / length])
+    assert rank == identifiability(robot, kind).rank
+
+
+def test_strategies_are_complete_and_irreducible_everywhere():
+    for name in ("ur5", "scara", "panda"):
+        robot = zveno.load(name)
+        for strategy in ("JL", "BTL", "TR", "R", "JBTR"):
+            found = identifiability(robot, "pose", strategy=strategy)
+            alone = identifiability(robot, "pose", strategy=strategy, parameters=list(found.chosen))
+            assert alone.rank == len(found.chosen) == found.rank
+            assert set(alone.classes) == {"identifiable"}
+
+
+def test_rules_agree_with_the_numbers_or_are_refused():
+    assert rule_model(zveno.load(TWO_LINKS)).names == identifiability(zveno.load(TWO_LINKS), "pose").chosen
+    for name in ("puma560", "ur5", "panda"):
+        assert len(rule_model(zveno.load(name)).names) == identifiability(zveno.load(name), "pose").rank
+    for text in ("Tz(q1) Rz(q2) Tx(0.3)", "Tz(q1) Tx(0.1) Tz(q2)"):  # P∥R, P∥P
+        good, why = agrees(zveno.load(text), "pose")
+        assert not good
+        assert "rules" in why
+    with pytest.raises(ModelError, match="neither parallel nor perpendicular"):
+        rule_model(zveno.load("Rz(q1) Rx(30deg) Tx(0.1) Rz(q2) Tx(0.2)"))
+
+
+def test_what_a_relative_measurement_cannot_see():
+    found = identifiability(arm("puma560"), "relative_pose")
+    # What moves the whole arm is the base's: also the offset of the first joint, and what shifts
+    # along or turns about its axis behind it.
+    assert set(found.of_class("unidentifiable")) == {"Txo", "Tyo", "Tzo", "Rxo", "Ryo", "Rzo", "Rzq1", "Tz1", "Ry1"}
+    assert found.rank_unknowns == 6
+    assert identifiability(arm("puma560"), "position").of_class("unidentifiable") == ("Rx6", "Ry6", "Rz6")
+
+
+def test_contacts_lose_scale_and_a_known_distance_brings_it_back():
+    robot = arm("puma560")
+    assert identifiability(robot, "point").rank == 20
+    assert identifiability(robot, "plane").rank == 20
+    assert identifiability(robot, "sockets").rank == 21
+
+
+def test_known_centres_show_the_base():
+    robot = arm("puma560")
+    three = np.array([[0.5, 0, 0], [0, 0.6, 0.1], [0.1, -0.4, 0.5]])
+    assert identifiability(robot, Distance(centres=three)).rank == 27
+    assert identifiability(robot, Distance(centres=2)).rank == 21
+
+
+def test_camera_counts_both_its_frames():
+    found = identifiability(zveno.load("panda"), Camera())
+    assert found.rank == 34
+    assert found.rank_unknowns == 12
+    assert {"camera.Tx", "board.Rz"} <= set(found.chosen)
+
+
+def test_gear_and_compliance_add_their_terms():
+    robot = arm("puma560")
+    assert identifiability(robot, "pose", joint_terms=["gear"]).rank == 36
+    soft = identifiability(robot, "pose", joint_terms=["compliance"])
+    # Axis 1 is vertical and the last link balanced about axis 6: gravity loads neither.
+    assert soft.of_class("unidentifiable") == ("Cq1", "Cq6")
+    assert soft.rank == 34
+
+
+def test_residuals_that_are_not_zero_do_not_fool_the_structure():
+    """At the postures of a robot that differs from the nominal one, contact Jacobians have a larger rank than is true."""
+    robot = arm("puma560")
+    from arms import simulated, truth
+
+    from zveno.calibration.campaigns import prepared
+    from zveno.calibration.estimate import structure
+    from zveno.calibration.initial import first_frames
+    from zveno.calibration.measurements import Sockets
+    from zveno.calibration.system import System
+
+    rng = np.random.default_rng(5)
+    kind = Sockets()
+    names = identifiability(robot, kind).chosen
+    campaign = simulated(robot, kind, truth(robot, names, rng, 5e-3, 2e-2), 80, rng, {"position": 1e-4})
+    campaigns, _ = prepared(campaign, robot.mechanism)
+    system = System(redundant_model(robot.mechanism), campaigns)
+    system.frames = first_frames(system, np.zeros(len(system.model.terms)))
+    assert analyse(system, "as measured").rank > 21
+    assert structure(system, "pulled").rank == 21
+
+
+def test_bad_strategies_and_kinds_are_refused(two_links):
+    with pytest.raises(ZvenoError, match="not a strategy"):
+        identifiability(two_links, strategy="XL")
+    with pytest.raises(ZvenoError, match="no kind of measurement"):
+        identifiability(two_links, "telepathy")
+
+
+def test_results_are_saved_and_loaded(two_links, tmp_path):
+    found = identifiability(two_links, "position")
+    again = zveno.load_result(found.save(tmp_path / "found.json"))
+    assert again.chosen == found.chosen
+    assert again.relations == found.relations
+    assert again.summary == found.summary

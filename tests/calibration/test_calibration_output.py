@@ -1,0 +1,164 @@
+"""Outputs: calibrated robot, compensation, prediction with covariance, files, information."""
+
+import subprocess
+import sysconfig
+
+import numpy as np
+import pytest
+from arms import TOOL, arm, simulated, truth
+
+import zveno
+from zveno.calibration.estimate import calibrate
+from zveno.calibration.identifiability import identifiability
+from zveno.calibration.information import information
+from zveno.calibration.kinematics import frame_motion
+from zveno.calibration.measurements import Position, RelativePose
+from zveno.calibration.models import redundant_model
+from zveno.calibration.output import calibrated_mechanism, text_of
+from zveno.io.load import load_mechanism
+
+
+@pytest.fixture(scope="module")
+def found():
+    robot = arm("puma560")
+    rng = np.random.default_rng(0)
+    kind = RelativePose()
+    values = truth(robot, identifiability(robot, kind).chosen, rng)
+    campaign = simulated(robot, kind, values, 40, rng, {"position": 5e-5, "rotation": 1e-4}, {"tracker": TOOL})
+    return calibrate(robot, campaign)
+
+
+@pytest.mark.parametrize("name", ["puma560", "panda", "scara", "Ry(-q1) Tz(0.3) Rx(q2) Ty(0.2) Tx(-q3)"])
+@pytest.mark.parametrize("tool", [True, False])
+def test_the_calibrated_mechanism_moves_as_the_model_says(name, tool):
+    robot = arm(name) if tool else zveno.load(name)
+    model = redundant_model(robot.mechanism)
+    values = 0.05 * np.random.default_rng(1).normal(size=len(model.terms))
+    calibrated = zveno.Robot(calibrated_mechanism(model, values))
+    q = robot.random(7, 2)
+    T, _ = frame_motion(model, model.frames[0], q, values)
+    np.testing.assert_allclose(calibrated.forward_kinematics(q), T, atol=1e-12)
+
+
+def test_written_robots_read_back(found, tmp_path):
+    q = found.robot.random(5, 1)
+    T = found.robot.forward_kinematics(q)
+    for suffix in (".urdf", ".ets"):
+        path = tmp_path / f"calibrated{suffix}"
+        assert found.write(path) == ""
+        again = zveno.Robot(load_mechanism(path))
+        np.testing.assert_allclose(again.forward_kinematics(q, frame="tool" if suffix == ".urdf" else None), T, atol=1e-9)
+    text, note = text_of(found.mechanism, "dh")
+    assert note == "" or text.startswith("name")
+
+
+def test_saved_and_loaded(found, tmp_path):
+    again = zveno.load_result(found.save(tmp_path / "calibration.json"))
+    assert again.parameters == found.parameters
+    np.testing.assert_array_equal(again.covariance, found.covariance)
+    assert again.verdict == found.verdict
+    q = found.robot.random(3, 1)
+    np.testing.assert_array_equal(again.predict(q).T_world_frame, found.predict(q).T_world_frame)
+
+
+def test_compensation_brings_the_true_robot_where_the_nominal_one_would_be(found):
+    q = zveno.Robot(found.nominal).random(200, 5)
+    q = q[abs(np.sin(q[:, 4])) > 0.3]  # away from the wrist's singularity
+    q = q[abs(np.sin(q[:, 2] + 1.6)) > 0.2]
+    target = zveno.Robot(found.nominal).forward_kinematics(q, frame="tool")
+    before = found.robot.forward_kinematics(q, frame="tool")
+    after = found.robot.forward_kinematics(found.compensate(q), frame="tool")
+    assert abs(before - target).max() > 1e-3
+    assert abs(after - target).max() < 1e-8
+    one = found.compensate(q[0])
+    np.testing.assert_allclose(one, found.compensate(q)[0])
+
+
+def test_compensation_in_c(found, tmp_path):
+    compiler = sysconfig.get_config_var("CC")
+    if not compiler or subprocess.run([*compiler.split()[:1], "--version"], capture_output=True).returncode:
+        pytest.skip("no C compiler")
+    header, source = found.export_compensation(tmp_path)
+    main = tmp_path / "main.c"
+    q = [0.3, -0.9, 0.5, 0.4, 0.8, -0.2]
+    main.write_text(
+        f'#include <stdio.h>\n#include "{header.name}"\nint main(void) {{ double q[6] = {{{", ".join(map(str, q))}}}, c[6];'
+        'compensate(q, c); for (int i = 0; i < 6; i++) printf("%.15g ", c[i]); return 0; }'
+    )
+    program = tmp_path / "main"
+    subprocess.run([compiler.split()[0], str(main), str(source), "-lm", "-o", str(program)], check=True)
+    said = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
+    np.testing.assert_allclose(np.fromstring(said, sep=" "), found.compensate(np.array(q)), atol=1e-12)
+
+
+def test_predicted_covariance_equals_monte_carlo(found):
+    q = found.robot.random(3, 4)
+    predicted = found.predict(q)
+    rng = np.random.default_rng(3)
+    model, columns = found.model, [found.model.numbers[name] for name in found.names]
+    draws = rng.multivariate_normal(found.values, found.covariance, 4000)
+    values = np.zeros((4000, 1, len(model.terms)))
+    values[:, 0, columns] = draws
+    T, _ = frame_motion(model, model.frames[0], q[None], values)
+    E = np.linalg.inv(predicted.T_world_frame) @ T
+    twist = np.stack([E[..., 0, 3], E[..., 1, 3], E[..., 2, 3], E[..., 2, 1], E[..., 0, 2], E[..., 1, 0]], -1)
+    for k in range(3):
+        std = np.sqrt(np.diag(predicted.covariance[k]))
+        np.testing.assert_allclose(np.cov(twist[:, k].T) / np.outer(std, std), predicted.covariance[k] / np.outer(std, std), atol=0.1)
+
+
+def test_map_over_the_workspace(found):
+    result = found.accuracy_map(500)
+    centres, worst, number = result.cells(0.3)
+    assert number.sum() == 500
+    assert worst.max() == result.sigma_position.max()
+    assert len(centres) == len(worst)
+    assert "mm" in result.summary
+    assert 1e-6 < np.median(result.sigma_position) < 1e-3
+
+
+def test_verdict_is_readable(found):
+    assert "→" in found.verdict
+    assert "postures not used" in found.verdict
+    assert found.status == "calibrated"
+
+
+def test_score_on_other_data(found):
+    robot = zveno.Robot(found.nominal)
+    rng = np.random.default_rng(0)
+    values = truth(robot, identifiability(robot, RelativePose()).chosen, rng)
+    other = simulated(robot, RelativePose(), values, 15, rng, {"position": 5e-5, "rotation": 1e-4}, {"tracker": TOOL})
+    error = found.score(other)[0]
+    assert error.rms < 3e-4
+    assert error.rows == 15
+
+
+def test_information_adds_up_to_the_covariance_of_a_fit():
+    robot = arm("ur5")
+    rng = np.random.default_rng(1)
+    kind = Position(sigma=1e-4)
+    q = robot.random(60, rng)
+    campaign = simulated(robot, kind, np.zeros(len(redundant_model(robot.mechanism).terms)), 60, rng, {"position": 1e-4}, q=q)
+    fit = calibrate(robot, campaign, folds=0, plausible=None)
+    told = information(robot, kind, q, names=fit.names)
+    assert told.matrices.shape == (60, len(fit.names), len(fit.names))
+    np.testing.assert_allclose(np.sqrt(np.diag(told.covariance())), fit.std, rtol=0.02)
+    np.testing.assert_allclose(told.covariance([0] * 3 + list(range(60))).shape, (len(fit.names),) * 2)
+
+
+def test_information_reproduces_the_documents_planning_study():
+    """a1 = 250, a2 = 160 mm, σ = 0.2 mm: standard deviations of a1, a2, q1, q2, x0, y0 for both plans."""
+    robot = zveno.load("planar2")
+    names = ["Tx1", "Tx2", "Rzq1", "Rzq2", "Txo", "Tyo"]
+    kind = Position(sigma=0.2e-3)
+    a = np.deg2rad([0, 30, 60, 90])
+    b = np.deg2rad([-90, 90])
+    usual = np.array([(x, y) for x in a for y in a])
+    better = np.array([(x, y) for x in b for y in b] * 4)
+    for plan, expected in (
+        (usual, (0.118968, 0.091251, 0.000476, 0.000893, 0.091251, 0.091251)),
+        (better, (0.05, 0.05, 0.0002, 0.000371, 0.05, 0.05)),
+    ):
+        std = np.sqrt(np.diag(information(robot, kind, plan, names=names).covariance()))
+        std[[0, 1, 4, 5]] *= 1e3
+        np.testing.assert_allclose(std, expected, rtol=2e-3)

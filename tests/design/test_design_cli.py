@@ -1,0 +1,90 @@
+"""The verb `plan`, the rows of document 001, and the pictures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import zveno
+from zveno.cli.options import Model, Output, Picture
+from zveno.cli.plan import plan
+from zveno.design import study
+from zveno.report.plan_plot import draw_axis_errors, draw_study
+from zveno.report.reproduce_001_plans import rows
+
+SMALL = {"measure": "position", "n": 12, "candidates": 300}
+
+
+def test_tables_for_people(capsys):
+    plan("puma560", **SMALL, model=Model(deg=True))
+    said = capsys.readouterr().out
+    assert "12 postures of puma560" in said.replace("\n", " ")
+    assert "joint1 °" in said
+    assert "worst" in said
+    assert "more postures would" in said
+    assert "0.1 mm is assumed" in said
+
+
+def test_files_that_continue_each_other(capsys, tmp_path):
+    first = tmp_path / "plan.csv"
+    plan("puma560", **SMALL, sigma=5e-5, output=Output(out=first), picture=Picture(plot=tmp_path / "plan.png"))
+    assert first.read_text().startswith("joint1,joint2")
+    assert (tmp_path / "plan.png").stat().st_size > 5000
+    capsys.readouterr()
+    plan("puma560", **SMALL | {"n": 4}, sigma=5e-5, have=first, output=Output(json=True))
+    data = json.loads(capsys.readouterr().out)
+    assert data["measured_before"] == 12
+    assert len(data["q"]) == 4
+    assert all(one["sigma"] < one["sigma_before"] for one in data["parameters"])
+
+
+def test_rules_from_the_command_line(capsys):
+    box = (-0.9, -0.9, 0.0, 0.9, 0.9, 1.2)
+    plan(
+        "puma560", **SMALL, box=box, viewer=(2.0, 0.0, 0.5), half_angle=80.0, ground=-0.4, output=Output(json=True)
+    )
+    q = np.array(json.loads(capsys.readouterr().out)["q"])
+    T = zveno.load("puma560").forward_kinematics(q)
+    assert np.all((T[:, :3, 3] >= box[:3]) & (T[:, :3, 3] <= box[3:]))
+
+
+def test_a_singular_plan_says_so(capsys):
+    plan("puma560", **SMALL, criterion="T", output=Output(json=True))
+    data = json.loads(capsys.readouterr().out)
+    assert data["status"] == "singular"
+    assert "stay unknown" in data["summary"]
+    assert any(one["sigma"] is None for one in data["parameters"])
+
+
+def test_bad_input_is_an_error_of_ours(tmp_path):
+    with pytest.raises(zveno.ZvenoError, match="position"):
+        plan("puma560", **SMALL | {"measure": "positon"})
+    with pytest.raises(zveno.ZvenoError, match="no such file"):
+        plan("puma560", **SMALL, have=tmp_path / "nothing.csv")
+
+
+def test_rows_of_the_document():
+    found = rows()
+    assert len(found) >= 12
+    assert {row.verdict for row in found} == {"equal", "document wrong"}
+    assert all(row.why for row in found if row.verdict == "document wrong")
+
+
+def test_figures_are_drawn(tmp_path):
+    one = draw_axis_errors(tmp_path / "one.png", range(3, 6))
+    studies = {
+        "a": study.simulate_study(study.usual_plan(), 20),
+        "b": study.simulate_study(study.proposed_plan(), 20),
+    }
+    two = draw_study(studies, tmp_path / "two.svg")
+    assert one.stat().st_size > 5000
+    assert two.stat().st_size > 5000
+
+
+def test_the_page_runs():
+    from test_readme_and_docs import run_page
+
+    assert run_page(Path(__file__).resolve().parents[2] / "docs" / "plans.md") == 2

@@ -1,0 +1,58 @@
+"""The verb, its picture and files, and the rows of the documents."""
+
+import json
+
+import numpy as np
+import pytest
+
+import zveno
+from zveno.cli.options import Output
+from zveno.cli.simulate import simulate as verb
+from zveno.errors import ZvenoError
+from zveno.report.reproduce_002_simulation import rows
+from zveno.report.trajectory_plot import draw_trajectory
+from zveno.simulation import GroundContact, Trajectory, simulate
+
+
+def test_rows_of_the_documents_agree():
+    found = rows()
+    assert {row.document for row in found} == {"002", "003"}
+    assert [row.what for row in found if row.verdict == "differs"] == []
+
+
+def test_verb_prints_and_writes(tmp_path, capsys):
+    verb(
+        "chain(3)",
+        duration=0.2,
+        q0=("joint1=-1",),
+        plot=tmp_path / "run.png",
+        save=tmp_path / "run.csv",
+        output=Output(out=tmp_path / "run.npz"),
+    )
+    out, err = capsys.readouterr()
+    assert "finished" in out
+    assert "joint3" in out
+    assert err.count("wrote") == 3
+    run = Trajectory.load(tmp_path / "run.npz")
+    assert run.q[0].tolist() == [-1.0, 0.0, 0.0]
+    assert (tmp_path / "run.png").stat().st_size > 10_000
+
+
+def test_verb_answers_in_json(capsys):
+    verb("puma560", duration=0.1, control="hold", base="fixed", output=Output(json=True))
+    data = json.loads(capsys.readouterr().out)
+    assert data["finished"]
+    # Gravity is compensated, so that an arm at rest stays where it is.
+    assert data["final_q"] == pytest.approx(data["initial_q"], abs=1e-9)
+
+
+def test_pictures_of_batches_and_contacts(tmp_path):
+    robot = zveno.load("chain(2)")
+    batch = simulate(robot, np.zeros((3, 2)), duration=0.05)
+    assert draw_trajectory(batch, tmp_path / "batch.svg").exists()
+    contact = GroundContact("tool", normal=(0.0, 1.0, 0.0), height=-0.3, friction=0.0)
+    run = simulate(robot, [0.0, 0.3], duration=0.5, constraints=[contact])
+    assert any(one.what == "closes" for one in run.happenings)
+    assert draw_trajectory(run, tmp_path / "run.png").exists()
+    with pytest.raises(ZvenoError, match=r"\.png"):
+        draw_trajectory(run, tmp_path / "run.pdf")
