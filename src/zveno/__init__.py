@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 from ._version import __version__ as __version__
 from .errors import ZvenoError as ZvenoError
@@ -10,9 +12,24 @@ from .errors import ZvenoWarning as ZvenoWarning
 from .kernels.threads import get_threads as get_threads
 from .kernels.threads import set_threads as set_threads
 from .mechanism import Mechanism as Mechanism
-from .io.results import load_result as load_result
 from .robot import ParametricRobot as ParametricRobot
 from .robot import Robot as Robot
+
+if TYPE_CHECKING:
+    from .base_parameters import base_parameters as base_parameters
+    from .design import plan_poses as plan_poses
+    from .export import export_c as export_c
+    from .ik import solve_ik as solve_ik
+    from .simulation import simulate as simulate
+
+_TASKS = {
+    "base_parameters": ".base_parameters",
+    "export_c": ".export",
+    "plan_poses": ".design",
+    "simulate": ".simulation",
+    "solve_ik": ".ik",
+}
+"""Functions of the tasks, and the package each is imported from on first use: importing zveno stays quick."""
 
 
 def load(name_or_path: str | PathLike[str], *, snap: bool | None = None, format: str | None = None) -> Robot:
@@ -28,3 +45,36 @@ def load(name_or_path: str | PathLike[str], *, snap: bool | None = None, format:
     from .io.load import load_mechanism
 
     return Robot(load_mechanism(name_or_path, snap=snap, format=format))
+
+
+def load_result(path: str | PathLike[str]) -> Any:
+    """A result that was written by its `save` method."""
+    from .io import results
+
+    # A result comes back as the class its task defines, so the tasks must have been imported.
+    for package in sorted(set(_TASKS.values())):
+        importlib.import_module(package, __name__)
+    return results.load_result(path)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _TASKS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_TASKS[name], __name__), name)
+    globals().setdefault(name, value)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_TASKS})
+
+
+def _constrained_dynamics(self: Robot, q, v, tau, constraints, **options):
+    """Accelerations and reactions under constraints; see `zveno.simulation.constrained_dynamics`."""
+    from .simulation import constrained_dynamics
+
+    return constrained_dynamics(self, q, v, tau, constraints, **options)
+
+
+# Methods of a robot that later layers compute: the class itself must not know them.
+Robot.constrained_dynamics = _constrained_dynamics  # pyright: ignore[reportAttributeAccessIssue]

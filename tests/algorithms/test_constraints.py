@@ -118,11 +118,16 @@ def test_schur_form_equals_the_full_matrix(seed):
     scale = 1e-11 / min(1.0, float(solution.quality))
     assert relative_error(solution.a, a) < scale
     assert relative_error(solution.reactions, R) < scale
-    # The compiled kernel says the same, and so do the equations of motion themselves.
+    # The equations of motion themselves say the same, and so does the compiled kernel.
+    assert (
+        relative_error(inverse_dynamics(mechanism, q, v, solution.a), tau + rows.J.T @ solution.reactions) < scale
+    )
+    if seed % 2:
+        return  # it takes seconds to build
     found = constrained_dynamics(Robot(mechanism), q, v, tau, chosen)
     assert found.status == "solved"
     assert relative_error(found.a, a) < scale
-    assert relative_error(inverse_dynamics(mechanism, q, v, found.a), tau + rows.J.T @ found.reactions) < scale
+    assert relative_error(found.reactions, R) < scale
 
 
 def test_rows_that_are_not_active_do_not_act(mechanism):
@@ -140,7 +145,7 @@ def test_rows_that_are_not_active_do_not_act(mechanism):
 @pytest.mark.parametrize("seed", range(5))
 def test_against_pinocchio(seed):
     kinds = ("revolute", "prismatic", "spherical", "revolute")
-    mechanism = with_base(random_mechanism(200 + seed, n=8, kinds=kinds, mimic=0.0, branching=0.0), "free")
+    mechanism = with_base(random_mechanism(200 + seed, n=5, kinds=kinds, mimic=0.0, branching=0.0), "free")
     robot, oracle = Robot(mechanism), Oracle(mechanism)
     q, v, tau = random_state(mechanism, seed)
     contacts = [PointContact("tool") if seed % 2 else Weld("tool"), PointContact("link0")]
@@ -171,5 +176,6 @@ def test_ideal_reactions_do_no_work(mechanism):
     state = algebra.Kinematics(mechanism, q, v)
     rows = algebra.stacked([c.rows(state, 0.0, c.anchor(mechanism, q)) for c in contacts], mechanism.n_v)
     v = v - np.linalg.pinv(rows.J) @ (rows.J @ v)
-    found = constrained_dynamics(Robot(mechanism), q, v, tau, contacts)
+    M, H = mass_matrix(mechanism, q), bias(mechanism, q, v)
+    found = algebra.solve(M, tau - H, rows.J, -rows.bias)
     assert abs(found.reactions @ (rows.J @ v)) < 1e-9 * (1 + abs(found.reactions).max())

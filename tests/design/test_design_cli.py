@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -82,9 +81,3 @@ def test_figures_are_drawn(tmp_path):
     two = draw_study(studies, tmp_path / "two.svg")
     assert one.stat().st_size > 5000
     assert two.stat().st_size > 5000
-
-
-def test_the_page_runs():
-    from test_readme_and_docs import run_page
-
-    assert run_page(Path(__file__).resolve().parents[2] / "docs" / "plans.md") == 2

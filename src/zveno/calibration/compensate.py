@@ -18,7 +18,9 @@ from .models import Model
 
 STEPS = 4
 """Newton steps: calibration errors are small, each step squares what is left."""
-DAMPING = 1e-10
+DAMPING = 1e-6
+"""Added to J Jᵀ, m² and rad²: directions in which a metre or radian of joint motion moves the frame by less than a
+millimetre or milliradian are left alone."""
 
 
 def compensation_program(model: Model, frame: str, values: np.ndarray) -> Program:

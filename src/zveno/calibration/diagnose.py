@@ -46,7 +46,7 @@ def hopeless(system: System, base: Solution) -> str:
     best, cure = miss, ""
     for name, changed in _changes(system):
         frames = first_frames_with(system, changed)
-        got = _miss(system, base.values, frames, changed)
+        got = _miss(system, np.zeros_like(base.values), frames, changed)
         if got < best:
             best, cure = got, name
     text = f"the nominal robot misses the readings by {miss:.2g} of its size even with all frames fitted"

@@ -55,12 +55,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: list[str]):
     import tyro
 
-    from . import demo, dynamics, export, reproduce, verbs
+    from . import base, demo, dynamics, export, ik, plan, reproduce, simulate, verbs
 
     commands = {
         "info": verbs.info,
         "fk": verbs.fk,
         "dynamics": dynamics.dynamics,
+        "ik": ik.ik,
+        "simulate": simulate.simulate,
+        "base": base.base,
+        "plan": plan.plan,
         "export": export.export,
         "reproduce": reproduce.reproduce,
         "robots": verbs.robots,

@@ -1,0 +1,184 @@
+"""Bad input: one clear message, the rest of the data kept."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from arms import arm, simulated, truth
+
+import zveno
+from zveno.calibration.campaigns import Campaign, prepared
+from zveno.calibration.estimate import calibrate
+from zveno.calibration.identifiability import identifiability
+from zveno.calibration.measurements import Distance, Pose, Position, RelativePose
+from zveno.calibration.tables import campaign_from, template
+from zveno.errors import ZvenoError, ZvenoWarning
+from zveno.io.measurements import parse_measurements, read_measurements, write_measurements
+
+
+@pytest.fixture(scope="module")
+def measured():
+    robot = arm("puma560")
+    rng = np.random.default_rng(0)
+    values = truth(robot, identifiability(robot, "position").chosen, rng)
+    return robot, simulated(robot, Position(), values, 60, rng, {"position": 5e-5})
+
+
+def test_too_few_postures(measured):
+    robot, campaign = measured
+    with pytest.raises(ZvenoError, match=r"6 postures give 18 equations, too few for 27 unknowns.*at least 9 postures"):
+        calibrate(robot, replace(campaign, q=campaign.q[:6], y=campaign.y[:6]))
+
+
+def test_a_joint_that_never_moved(measured):
+    robot, campaign = measured
+    q = campaign.q.copy()
+    q[:, 3] = 0.2
+    y = robot.forward_kinematics(q, frame="tool")[:, :3, 3] + 1e-5 * np.random.default_rng(0).normal(size=(60, 3))
+    with pytest.warns(ZvenoWarning, match="singular manifold"):
+        found = calibrate(robot, Campaign(Position(), q, y), folds=0)
+    assert len(found.names) == 23
+    assert found.converged
+
+
+def test_millimetres_read_as_metres(measured):
+    robot, campaign = measured
+    with pytest.raises(ZvenoError, match="millimetres"):
+        calibrate(robot, replace(campaign, y=1e3 * campaign.y))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda q: q[:, [0, 2, 1, 3, 4, 5]], "columns .*2 and .*3 were swapped"),
+        (lambda q: q * [1, -1, 1, 1, 1, 1], "joint .*2 had the opposite sign"),
+        (np.rad2deg, "joint values were degrees"),
+    ],
+)
+def test_swapped_columns_and_wrong_signs_are_suggested(measured, spoil, said):
+    robot, campaign = measured
+    with pytest.warns(ZvenoWarning, match=said):
+        found = calibrate(robot, replace(campaign, q=spoil(campaign.q)), folds=0)
+    assert any("misses the readings" in note for note in found.notes)
+
+
+def test_bad_rows_are_named_and_the_rest_is_kept(measured):
+    robot, campaign = measured
+    q, y = campaign.q.copy(), campaign.y.copy()
+    q[3, 2] = np.nan
+    q[8], y[8] = q[7], y[7]
+    y[20] = np.nan
+    with pytest.warns(ZvenoWarning) as said:
+        found = calibrate(robot, replace(campaign, q=q, y=y), folds=0)
+    words = " ".join(str(one.message) for one in said)
+    assert "rows 4 have joint values" in words
+    assert "rows 9 repeat" in words
+    assert "rows 21 have no reading" in words
+    assert found.rows == 57
+
+
+def test_wrong_shapes_and_types(measured):
+    robot, campaign = measured
+    for bad, said in (
+        (Campaign(Position(), campaign.q[:, :5], campaign.y), "needs 6 numbers"),
+        (Campaign(Position(), campaign.q, campaign.y[:30]), "for 60 postures"),
+        (Campaign(Position(), campaign.q, None), "needs readings"),
+        (Campaign(Pose(), campaign.q, np.tile([0, 0, 0, 2.0, 0, 0, 0], (60, 1))), "norm 2"),
+        (Campaign(Pose(), campaign.q, np.zeros((60, 4, 4))), "not orthonormal"),
+        (Campaign(Position(sigma=-1.0), campaign.q, campaign.y), "standard deviation"),
+        (Campaign(Position(sigma={"noise": 1.0}), campaign.q, campaign.y), "no noise named"),
+        (Campaign(Position(frame="hand"), campaign.q, campaign.y), "no frame named"),
+        (Campaign("laser", campaign.q, campaign.y) if False else [], "no measurements"),
+    ):
+        with pytest.raises(ZvenoError, match=said):
+            calibrate(robot, bad)
+    with pytest.raises(ZvenoError, match="no kind of measurement"):
+        Campaign("laser", campaign.q, campaign.y)  # type: ignore[arg-type]
+    for options, said in (
+        ({"loss": "cubic"}, "no loss named"),
+        ({"parameters": "Tq"}, "no parameter"),
+        ({"fixed": ["*"]}, "no parameter is left"),
+        ({"joint_terms": ["backlash"]}, "no joint term"),
+    ):
+        with pytest.raises(ZvenoError, match=said):
+            calibrate(robot, campaign, **options)
+
+
+def test_compliance_needs_masses():
+    robot = zveno.load("planar2")
+    q = robot.random(10, 0)
+    with pytest.raises(ZvenoError, match="no masses"):
+        calibrate(robot, Campaign(Position(), q, np.zeros((10, 3))), joint_terms=["compliance"])
+
+
+def test_copied_points_are_left_out(measured):
+    robot, campaign = measured
+    y = np.concatenate([campaign.y, campaign.y], axis=1)
+    kind = Position(points=np.zeros((2, 3)), unknown_points=True)
+    with pytest.warns(ZvenoWarning, match="point 2 has the same readings as point 1"):
+        ready, _ = prepared(Campaign(kind, campaign.q, y), robot.mechanism)
+    assert ready[0].y.shape == (60, 1, 3)
+
+
+def test_files(measured, tmp_path):
+    robot, campaign = measured
+    names = [*robot.joint_names, "x", "y", "z"]
+    rows = np.column_stack([np.rad2deg(campaign.q), 1e3 * campaign.y[:, 0]])
+    rows[4, 7] = np.nan
+    text = write_measurements(names, rows, {"kind": "position", "unit": "mm", "angle": "deg"})
+    file = tmp_path / "data.csv"
+    file.write_text(text)
+    read = campaign_from(read_measurements(file), robot.mechanism)
+    np.testing.assert_allclose(read.q, campaign.q, atol=1e-14)
+    np.testing.assert_allclose(read.y[5:], campaign.y[5:, 0], atol=1e-14)
+    assert np.isnan(read.y[4, 1])
+    assert calibrate(robot, read, folds=0).converged
+    empty = template(robot.mechanism, "sockets")
+    assert empty.splitlines()[-1] == ",".join([*robot.joint_names, "place", "hole"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty"),
+        ("1,2,3\n", "first line holds numbers"),
+        ("a,b\n1\n", "1 cells where the header has 2"),
+        ("a,a\n1,2\n", "not distinct"),
+        ("a,b\n", "no rows"),
+    ],
+)
+def test_bad_files(text, said):
+    with pytest.raises(ZvenoError, match=said):
+        parse_measurements(text)
+
+
+def test_bad_contents(measured):
+    robot, _ = measured
+    head = ",".join([*robot.joint_names, "x", "y", "z"])
+    for text, said in (
+        (f"{head}\n1,2,3,4,5,6,7,8,9\n", "does not say what was measured"),
+        (f"# kind = pose\n{head}\n1,2,3,4,5,6,7,8,9\n", "no column qw"),
+        (f"# kind = position\n# unit = ell\n{head}\n1,2,3,4,5,6,7,8,9\n", "no unit named"),
+        (f"# kind = position\n{head}\n1,2,3,4,5,6,seven,8,9\n", "'seven' is not a number"),
+        ("# kind = position\nx,y,z\n7,8,9\n", "no column for"),
+    ):
+        with pytest.raises(ZvenoError, match=said):
+            campaign_from(parse_measurements(text), robot.mechanism)
+
+
+def test_unreadable_files(tmp_path):
+    with pytest.raises(ZvenoError, match="cannot be read"):
+        read_measurements(tmp_path / "absent.csv")
+
+
+def test_numbered_columns_are_several_points_or_centres():
+    robot = arm("puma560")
+    head = ",".join([*robot.joint_names, "d1", "d2"])
+    read = campaign_from(parse_measurements(f"# kind = distance\n{head}\n1,2,3,4,5,6,7,8\n"), robot.mechanism)
+    assert isinstance(read.measurement, Distance)
+    assert read.measurement.centres == 2
+    head = ",".join([*robot.joint_names, "x1", "y1", "z1", "x2", "y2", "z2"])
+    read = campaign_from(parse_measurements(f"{head}\n{'1,' * 11}1\n"), robot.mechanism, "relative_position")
+    assert isinstance(read.measurement, Position)
+    assert read.measurement.unknown_points
+    assert RelativePose().left.free

@@ -1,0 +1,110 @@
+"""Least squares, covariance and robust weights shared by fits."""
+
+import numpy as np
+import pytest
+
+from zveno.errors import ZvenoError
+from zveno.fit import robust
+from zveno.fit.covariance import correlations, factors, leverages, variance_factors
+from zveno.fit.levenberg_marquardt import minimize
+from zveno.fit.products import gram, times, triangle
+
+
+def _add(state, step):
+    return state + step
+
+
+def test_linear_problems_are_solved_at_once():
+    rng = np.random.default_rng(0)
+    A, b = rng.normal(size=(50, 7)), rng.normal(size=50)
+    fit = minimize(lambda x: (A @ x - b, A), np.zeros(7), _add)
+    np.testing.assert_allclose(fit.state, np.linalg.lstsq(A, b, rcond=None)[0], atol=1e-9)
+    assert fit.converged
+    assert fit.iterations < 8
+
+
+def test_units_do_not_matter():
+    rng = np.random.default_rng(1)
+    A, b = rng.normal(size=(60, 5)), rng.normal(size=60)
+    D = np.array([1e-6, 1e3, 1.0, 1e5, 1e-3])
+    plain = minimize(lambda x: (np.tanh(A @ x) - b, (1 - np.tanh(A @ x) ** 2)[:, None] * A), np.zeros(5), _add)
+    scaled = minimize(
+        lambda x: (np.tanh(A @ (D * x)) - b, (1 - np.tanh(A @ (D * x)) ** 2)[:, None] * A * D), np.zeros(5), _add
+    )
+    np.testing.assert_allclose(D * scaled.state, plain.state, rtol=1e-6)
+
+
+def test_rosenbrock():
+    def evaluate(x):
+        return np.array([10 * (x[1] - x[0] ** 2), 1 - x[0]]), np.array([[-20 * x[0], 10.0], [-1.0, 0.0]])
+
+    fit = minimize(evaluate, np.array([-1.2, 1.0]), _add)
+    np.testing.assert_allclose(fit.state, 1.0, atol=1e-8)
+
+
+def test_a_flat_direction_does_not_blow_up():
+    A = np.random.default_rng(2).normal(size=(30, 4))
+    A[:, 3] = A[:, 2]
+    fit = minimize(lambda x: (A @ x - 1.0, A), np.zeros(4), _add)
+    assert abs(fit.state).max() < 10
+    assert fit.converged
+
+
+def test_nothing_to_fit():
+    fit = minimize(lambda x: (np.ones(3), np.zeros((3, 0))), 0.0, lambda x, d: x)
+    assert fit.converged
+    assert fit.cost == 1.5
+
+
+@pytest.mark.parametrize("m", [5, 150, 4001])
+def test_products_in_pieces(m):
+    rng = np.random.default_rng(3)
+    A, B = rng.normal(size=(m, 21)), rng.normal(size=(21, 4))
+    np.testing.assert_allclose(gram(A), A.T @ A, atol=1e-10)
+    np.testing.assert_allclose(times(A, B), A @ B, atol=1e-12)
+    R = triangle(A)
+    assert len(R) <= 21
+    np.testing.assert_allclose(R.T @ R, A.T @ A, atol=1e-10)
+
+
+def test_covariance_and_leverage():
+    rng = np.random.default_rng(4)
+    J = rng.normal(size=(80, 6)) * [1, 1e3, 1e-3, 1, 1, 1]
+    found = factors(J)
+    np.testing.assert_allclose(found.covariance(), np.linalg.inv(J.T @ J), rtol=1e-9)
+    np.testing.assert_allclose(leverages(J), np.diag(J @ np.linalg.solve(J.T @ J, J.T)), atol=1e-9)
+    np.testing.assert_allclose(found.leverage(), leverages(J), atol=1e-9)
+    assert leverages(J).sum() == pytest.approx(6)
+    assert np.diag(correlations(found.covariance())) == pytest.approx(1.0)
+
+
+def test_variance_components_are_unbiased():
+    rng = np.random.default_rng(5)
+    J = rng.normal(size=(60, 10))
+    group = np.repeat([0, 1], 30)
+    Q = np.linalg.qr(J)[0]
+    found = []
+    for _ in range(600):
+        r = np.where(group == 0, 1.0, 1.0) * rng.normal(size=60)
+        r -= Q @ (Q.T @ r)
+        found.append(variance_factors(r, leverages(J), group, np.ones(60)))
+    np.testing.assert_allclose(np.mean(found, axis=0), 1.0, atol=0.05)
+
+
+def test_losses():
+    d, n = np.array([0.0, 1.0, 3.0, 30.0]), np.full(4, 3)
+    for loss in ("huber", "cauchy", "tukey"):
+        w = robust.weights(loss, d, n)
+        assert w[0] == 1.0
+        assert (np.diff(w) <= 0).all()
+        assert w[-1] < 0.15
+    assert (robust.weights("none", d, n) == 1.0).all()
+    with pytest.raises(ZvenoError, match="no loss named"):
+        robust.weights("cubic", d, n)
+
+
+def test_scale_is_not_moved_by_outliers():
+    rng = np.random.default_rng(6)
+    d = np.linalg.norm(2.0 * rng.normal(size=(900, 3)), axis=1)
+    d[:90] += 100
+    assert robust.scale_of(d, np.full(900, 3)) == pytest.approx(2.0, rel=0.15)
