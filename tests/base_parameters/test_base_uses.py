@@ -13,9 +13,11 @@ import tyro
 from rich.console import Console
 
 import zveno
+from zveno.algorithms.energy import kinetic_energy, potential_energy
 from zveno.base_parameters import BaseModel, base_kernel, base_parameters
 from zveno.base_parameters.document import (
     Row,
+    basis_values,
     coordinate_matrix,
     echelon_columns,
     grouping,
@@ -26,10 +28,13 @@ from zveno.base_parameters.document import (
     to_dense,
     to_sparse,
 )
+from zveno.base_parameters.views import PAIRS
 from zveno.cli import base as verb
 from zveno.errors import ZvenoError
 from zveno.kernels.evaluate import evaluate
+from zveno.mechanism.edit import with_inertia
 from zveno.report import reproduce_000
+from zveno.spatial import inertia
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +158,23 @@ def test_the_documents_procedure_agrees(table, basis):
     ours = base_parameters(distal(table), view="pseudo")
     assert ours.columns.tolist() == columns
     np.testing.assert_allclose(ours.matrix, grouping(forward.effective, columns), atol=1e-9)
+
+
+@pytest.mark.parametrize("table", [TABLE, MIXED])
+@pytest.mark.parametrize("basis", ["squares", "doubles"])
+def test_energies_follow_from_the_basis_functions(table, basis):
+    mechanism = distal(table)
+    rng = np.random.default_rng(0)
+    H = [np.array([np.append(r, 1.0) for r in rng.normal(size=(6, 3))]) for _ in table]
+    H = [points.T @ points for points in H]
+    p = np.concatenate([[one[i, j] for i, j in PAIRS] for one in H])
+    links = {f"link{k}": inertia.from_pseudo_inertia(one) for k, one in enumerate(H, 1)}
+    body = with_inertia(mechanism, links)
+    Z = coordinate_matrix(table, GRAVITY, basis).Z
+    for _ in range(4):
+        q, v = rng.normal(size=(2, len(table)))
+        lagrangian = kinetic_energy(body, q, v) - potential_energy(body, q)
+        np.testing.assert_allclose(basis_values(table, q, v, basis) @ Z @ p, lagrangian, rtol=1e-11)
 
 
 def distal(table):

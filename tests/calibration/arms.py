@@ -54,7 +54,9 @@ def truth(robot: zveno.Robot, names, rng, length: float = 1e-3, angle: float = 3
     return values
 
 
-def simulated(robot, kind, values, n: int, rng, sigma: dict[str, float], frames=None, joint_terms=(), q=None) -> Campaign:
+def simulated(
+    robot, kind, values, n: int, rng, sigma: dict[str, float], frames=None, joint_terms=(), q=None
+) -> Campaign:
     """A campaign measured on the true robot, with noise.
 
     Contacts are made by solving for postures in which the true robot touches; then joints are read with noise that

@@ -26,7 +26,9 @@ def measured():
 
 def test_too_few_postures(measured):
     robot, campaign = measured
-    with pytest.raises(ZvenoError, match=r"6 postures give 18 equations, too few for 27 unknowns.*at least 9 postures"):
+    with pytest.raises(
+        ZvenoError, match=r"6 postures give 18 equations, too few for 27 unknowns.*at least 9 postures"
+    ):
         calibrate(robot, replace(campaign, q=campaign.q[:6], y=campaign.y[:6]))
 
 

@@ -57,7 +57,13 @@ def test_the_six_models_of_the_table(two_links, strategy, text):
 
 @pytest.mark.parametrize(
     ("kind", "symmetric", "asymmetric"),
-    [("pose", 30, 30), ("position", 25, 27), ("relative_pose", 24, 24), ("relative_position", 19, 21), ("distance", 19, 21)],
+    [
+        ("pose", 30, 30),
+        ("position", 25, 27),
+        ("relative_pose", 24, 24),
+        ("relative_position", 19, 21),
+        ("distance", 19, 21),
+    ],
 )
 def test_puma(kind, symmetric, asymmetric):
     for robot, expected in ((zveno.load("puma560"), symmetric), (arm("puma560"), asymmetric)):

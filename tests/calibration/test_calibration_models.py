@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from arms import TWO_LINKS
-from mechanisms import random_mechanism
 
 import zveno
+from mechanisms import random_mechanism
 from zveno.calibration.compiled import pose_kernel
 from zveno.calibration.kinematics import frame_motion
 from zveno.calibration.models import redundant_model
@@ -39,7 +39,9 @@ def test_derivatives_are_those_of_the_pose(seed, joint_terms):
     h = 1e-6
     for k in range(len(values)):
         e = h * np.eye(len(values))[k]
-        change = frame_motion(model, "tool", q, values + e, tau)[0] - frame_motion(model, "tool", q, values - e, tau)[0]
+        change = (
+            frame_motion(model, "tool", q, values + e, tau)[0] - frame_motion(model, "tool", q, values - e, tau)[0]
+        )
         np.testing.assert_allclose(J[:, k], _twist(np.linalg.inv(T) @ change / (2 * h)), atol=2e-8)
 
 
@@ -59,7 +61,9 @@ def test_the_kernel_computes_the_same():
 def test_two_frames_share_the_way_they_have_in_common():
     mechanism = random_mechanism(3, n=6, kinds=("revolute",), branching=0.0)
     one, both = redundant_model(mechanism, "tool"), redundant_model(mechanism, ["tool", "mark"])
-    assert set(one.names) - set(both.names) == {name for name in one.names if name.endswith("1") and "q" not in name}
+    assert set(one.names) - set(both.names) == {
+        name for name in one.names if name.endswith("1") and "q" not in name
+    }
     assert len(both.terms) == len(one.terms) + 6
     q = mechanism.random(3)
     for frame in ("tool", "mark"):

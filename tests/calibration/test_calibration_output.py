@@ -47,7 +47,9 @@ def test_written_robots_read_back(found, tmp_path):
         path = tmp_path / f"calibrated{suffix}"
         assert found.write(path) == ""
         again = zveno.Robot(load_mechanism(path))
-        np.testing.assert_allclose(again.forward_kinematics(q, frame="tool" if suffix == ".urdf" else None), T, atol=1e-9)
+        np.testing.assert_allclose(
+            again.forward_kinematics(q, frame="tool" if suffix == ".urdf" else None), T, atol=1e-9
+        )
     text, note = text_of(found.mechanism, "dh")
     assert note == "" or text.startswith("name")
 
@@ -108,7 +110,9 @@ def test_predicted_covariance_equals_monte_carlo(found):
     twist = np.stack([E[..., 0, 3], E[..., 1, 3], E[..., 2, 3], E[..., 2, 1], E[..., 0, 2], E[..., 1, 0]], -1)
     for k in range(3):
         std = np.sqrt(np.diag(predicted.covariance[k]))
-        np.testing.assert_allclose(np.cov(twist[:, k].T) / np.outer(std, std), predicted.covariance[k] / np.outer(std, std), atol=0.1)
+        np.testing.assert_allclose(
+            np.cov(twist[:, k].T) / np.outer(std, std), predicted.covariance[k] / np.outer(std, std), atol=0.1
+        )
 
 
 def test_map_over_the_workspace(found):
@@ -131,7 +135,9 @@ def test_score_on_other_data(found):
     robot = zveno.Robot(found.nominal)
     rng = np.random.default_rng(0)
     values = truth(robot, identifiability(robot, RelativePose()).chosen, rng)
-    other = simulated(robot, RelativePose(), values, 15, rng, {"position": 5e-5, "rotation": 1e-4}, {"tracker": TOOL})
+    other = simulated(
+        robot, RelativePose(), values, 15, rng, {"position": 5e-5, "rotation": 1e-4}, {"tracker": TOOL}
+    )
     error = found.score(other)[0]
     assert error.rms < 3e-4
     assert error.rows == 15
@@ -142,7 +148,9 @@ def test_information_adds_up_to_the_covariance_of_a_fit():
     rng = np.random.default_rng(1)
     kind = Position(sigma=1e-4)
     q = robot.random(60, rng)
-    campaign = simulated(robot, kind, np.zeros(len(redundant_model(robot.mechanism).terms)), 60, rng, {"position": 1e-4}, q=q)
+    campaign = simulated(
+        robot, kind, np.zeros(len(redundant_model(robot.mechanism).terms)), 60, rng, {"position": 1e-4}, q=q
+    )
     fit = calibrate(robot, campaign, folds=0, plausible=None)
     told = information(robot, kind, q, names=fit.names)
     assert told.matrices.shape == (60, len(fit.names), len(fit.names))

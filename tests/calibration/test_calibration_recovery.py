@@ -50,7 +50,12 @@ KINDS = {
         {f"centre{k}": _point(*p) for k, p in enumerate([(0.9, 0, 0), (0, 0.9, 0.2), (-0.5, -0.5, 0.9)], start=1)},
         90,
     ),
-    "known centres": (Distance(centres=[[0.9, 0, 0], [0, 0.9, 0.2], [-0.5, -0.5, 0.9]]), {"distance": SIGMA}, {}, 60),
+    "known centres": (
+        Distance(centres=[[0.9, 0, 0], [0, 0.9, 0.2], [-0.5, -0.5, 0.9]]),
+        {"distance": SIGMA},
+        {},
+        60,
+    ),
     "eye in hand": (Camera(), {"position": SIGMA, "rotation": 1e-4}, {"board": FAR, "camera": NEAR}, 40),
     "eye to hand": (
         Camera(mount="world", gives="board"),
@@ -173,7 +178,9 @@ def test_several_campaigns_in_one_fit_know_more():
     values = truth(robot, chosen, rng)
     sigma = {"position": SIGMA}
     one = simulated(robot, RelativePosition(sigma=SIGMA), values, 40, rng, sigma, {"tracker": FAR})
-    two = simulated(robot, RelativePosition(reference="second", sigma=SIGMA), values, 40, rng, sigma, {"second": NEAR})
+    two = simulated(
+        robot, RelativePosition(reference="second", sigma=SIGMA), values, 40, rng, sigma, {"second": NEAR}
+    )
     alone, both = calibrate(robot, one, folds=0), calibrate(robot, [one, two], folds=0)
     assert both.names == alone.names
     assert (both.std < alone.std).all()
@@ -218,7 +225,9 @@ def test_restricted_fits_priors_bounds_and_fixed():
     robot = arm("puma560")
     rng = np.random.default_rng(11)
     values = truth(robot, [f"Rzq{k}" for k in range(2, 7)], rng)
-    campaign = simulated(robot, RelativePose(), values, 40, rng, {"position": SIGMA, "rotation": 1e-4}, {"tracker": FAR})
+    campaign = simulated(
+        robot, RelativePose(), values, 40, rng, {"position": SIGMA, "rotation": 1e-4}, {"tracker": FAR}
+    )
     offsets = calibrate(robot, campaign, parameters="offsets", folds=0)
     assert set(offsets.names) == {f"Rzq{k}" for k in range(2, 7)}
     true = values[[offsets.model.numbers[name] for name in offsets.names]]

@@ -128,6 +128,25 @@ def test_predicted_covariance_is_that_of_monte_carlo(puma):
     assert np.allclose(np.sqrt(np.diag(plan.covariance)), plan.sigma)
 
 
+def test_predicted_covariance_is_that_of_real_calibrations(puma):
+    """The estimator itself, on simulated readings: errors weighed by the predicted covariance are χ²."""
+    from zveno.calibration.estimate import calibrate
+
+    kind = KINDS["position"]
+    plan = plan_poses(puma, kind, 30, candidates=500)
+    T = puma.forward_kinematics(plan.q)
+    exact = T[:, :3, :3] @ kind.points[0] + T[:, :3, 3]
+    rng = np.random.default_rng(0)
+    squares = []
+    for _ in range(30):
+        y = exact + kind.sigma * rng.normal(size=exact.shape)
+        found = calibrate(puma, Campaign(kind, plan.q, y), loss="none", folds=2)
+        error = np.array([found.parameters[name] for name in plan.names])
+        squares.append(error @ np.linalg.solve(plan.covariance, error))
+    freedom = 30 * len(plan.names)
+    assert abs(np.sum(squares) / freedom - 1.0) < 4.0 * np.sqrt(2.0 / freedom)
+
+
 def test_tool_accuracy_is_that_of_monte_carlo(puma):
     places = puma.random(5, 8)
     plan = plan_poses(puma, KINDS["position"], 15, candidates=500, workspace=places)

@@ -142,3 +142,17 @@ def test_the_documents_arm_has_its_solution():
     found = solve_ik(robot, T, method="scan")
     assert np.abs(wrapped(found.q - q)).max(axis=1).min() < 1e-9
     assert found.status == "complete"
+
+
+def test_the_twin_of_a_nearly_singular_solution_is_found():
+    """Of two solutions that nearly meet, one is enough to find the other."""
+    from zveno.ik import problem_of, scan
+    from zveno.ik.refine import lanes_of
+
+    robot = planar(2)
+    problem = problem_of(robot, task="position")
+    q = np.array([[0.3, 0.005]])
+    lanes = lanes_of(problem, robot.forward_kinematics(q))
+    found = scan._with_twins(problem, lanes, scan._Found(np.zeros(1, int), q))
+    assert len(found.x) == 2
+    assert np.abs(wrapped(found.x[:, 1]) ** 2 - 25e-6).max() < 1e-9

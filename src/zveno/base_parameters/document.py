@@ -204,6 +204,19 @@ def _potential(table, gravity, Z, first: int) -> int:
     return cost
 
 
+def basis_values(table: Sequence[Row], q, v, basis: str = "squares") -> np.ndarray:
+    """b (rows of Z,): values of the basis functions, so that the Lagrangian K − Π is b Z p."""
+    n = len(table)
+    rates = [v[i] * v[j] if i != j else v[i] * v[i] / 2 for i in range(n) for j in range(i + 1)]
+    kinetic, potential = np.ones(1), np.ones(1)
+    for row, x in zip(table, q, strict=True):
+        c, s = math.cos(x), math.sin(x)
+        second = (c * c, s * c) if basis == "squares" else (math.cos(2 * x), math.sin(2 * x))
+        kinetic = np.outer(kinetic, (1.0, c, s, *second) if row.sigma else (1.0, x, x * x)).ravel()
+        potential = np.outer(potential, (1.0, c, s) if row.sigma else (1.0, x)).ravel()
+    return np.concatenate([np.outer(rates, kinetic).ravel(), potential])
+
+
 def echelon_columns(Z: np.ndarray, tolerance: float = 1e-9) -> list[int]:
     """Independent columns from left to right, by elimination to echelon form with partial pivoting."""
     Z = Z[np.any(Z, axis=1)].copy()

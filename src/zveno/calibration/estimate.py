@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -168,11 +169,16 @@ def _judged(robot, system, options, base, whole: Solution, found, folds, seed, n
         converged=whole.fit.converged,
         notes=tuple(notes),
         verdict="",
-        inputs=hash_of(
-            robot.mechanism.fingerprint, *[c.q for c in system.campaigns], *[c.y for c in system.campaigns]
-        ),
+        inputs=_hashed(robot, system),
     )
     return replace(result, verdict=verdict(result))
+
+
+def _hashed(robot: Robot, system: System) -> str:
+    data = hashlib.sha256()
+    for campaign in system.campaigns:
+        data.update(campaign.q.tobytes() + campaign.y.tobytes() + repr(campaign.groups).encode())
+    return hash_of(robot.mechanism.fingerprint, data.hexdigest())
 
 
 def _outliers(system: System, whole: Solution, good: np.ndarray) -> tuple[Outlier, ...]:

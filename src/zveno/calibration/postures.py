@@ -23,6 +23,8 @@ N_GROUPS = 6
 
 def random_postures(mechanism: Mechanism, n: int, rng: np.random.Generator) -> np.ndarray:
     """(n, n_q) coordinates, uniform within limits, unlimited angles within ±π."""
+    if mechanism.n_q == mechanism.n_v and np.isfinite([mechanism.lower, mechanism.upper]).all():
+        return rng.uniform(mechanism.lower, mechanism.upper, (n, mechanism.n_q))
     return np.array([mechanism.random(rng) for _ in range(n)])
 
 

@@ -156,6 +156,7 @@ def _least_squares(system, options, state, sigma, weight, use, rough: bool = Fal
     P = len(system.model.terms)
     scale = _scalar_weights(system, options, sigma, weight)
     rows = use & (scale > 0)
+    all_rows = bool(rows.all())
     priors = [(columns.index(k), k, 1.0 / s) for k, s in (options.priors or {}).items() if k in columns and k < P]
 
     prior_columns = [column for _, column, _ in priors]
@@ -165,7 +166,11 @@ def _least_squares(system, options, state, sigma, weight, use, rough: bool = Fal
 
     def evaluate(at):
         r, J = system.evaluate(*at, columns)
-        r, J = scale[rows] * r[rows], scale[rows, None] * J[rows]
+        if all_rows:
+            r *= scale
+            J *= scale[:, None]
+        else:
+            r, J = scale[rows] * r[rows], scale[rows, None] * J[rows]
         if priors:
             r = np.concatenate([r, at[0][prior_columns] * prior_factors])
             J = np.concatenate([J, prior_rows])

@@ -139,7 +139,6 @@ class System:
             exact: whether readings are replaced by predicted ones, so that every residual is zero.
         """
         chosen = np.arange(self._width) if columns is None else np.asarray(columns, dtype=int)
-        own = np.flatnonzero(chosen < len(self.model.terms))
         place = np.full(self._width, -1)
         place[chosen] = np.arange(len(chosen))
         r, J = np.zeros(self.n_rows), np.zeros((self.n_rows, len(chosen)))
@@ -151,12 +150,11 @@ class System:
             if exact and not part.measurement.implicit:
                 y = part.measurement.reading(slots[0] @ T @ slots[1], slots[2])
             residual, by_T, *by_slots = residual_kernel(type(part.measurement))(T, *slots, y)
-            full = np.zeros((len(y), part.measurement.n_rows, len(chosen)))
-            full[:, :, own] = by_T @ by_values[:, :, chosen[own]][part.posture]
-            for index, slope in zip(part.scattered, by_slots, strict=True):
-                self._scatter(full, index, slope, place)
             end = start + part.n_known
-            r[start:end], J[start:end] = residual[part.known], full[part.known]
+            r[start:end] = residual[part.known]
+            if len(chosen):
+                full = self._slopes(part, by_T, by_values, by_slots, chosen, place)
+                J[start:end] = full[part.known] if end - start < part.known.size else full.reshape(-1, len(chosen))
             start = end
         for a, b, distance, _ in self.constraints:
             d = frames[a, :3, 3] - frames[b, :3, 3]
@@ -294,6 +292,20 @@ class System:
         self.row = np.concatenate([*row, np.full(extra, -1)])
         self.n_data_rows = rows
         self.n_rows = len(self.noise)
+
+    def _slopes(self, part: Part, by_T, by_values, by_slots, chosen: np.ndarray, place: np.ndarray) -> np.ndarray:
+        """Derivatives (rows, m, columns) of a part by parameters and unknowns."""
+        n, m = len(part.y), part.measurement.n_rows
+        own = chosen < len(self.model.terms)
+        # The rows of a posture follow each other: one product a posture.
+        product = (by_T.reshape(len(by_values), -1, 6) @ by_values[:, :, chosen[own]]).reshape(n, m, -1)
+        if own.all():
+            return product
+        full = np.zeros((n, m, len(chosen)))
+        full[:, :, own] = product
+        for index, slope in zip(part.scattered, by_slots, strict=True):
+            self._scatter(full, index, slope, place)
+        return full
 
     def _scatter(self, full: np.ndarray, index: dict[int, np.ndarray], slope: np.ndarray, place: np.ndarray):
         """Add derivatives by the displacements of frames to their columns; `index` says in which rows each stands."""

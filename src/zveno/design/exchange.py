@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import ZvenoError
 from .criteria import Criterion, lifted, reduced
-from .engines import Determinant, Screened, engine
+from .engines import Determinant, Screened, blockwise, engine
 
 EXCURSION = 4
 """Postures added beyond n, and as many taken away, when smaller exchanges no longer help (Mitchell's DETMAX)."""
@@ -237,7 +237,7 @@ def upper_bound(
     weights = np.bincount(selection.members, minlength=len(J)).astype(float)
     weights /= weights.sum()
     support = np.flatnonzero(weights)
-    flat = J.reshape(-1, J.shape[-1])
+    flat = np.ascontiguousarray(J.transpose(2, 1, 0)).reshape(J.shape[-1], -1)
     power = 1.0 if criterion.name == "D" else 0.5
     least, slopes_all = np.inf, np.zeros(len(J))
     for _ in range(rounds):
@@ -253,9 +253,7 @@ def upper_bound(
         weights[support] = w
         M = prior + n * np.tensordot(w, blocks, 1)
         G = lifted(criterion.gradient(reduced(M, k), n), M)
-        values, vectors = np.linalg.eigh(0.5 * (G + G.T))
-        slopes_all = np.sum((flat @ (vectors * np.sqrt(np.maximum(values, 0.0)))) ** 2, axis=1)
-        slopes_all = slopes_all.reshape(len(J), -1).sum(axis=1)
+        slopes_all = np.einsum("kn,kn->n", blockwise(G, flat), flat).reshape(-1, len(J)).sum(axis=0)
         least = min(least, float(np.sum(G * prior) + n * slopes_all.max()))
         reached = float(criterion.value(reduced(M, k), n))
         if least <= reached * (1.0 + 1e-4):

@@ -61,7 +61,6 @@ def minimize(
     cost = 0.5 * float(r @ r)
     if not J.shape[1]:
         return Fit(state, r, J, cost, 1, True)
-    small = 0
     for iteration in range(1, max_iterations + 1):
         H = gram(np.column_stack([J, r]))
         H, g = H[:-1, :-1], H[:-1, -1]
@@ -83,8 +82,7 @@ def minimize(
         state, r, J, cost = trial, r_new, J_new, new
         if predicted > 0 and gained > 0.25 * predicted:
             damping = max(damping / (8.0 if gained > 0.75 * predicted else 2.0), 1e-14)
-        small = small + 1 if gained <= tolerance * cost + 1e-300 else 0
-        if small >= 2 or cost == 0.0:
+        if max(gained, predicted) <= tolerance * cost + 1e-300 or cost == 0.0:
             return Fit(state, r, J, cost, iteration, True)
     return Fit(state, r, J, cost, max_iterations, False)
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .distinct import distinct
+from .judge import jacobians, judged
 from .problem import Problem
 from .refine import CONVERGED, Lanes, descend, lanes_of, newton
 from .solutions import Raw
@@ -27,6 +28,9 @@ STRAGGLERS = 1e-5
 """Squared error below which an iteration that has not arrived is worth continuing: double roots arrive slowly."""
 ACCEPTED = 1e-19
 """Squared error, in units of `length` and radians, of what counts as a solution."""
+MEETING = 0.01
+"""Least singular value (lengths over `length`) below which another solution is looked for along the kernel."""
+TWIN_STEPS = (0.03, -0.03, 0.1, -0.1, 0.3, -0.3)
 _AT_ONCE = 1 << 18
 """Distances that are computed before the next poses are taken."""
 
@@ -120,7 +124,23 @@ def _scanned(problem: Problem, lanes: Lanes) -> tuple[_Found, np.ndarray, np.nda
         done = upto
         if not len(left):
             break
-    return found, stable, density
+    return _with_twins(problem, lanes, found), stable, density
+
+
+def _with_twins(problem: Problem, lanes: Lanes, found: _Found) -> _Found:
+    """The solutions, and those beside nearly singular ones: where two nearly meet, starts may all go to one."""
+    if problem.redundancy or not len(found.pose):
+        return found
+    close = np.flatnonzero(judged(problem, found.x, lanes, found.pose).least < MEETING)
+    if not len(close):
+        return found
+    pose, x = found.pose[close], found.x[close]
+    towards = np.linalg.svd(jacobians(problem, x, lanes, pose))[2][:, -1]
+    seeds = np.concatenate([x + step * towards for step in TWIN_STEPS])
+    new = _refined(problem, lanes, np.tile(pose, len(TWIN_STEPS)), seeds)
+    both = _Found(np.concatenate([found.pose, new.pose]), np.concatenate([found.x, new.x]))
+    keep = distinct(problem, both.pose, both.x)
+    return _Found(both.pose[keep], both.x[keep])
 
 
 def _ranked(D: np.ndarray, cuts: list[int]) -> np.ndarray:

@@ -1,0 +1,91 @@
+"""Calibration: identifiability and fits, against one `scipy.optimize.least_squares` on the same residuals.
+
+figaroh, the nearest tool, takes 8–70 s for a calibration of this size; it is not installed here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import least_squares
+
+import zveno
+from zveno.calibration.campaigns import Campaign, prepared
+from zveno.calibration.estimate import calibrate, structure
+from zveno.calibration.identifiability import identifiability
+from zveno.calibration.kinematics import frame_motion
+from zveno.calibration.measurements import Position, RelativePose
+from zveno.calibration.models import redundant_model
+from zveno.calibration.solve import Options, solve
+from zveno.calibration.system import System
+from zveno.spatial.transforms import transform
+
+from .timing import Row, interleaved
+
+
+def run() -> list[Row]:
+    """Times in seconds of one call."""
+    return [*_identifiability(), *_calibration()]
+
+
+def _identifiability() -> list[Row]:
+    robot = zveno.load("panda")
+    times = interleaved({"ours": lambda: identifiability(robot, "pose")}, repeats=9)
+    return [Row("identifiability of a 7-joint arm, pose", times["ours"], 0.020, "target of 20 ms", 1.0)]
+
+
+def _calibration() -> list[Row]:
+    robot = zveno.load("puma560").with_tool(transform(None, np.array([0.03, 0.04, 0.1])))
+    out = []
+    for what, campaign, target in (
+        ("60 postures, pose", _campaign(robot, 60, RelativePose()), 0.2),
+        ("1000 postures × 3 points", _campaign(robot, 1000, Position(points=0.1 * np.eye(3))), 1.0),
+    ):
+        ours, scipys = _plain_fits(robot, campaign)
+        calls = {"whole": lambda c=campaign: calibrate(robot, c), "ours": ours, "scipy": scipys}
+        times = interleaved(calls, repeats=5)
+        out.append(
+            Row(
+                f"calibrate(), held-out errors included, {what}",
+                times["whole"],
+                target,
+                f"target of {target} s",
+                1.0,
+            )
+        )
+        out.append(
+            Row(f"one plain least-squares fit, {what}", times["ours"], times["scipy"], "scipy least_squares")
+        )
+    return out
+
+
+def _campaign(robot, n: int, kind) -> Campaign:
+    rng = np.random.default_rng(0)
+    model = redundant_model(robot.mechanism)
+    values = 1e-3 * rng.normal(size=len(model.terms))
+    q = robot.random(n, rng)
+    T, _ = frame_motion(model, model.frames[0], q, values)
+    T[:, :3, 3] += 1e-4 * rng.normal(size=(n, 3))
+    if isinstance(kind, Position):
+        points = np.array([slot.value[:, 3] for slot in kind.right])
+        return Campaign(kind, q, np.einsum("nij,kj->nki", T, points)[..., :3] + 1e-4 * rng.normal(size=(n, 3, 3)))
+    return Campaign(kind, q, T)
+
+
+def _plain_fits(robot, campaign):
+    """The same irreducible model and residuals, by our solver and by scipy's with differences for derivatives."""
+    campaigns, _ = prepared(campaign, robot.mechanism)
+    system = System(redundant_model(robot.mechanism), campaigns)
+    found = structure(system, robot.name)
+    columns = [system.names.index(name) for name in (*found.chosen, *found.unknowns)]
+    P, noises = len(system.model.terms), len(system.noise_names)
+    options = Options(tuple(columns), np.full(noises, 1e-4), np.zeros(noises, dtype=bool), "none")
+
+    def residual(x):
+        full = np.zeros(system.n_columns)
+        full[columns] = x
+        return system.evaluate(full[:P], system.moved(system.frames, full), ())[0] / 1e-4
+
+    return (
+        lambda: solve(system, options, np.zeros(P), system.frames),
+        lambda: least_squares(residual, np.zeros(len(columns)), x_scale="jac"),
+    )

@@ -1,0 +1,118 @@
+"""The verb `calibrate`: the true geometry from measurements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from .options import MODEL, OUTPUT, File, Flag, ModelFlags, OutputFlags, RobotName
+from .output import Answer, deliver, say_written
+
+Words = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")]
+FrameName = Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
+KindName = Annotated[str | None, tyro.conf.arg(metavar="KIND", help_behavior_hint="")]
+Number = Annotated[float | None, tyro.conf.arg(metavar="X", help_behavior_hint="")]
+DataFiles = Annotated[
+    tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[DATA ...]", help_behavior_hint="")
+]
+
+
+def calibrate(
+    robot: RobotName,
+    data: DataFiles = (),
+    /,
+    *,
+    measure: KindName = None,
+    frame: FrameName = None,
+    sigma: Number = None,
+    parameters: Words = (),
+    terms: Words = (),
+    fix: Words = (),
+    strategy: str = "JL",
+    loss: str = "auto",
+    folds: int = 10,
+    template: Flag = False,
+    write: File = None,
+    compensation: File = None,
+    plot: File = None,
+    model: ModelFlags = MODEL,
+    output: OutputFlags = OUTPUT,
+):
+    """The true geometry of a robot from measurements, its accuracy, and what to measure next.
+
+    Args:
+        robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
+        data: CSV files of joint values and readings, all explained by one robot; see docs/calibration.md.
+        measure: what was measured, where the files do not say: pose, position, relative_pose, relative_position,
+            distance, plane, point, sockets, direction or camera.
+        frame: the frame that was measured; by default the one named tool, or that of the only end link.
+        sigma: standard deviation of a reading, m or rad; estimated if not given.
+        parameters: what may deviate: names, patterns such as Tx*, or classes (dh, controller, tcp, base, …); all.
+        terms: gear, compliance: another term for every joint.
+        fix: names or patterns that stay nominal.
+        strategy: which of dependent parameters are kept.
+        loss: auto (rows that do not belong are left out), none, huber, cauchy or tukey.
+        folds: parts for held-out errors; 0 for none.
+        template: print a CSV file to fill in, and stop.
+        write: the calibrated robot as .urdf, .toml (DH) or .ets (elementary).
+        compensation: directory for compensate.h and compensate.c.
+        plot: predicted accuracy over the workspace as .png or .svg.
+        model: how the robot is read.
+        output: where the answer goes; .json has everything.
+    """
+    from dataclasses import replace
+
+    from ..calibration.campaigns import Campaign
+    from ..calibration.estimate import calibrate as fit
+    from ..calibration.measurements import measurement
+    from ..calibration.tables import read_campaign
+    from ..calibration.tables import template as empty
+    from ..errors import ZvenoError
+    from ..report.calibration_text import print_calibration
+    from ..report.progress import progress_bar
+    from ..robot import Robot
+    from .verbs import loaded
+
+    mechanism = loaded(robot, model)
+    if template:
+        print(empty(mechanism, replace(measurement(measure or "pose"), frame=frame)), end="")
+        return
+    if not data:
+        raise ZvenoError(
+            "there is no data file", remedy="Give one or several CSV files; --template prints an empty one"
+        )
+
+    def read(path) -> Campaign:
+        kind = None if measure is None else replace(measurement(measure), frame=frame)
+        campaign = read_campaign(path, mechanism, kind)
+        what = campaign.measurement
+        what = replace(what, frame=what.frame or frame, sigma=what.sigma if sigma is None else sigma)
+        return replace(campaign, measurement=what, name=campaign.name or Path(path).stem)
+
+    with progress_bar("calibrating") as advance:
+        found = fit(
+            Robot(mechanism),
+            [read(path) for path in data],
+            parameters=parameters or "all",
+            joint_terms=terms,
+            fixed=fix,
+            strategy=strategy,
+            loss=loss,
+            folds=folds,
+            progress=advance,
+        )
+    if write is not None:
+        note = found.write(write)
+        say_written(write.with_suffix(".ets") if note else write)
+        if note:
+            print(note)
+    if compensation is not None:
+        for path in found.export_compensation(compensation):
+            say_written(path)
+    if plot is not None:
+        from ..report.calibration_plot import plot_accuracy
+
+        say_written(plot_accuracy(found.accuracy_map(), plot))
+    deliver(Answer(found.to_dict, lambda console: print_calibration(console, found, model.deg)), output)

@@ -1,0 +1,62 @@
+"""The verb `identifiability`: which geometric parameters a kind of measurement can find."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import tyro
+
+from .options import MODEL, OUTPUT, Flag, ModelFlags, OutputFlags, RobotName
+from .output import Answer, deliver
+
+Words = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")]
+FrameName = Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
+
+
+def identifiability(
+    robot: RobotName,
+    /,
+    *,
+    measure: str = "pose",
+    frame: FrameName = None,
+    strategy: str = "JL",
+    parameters: Words = (),
+    terms: Words = (),
+    rules: Flag = False,
+    model: ModelFlags = MODEL,
+    output: OutputFlags = OUTPUT,
+):
+    """Which geometric parameters a measurement can find: rank, classes, relations, and the irreducible model.
+
+    Args:
+        robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
+        measure: pose, position, relative_pose, relative_position, distance, plane, point, sockets, direction or
+            camera.
+        frame: the frame that is measured; by default the one named tool, or that of the only end link.
+        strategy: which of dependent parameters are kept: J (joints), B (base), T (tool) first, then from L or R.
+        parameters: what is looked at: names, patterns such as Tx*, or classes (dh, controller, tcp, …); all.
+        terms: gear, compliance: another term for every joint.
+        rules: also write the model down by the rules of document 001.
+        model: how the robot is read.
+        output: where the answer goes.
+    """
+    from dataclasses import replace
+
+    from ..calibration.identifiability import identifiability as find
+    from ..calibration.measurements import measurement
+    from ..calibration.rules import agrees
+    from ..report.calibration_text import identifiability_data, print_identifiability
+    from ..robot import Robot
+    from .verbs import loaded
+
+    arm = Robot(loaded(robot, model))
+    kind = replace(measurement(measure), frame=frame)
+    found = find(arm, kind, strategy=strategy, parameters=parameters or "all", joint_terms=terms)
+    by_rules = agrees(arm, kind) if rules else None
+    deliver(
+        Answer(
+            lambda: identifiability_data(found, by_rules),
+            lambda console: print_identifiability(console, found, by_rules),
+        ),
+        output,
+    )

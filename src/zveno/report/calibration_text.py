@@ -1,0 +1,133 @@
+"""Identifiability and calibrations as plain data, and as tables for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from ..calibration.held_out import Error
+from ..calibration.identifiability import Identifiability
+from ..calibration.result import Calibration
+
+MOST = 12
+"""Outliers listed."""
+
+
+def identifiability_data(found: Identifiability, by_rules: tuple[bool, str] | None = None) -> dict[str, Any]:
+    """What programs want to know."""
+    counts = found.counts
+    data = {
+        "robot": found.robot,
+        "measurement": found.measurement,
+        "status": found.status,
+        "summary": found.summary,
+        "rank": found.rank,
+        "unknowns": list(found.unknowns),
+        "strategy": found.strategy,
+        "chosen": list(found.chosen),
+        "model": found.text,
+        "classes": dict(zip(found.names, found.classes, strict=True)),
+        "relations": list(found.relations),
+        "gap": found.gap if np.isfinite(found.gap) else None,
+        "formula": None
+        if counts is None
+        else {"name": counts.formula, "value": counts.value, "proved": counts.proved},
+    }
+    if by_rules is not None:
+        data["rules"] = {"agree": by_rules[0], "text": by_rules[1]}
+    return data
+
+
+def print_identifiability(console: Console, found: Identifiability, by_rules: tuple[bool, str] | None = None):
+    """Summary, irreducible model, classes and relations."""
+    console.print(found.summary, style="bold", markup=False, end="\n\n")
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row(f"model ({found.strategy})", _plain(found.text))
+    for word in ("identifiable", "semi-identifiable", "unidentifiable"):
+        names = found.of_class(word)
+        table.add_row(word, _plain(f"{len(names)}: {' '.join(names)}" if names else "none"))
+    if found.unknowns:
+        table.add_row("found beside them", f"{len(found.unknowns)} displacements of frames and targets")
+    for k, text in enumerate(found.expressions):
+        table.add_row("only together" if not k else "", _plain(text))
+    gap = "nothing was dropped" if not np.isfinite(found.gap) else f"{found.gap:.1e}"
+    table.add_row("gap", gap)
+    if found.counts is not None:
+        counts = found.counts
+        agree = "agree" if counts.agree(found.rank) else "differ"
+        table.add_row(
+            "counts", f"{counts.formula} = {counts.value}, closure of twists {counts.proved}: they {agree}"
+        )
+    if by_rules is not None:
+        table.add_row("rules" if by_rules[0] else "rules refused", _plain(by_rules[1]))
+    console.print(table)
+
+
+def print_calibration(console: Console, found: Calibration, degrees: bool = False):
+    """Verdict, errors before and after, parameters with their uncertainty, and rows that do not belong."""
+    console.print(found.verdict, style="bold", markup=False, end="\n\n")
+    console.print(_errors(found))
+    console.print()
+    console.print(_parameters(found, degrees))
+    if found.outliers:
+        console.print("\nrows that do not belong", style="bold")
+        for one in found.outliers[:MOST]:
+            console.print("  " + one.text, markup=False)
+        if len(found.outliers) > MOST:
+            console.print(f"  … {len(found.outliers)} in all")
+    pairs = found.correlated(0.95)
+    if pairs:
+        text = ", ".join(f"{a}/{b} {r:+.2f}" for a, b, r in pairs[:6])
+        console.print(f"\nstrongly correlated: {text}", markup=False)
+    for note in found.notes:
+        console.print(f"note: {note}", markup=False)
+
+
+def _errors(found: Calibration) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("errors")
+    for name in ("rms", "mean", "max", "AP", "RP"):
+        table.add_column(name, justify="right")
+    table.add_column("rows", justify="right")
+    for title, errors in (
+        ("nominal robot, frames fitted", found.baseline),
+        ("calibrated, rows used", found.training),
+        ("calibrated, postures not used", found.held_out),
+        ("  without rows that do not belong", found.held_out_unflagged if found.outliers else ()),
+    ):
+        for error in errors:
+            table.add_row(f"{title}: {error.name}", *_cells(error), str(error.rows))
+    return table
+
+
+def _cells(error: Error) -> list[str]:
+    factor, unit = (1e3, "mm") if error.unit == "m" else (180.0 / np.pi, "°")
+    values = (error.rms, error.mean, error.max, error.accuracy, error.repeatability)
+    return [f"{value * factor:.3f} {unit}" for value in values]
+
+
+def _parameters(found: Calibration, degrees: bool) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("parameter")
+    table.add_column("deviation", justify="right")
+    table.add_column("± std", justify="right")
+    table.add_column("unit")
+    table.add_column("of", style="dim")
+    scales = {"m": (1e3, "mm"), "rad": (180.0 / np.pi, "°") if degrees else (1e3, "mrad"), "1": (1e3, "‰")}
+    for name, value, std, unit in zip(found.names, found.values, found.std, found.units, strict=True):
+        factor, shown = scales.get(unit, (1.0, unit))
+        digits = ".4f" if factor != 1.0 else ".3g"
+        place = found.model.term(name).place
+        table.add_row(name, f"{value * factor:{digits}}", f"{std * factor:{digits}}", shown, _plain(place))
+    return table
+
+
+def _plain(text: str):
+    from rich.text import Text
+
+    return Text(text)
