@@ -1,7 +1,7 @@
 """Calibrate an arm from simulated tracker positions: what can be found, the fit, its accuracy, and compensation.
 
-A PUMA 560 that is not as drawn is measured in 50 postures by a tracker whose place is not known, with 0.05 mm noise and
-two bad rows. Run it with `python examples/08_calibrate_an_arm.py`.
+A PUMA 560 that is not as drawn is measured in 50 postures by a tracker whose place is not known, with 0.05 mm
+noise and two bad rows. Run it with `python examples/08_calibrate_an_arm.py`.
 """
 
 from __future__ import annotations

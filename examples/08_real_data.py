@@ -1,7 +1,7 @@
 """Calibrations of real robots, from measurements in a folder that is not part of the project.
 
-Run it with `python examples/08_real_data.py FOLDER`: FR3 with a camera (fr3_camera), Panda arms with a ball and sockets
-(ball_in_socket). Their origin and licence are described in the folder.
+Run it with `python examples/08_real_data.py FOLDER`: FR3 with a camera (fr3_camera), Panda arms with a ball and
+sockets (ball_in_socket). Their origin and licence are described in the folder.
 """
 
 from __future__ import annotations

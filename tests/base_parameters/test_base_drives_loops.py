@@ -11,8 +11,10 @@ from base_oracle import energy_rows, rank_of, residual, sampled
 
 import zveno
 from mechanisms import random_mechanism
+from zveno.algorithms.regressor import drive_regressor
 from zveno.base_parameters import Loop, base_kernel, base_parameters, coupling_regressor
 from zveno.base_parameters.drives import merging_rotors
+from zveno.base_parameters.loops import closed_states, closure_error, closure_jacobian
 from zveno.errors import ZvenoError, ZvenoWarning
 from zveno.mechanism import Frame, Joint, Link, Revolute, assemble
 from zveno.spatial.transforms import transform
@@ -64,6 +66,28 @@ def test_tx40_with_its_coupled_wrist():
     assert rank_of(W) == 61
     assert residual(W, base) < 1e-10
     np.testing.assert_allclose(base_kernel(base)(q, v, a), rows[-1][:, base.columns], atol=1e-10)
+
+
+def test_a_rotor_that_two_joints_turn_is_its_own_inertia_and_a_coupling():
+    mechanism = zveno.load("tx40").mechanism
+    N = mechanism.transmission_matrix
+    a = np.random.default_rng(0).normal(size=6)
+    rotor = drive_regressor(mechanism, a, a)[:, 5]
+    own = np.zeros(6)
+    own[4], own[5] = N[5, 4] ** 2 * a[4], N[5, 5] ** 2 * a[5]
+    np.testing.assert_allclose(rotor - own, N[5, 4] * N[5, 5] * coupling_regressor(mechanism, a, a)[:, 0])
+
+
+def test_a_motor_that_couples_two_branches_is_seen():
+    links = [Link("ground"), Link("left", np.ones(10)), Link("right", np.ones(10))]
+    joints = [Joint("l", "ground", "left", Revolute()), Joint("r", "ground", "right", Revolute())]
+    apart = assemble("branches", links, joints)
+    coupled = replace(apart, transmission=np.array([[1.0, 0.0], [0.5, 1.0]]))
+    for mechanism, rank in ((apart, 2), (coupled, 3)):
+        base = base_parameters(mechanism, drives=("rotor",))
+        W = sampled(mechanism, drives=True)
+        assert base.rank == rank_of(W[:, list(base.counted)]) == rank
+        assert residual(W, base) < 1e-12
 
 
 def test_scara_and_tilted_gravity_with_drives():
@@ -146,6 +170,21 @@ def test_the_parallelogram_in_words():
     assert base.expressions == ("I1zz + I3zz + 0.09·m2", "h1x + h3x + 0.3·m2", "h1y + h3y")
 
 
+def test_the_walk_turns_back_before_branches_meet():
+    bar = four_bar(*PARALLEL, PLANE)
+    crossed = (1.0, -2.3, -2.0)
+    q, G = closed_states(bar, [LOOP], np.array(crossed), 60, np.random.default_rng(0), np.ones(3, dtype=bool))
+    for one, basis in zip(q, G, strict=True):
+        assert abs(closure_error(bar, [LOOP], one)).max() < 1e-9
+        J = closure_jacobian(bar, [LOOP], one)
+        assert abs(J @ basis).max() < 1e-8
+        s = np.linalg.svd(J, compute_uv=False)
+        assert s[1] >= 0.02 * s[0]
+    # Crossed and parallel differ in how the rocker turns with the crank.
+    assert np.ptp(q[:, 0]) > 0.3
+    assert abs(q[:, 2] - q[:, 0]).min() > 0.01
+
+
 def test_the_other_branch_of_equal_sides_has_more():
     # Crossed: the same lengths, the rocker turning the other way.
     crossed = base_parameters(four_bar(*PARALLEL, PLANE), loops=[LOOP], q0=(1.0, -2.3, -2.0))
@@ -195,7 +234,7 @@ def test_a_loop_inside_a_tree_stays_local():
     assert [len(group.bodies) for group in base.groups] == [1, 3, 1]
     rng = np.random.default_rng(1)
     states = []
-    for u in rng.uniform(0.3, 2.5, 120):
+    for u in rng.uniform(0.3, 2.5, 90):
         turn, wrist = rng.uniform(-3.0, 3.0, 2)
         rates = rng.normal(size=3)
         q = whole.pack({"turn": turn, "a": u, "b": -u, "c": u, "wrist": wrist})

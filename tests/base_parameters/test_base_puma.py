@@ -15,7 +15,19 @@ from zveno.base_parameters import base_parameters
 from zveno.base_parameters.exact import Surd, cosine, decimal
 from zveno.base_parameters.exact_closure import from_text
 from zveno.errors import ZvenoError, ZvenoWarning
-from zveno.mechanism import Joint, Link, Revolute, assemble
+from zveno.mechanism import (
+    Fixed,
+    Free,
+    Helical,
+    Joint,
+    Link,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+    assemble,
+)
 from zveno.report.reproduce_000 import PRINTED, in_millimetres, printed_terms
 from zveno.spatial.rotations import elementary
 from zveno.spatial.transforms import transform
@@ -50,6 +62,29 @@ def test_exact_and_floating_point_agree():
         assert not floating.certified
         np.testing.assert_array_equal(exact.columns, floating.columns)
         np.testing.assert_allclose(exact.matrix, floating.matrix, atol=1e-12)
+
+
+@pytest.mark.parametrize("start", range(0, 60, 20))
+def test_exact_and_floating_point_agree_on_right_angled_trees(start):
+    kinds = ("revolute", "prismatic", "helical", "universal", "spherical", "planar", "free", "fixed")
+    for seed in range(start, start + 20):
+        rng = np.random.default_rng(seed)
+        links, joints = [Link("link0")], []
+        for k in range(1, 2 + seed % 6):
+            x, y, _ = np.eye(3)[rng.permutation(3)]
+            types = (
+                *(Revolute(x), Prismatic(x), Helical(x, 0.25), Universal(x, y)),
+                *(Spherical(), Planar(x), Free(), Fixed()),
+            )
+            kind = types[rng.choice(len(kinds), p=(0.4, 0.3, 0.1, 0.04, 0.04, 0.04, 0.04, 0.04))]
+            R = elementary("xyz"[rng.integers(3)], math.pi / 2 * rng.integers(4))
+            T = transform(R, rng.choice([0.0, 0.3, 0.5], 3))
+            joints.append(Joint(f"joint{k}", f"link{rng.integers(k)}", f"link{k}", kind, T))
+            links.append(Link(f"link{k}", np.ones(10)))
+        tree = assemble("tree", links, joints, gravity=rng.choice([0.0, 1.0], 3))
+        exact, floating = (base_parameters(tree, exact=flag) for flag in (True, False))
+        np.testing.assert_array_equal(exact.columns, floating.columns)
+        np.testing.assert_allclose(exact.matrix, floating.matrix, atol=1e-11)
 
 
 def turned_chain(angles, name="turned"):

@@ -24,7 +24,8 @@ def arm(name: str = "puma560") -> zveno.Robot:
 
 
 def random_chain(seed: int) -> Mechanism:
-    """A chain of two to six joints with right angles, parallel or crossing axes, or anything, and a tool anywhere."""
+    """A chain of two to six joints with right angles, parallel or crossing axes, or anything, and a tool
+    anywhere."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 7))
     links, joints = [Link("base")], []

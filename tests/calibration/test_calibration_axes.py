@@ -1,4 +1,5 @@
-"""Joint axes from circles and lines: closed form, never a reflection, covariance, chain and start for the full fit."""
+"""Joint axes from circles and lines: closed form, never a reflection, covariance, chain and start for the full
+fit."""
 
 import numpy as np
 import pytest

@@ -85,7 +85,7 @@ def test_classes_of_parameters():
     assert model.choose("dh")[:5] == ["Rzq1", "Tx1", "Tz1", "Rx1", "Rzq2"]
     assert len(model.choose("dh")) == 24
     assert model.choose(["tcp", "Rzq*"])[:2] == ["Rzq1", "Rzq2"]
-    with pytest.raises(ZvenoError, match="did you mean|Known"):
+    with pytest.raises(ZvenoError, match="no parameter or class"):
         model.choose("Txx")
 
 

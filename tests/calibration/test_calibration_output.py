@@ -88,7 +88,8 @@ def test_compensation_in_c(found, tmp_path):
     main = tmp_path / "main.c"
     q = [0.3, -0.9, 0.5, 0.4, 0.8, -0.2]
     main.write_text(
-        f'#include <stdio.h>\n#include "{header.name}"\nint main(void) {{ double q[6] = {{{", ".join(map(str, q))}}}, c[6];'
+        f'#include <stdio.h>\n#include "{header.name}"\n'
+        f"int main(void) {{ double q[6] = {{{', '.join(map(str, q))}}}, c[6];"
         'compensate(q, c); for (int i = 0; i < 6; i++) printf("%.15g ", c[i]); return 0; }'
     )
     program = tmp_path / "main"

@@ -97,7 +97,8 @@ def _without_copies(campaign: Campaign, y: np.ndarray) -> tuple[Campaign, np.nda
     first = {y[:, k].tobytes(): k for k in reversed(range(y.shape[1]))}
     kept = sorted(first.values())
     notes = [
-        f"{campaign.name}: point {k + 1} has the same readings as point {first[y[:, k].tobytes()] + 1}; it is left out"
+        f"{campaign.name}: point {k + 1} has the same readings as point {first[y[:, k].tobytes()] + 1}; "
+        "it is left out"
         for k in range(y.shape[1])
         if k not in kept
     ]

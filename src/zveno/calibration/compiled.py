@@ -42,7 +42,8 @@ def residual_kernel(kind: type) -> Kernel:
     """(T, L, R, X, y) → residual (m,) and its derivatives (m, 6) by body twists of T, L, R and X.
 
     Args:
-        kind: a class of measurement with `residual(P, X, y)` of the product P = L T R. One kernel serves all robots.
+        kind: a class of measurement with `residual(P, X, y)` of the product P = L T R. One kernel serves all
+            robots.
     """
     key = ("residual", kind.__qualname__, _sources())
     if key not in _kernels:

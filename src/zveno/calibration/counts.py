@@ -1,4 +1,4 @@
-"""Numbers of identifiable parameters that do not come from a sampled Jacobian: formulas, and the closure of twists."""
+"""Numbers of identifiable parameters without a sampled Jacobian: formulas, and the closure of twists."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def counts(model: Model, kind: Measurement) -> Counts | None:
     relative = not isinstance(kind, Camera) and bool(kind.left.free)
     r = sum(move.sigma == 1 for move in model.moves)
     p = len(model.moves) - r
-    point = kind.right[0].value if position else np.eye(4)
-    assert point is not None
+    point = next(iter(kind.right)).value if position else np.eye(4)
+    assert point is not None  # points always have a value
     s = tail_axes_through(model, point[:3, 3]) if position else 0
     value = (3 if position else 6) + 4 * r + 2 * p - 2 * s - (6 if relative else 0)
     formula = {(False, False): "6+4r+2p", (True, False): "(20)", (False, True): "(22)", (True, True): "(24)"}

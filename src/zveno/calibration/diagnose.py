@@ -59,7 +59,8 @@ def hopeless(system: System, base: Solution) -> str:
 
 
 def check_enough(system: System, found: Identifiability, robot: Robot, parameters: str | Sequence[str]):
-    """Refuse data that cannot determine what the measurement could: too few postures, or all on a singular manifold."""
+    """Refuse data that cannot determine what the measurement could: too few postures, or all on a singular
+    manifold."""
     rows, needed = system.n_rows, found.rank + found.rank_unknowns
     lost = _lost(system, found, robot, parameters)
     if not lost and rows >= needed:
@@ -69,12 +70,12 @@ def check_enough(system: System, found: Identifiability, robot: Robot, parameter
     if system.n_postures < enough or rows < needed:
         raise ZvenoError(
             f"{system.n_postures} postures give {rows} equations, too few for {needed + len(lost)} unknowns",
-            remedy=f"Measure at least {enough} postures, better {2 * enough}; or estimate fewer parameters, for example "
-            f'parameters="controller". Not determined now: {_listed(lost) or "nothing is left to check the fit"}',
+            remedy=f"Measure at least {enough} postures, better {2 * enough}; or estimate fewer parameters, for "
+            f'example parameters="controller". Not determined now: {_listed(lost) or "nothing"}',
         )
     text = (
-        f"the postures measured do not tell {_listed(lost)} apart from the others, which this kind of measurement could: "
-        "they lie on a singular manifold (one joint never moves, or always with another). These stay nominal"
+        f"the postures measured do not tell {_listed(lost)} apart from the others, which this kind of measurement "
+        "could: they lie on a singular manifold (one joint never moves, or always with another). These stay nominal"
     )
     warnings.warn(text, ZvenoWarning, stacklevel=3)
 

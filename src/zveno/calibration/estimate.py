@@ -56,15 +56,16 @@ def calibrate(
     Args:
         robot: the nominal robot.
         data: one or several campaigns, all explained by the same robot.
-        parameters: what may deviate: "all", a class ("dh", "controller", "tcp", "base", "hand_eye", "offsets"), names
-            or patterns (`Tx*`).
+        parameters: what may deviate: "all", a class ("dh", "controller", "tcp", "base", "hand_eye", "offsets"),
+            names or patterns (`Tx*`).
         joint_terms: "gear" and "compliance" add a term to every joint.
         strategy: which of dependent parameters stand for the others, as in `identifiability`.
         fixed: names or patterns that stay nominal.
         priors: name or pattern → standard deviation about nominal, m or rad.
         bounds: name or pattern → (lower, upper) deviation from nominal.
         plausible: standard deviation, m and rad, of the true geometry about nominal before anything is measured. It
-            only matters for what the data hardly determine, which it keeps from running away; None for no such bound.
+            only matters for what the data hardly determine, which it keeps from running away; None for no such
+            bound.
         loss: "auto" fits least squares to all rows but those that clearly do not belong, which are named; "none" to
             all rows; "huber", "cauchy" and "tukey" weigh rows down.
         linear: one linearised step (19) instead of iterations.

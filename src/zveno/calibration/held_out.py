@@ -77,7 +77,8 @@ def errors(system: System, residual: np.ndarray, rows: np.ndarray | None = None)
 def folds_of(system: System, folds: int, seed: int) -> list[np.ndarray]:
     """Postures, by number, that are held out together.
 
-    Postures in contact with an unknown target are held out place by place: a place whose other postures were seen would
+    Postures in contact with an unknown target are held out place by place: a place whose other postures were
+        seen would
     tell where the target is. Others are dealt out at random.
     """
     rng = np.random.default_rng(seed)
@@ -102,8 +103,8 @@ def held_out(
 ) -> tuple[np.ndarray, list[str]]:
     """Residual of every scalar row from a fit that did not see its posture, and what each fold held out.
 
-    Each fit starts from the whole one, with its noise and without the rows it flagged. Unknowns that only held-out rows
-    touch are fitted to those alone, parameters fixed.
+    Each fit starts from the whole one, with its noise and without the rows it flagged. Unknowns that only
+    held-out rows touch are fitted to those alone, parameters fixed.
     """
     fixed = replace(options, sigma=whole.sigma, estimated=np.zeros_like(options.estimated), loss="none")
     residual = np.full(system.n_rows, np.nan)

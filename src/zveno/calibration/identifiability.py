@@ -1,7 +1,7 @@
 """Which parameters a measurement can find: rank, classes, relations, and the complete irreducible model.
 
-Document 001, propositions 1–3 and steps 1–5. Structure is decided at zero residual, on random postures within limits or on
-those measured, from a Jacobian whose lengths are scaled to about one.
+Document 001, propositions 1–3 and steps 1–5. Structure is decided at zero residual, on random postures within
+limits or on those measured, from a Jacobian whose lengths are scaled to about one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class Identifiability(Result):
         strategy: how the independent columns were chosen.
         chosen: the complete irreducible model, `rank` names.
         unknowns: independent displacements of frames and targets that are estimated beside them.
-        relations: for each chosen parameter that stands for several, the combination that is found: names and weights.
+        relations: for each chosen parameter that stands for several, the combination that is found: names and
+            weights.
         singular_values: of the scaled Jacobian.
         gap: smallest singular value kept over the largest dropped; inf if none was dropped.
         text: the irreducible model in the document's notation.
@@ -75,7 +76,8 @@ class Identifiability(Result):
     def summary(self) -> str:
         """A sentence for people."""
         groups = len(self.relations)
-        of = f"{self.rank} of {len(self.names)} parameters can be found by {self.measurement} measurements of {self.robot}"
+        found = f"{self.rank} of {len(self.names)} parameters can be found"
+        of = f"{found} by {self.measurement} measurements of {self.robot}"
         tied = f"; {groups} of them stand for groups" if groups else ""
         weak = "" if self.gap > 1e3 else f"; the gap is only {self.gap:.2g}, so the geometry is nearly degenerate"
         why = f"; {self.counts.why}" if self.counts is not None and self.counts.why else ""
@@ -196,8 +198,8 @@ def column_scales(system: System, columns: Sequence[int] | None = None) -> np.nd
 
 
 def beyond(A: np.ndarray, in_the_way: Sequence[int], columns: Sequence[int]) -> tuple[np.ndarray, list[int]]:
-    """Columns as far as they are independent of those in the way, in units of their length; and which of the latter are
-    independent of each other.
+    """Columns as far as they are independent of those in the way, in units of their length; and which of the
+    latter are independent of each other.
 
     A column that vanishes is zero: nothing of it can be seen.
     """

@@ -1,8 +1,8 @@
 """Joint axes from points: each joint is moved alone, and the tool point draws a circle or a line.
 
-Document 001, (9)–(17). Neither a nominal model, nor the place of the measuring system, nor the fixing of the point on the
-flange need be known. Angles and signs come from the encoders: images p_i of the joint values are laid on the points g_i by
-g_i = μ R p_i + t, in closed form.
+Document 001, (9)–(17). Neither a nominal model, nor the place of the measuring system, nor the fixing of the
+point on the flange need be known. Angles and signs come from the encoders: images p_i of the joint values are
+laid on the points g_i by g_i = μ R p_i + t, in closed form.
 """
 
 from __future__ import annotations
@@ -121,7 +121,8 @@ def identify_chain(axes: Sequence[JointAxis], q_rest, tool=None, names: Sequence
     Args:
         axes: of every joint from the base, each found while the others stood at `q_rest`.
         q_rest: (n,) joint values of the others during the experiment.
-        tool: position of the measured point in the measuring frame at `q_rest`, (3,); else the frame of the last axis.
+        tool: position of the measured point in the measuring frame at `q_rest`, (3,); else the frame of the last
+            axis.
         names: of the joints.
     """
     q = np.asarray(q_rest, dtype=float)

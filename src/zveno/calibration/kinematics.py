@@ -1,7 +1,7 @@
 """Pose of a frame of a model and its derivative by every parameter, for batches of floats or one traced state.
 
-Everything is written in elementary operations on components, so the same lines run on arrays over postures and on the
-scalars of a trace.
+Everything is written in elementary operations on components, so the same lines run on arrays over postures and
+on the scalars of a trace.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Complete redundant models: a mechanism as a product of elementary transforms, six a link and one a joint.
 
-Document 001, (5): `[Tx Ty Tz Rx Ry Rz]o Rz(q1) [Tx Ty Tz Rx Ry Rz]1 Rz(q2) …`. A parameter is the deviation of a term
-from its nominal value. Translations of a link come first, then its nominal rotation, then the rotational deviations:
-near the nominal geometry nothing degenerates, whatever the angles between the axes.
+Document 001, (5): `[Tx Ty Tz Rx Ry Rz]o Rz(q1) [Tx Ty Tz Rx Ry Rz]1 Rz(q2) …`. A parameter is the deviation of
+a term from its nominal value. Translations of a link come first, then its nominal rotation, then the rotational
+deviations: near the nominal geometry nothing degenerates, whatever the angles between the axes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Term:
         role: "base", "link", "tool", "joint", "gear" or "compliance".
         kind: "T", "R", "K" or "C".
         axis: 0, 1, 2 for x, y, z of the frame it acts in.
-        nominal: value the deviation is added to, m or rad; for rotations of a link only where it is about this axis.
+        nominal: value the deviation is added to, m or rad; for rotations of a link only where it is about this
+            axis.
         unit: "m", "rad", "1" (relative), "rad/Nm" or "m/N".
         place: what it belongs to, for people: a joint's or link's name.
     """
@@ -138,7 +139,8 @@ class Model:
         return [name for name in self.names if name in chosen]
 
     def text(self, kept: Iterable[str] | None = None, frame: str | None = None, nominal: bool = False) -> str:
-        """The product in the document's notation; terms that are not `kept` are left out, or have the sign ° if fixed.
+        """The product in the document's notation; terms that are not `kept` are left out, or have the sign ° if
+        fixed.
 
         Args:
             kept: parameters of the model; all of them if None.
@@ -175,20 +177,21 @@ class Model:
 
 
 def redundant_model(
-    mechanism: Mechanism, frames: str | Sequence[str] | None = None, joint_terms: Sequence[str] = ()
+    mechanism: Mechanism, frames: str | Sequence[str | None] | None = None, joint_terms: Sequence[str] = ()
 ) -> Model:
     """The complete redundant model of a mechanism.
 
     Args:
-        mechanism: any tree; joints with several coordinates have no terms of their own, their neighbours cover them.
+        mechanism: any tree; joints with several coordinates have no terms of their own, their neighbours cover
+            them.
         frames: frames that are measured; the default frame if none.
         joint_terms: "gear" and "compliance" (deflection under gravity) add a term to every joint on the way.
     """
     for word in joint_terms:
         if word not in ("gear", "compliance"):
             raise unknown_name("joint term", word, ("gear", "compliance"))
-    frames = (frames,) if isinstance(frames, str) or frames is None else tuple(frames)
-    chosen = [mechanism.frame(name) for name in dict.fromkeys(frames)]
+    wanted = (frames,) if isinstance(frames, str) or frames is None else tuple(frames)
+    chosen = [mechanism.frame(name) for name in dict.fromkeys(wanted)]
     routes = {frame.name: _moving_links(mechanism, frame.link) for frame in chosen}
     builder = _Builder(mechanism, routes, tuple(joint_terms))
     for frame in chosen:
@@ -247,7 +250,7 @@ class _Builder:
             if len(self._onward[here]) > 1:
                 label += f".{self._labels.get(there, there)}"
             role = "tool" if frame else ("link" if here else "base")
-            place = self.mechanism.link_names[here] if not frame else frame
+            place = frame or self.mechanism.link_names[here]
             self._block_numbers[key] = len(self.blocks)
             self.blocks.append(Block(label, T, len(self.terms), -1 if frame else there, frame))
             single = is_about_one_axis(T[:3, :3])
@@ -318,7 +321,8 @@ def _angle_about(R: np.ndarray, axis: int) -> float:
 
 
 def _is_dh(model: Model, term: Term) -> bool:
-    """Terms of a Denavit–Hartenberg table: offset, distance along the axis, length and twist about the next axis."""
+    """Terms of a Denavit–Hartenberg table: offset, distance along the axis, length and twist about the next
+    axis."""
     if term.role == "joint":
         return True
     if term.role not in ("link", "tool"):

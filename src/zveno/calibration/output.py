@@ -28,8 +28,8 @@ def deviation(block: Block, values: np.ndarray) -> np.ndarray:
 def calibrated_mechanism(model: Model, values: np.ndarray) -> Mechanism:
     """The mechanism with deviations put into the placements of its joints and frames.
 
-    Errors of a link go into the placement of the joint that follows, offsets into the joint's own. A frame that is a
-    link's own becomes a frame `tool` (or NAME_calibrated) on it. Gear and compliance terms have no place in a
+    Errors of a link go into the placement of the joint that follows, offsets into the joint's own. A frame that
+    is a link's own becomes a frame `tool` (or NAME_calibrated) on it. Gear and compliance terms have no place in a
     mechanism; `Calibration.predict` and `compensate` apply them.
     """
     mechanism = model.mechanism
@@ -67,9 +67,9 @@ def calibrated_mechanism(model: Model, values: np.ndarray) -> Mechanism:
 def text_of(mechanism: Mechanism, format: str) -> tuple[str, str]:
     """(text, what people should know) in one of `FORMATS`.
 
-    A calibrated robot rarely fits a Denavit–Hartenberg table as it was: neighbouring axes that were parallel are so no
-    more, and their common normal is far away. Where the table is refused, the elementary product, which has the extra
-    constant transforms, is given instead.
+    A calibrated robot rarely fits a Denavit–Hartenberg table as it was: neighbouring axes that were parallel are
+    so no more, and their common normal is far away. Where the table is refused, the elementary product, which
+    has the extra constant transforms, is given instead.
     """
     from ..io.write_dh import to_dh
     from ..io.write_elementary import to_elementary

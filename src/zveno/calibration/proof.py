@@ -1,13 +1,16 @@
 """The number of identifiable parameters by closure, without sampling.
 
-Errors of the links are twists ξ_k, fixed in the body that carries them. Seen at the measured frame, in its own axes, the
-error of the pose is Σ_k Ad(T_kn⁻¹(q)) ξ_k, where T_kn leads from body k to the frame. Walking from the tool inwards, let S
-be the rows through which the twist of a body is seen whatever the joints further out do: S = 1 (6×6) at the tool for poses,
-S = [1 0] for positions of a point. Crossing a joint with the constant twist s, exp(−ad_s q) turns S into its closure: the
-smallest space of rows that contains S and is mapped into itself by ad_s. Rows that appear only because the joint moves are
-B = cl(S ad_s), and the functions they stand for vanish for no error further out. So the blocks are independent and
+Errors of the links are twists ξ_k, fixed in the body that carries them. Seen at the measured frame, in its own
+axes, the error of the pose is Σ_k Ad(T_kn⁻¹(q)) ξ_k, where T_kn leads from body k to the frame. Walking from
+the tool inwards, let S be the rows through which the twist of a body is seen whatever the joints further out
+do: S = 1 (6×6) at the tool for poses, S = [1 0] for positions of a point. Crossing a joint with the constant
+twist s, exp(−ad_s q) turns S into its closure: the smallest space of rows that contains S and is mapped into
+itself by ad_s. Rows that appear only because the joint moves are B = cl(S ad_s), and the functions they stand
+for vanish for no error further out. So the blocks are independent and
 
-    rank = rank S_tool + Σ rank B_k:   B has 4 rows for a revolute and 2 for a prismatic joint once S is the whole space.
+    rank = rank S_tool + Σ rank B_k.
+
+Once S is the whole space, B has 4 rows for a revolute and 2 for a prismatic joint.
 """
 
 from __future__ import annotations

@@ -28,7 +28,8 @@ from .system import System
 @registered
 @dataclass(frozen=True, eq=False)
 class Outlier:
-    """A row that does not belong: its campaign, row number from 1, distance in standard deviations and their limit."""
+    """A row that does not belong: its campaign, row number from 1, distance in standard deviations and their
+    limit."""
 
     campaign: str
     row: int
@@ -40,7 +41,8 @@ class Outlier:
     def text(self) -> str:
         """`row 17: 9.3 standard deviations, limit 5.1; residual …`."""
         size = " ".join(f"{value:.3g}" for value in self.residual)
-        return f"{self.campaign} row {self.row}: {self.distance:.1f} standard deviations (limit {self.limit:.1f}); residual {size}"
+        far = f"{self.distance:.1f} standard deviations (limit {self.limit:.1f})"
+        return f"{self.campaign} row {self.row}: {far}; residual {size}"
 
 
 @registered
@@ -105,7 +107,8 @@ class Calibration(Result):
     @property
     def summary(self) -> str:
         """The verdict."""
-        return f"{self.nominal.name}: {len(self.names)} parameters and {len(self.unknown_names)} unknowns. {self.verdict}"
+        counted = f"{len(self.names)} parameters and {len(self.unknown_names)} unknowns"
+        return f"{self.nominal.name}: {counted}. {self.verdict}"
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -176,7 +179,8 @@ class Calibration(Result):
         return compensation_c(self.model, self._frame(frame), self._all_values).write(directory)
 
     def score(self, data) -> tuple[Error, ...]:
-        """Errors on other measurements: parameters and frames as found; unknowns that are new are fitted to them."""
+        """Errors on other measurements: parameters and frames as found; unknowns that are new are fitted to
+        them."""
         campaigns, _ = prepared(data, self.nominal)
         gravity = Robot(self.nominal).gravity_torque if "compliance" in self.joint_terms else None
         system = System(self.model, campaigns, gravity)
@@ -190,7 +194,8 @@ class Calibration(Result):
         return errors(system, scored(system, self._all_values, system.frames, new))
 
     def text(self, format: str = "elementary") -> str:
-        """The calibrated robot as "urdf", "dh" (or the elementary product where no table can hold it) or "elementary"."""
+        """The calibrated robot as "urdf", "dh" (or the elementary product where no table can hold it) or
+        "elementary"."""
         return text_of(self.mechanism, format)[0]
 
     def write(self, path) -> str:

@@ -1,7 +1,7 @@
 """The document's rules for writing down a complete irreducible model, for neighbouring axes at 0° or 90°.
 
-A second route to the models of `strategies`, which decides: where the rules disagree with it they are refused. They do for
-neighbouring parallel axes one of which is prismatic (P∥R, P∥P).
+A second route to the models of `strategies`, which decides: where the rules disagree with it they are refused.
+They do for neighbouring parallel axes one of which is prismatic (P∥R, P∥P).
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def rule_model(robot: Robot, kind: Measurement | str = "pose") -> RuleModel:
     """The irreducible model by steps 1–2 (pose), 0–2 (position) or in the form (23) (relative to an unknown frame).
 
     Raises:
-        ModelError: the axes are neither parallel nor perpendicular, or the rules disagree with the numeric selection.
+        ModelError: the axes are neither parallel nor perpendicular, or the rules disagree with the numeric
+            selection.
     """
     what = measurement(kind)
     model = redundant_model(robot.mechanism, what.frame)
@@ -100,8 +101,8 @@ class _Chain:
         return list(self.model.terms[first : first + 3])
 
     def written_down(self) -> list[str]:
-        """Step 1: six terms for the base; two displacements and two rotations across the axis of a revolute link, two
-        rotations across that of a prismatic one."""
+        """Step 1: six terms for the base; two displacements and two rotations across the axis of a revolute
+        link, two rotations across that of a prismatic one."""
         names = [term.name for kind in "TR" for term in self.terms(0, kind)]
         for i in range(1, self.n + 1):
             names.append(self.joint_name(i))
@@ -166,8 +167,8 @@ def _check(model: Model, what: Measurement, names: tuple[str, ...]):
         raise ModelError(
             f"the rules give {len(names)} parameters of which {rank - found.rank_unknowns} are independent, "
             f"and the measurement determines {found.rank}",
-            remedy="The rules fail for this chain (parallel neighbours one of which is prismatic, or axes through the "
-            "measured point); use identifiability(...).chosen",
+            remedy="The rules fail for this chain (parallel neighbours one of which is prismatic, or axes through "
+            "the measured point); use identifiability(...).chosen",
         )
 
 

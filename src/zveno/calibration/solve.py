@@ -111,8 +111,9 @@ def solve(
         fit = _least_squares(system, options, fit.state, sigma, weight, use)
     assert fit is not None
     _, distance, components = _judged(system, options, fit, sigma, weight, use)
-    r, _ = system.evaluate(*fit.state, ())
-    return Solution(*fit.state, sigma, r, weight, distance, components, fit)
+    values, frames = fit.state
+    r, _ = system.evaluate(values, frames, ())
+    return Solution(values, frames, sigma, r, weight, distance, components, fit)
 
 
 def _without_outliers(system, options, state, sigma, use):

@@ -47,8 +47,8 @@ def independent_columns(
         order: in which they are looked at.
         rank: of A.
         firm: how independent each column must be to be taken at once, as a share of its own length; others are
-            passed over at first, and taken only where the rank needs them. A fit then is not parametrised by what can
-            hardly be seen, such as the offset of an axis that the measured point nearly lies on.
+            passed over at first, and taken only where the rank needs them. A fit then is not parametrised by
+            what can hardly be seen, such as the offset of an axis that the measured point nearly lies on.
     """
     Q = np.zeros((A.shape[0], rank))
     kept: list[int] = []

@@ -67,7 +67,8 @@ class Part:
 class System:
     """Residuals of campaigns and their derivatives, at given parameters and frames.
 
-    Columns of derivatives: the P parameters of the model, then the displacements of the unknowns. Rows: every component
+    Columns of derivatives: the P parameters of the model, then the displacements of the unknowns. Rows: every
+        component
     that was read, campaign after campaign, then known distances between targets.
     """
 
@@ -308,7 +309,8 @@ class System:
         return full
 
     def _scatter(self, full: np.ndarray, index: dict[int, np.ndarray], slope: np.ndarray, place: np.ndarray):
-        """Add derivatives by the displacements of frames to their columns; `index` says in which rows each stands."""
+        """Add derivatives by the displacements of frames to their columns; `index` says in which rows each
+        stands."""
         for frame, rows in index.items():
             unknown = self.unknowns[self._unknown_of[frame]]
             at = place[unknown.start : unknown.start + len(unknown.free)]

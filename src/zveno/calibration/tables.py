@@ -21,9 +21,11 @@ def read_campaign(path, mechanism: Mechanism, kind: Measurement | str | None = N
 
 
 def campaign_from(table: MeasurementTable, mechanism: Mechanism, kind: Measurement | str | None = None) -> Campaign:
-    """A campaign from a table: joint columns by joint name, readings by the kind's names, `group` or `place` and `hole`.
+    """A campaign from a table: joint columns by joint name, readings by the kind's names, `group` or `place` and
+    `hole`.
 
-    Several points or centres have numbered columns: x1 y1 z1 x2 y2 z2 …, d1 d2 …. Joints that do not move the measured
+    Several points or centres have numbered columns: x1 y1 z1 x2 y2 z2 …, d1 d2 …. Joints that do not move the
+        measured
     frame may be absent.
     """
     kind = kind or table.settings.get("kind")

@@ -64,8 +64,8 @@ def _advice(result: Calibration) -> list[str]:
     inside = result.scalar_rows / max(len(result.names) + len(result.unknown_names), 1)
     if inside < 3.0:
         words.append(
-            f"There are only {inside:.1f} equations an unknown; twice as many postures would reduce every uncertainty "
-            "by about a third."
+            f"There are only {inside:.1f} equations an unknown; twice as many postures would reduce every "
+            "uncertainty by about a third."
         )
     for seen, unseen in zip(result.training, result.held_out_unflagged, strict=False):
         if unseen.rms > 2.0 * seen.rms:

@@ -1,8 +1,8 @@
 """Levenberg–Marquardt for over-determined problems whose state may be more than a vector.
 
-A step solves min |J d + r|² + λ |D d|² with D the column norms of J: the same steps whatever the units of the parameters
-(Moré 1978). Trying another damping needs only the small matrix JᵀJ. It halves the digits of a step, not of the answer:
-the residual itself decides what is accepted.
+A step solves min |J d + r|² + λ |D d|² with D the column norms of J: the same steps whatever the units of the
+parameters (Moré 1978). Trying another damping needs only the small matrix JᵀJ. It halves the digits of a step,
+not of the answer: the residual itself decides what is accepted.
 """
 
 from __future__ import annotations

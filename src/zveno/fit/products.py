@@ -1,7 +1,7 @@
 """Products of tall matrices in pieces small enough that BLAS stays in one thread.
 
-Fits make thousands of products of a few hundred rows. Handing each to a team of threads costs more than the product, and on
-a busy machine a hundred times more.
+Fits make thousands of products of a few hundred rows. Handing each to a team of threads costs more than the
+product, and on a busy machine a hundred times more.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def triangle(A: np.ndarray) -> np.ndarray:
         missing = -len(A) % rows
         if missing:
             A = np.concatenate([A, np.zeros((missing, n))])
-        A = np.linalg.qr(A.reshape(-1, rows, n), mode="r").reshape(-1, n)
-    return np.linalg.qr(A, mode="r")
+        A = np.asarray(np.linalg.qr(A.reshape(-1, rows, n), mode="r")).reshape(-1, n)
+    return np.asarray(np.linalg.qr(A, mode="r"))
 
 
 def _pieces(A: np.ndarray, work: int) -> np.ndarray:

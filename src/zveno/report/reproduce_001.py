@@ -81,14 +81,14 @@ def _puma() -> list[Row]:
             )
         )
     wrist = (
-        "Rz(q1) Rx(-90deg) Rz(q2) Tx(0.4318) Tz(0.15) Rz(q3) Rx(90deg) Tx(-0.0203) Rz(q4) Tz(0.4331) Rx(-90deg) Rz(q5) "
-        "Rx(90deg) Rz(q6)"
+        "Rz(q1) Rx(-90deg) Rz(q2) Tx(0.4318) Tz(0.15) Rz(q3) Rx(90deg) Tx(-0.0203) Rz(q4) Tz(0.4331) Rx(-90deg) "
+        "Rz(q5) Rx(90deg) Rz(q6)"
     )
     found = identifiability(Robot(load_mechanism(wrist)), "position")
     out.append(
         Row(
             DOCUMENT,
-            "(20): s counts last axes that are parallel and pass through the point; spherical wrist measured at its centre",
+            "(20): s counts last axes, parallel and through the point; spherical wrist measured at its centre",
             "s = 1: 25",
             f"s = {found.counts.through if found.counts else '?'}: {found.rank}",
             "document wrong" if _proved(found, 21) else "differs",

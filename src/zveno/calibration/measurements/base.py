@@ -1,9 +1,9 @@
 """What every kind of measurement is: a function of the product P = L T(q) R, a target X and what was read, y.
 
-T is the pose of a frame of the robot in its world, L a frame it is seen from (the tracker, a marker board), R what is
-seen in it (a marker, a camera), X a thing in the measuring frame (a socket, the centre of a ball bar, a plane). L, R and
-X are known or estimated with the rest. An unknown is a frame some of whose six displacements are free: a point has
-three, a plane three, a direction two.
+T is the pose of a frame of the robot in its world, L a frame it is seen from (the tracker, a marker board), R
+what is seen in it (a marker, a camera), X a thing in the measuring frame (a socket, the centre of a ball bar, a
+plane). L, R and X are known or estimated with the rest. An unknown is a frame some of whose six displacements
+are free: a point has three, a plane three, a direction two.
 """
 
 from __future__ import annotations
@@ -144,9 +144,9 @@ class Measurement(ABC):
             for name in self.sigma:
                 if name not in names:
                     raise unknown_name("noise", name, names)
-            given = {name: self.sigma.get(name) for name in names}
+            given: dict[str, float | None] = {name: self.sigma.get(name) for name in names}
         else:
-            given = dict.fromkeys(names, self.sigma)
+            given = {name: self.sigma for name in names}
         for name, value in given.items():
             if value is not None and not (np.isfinite(value) and value > 0):
                 raise ZvenoError(f"the standard deviation of {name} is {value}", remedy="Give a positive number")

@@ -21,8 +21,8 @@ class Pose(Measurement):
     """Position and orientation of the frame. Readings: (n, 4, 4), or (n, 7) as x y z qw qx qy qz.
 
     Attributes:
-        reference: "world" if poses are given in the robot's world, whose base parameters then are found; another word
-            for an unknown frame of that name; or the (4, 4) pose of the world in the measuring frame.
+        reference: "world" if poses are given in the robot's world, whose base parameters then are found; another
+            word for an unknown frame of that name; or the (4, 4) pose of the world in the measuring frame.
     """
 
     reference: Any = "world"
