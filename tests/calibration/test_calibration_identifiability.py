@@ -71,6 +71,11 @@ def test_puma(kind, symmetric, asymmetric):
         assert found.rank == expected
         if found.counts is not None:
             assert found.counts.agree(expected)
+            assert found.counts.bound is None or found.counts.bound >= expected
+    if kind == "position":
+        symmetric_counts = identifiability(zveno.load("puma560"), kind).counts
+        assert symmetric_counts is not None
+        assert symmetric_counts.bound == 25
 
 
 def test_spherical_wrist_measured_at_its_centre_has_three_axes_through_the_point():

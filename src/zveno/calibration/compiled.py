@@ -1,4 +1,4 @@
-"""Kernels of calibration: the pose of a model with its derivatives, and the residual of each kind of measurement."""
+"""Kernels of calibration: the pose of a model with its derivatives, and the residual of a kind of measurement."""
 
 from __future__ import annotations
 

@@ -22,7 +22,8 @@ class Counts:
         through: s, the last revolute axes that all pass through the measured point (position only).
         formula: which one: "6+4r+2p", "(20)", "(22)" or "(24)".
         value: what it gives.
-        bound: the older upper bound (21) for position only, where one last axis passes through the point.
+        bound: the older upper bound (21), 6+4n−2p−o_n−min(o_{n−1}, t_{n−1}), for position only where one last axis
+            passes through the point; None elsewhere.
         proved: rank from the closure of twists, without sampled postures.
         proof_gap: smallest singular value kept over the largest dropped in the closure.
         why: what people should know where the counts differ, else empty.
@@ -73,5 +74,8 @@ def counts(model: Model, kind: Measurement) -> Counts | None:
     elif s:
         noun = "axis passes" if s == 1 else "axes pass"
         why = f"the last {s} {noun} through the measured point, which hides {2 * s} parameters"
-    bound = 6 + 4 * r + 2 * p - 3 - 2 * min(s, 1) if position and not relative else None
+    bound = None
+    if position and not relative and s == 1 and len(model.moves) > 1:
+        # o_n = 3 with the last joint; o_{n−1} and t_{n−1} are 2 and 2 behind a revolute joint, 1 and 1 behind another.
+        bound = 6 + 4 * r + 2 * p - 3 - (2 if model.moves[-2].sigma else 1)
     return Counts(r, p, s, formula[position, relative], value, bound, proved, gap, why)

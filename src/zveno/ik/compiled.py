@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
-from functools import cache
-from pathlib import Path
 
 from ..kernels.kernel import Kernel, load_or_build
+from ..kernels.sources import source_digest
 from ..kernels.trace import trace
 from .problem import Problem
 
@@ -25,17 +23,6 @@ def kernel_of(
     """The kernel of a function that depends on the chain's inner geometry, its task and `options` alone."""
     key = (problem.key, name, options, dtype)
     if key not in _kernels:
-        identity = repr((*key, _sources()))
+        identity = repr((*key, source_digest("ik", "spatial", "algorithms", "mechanism")))
         _kernels[key] = load_or_build(identity, lambda: trace(function, inputs, name=name), dtype)
     return _kernels[key]
-
-
-@cache
-def _sources() -> str:
-    """A hash of what the kernels are traced from, so that changed code never meets an old kernel."""
-    here = Path(__file__).parent
-    digest = hashlib.sha256()
-    for folder in (here, here.parent / "kernels", here.parent / "spatial", here.parent / "algorithms"):
-        for source in sorted(folder.glob("*.py")):
-            digest.update(source.read_bytes())
-    return digest.hexdigest()
