@@ -290,3 +290,14 @@ def test_saving(chain, tmp_path):
     with pytest.raises(ZvenoError, match="cannot be read"):
         zveno.simulation.Trajectory.load(tmp_path / "missing.npz")
     assert "energy error" in run.summary
+
+
+def test_parquet_holds_the_columns_of_the_csv(chain, tmp_path):
+    polars = pytest.importorskip("polars", reason="the extra [identify] is not installed")
+    run = simulate(chain, np.zeros(chain.n_q), duration=0.01)
+    table = polars.read_parquet(run.save(tmp_path / "run.parquet"))
+    assert np.array_equal(table["t"].to_numpy(), run.t)
+    header = run.save(tmp_path / "run.csv").read_text().splitlines()[0]
+    assert ",".join(table.columns) == header
+    with pytest.raises(ZvenoError, match="cannot be written"):
+        run.save(tmp_path / "missing" / "run.parquet")

@@ -84,8 +84,8 @@ def text_of(mechanism: Mechanism, format: str) -> tuple[str, str]:
     try:
         return to_dh(mechanism), ""
     except ModelError as error:
-        why = f"a DH table cannot hold the calibrated robot ({error.problem}); the elementary product is given instead"
-        return to_elementary(mechanism), why
+        why = f"a DH table cannot hold the calibrated robot ({error.problem})"
+        return to_elementary(mechanism), f"{why}; the elementary product is given instead"
 
 
 def _new_name(mechanism: Mechanism, frame: str) -> str:

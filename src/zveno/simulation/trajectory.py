@@ -208,7 +208,10 @@ class Trajectory(Result):
             raise MissingExtraError(
                 "writing Parquet needs polars", file=path, remedy="pip install 'zveno[identify]', or save as .csv"
             ) from None
-        polars.DataFrame(table).write_parquet(path)
+        try:
+            polars.DataFrame(table).write_parquet(path)
+        except OSError as error:
+            raise ZvenoError(f"cannot be written: {error.strerror or error}", file=path) from error
         return path
 
 

@@ -146,7 +146,7 @@ class Measurement(ABC):
                     raise unknown_name("noise", name, names)
             given: dict[str, float | None] = {name: self.sigma.get(name) for name in names}
         else:
-            given = {name: self.sigma for name in names}
+            given = dict.fromkeys(names, self.sigma)
         for name, value in given.items():
             if value is not None and not (np.isfinite(value) and value > 0):
                 raise ZvenoError(f"the standard deviation of {name} is {value}", remedy="Give a positive number")
