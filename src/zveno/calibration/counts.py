@@ -76,6 +76,6 @@ def counts(model: Model, kind: Measurement) -> Counts | None:
         why = f"the last {s} {noun} through the measured point, which hides {2 * s} parameters"
     bound = None
     if position and not relative and s == 1 and len(model.moves) > 1:
-        # o_n = 3 with the last joint; o_{n−1} and t_{n−1} are 2 and 2 behind a revolute joint, 1 and 1 behind another.
+        # o_n = 3 with the last joint; o_{n−1} and t_{n−1} are 2 and 2 behind a revolute joint, else 1 and 1.
         bound = 6 + 4 * r + 2 * p - 3 - (2 if model.moves[-2].sigma else 1)
     return Counts(r, p, s, formula[position, relative], value, bound, proved, gap, why)
