@@ -17,6 +17,8 @@ from .robot import Robot as Robot
 
 if TYPE_CHECKING:
     from .base_parameters import base_parameters as base_parameters
+    from .calibration.estimate import calibrate as calibrate
+    from .calibration.identifiability import identifiability as identifiability
     from .design import plan_poses as plan_poses
     from .export import export_c as export_c
     from .ik import solve_ik as solve_ik
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 _TASKS = {
     "base_parameters": ".base_parameters",
+    "calibrate": ".calibration.estimate",
+    "identifiability": ".calibration.identifiability",
     "export_c": ".export",
     "plan_poses": ".design",
     "simulate": ".simulation",
@@ -76,5 +80,16 @@ def _constrained_dynamics(self: Robot, q, v, tau, constraints, **options):
     return constrained_dynamics(self, q, v, tau, constraints, **options)
 
 
+def _base_regressor(self: Robot, q, v, a, out=None):
+    """W (..., n_v, r): torques are W p̃ with exactly the r base parameters of `zveno.base_parameters(robot)`."""
+    from .base_parameters import base_kernel, base_parameters
+
+    key = ("base_regressor", self.mechanism.fingerprint)
+    if key not in self._shared:
+        self._shared[key] = base_kernel(base_parameters(self))
+    return self._shared[key](q, v, a, out=out)
+
+
 # Methods of a robot that later layers compute: the class itself must not know them.
 Robot.constrained_dynamics = _constrained_dynamics  # pyright: ignore[reportAttributeAccessIssue]
+Robot.base_regressor = _base_regressor  # pyright: ignore[reportAttributeAccessIssue]

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-from functools import cache
-from pathlib import Path
-
 import numpy as np
 
 from ..kernels import derivatives
 from ..kernels.kernel import Kernel, load_or_build
+from ..kernels.sources import source_digest
 from ..kernels.trace import call, trace
 from .kinematics import frame_motion
 from .models import Model
 
+_TRACED = ("calibration", "spatial")
 _kernels: dict[tuple, Kernel] = {}
 
 
@@ -22,7 +20,7 @@ def pose_kernel(model: Model, frame: str) -> Kernel:
 
     Parameters are inputs: a fit, another strategy or another robot state never compiles again.
     """
-    key = ("pose", model.mechanism.fingerprint, model.names, frame, _sources())
+    key = ("pose", model.mechanism.fingerprint, model.names, frame, source_digest(*_TRACED))
     if key not in _kernels:
         shapes = {"q": (model.mechanism.n_q,), "values": (len(model.terms),), "tau": (model.mechanism.n_v,)}
 
@@ -45,7 +43,7 @@ def residual_kernel(kind: type) -> Kernel:
         kind: a class of measurement with `residual(P, X, y)` of the product P = L T R. One kernel serves all
             robots.
     """
-    key = ("residual", kind.__qualname__, _sources())
+    key = ("residual", kind.__qualname__, source_digest(*_TRACED))
     if key not in _kernels:
         _kernels[key] = load_or_build(repr(key), lambda: _residual_program(kind))
     return _kernels[key]
@@ -82,14 +80,3 @@ def _near_one(d):
         ],
         dtype=object,
     )
-
-
-@cache
-def _sources() -> str:
-    """A hash of what is traced here, so that changed code never meets an old kernel."""
-    digest = hashlib.sha256()
-    here = Path(__file__).parent
-    for folder in (here, here / "measurements", here.parent / "spatial", here.parent / "kernels"):
-        for source in sorted(folder.glob("*.py")):
-            digest.update(source.read_bytes())
-    return digest.hexdigest()

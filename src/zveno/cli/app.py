@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: list[str]):
     import tyro
 
-    from . import base, demo, dynamics, export, ik, plan, reproduce, simulate, verbs
+    from . import base, calibrate, demo, dynamics, export, identifiability, ik, plan, reproduce, simulate, verbs
 
     commands = {
         "info": verbs.info,
@@ -64,7 +64,9 @@ def _run(argv: list[str]):
         "ik": ik.ik,
         "simulate": simulate.simulate,
         "base": base.base,
+        "identifiability": identifiability.identifiability,
         "plan": plan.plan,
+        "calibrate": calibrate.calibrate,
         "export": export.export,
         "reproduce": reproduce.reproduce,
         "robots": verbs.robots,

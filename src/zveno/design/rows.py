@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from functools import cache, cached_property
-from pathlib import Path
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from ..errors import ZvenoError
 from ..kernels import derivatives
 from ..kernels.kernel import Kernel, load_or_build
 from ..kernels.math import sqrt
+from ..kernels.sources import source_digest
 from ..kernels.trace import call, trace
 from ..robot import Robot
 
@@ -154,7 +154,13 @@ class Rows:
 
     @cached_property
     def _key(self) -> tuple:
-        return (self.model.mechanism.fingerprint, self.measurement.kind, self.frame, self.names, _sources())
+        return (
+            self.model.mechanism.fingerprint,
+            self.measurement.kind,
+            self.frame,
+            self.names,
+            source_digest("design/rows.py", "calibration", "algorithms", "mechanism", "spatial"),
+        )
 
     @cached_property
     def _kernel(self) -> Kernel:
@@ -279,14 +285,3 @@ def _hat(d):
     """The 4×4 matrix of a twist: the derivative of its displacement."""
     o = 0.0
     return np.array([[o, -d[5], d[4], d[0]], [d[5], o, -d[3], d[1]], [-d[4], d[3], o, d[2]], [o, o, o, o]], object)
-
-
-@cache
-def _sources() -> str:
-    """A hash of what is traced here, so that changed code never meets an old kernel."""
-    digest = hashlib.sha256(Path(__file__).read_bytes())
-    package = Path(__file__).parent.parent
-    for folder in ("calibration", "calibration/measurements", "algorithms", "mechanism", "spatial", "kernels"):
-        for source in sorted((package / folder).glob("*.py")):
-            digest.update(source.read_bytes())
-    return digest.hexdigest()

@@ -51,7 +51,9 @@ def collect(documents: Iterable[str] | None = None) -> list[Row]:
     for document in wanted:
         if document not in known:
             raise unknown_name("document", document, known)
-    return [row for name in modules if _document(name) in wanted for row in _rows(name)]
+    rows = [row for name in modules if _document(name) in wanted or documents is None for row in _rows(name)]
+    # A module may hold rows of several documents: the simulation of the chain and of the walking machine.
+    return sorted((row for row in rows if row.document in wanted), key=lambda row: row.document)
 
 
 def failures(rows: Sequence[Row]) -> list[Row]:
