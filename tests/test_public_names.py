@@ -20,6 +20,13 @@ PACKAGE = (
     "ZvenoWarning",
     "get_threads",
     "set_threads",
+    "base_parameters",
+    "solve_ik",
+    "simulate",
+    "identifiability",
+    "calibrate",
+    "plan_poses",
+    "export_c",
 )
 """Promised in `zveno`. Grow the list; a name that is taken out breaks somebody's program."""
 ROBOT = (
@@ -48,6 +55,9 @@ ROBOT = (
     "with_payload",
     "with_tool",
     "parametric",
+    "constrained_dynamics",
+    "base_regressor",
+    "partitioned",
 )
 """Promised of a robot."""
 ERRORS = (

@@ -239,3 +239,17 @@ def test_free_base(robots):
     free = robot.with_base("free")
     assert free.n_q == robot.n_q + 7
     assert not couples_joints(free.mechanism) or rotor_matrix(free.mechanism).shape == (free.n_v, free.n_v)
+
+
+def test_methods_of_later_layers():
+    from zveno.algorithms.regressor import parameter_vector
+    from zveno.simulation import Weld
+
+    robot = zveno.load("ur5")
+    q, v, a = np.random.default_rng(0).normal(size=(3, 5, 6))
+    for one in (robot, robot.with_gravity((1.0, 0.0, -9.0))):
+        base = zveno.base_parameters(one)
+        torque = one.base_regressor(q, v, a) @ base.project(parameter_vector(one.mechanism))
+        assert relative_error(torque, one.inverse_dynamics(q, v, a)) < 1e-9
+    held = robot.constrained_dynamics(q[0], v[0], a[0], [Weld("wrist_3_link")])
+    assert np.allclose(robot.acceleration(q[0], v[0], held.a), 0, atol=1e-6)
