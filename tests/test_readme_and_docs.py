@@ -89,10 +89,12 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
 
 
-def test_commands_of_the_readme_are_accepted(capsys):
+def test_commands_of_the_readme_are_accepted(capsys, tmp_path, monkeypatch):
     import shlex
 
     from zveno.cli import main
+
+    monkeypatch.chdir(tmp_path)  # some of them write files
 
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     commands = [line.partition(" #")[0] for line in re.findall(r"^    zveno (.+)$", text, re.MULTILINE)]
