@@ -137,11 +137,12 @@ def test_covariance_is_calibrated():
     values = truth(robot, identifiability(robot, kind).chosen, rng)
     q = robot.random(20, 1)
     errors = []
+    found = None
     for _ in range(500):
         campaign = simulated(robot, kind, values, 20, rng, {"position": SIGMA}, q=q)
         campaigns, _ = prepared(campaign, robot.mechanism)
         system = System(redundant_model(robot.mechanism), campaigns)
-        found = structure(system, "planar") if not errors else found  # noqa: F821
+        found = found or structure(system, "planar")
         columns = _columns(system, found)
         options = _options(system, columns, "none", {}, {}, False)
         fit = solve(system, options, values, system.frames)
