@@ -25,7 +25,7 @@ from zveno.ik.slices import slice_values
 from .timing import Row, interleaved
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "ik"))
-from arms import general_arms, industrial_arms, known_arms  # pyright: ignore[reportMissingImports]
+from ik_arms import general_arms, industrial_arms, known_arms  # pyright: ignore[reportMissingImports]
 
 BATCH, SINGLE, SETUP, CLOSED, SLICES = 40e-6, 0.25e-3, 0.1, 15e-6, 5e-3
 """Seconds the issue promises; the ratio against them stands where no rival is installed."""

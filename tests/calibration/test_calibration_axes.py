@@ -3,7 +3,7 @@ fit."""
 
 import numpy as np
 import pytest
-from arms import arm
+from calibration_arms import arm
 
 import zveno
 from zveno.calibration.joint_axes import axis_covariance, identify_chain, joint_axis

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from arms import arm, simulated, truth
+from calibration_arms import arm, simulated, truth
 
 import zveno
 from zveno.calibration.campaigns import Campaign, prepared

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import tyro
-from arms import arm, simulated, truth
+from calibration_arms import arm, simulated, truth
 
 from zveno.calibration.identifiability import identifiability as find
 from zveno.calibration.measurements import Position

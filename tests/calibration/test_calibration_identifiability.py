@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from arms import TWO_LINKS, arm, random_chain
+from calibration_arms import TWO_LINKS, arm, random_chain
 
 import zveno
 from zveno.calibration.identifiability import analyse, identifiability
@@ -206,7 +206,7 @@ def test_residuals_that_are_not_zero_do_not_fool_the_structure():
     """At the postures of a robot that differs from the nominal one, contact Jacobians have a larger rank than is
     true."""
     robot = arm("puma560")
-    from arms import simulated, truth
+    from calibration_arms import simulated, truth
 
     from zveno.calibration.campaigns import prepared
     from zveno.calibration.estimate import structure

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from arms import TWO_LINKS
+from calibration_arms import TWO_LINKS
 
 import zveno
 from mechanisms import random_mechanism

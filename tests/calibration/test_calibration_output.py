@@ -5,7 +5,7 @@ import sysconfig
 
 import numpy as np
 import pytest
-from arms import TOOL, arm, simulated, truth
+from calibration_arms import TOOL, arm, simulated, truth
 
 import zveno
 from zveno.calibration.estimate import calibrate

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from arms import arm, simulated, truth
+from calibration_arms import arm, simulated, truth
 
 import zveno
 from zveno.calibration.estimate import calibrate

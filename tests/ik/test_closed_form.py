@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from arms import industrial_arms, known_arms, turns
+from ik_arms import industrial_arms, known_arms, turns
 
 import zveno
 from zveno.ik import closed_form

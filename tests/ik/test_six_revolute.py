@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from arms import dh_arm, general_arms, industrial_arms, known_arms, manseur_doty, manseur_doty_pose, turns
+from ik_arms import dh_arm, general_arms, industrial_arms, known_arms, manseur_doty, manseur_doty_pose, turns
 
 from zveno.ik.six_revolute import roots
 from zveno.ik.six_revolute.arm import Arm, merged
