@@ -11,6 +11,7 @@ help:
 	@echo "make test    all tests, README and examples included"
 	@echo "make check   lint, format and types"
 	@echo "make format  rewrite the sources as the linter wants them"
+	@echo "make docs    draw the pictures again and run what the pages say"
 	@echo "make bench   ratios against the peers, measured in one run"
 	@echo "make clean   remove the environment and what was built"
 
@@ -36,6 +37,10 @@ check: setup
 format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: setup
+	$(BIN)/python docs/pictures/draw.py
+	$(BIN)/python -m pytest tests/test_readme_and_docs.py
 
 bench: setup
 	$(BIN)/python -m benchmarks

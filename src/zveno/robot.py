@@ -325,7 +325,7 @@ class Robot:
         return {"mechanism": self.mechanism, "nominal": self._nominal, "bound": self._bound}
 
     def __setstate__(self, state):
-        self.__init__(state["mechanism"], _nominal=state["nominal"], _bound=state["bound"])  # type: ignore[misc]
+        self.__init__(state["mechanism"], _nominal=state["nominal"], _bound=state["bound"])  # type: ignore[misc]  (unpickled: nothing is there yet)
 
     def __repr__(self):
         joints = ", ".join(self.joint_names) or "none"

@@ -227,7 +227,7 @@ def _chosen_otherwise(B: np.ndarray, rank: int, size: float) -> tuple[np.ndarray
         Q, chosen = _left_to_right(B[None], np.array([threshold * size]))
         if chosen.sum() == rank:
             return Q[0], chosen[0]
-    _, _, order = scipy.linalg.qr(B, mode="economic", pivoting=True)  # type: ignore[misc]
+    _, _, order = scipy.linalg.qr(B, mode="economic", pivoting=True)  # type: ignore[misc]  (SciPy's stubs do not know the pivots)
     order = order[:rank]
     only = np.zeros_like(B)
     only[:, order] = B[:, order]

@@ -173,7 +173,7 @@ def r_factor(*rows: np.ndarray) -> np.ndarray:
     if len(M) <= M.shape[1]:
         return M
     n = M.shape[1]
-    return lapack.dgeqrf(M)[0][:n] * _upper(n)  # type: ignore[attr-defined]
+    return lapack.dgeqrf(M)[0][:n] * _upper(n)  # type: ignore[attr-defined]  (made at import)
 
 
 @cache
@@ -203,7 +203,7 @@ def condensed(*rows: np.ndarray) -> np.ndarray:
 
 def _straightened(basis: np.ndarray) -> np.ndarray:
     """An orthonormal basis of the same space without rounding: its echelon form is mostly zeros and ones."""
-    _, _, order = scipy.linalg.qr(basis, mode="economic", pivoting=True)  # type: ignore[misc]
+    _, _, order = scipy.linalg.qr(basis, mode="economic", pivoting=True)  # type: ignore[misc]  (stubs lack pivots)
     echelon = np.linalg.solve(basis[:, order[: len(basis)]], basis)
     whole = np.rint(echelon)
     echelon = np.where(abs(echelon - whole) < ROUNDING, whole, echelon)
@@ -217,7 +217,7 @@ def states_of(c: np.ndarray, b: np.ndarray, a: np.ndarray, p: np.ndarray) -> Sta
         len(x) == most and x.shape[1] == size and _orthonormal(x)
         for x, most, size in zip((c, b, a, p), FULL, sizes, strict=True)
     )
-    return States(c, b, a, p, full)  # type: ignore[arg-type]
+    return States(c, b, a, p, full)  # type: ignore[arg-type]  (filled above)
 
 
 def _orthonormal(rows: np.ndarray) -> bool:

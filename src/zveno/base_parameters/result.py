@@ -250,7 +250,7 @@ class BaseParameters(Result):
         from scipy.sparse.linalg import LinearOperator
 
         shape = (self.rank, self.n_parameters)
-        return LinearOperator(shape, matvec=lambda p: self.project(p.ravel()), dtype=float)  # type: ignore[call-arg]
+        return LinearOperator(shape, matvec=lambda p: self.project(p.ravel()), dtype=float)  # type: ignore[call-arg]  (stubs)
 
     @cached_property
     def matrix(self) -> np.ndarray:

@@ -5,7 +5,7 @@ arrays in which scalars and plain numbers are mixed. Real numbers go to the NumP
 warnings included. Complex numbers are there for derivatives by a complex step: what is smooth is continued
 analytically, what compares (`abs`, `sign`, `floor`, `minimum`, `select`, `less`, ...) goes by real parts.
 
-    >>> from zveno.kernels import math as zm
+    >>> from . import math as zm
     >>> float(zm.maximum(zm.sin(0.5), 0.2))
     0.479425538604203
 

@@ -129,4 +129,4 @@ def first_zero(value: Callable[[float], float], t_old: float, t: float) -> float
     """The time in [t_old, t] at which a function that is positive at t_old and negative at t is zero."""
     from scipy.optimize import brentq
 
-    return float(brentq(value, t_old, t, xtol=1e-14, rtol=1e-14))  # type: ignore[arg-type]
+    return float(brentq(value, t_old, t, xtol=1e-14, rtol=1e-14))  # type: ignore[arg-type]  (stubs)
