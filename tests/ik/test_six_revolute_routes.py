@@ -8,7 +8,9 @@ import pytest
 import zveno
 from zveno.ik import seven, six_revolute
 from zveno.ik.problem import problem_of
+from zveno.ik.six_revolute.polish import polish
 from zveno.ik.six_revolute.route import curve
+from zveno.ik.six_revolute.templates import rigid_inverse
 from zveno.mechanism import edit
 from zveno.robot import Robot
 from zveno.spatial import transforms
@@ -102,7 +104,19 @@ def test_the_curve_vanishes_at_its_roots():
     assert abs(np.interp(drawn.roots, drawn.angle, drawn.value)).max() < 0.01 * abs(drawn.value).max()
 
 
-@pytest.mark.parametrize(("name", "coordinate"), [("panda", 6), ("panda", 2), ("iiwa14", 2)])
+SEVEN = [
+    ("panda", 6),
+    ("panda", 4),
+    ("iiwa14", 2),
+    ("iiwa14", 0),
+    ("xarm7", 2),
+    ("xarm7", 6),
+    ("gen3", 2),
+    ("gen3", 0),
+]
+
+
+@pytest.mark.parametrize(("name", "coordinate"), SEVEN)
 def test_slices_of_seven_joints(name, coordinate):
     robot = zveno.load(name)
     problem = problem_of(robot)
@@ -116,6 +130,30 @@ def test_slices_of_seven_joints(name, coordinate):
     assert problem.inside(slices.x).all()
     for i in range(6):
         assert abs(wrapped(slices.x[slices.pose == i] - q[i])).max(1).min() < 1e-6
+
+
+@pytest.mark.parametrize(("name", "coordinate"), SEVEN)
+def test_slices_miss_nothing_that_many_starts_find(name, coordinate):
+    robot = zveno.load(name)
+    problem = problem_of(robot)
+    q = robot.random(2, 8)
+    T = robot.forward_kinematics(q)
+    values = np.array([q[0, coordinate], 0.4, q[1, coordinate]])
+    slices = seven.solve_slices(problem, T, coordinate, values)
+    first, links, last = seven.held(problem, coordinate, values)
+    rng, n, known = np.random.default_rng(9), 600, 0
+    for s in range(3):
+        X = rigid_inverse(first[s]) @ T @ rigid_inverse(last[s])
+        for i in range(2):
+            starts = rng.uniform(-np.pi, np.pi, (n, 6))
+            x, closed = polish(links[s, 1:, :3], np.broadcast_to(X[i, :3], (n, 3, 4)), starts, steps=30)
+            x = problem.wrapped(np.insert(x[closed], coordinate, values[s], axis=1))
+            x[:, coordinate] = values[s]
+            x = x[problem.inside(x, 0.0)]
+            own = slices.x[(slices.pose == i) & (slices.slice == s)]
+            known += len(x)
+            assert abs(wrapped(x[:, None] - own)).max(2).min(1, initial=9).max(initial=0) < 1e-4
+    assert known > 50
 
 
 def test_special_values_of_the_held_joint():
