@@ -92,7 +92,8 @@ class Module:
         )
         head = [f'target triple = "{triple}"', attributes]
         unlikely = '!0 = !{!"branch_weights", i32 1, i32 100000}'
-        return "\n".join([*head, *self._declarations.values(), *self.functions, unlikely, ""])
+        streamed = "!1 = !{i32 1}"
+        return "\n".join([*head, *self._declarations.values(), *self.functions, unlikely, streamed, ""])
 
 
 class Function:
@@ -137,6 +138,10 @@ class Function:
         """Write a value."""
         self.do(f"store {kind} {value}, ptr {pointer}, align {align}")
 
+    def stream(self, kind: str, value: str, pointer: str, align: int) -> None:
+        """Write a value past the caches, for an array too large to stay in them."""
+        self.do(f"store {kind} {value}, ptr {pointer}, align {align}, !nontemporal !1")
+
     def constant(self, value: float) -> str:
         """Read a constant. Each use reads it anew: as an operand in memory it costs no instruction."""
         return self.load(self.types.vector, self.module.constant(value), self.types.stride)
@@ -148,9 +153,10 @@ class Function:
         return self.let(f"call {vector} {name}({', '.join(f'{vector} {x}' for x in operands)})")
 
     def repeat(self, count: str, body: Callable[[str], None]) -> None:
-        """A loop of the generated code, at least once; `body` writes one pass for the name of its counter."""
+        """A loop of the generated code; `body` writes one pass for the name of its counter."""
         label, out, before = self.name("repeat"), self.name("out"), self.block
-        self.do(f"br label %{label}")
+        any_at_all = self.let(f"icmp ne i64 {count}, 0")
+        self.do(f"br i1 {any_at_all}, label %{label}, label %{out}")
         self.start(label)
         self.do(f"%j{label} = phi i64 [ 0, %{before} ], [ %n{label}, %{label} ]")
         body(f"%j{label}")

@@ -16,7 +16,7 @@ from .plan import TRIGONOMETRIC, Block, Plan, check, make_plan
 from .program import Op, Program
 from .workspace import Workspace
 
-LOWERING_VERSION = 3
+LOWERING_VERSION = 4
 """Part of the key of cached kernels. Raise it with every change of the code this package generates, and of how
 it and `threads` call each other: an older kernel would crash."""
 

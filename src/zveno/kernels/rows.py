@@ -108,6 +108,38 @@ def store_loose(module: Module) -> str:
     return "@store_loose"
 
 
+def store_stream(module: Module) -> str:
+    """A function that moves `%count` neighbouring elements from the staging area past the caches to their place.
+
+    Single elements up to the first whole vector of the place, vectors, and single elements again.
+    """
+    if module.once("store_stream"):
+        t = module.types
+        f = Function(module, "internal void @store_stream(ptr %place, ptr %staged, i64 %count)")
+        smaller = module.declare("llvm.smin.i64", "i64", ["i64", "i64"])
+
+        def move(first: str, count: str, kind: str, size: int) -> None:
+            def one(j: str) -> None:
+                offset = f.let(f"add i64 {first}, {f.let(f'mul i64 {j}, {size}')}")
+                value = f.load(kind, f.at("%staged", offset), t.itemsize)
+                f.stream(kind, value, f.at("%place", offset), size)
+
+            f.repeat(count, one)
+
+        before = f.let(f"sub i64 0, {f.let('ptrtoint ptr %place to i64')}")
+        missing = f.let(f"udiv i64 {f.let(f'and i64 {before}, {t.stride - 1}')}, {t.itemsize}")
+        head = f.let(f"call i64 {smaller}(i64 {missing}, i64 %count)")
+        body = f.let(f"udiv i64 {f.let(f'sub i64 %count, {head}')}, {t.lanes}")
+        start = f.let(f"mul i64 {head}, {t.itemsize}")
+        end = f.let(f"add i64 {start}, {f.let(f'mul i64 {body}, {t.stride}')}")
+        rest = f.let(f"sub i64 %count, {f.let(f'udiv i64 {end}, {t.itemsize}')}")
+        move("0", head, t.word, t.itemsize)
+        move(start, body, t.vector, t.stride)
+        move(end, rest, t.word, t.itemsize)
+        f.finish()
+    return "@store_stream"
+
+
 def _entry(f: Function, j: str) -> str:
     return f.load("i64", f.at("%table", f.let(f"mul i64 {j}, 8")), 8)
 

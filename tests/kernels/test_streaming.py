@@ -1,0 +1,104 @@
+"""Outputs written past the caches: the same bits in the same places, and nothing outside them."""
+
+from __future__ import annotations
+
+import mmap
+
+import numpy as np
+import pytest
+
+from kernels.programs import random_program
+from kernels.test_gufunc import guarded
+from zveno.kernels import driver, threads
+from zveno.kernels.kernel import compile
+
+PROGRAM = random_program(11, 200, n_out=37)
+"""Two outputs; the longer has no whole number of vectors, so rows begin at every alignment."""
+
+
+@pytest.fixture(params=[np.float64, np.float32])
+def pair(request, monkeypatch):
+    """The same kernel writing through the caches and, from the first state, past them."""
+    direct = compile(PROGRAM, request.param)
+    monkeypatch.setattr(driver, "STREAM_BYTES", 0)
+    return direct, compile(PROGRAM, request.param)
+
+
+def draw(n: int, dtype) -> list[np.ndarray]:
+    rng = np.random.default_rng(n)
+    return [rng.normal(size=(n, *argument.shape)).astype(dtype) for argument in PROGRAM.inputs]
+
+
+def test_the_code_has_streaming_stores():
+    """Otherwise the tests below would compare a kernel with itself."""
+    from zveno.kernels.lower import lower
+
+    text = lower(PROGRAM, np.dtype(np.float64), 4, "x86_64-unknown-linux-gnu")
+    assert text.count("!nontemporal") == 3  # single elements, vectors, single elements
+    assert text.count("call void @store_stream") == 1  # the output of less than a line is not worth it
+
+
+def test_same_bits_for_all_lengths_and_alignments(pair):
+    direct, stream = pair
+    for n in (*range(1, 2 * direct.lanes + 2), 100):
+        arrays = draw(n, direct.dtype)
+        expected = direct(*arrays)
+        for shift in range(9):
+            memory = [np.full(right.size + shift + 8, np.pi, direct.dtype) for right in expected]
+            out = tuple(
+                block[shift : shift + right.size].reshape(right.shape)
+                for block, right in zip(memory, expected, strict=True)
+            )
+            stream(*arrays, out=out)
+            for block, result, right in zip(memory, out, expected, strict=True):
+                np.testing.assert_array_equal(result, right)
+                assert np.all(block[:shift] == direct.dtype.type(np.pi))
+                assert np.all(block[shift + right.size :] == direct.dtype.type(np.pi))
+
+
+def test_outputs_with_gaps_keep_them(pair):
+    """Rows or elements apart from each other cannot be written as one stretch."""
+    direct, stream = pair
+    arrays = draw(21, direct.dtype)
+    expected = direct(*arrays)
+    for apart in (lambda shape: (shape[0] * 2, *shape[1:]), lambda shape: (*shape[:-1], shape[-1] * 2)):
+        wide = [np.full(apart(right.shape), np.pi, direct.dtype) for right in expected]
+        every_second = [
+            block[::2] if block.shape[0] > right.shape[0] else block[..., ::2]
+            for block, right in zip(wide, expected, strict=True)
+        ]
+        stream(*arrays, out=tuple(every_second))
+        for block, result, right in zip(wide, every_second, expected, strict=True):
+            np.testing.assert_array_equal(result, right)
+            assert np.count_nonzero(block == direct.dtype.type(np.pi)) == right.size
+
+
+@pytest.mark.skipif(not hasattr(mmap, "PROT_READ"), reason="needs mprotect")
+@pytest.mark.parametrize("at_end", [False, True])
+def test_memory_outside_is_not_touched(pair, at_end):
+    direct, stream = pair
+    for n in range(1, 2 * direct.lanes + 2):
+        arrays = draw(n, direct.dtype)
+        expected = direct(*arrays)
+        out = tuple(guarded(r.nbytes, at_end).view(direct.dtype).reshape(r.shape) for r in expected)
+        stream(*arrays, out=out)
+        for result, right in zip(out, expected, strict=True):
+            np.testing.assert_array_equal(result, right)
+
+
+def test_threads_stream_too(monkeypatch):
+    """A batch over the threshold as a whole is streamed by every thread, with the same bits."""
+    monkeypatch.setattr(driver, "PARALLEL_WORK", 0)
+    threads.set_threads(1)
+    n = 5000
+    arrays = draw(n, np.float64)
+    expected = compile(PROGRAM)(*arrays)
+    monkeypatch.setattr(driver, "STREAM_BYTES", n * 8 * sum(output.size for output in PROGRAM.outputs))
+    stream = compile(PROGRAM)
+    try:
+        for count in (1, 2, 3):
+            threads.set_threads(count)
+            for result, right in zip(stream(*arrays), expected, strict=True):
+                np.testing.assert_array_equal(result, right)
+    finally:
+        threads.set_threads(None)
