@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 
 import zveno
-from zveno.base_parameters import base_kernel, base_parameters
+from zveno.base_parameters import BaseModel, base_kernel, base_parameters
+from zveno.base_parameters.basis_dynamics import BasisModel
 from zveno.base_parameters.document import coordinate_matrix, echelon_columns
 from zveno.mechanism import Joint, Link, Mechanism, Revolute, assemble
 from zveno.report.reproduce_000 import PUMA
@@ -19,6 +22,9 @@ from zveno.spatial.transforms import transform
 from .models import Pair
 from .timing import Row, interleaved
 
+LENGTHS = (3, 10, 30, 100, 300, 1000)
+PICTURE = Path(__file__).parent.parent / "docs" / "pictures" / "base_parameters_scaling.png"
+
 
 def run() -> list[Row]:
     warnings.simplefilter("ignore", zveno.ZvenoWarning)
@@ -26,6 +32,7 @@ def run() -> list[Row]:
     puma = zveno.load("puma560")
     rows = _small(puma)
     rows += _growth()
+    rows += _dynamics(puma)
     rows += _sampled(Pair("ur5_robot.urdf"), "UR5")
     rows += _sampled(Pair("talos_reduced.urdf"), "TALOS")
     rows += _regressor(Pair("ur5_robot.urdf"))
@@ -67,13 +74,58 @@ def right_angled(n: int) -> Mechanism:
 
 def _growth() -> list[Row]:
     """One more joint costs the same in a chain ten times as long: the ratio is 1 where the effort is O(N)."""
-    chains = {n: right_angled(n) for n in (30, 300)}
-    rows = []
+    rows, curves = [], {}
     for name, exact in (("floating point", False), ("exact", None)):
-        calls = {str(n): partial(base_parameters, chain, exact=exact) for n, chain in chains.items()}
+        calls = {str(n): partial(base_parameters, right_angled(n), exact=exact) for n in LENGTHS}
         times = interleaved(calls, repeats=5)
+        curves[name] = [times[str(n)] for n in LENGTHS]
         rows.append(Row(f"one joint of 300, {name}", times["300"] / 300, times["30"] / 30, "one joint of 30"))
+    _draw(curves)
     return rows
+
+
+def _draw(curves: dict[str, list[float]]):
+    """The picture of the documentation: time over joints, both logarithmic, with the slope of O(N)."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    axes = figure.subplots()
+    for marker, (name, times) in zip("os", curves.items(), strict=True):
+        axes.loglog(LENGTHS, np.array(times) * 1e3, marker + "-", label=name)
+    first = min(times[-1] / LENGTHS[-1] for times in curves.values()) * 1e3
+    axes.loglog(LENGTHS, 0.5 * first * np.array(LENGTHS), "k:", label="proportional to N")
+    axes.set_xticks(LENGTHS, [str(n) for n in LENGTHS])
+    axes.minorticks_off()
+    axes.set(xlabel="revolute joints of a chain", ylabel="base parameters, ms of CPU time")
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    figure.savefig(PICTURE, dpi=110)
+
+
+def _dynamics(puma) -> list[Row]:
+    """Torques from base parameters by recursion, against document 000's basis functions and all parameters."""
+    bare = tuple(replace(joint, drive=None) for joint in puma.mechanism.joints)
+    model = BaseModel(zveno.Robot(replace(puma.mechanism, joints=bare, transmission=None)))
+    table = [type(row)(row.sigma, row.theta, row.alpha, row.a / 1000, row.d / 1000) for row in PUMA]
+    n = 1024
+    q, v, a = np.random.default_rng(0).normal(size=(3, n, 6))
+    out = np.empty((n, 6))
+    calls = {"ours": lambda: model.inverse_dynamics(q, v, a, out=out)}
+    shown = {}
+    for basis in ("squares", "doubles"):
+        chain = BasisModel(table, (0.0, 0.0, -9.81), basis)
+        z = chain.coefficients(np.random.default_rng(1).normal(size=60))
+        calls[basis] = partial(chain.inverse_dynamics, q, v, a, z, out=out)
+        shown[basis] = (
+            f"sum over {len(chain.rows)} basis functions ({basis}), {_count(chain.operations)} operations"
+        )
+    times = interleaved(calls, n)
+    what = f"PUMA 560: torques in base parameters, {_count(model.operations)} operations"
+    return [Row(what, times["ours"], times[basis], shown[basis]) for basis in shown]
+
+
+def _count(operations) -> int:
+    return operations.multiplies + operations.adds
 
 
 def _sampled(pair: Pair, name: str) -> list[Row]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tyro
+from document_chains import GRAVITY, MIXED, TABLE, distal, with_random_bodies
 from rich.console import Console
 
 import zveno
@@ -28,13 +29,10 @@ from zveno.base_parameters.document import (
     to_dense,
     to_sparse,
 )
-from zveno.base_parameters.views import PAIRS
 from zveno.cli import base as verb
 from zveno.errors import ZvenoError
 from zveno.kernels.evaluate import evaluate
-from zveno.mechanism.edit import with_inertia
 from zveno.report import reproduce_000
-from zveno.spatial import inertia
 
 
 @pytest.fixture(scope="module")
@@ -140,11 +138,6 @@ def test_command_line_gravity_and_drives(capsys):
     assert len(capsys.readouterr().out.strip().splitlines()) == 1 + 34 + 22
 
 
-TABLE = [Row(1, 0.0, np.radians(alpha), a, d) for alpha, a, d in ((-90, 0, 0), (0, 0.4318, 0.15), (90, -0.0203, 0))]
-MIXED = [Row(1, 0.0, 0.7, 0.3, 0.1), Row(0, 0.4, -1.1, 0.2, 0.0), Row(1, 0.0, 0.3, 0.1, 0.2)]
-GRAVITY = (0.0, 0.0, -9.81)
-
-
 @pytest.mark.parametrize("table", [TABLE, MIXED])
 @pytest.mark.parametrize("basis", ["squares", "doubles"])
 def test_the_documents_procedure_agrees(table, basis):
@@ -163,35 +156,13 @@ def test_the_documents_procedure_agrees(table, basis):
 @pytest.mark.parametrize("table", [TABLE, MIXED])
 @pytest.mark.parametrize("basis", ["squares", "doubles"])
 def test_energies_follow_from_the_basis_functions(table, basis):
-    mechanism = distal(table)
-    rng = np.random.default_rng(0)
-    H = [np.array([np.append(r, 1.0) for r in rng.normal(size=(6, 3))]) for _ in table]
-    H = [points.T @ points for points in H]
-    p = np.concatenate([[one[i, j] for i, j in PAIRS] for one in H])
-    links = {f"link{k}": inertia.from_pseudo_inertia(one) for k, one in enumerate(H, 1)}
-    body = with_inertia(mechanism, links)
+    body, p = with_random_bodies(table)
+    rng = np.random.default_rng(1)
     Z = coordinate_matrix(table, GRAVITY, basis).Z
     for _ in range(4):
         q, v = rng.normal(size=(2, len(table)))
         lagrangian = kinetic_energy(body, q, v) - potential_energy(body, q)
         np.testing.assert_allclose(basis_values(table, q, v, basis) @ Z @ p, lagrangian, rtol=1e-11)
-
-
-def distal(table):
-    """The chain with its link frames where Denavit and Hartenberg put them."""
-    from zveno.mechanism import Joint, Link, Prismatic, Revolute, assemble
-    from zveno.spatial.rotations import elementary
-    from zveno.spatial.transforms import transform
-
-    links = [Link("link0")] + [Link(f"link{k}", np.ones(10)) for k in range(1, len(table) + 1)]
-    joints = []
-    for k, row in enumerate(table, 1):
-        turn = transform(elementary("z", 0.0 if row.sigma else row.theta))
-        lift = transform(None, np.array([row.a, 0.0, row.d if row.sigma else 0.0]))
-        child = turn @ lift @ transform(elementary("x", row.alpha))
-        kind = Revolute() if row.sigma else Prismatic()
-        joints.append(Joint(f"q{k}", f"link{k - 1}", f"link{k}", kind, np.eye(4), child))
-    return assemble("distal", links, joints)
 
 
 def test_the_documents_sizes():

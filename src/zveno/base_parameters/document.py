@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import ModelError, unknown_name
+from ..kernels.math import cos, sin
 from ..spatial.rotations import cos_sin
 from .views import PAIRS
 
@@ -204,16 +205,24 @@ def _potential(table, gravity, Z, first: int) -> int:
     return cost
 
 
+def joint_functions(row: Row, x, basis: str = "squares") -> tuple[tuple, tuple]:
+    """The functions of one coordinate that the potential and the kinetic energy are made of."""
+    if not row.sigma:
+        return (1.0, x), (1.0, x, x * x)
+    c, s = cos(x), sin(x)
+    second = (c * c, s * c) if basis == "squares" else (cos(2.0 * x), sin(2.0 * x))
+    return (1.0, c, s), (1.0, c, s, *second)
+
+
 def basis_values(table: Sequence[Row], q, v, basis: str = "squares") -> np.ndarray:
     """b (rows of Z,): values of the basis functions, so that the Lagrangian K − Π is b Z p."""
     n = len(table)
     rates = [v[i] * v[j] if i != j else v[i] * v[i] / 2 for i in range(n) for j in range(i + 1)]
     kinetic, potential = np.ones(1), np.ones(1)
     for row, x in zip(table, q, strict=True):
-        c, s = math.cos(x), math.sin(x)
-        second = (c * c, s * c) if basis == "squares" else (math.cos(2 * x), math.sin(2 * x))
-        kinetic = np.outer(kinetic, (1.0, c, s, *second) if row.sigma else (1.0, x, x * x)).ravel()
-        potential = np.outer(potential, (1.0, c, s) if row.sigma else (1.0, x)).ravel()
+        linear, quadratic = joint_functions(row, x, basis)
+        kinetic = np.outer(kinetic, quadratic).ravel()
+        potential = np.outer(potential, linear).ravel()
     return np.concatenate([np.outer(rates, kinetic).ravel(), potential])
 
 

@@ -1,0 +1,146 @@
+"""Inverse dynamics and energy from the basis functions: document 000's remark, beside the recursion over the links.
+
+The Lagrangian of a chain is b z: b are the products of {1, cos q, sin q, …} of all joints with the products of two
+rates, z = Z p are numbers that are computed once from the links' parameters. Rows of Z that are zero are left out,
+products are evaluated joint by joint from the last to the first so that common ones are shared, and the torques
+d/dt ∂L/∂q̇ − ∂L/∂q follow by differentiating what was written, so no geometry is left in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import ShapeError
+from ..kernels import derivatives
+from ..kernels.kernel import load_or_build
+from ..kernels.operations import Operations, count_operations
+from ..kernels.program import Program
+from ..kernels.sources import source_digest
+from ..kernels.trace import call, trace
+from .document import Row, coordinate_matrix, joint_functions
+
+NEGLIGIBLE = 1e-14
+"""Entries of Z below this, beside the largest of their column, are rounding."""
+
+
+class BasisModel:
+    """A chain's dynamics as sums over document 000's basis functions, compiled, the coefficients as inputs.
+
+    Args:
+        table: Denavit–Hartenberg rows, at most six.
+        gravity: (3,) in frame 0, m/s².
+        basis: "squares" {1, c, s, c², sc} (the document's choice: fewer sines) or "doubles"
+            {1, c, s, cos 2q, sin 2q}.
+    """
+
+    def __init__(self, table: Sequence[Row], gravity, basis: str = "squares"):
+        self.table, self.basis = tuple(Row(*row) for row in table), basis
+        Z = coordinate_matrix(self.table, gravity, basis).Z
+        size = np.abs(Z).max(axis=0)
+        used = np.abs(Z) > NEGLIGIBLE * np.where(size > 0, size, 1.0)
+        self.rows = np.flatnonzero(used.any(axis=1))
+        """Rows of Z that are not zero: the basis functions that the Lagrangian has a part along."""
+        self.Z = np.where(used, Z, 0.0)[self.rows]
+        """(functions, 10 N)"""
+
+    def coefficients(self, parameters) -> np.ndarray:
+        """z = Z p, (..., functions), from the links' pseudo-inertias p (..., 10 N)."""
+        p = np.asarray(parameters, dtype=float)
+        if p.shape[-1:] != (self.Z.shape[1],):
+            raise ShapeError(f"has shape {p.shape}", element="parameters", remedy=f"Give (..., {self.Z.shape[1]})")
+        return p @ self.Z.T
+
+    @cached_property
+    def energy_program(self) -> Program:
+        """(q, v, z) → kinetic and potential energy."""
+        n = len(self.table)
+
+        def run(q, v, z):
+            functions = [joint_functions(row, x, self.basis) for row, x in zip(self.table, q, strict=True)]
+            rates = [v[i] * v[j] if i != j else v[i] * v[i] * 0.5 for i in range(n) for j in range(i + 1)]
+            kinetic: dict[tuple[int, ...], Any] = {}
+            potential: dict[tuple[int, ...], Any] = {}
+            for (pair, index), x in zip(self._indices, z, strict=True):
+                if pair < 0:
+                    potential[index] = x
+                else:
+                    kinetic[index] = kinetic.get(index, 0.0) + x * rates[pair]
+            return nested(kinetic, [y for _, y in functions]), -nested(potential, [y for y, _ in functions])
+
+        inputs = {"q": (n,), "v": (n,), "z": (len(self.rows),)}
+        return trace(run, inputs, name="basis_energy", outputs=("kinetic", "potential"))
+
+    @cached_property
+    def program(self) -> Program:
+        """(q, v, a, z) → torques."""
+        energy, n = self.energy_program, len(self.table)
+
+        def lagrangian(q, v, z):
+            kinetic, potential = call(energy, q, v, z)
+            return kinetic - potential
+
+        states = {"q": (n,), "v": (n,), "z": (len(self.rows),)}
+        whole = trace(lagrangian, states, name="lagrangian", outputs=("L",))
+        slopes = derivatives.reverse(whole, of="L", wrt=("q", "v"))
+
+        def momenta(q, v, z):
+            return call(slopes, q, v, z, np.array(1.0, object))[::-1]
+
+        both = trace(momenta, states, name="momenta", outputs=("momentum", "force"))
+        along = derivatives.forward(both, of="momentum", wrt=("q", "v"))
+
+        def torques(q, v, a, z):
+            return call(along, q, v, z, v, a) - call(both, q, v, z)[1]
+
+        inputs = {"q": (n,), "v": (n,), "a": (n,), "z": (len(self.rows),)}
+        return trace(torques, inputs, name="basis_inverse_dynamics", outputs=("tau",))
+
+    @cached_property
+    def _indices(self) -> list[tuple[int, tuple[int, ...]]]:
+        """Of every used row: which pair of rates (−1: potential energy), and the function of each joint."""
+        quadratic = [5 if row.sigma else 3 for row in self.table]
+        linear = [3 if row.sigma else 2 for row in self.table]
+        size = int(np.prod(quadratic))
+        pairs = len(self.table) * (len(self.table) + 1) // 2
+        found = []
+        for row in self.rows.tolist():
+            pair, place = divmod(row, size)
+            if pair < pairs:
+                found.append((pair, tuple(map(int, np.unravel_index(place, quadratic)))))
+            else:
+                found.append((-1, tuple(map(int, np.unravel_index(row - pairs * size, linear)))))
+        return found
+
+    @cached_property
+    def kernel(self):
+        """The compiled function."""
+        key = repr(("basis_inverse_dynamics", self.table, self.basis, self.rows.tolist(), _sources()))
+        return load_or_build(key, lambda: self.program)
+
+    def inverse_dynamics(self, q, v, a, coefficients, out=None) -> np.ndarray:
+        """Torques of the links' inertia, (..., N), from `coefficients(p)`."""
+        return self.kernel(q, v, a, coefficients, out=out)
+
+    @property
+    def operations(self) -> Operations:
+        """Operations of one evaluation, the coefficients being known."""
+        return count_operations(self.program)
+
+
+def nested(terms: dict[tuple[int, ...], Any], functions: Sequence[Sequence]) -> Any:
+    """Σ x Π functions[k][index[k]] over index → x, each joint's functions taken out of what they have in common."""
+    for values in reversed(functions):
+        shorter: dict[tuple[int, ...], Any] = {}
+        for index, x in terms.items():
+            part = values[index[-1]] * x
+            shorter[index[:-1]] = shorter[index[:-1]] + part if index[:-1] in shorter else part
+        terms = shorter
+    return terms.get((), 0.0)
+
+
+def _sources() -> str:
+    return source_digest("base_parameters/basis_dynamics.py", "base_parameters/document.py")
