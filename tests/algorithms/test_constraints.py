@@ -1,15 +1,22 @@
 """Constraints: rows against derivatives of their values, the solution against the full KKT matrix and Pinocchio."""
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 import pytest
 
+import zveno
 from mechanisms import directional_derivative, random_mechanism, random_state, relative_error
 from pinocchio_oracle import Oracle
 from zveno.algorithms import constraints as algebra
+from zveno.algorithms.drives import couples_joints
+from zveno.algorithms.factors import BodyFactors, MassFactors
+from zveno.algorithms.forward_dynamics import forward_dynamics
 from zveno.algorithms.forward_kinematics import frame_pose
 from zveno.algorithms.inverse_dynamics import bias, inverse_dynamics
 from zveno.algorithms.mass_matrix import mass_matrix
+from zveno.algorithms.velocities import Motion
 from zveno.mechanism.base import with_base
 from zveno.robot import Robot
 from zveno.simulation import (
@@ -23,6 +30,8 @@ from zveno.simulation import (
     constrained_dynamics,
 )
 from zveno.simulation.contacts import GroundContact
+from zveno.simulation.equations import Equations
+from zveno.simulation.factoring import cheaper_factors, operations
 
 KINDS = ("revolute", "prismatic", "spherical", "free", "helical", "universal", "planar")
 
@@ -113,7 +122,8 @@ def test_schur_form_equals_the_full_matrix(seed):
     rows = algebra.stacked(parts, mechanism.n_v)
     M, H = mass_matrix(mechanism, q), bias(mechanism, q, v)
     a, R = kkt(M, H, tau, rows.J, rows.bias)
-    solution = algebra.solve(M, tau - H, rows.J, -rows.bias)
+    factors = MassFactors(mechanism, q)
+    solution = algebra.solve(factors, factors.force(v, tau), rows.J, -rows.bias)
     assert solution.quality > 1e-9
     scale = 1e-11 / min(1.0, float(solution.quality))
     assert relative_error(solution.a, a) < scale
@@ -130,14 +140,56 @@ def test_schur_form_equals_the_full_matrix(seed):
     assert relative_error(found.reactions, R) < scale
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_separate_bodies_equal_the_factors_of_the_mass_matrix(seed):
+    """Through the entries of M and through the bodies: the same accelerations, reactions and Schur complement."""
+    mechanism = random_mechanism(300 + seed, n=9, kinds=KINDS, mimic=0.0, drives=True)
+    assert not couples_joints(mechanism)
+    q, v, tau = random_state(mechanism, seed)
+    chosen = [every_kind(mechanism)[k] for k in ((0,), (6, 8), (5,), (3, 14), (9, 13), (10,))[seed]]
+    parts = [c.rows(algebra.Kinematics(mechanism, q, v), 0.0, c.anchor(mechanism, q)) for c in chosen]
+    rows = algebra.stacked(parts, mechanism.n_v)
+    rng = np.random.default_rng(seed)
+    base = Motion(*rng.normal(size=(4, 3)))
+    solutions = []
+    for kind in (MassFactors, BodyFactors):
+        factors = kind(mechanism, q)
+        force = factors.force(v, tau, base)
+        free, W, A = algebra.schur(factors, force, rows.J)
+        assert relative_error(mass_matrix(mechanism, q) @ W, rows.J.T) < 1e-11
+        assert relative_error(free, forward_dynamics(mechanism, q, v, tau, None, base)) < 1e-11
+        assert relative_error(A, rows.J @ W) < 1e-11
+        solutions.append(algebra.solve(factors, force, rows.J, -rows.bias))
+    ours, other = solutions
+    scale = 1e-11 / min(1.0, float(ours.quality))
+    assert relative_error(other.a, ours.a) < scale
+    assert relative_error(other.reactions, ours.reactions) < scale
+
+
+def test_deep_trees_go_through_separate_bodies():
+    """What the operations say: an arm through the entries of M, a long chain through its bodies, and both agree."""
+    arm, chain = zveno.load("ur5"), zveno.load("chain(16)")
+    held = (PointContact("tool", point=(0.0, 0.0, 0.0)),)
+    assert cheaper_factors(Equations(arm, held)) is MassFactors
+    loop = (LoopClosure("tool", locked=("x", "y"), placement=np.eye(4)),)
+    equations = Equations(chain, loop)
+    assert operations(equations, BodyFactors) < operations(equations, MassFactors)
+    assert cheaper_factors(equations) is BodyFactors
+    q = np.linspace(-1.0, 0.5, 16)
+    y, c = equations.state(q, np.linspace(1.0, -1.0, 16)), equations.settings(q)
+    through = [replace(equations, factors=kind).rhs(0.0, y, c)[0] for kind in (MassFactors, BodyFactors)]
+    assert relative_error(*through) < 1e-9
+
+
 def test_rows_that_are_not_active_do_not_act(mechanism):
     q, v, tau = random_state(mechanism, 8)
     chosen = [every_kind(mechanism)[k] for k in (0, 13)]
     parts = [c.rows(algebra.Kinematics(mechanism, q, v), 0.0, c.anchor(mechanism, q)) for c in chosen]
     rows = algebra.stacked(parts, mechanism.n_v)
-    M, H = mass_matrix(mechanism, q), bias(mechanism, q, v)
-    masked = algebra.solve(M, tau - H, rows.J, -rows.bias, np.array([1.0, 1.0, 1.0, 0.0]))
-    alone = algebra.solve(M, tau - H, rows.J[:3], -rows.bias[:3])
+    factors = MassFactors(mechanism, q)
+    force = factors.force(v, tau)
+    masked = algebra.solve(factors, force, rows.J, -rows.bias, np.array([1.0, 1.0, 1.0, 0.0]))
+    alone = algebra.solve(factors, force, rows.J[:3], -rows.bias[:3])
     assert relative_error(masked.a, alone.a) < 1e-12
     assert masked.reactions[3] == 0
 
@@ -176,6 +228,6 @@ def test_ideal_reactions_do_no_work(mechanism):
     state = algebra.Kinematics(mechanism, q, v)
     rows = algebra.stacked([c.rows(state, 0.0, c.anchor(mechanism, q)) for c in contacts], mechanism.n_v)
     v = v - np.linalg.pinv(rows.J) @ (rows.J @ v)
-    M, H = mass_matrix(mechanism, q), bias(mechanism, q, v)
-    found = algebra.solve(M, tau - H, rows.J, -rows.bias)
+    factors = MassFactors(mechanism, q)
+    found = algebra.solve(factors, factors.force(v, tau), rows.J, -rows.bias)
     assert abs(found.reactions @ (rows.J @ v)) < 1e-9 * (1 + abs(found.reactions).max())

@@ -20,6 +20,7 @@ from ..mechanism import Mechanism
 from ..spatial.transforms import transform
 from ..spatial.vectors import cross
 from . import linear
+from .factors import BodyFactors, MassFactors
 from .forward_kinematics import link_poses
 from .jacobian import twist_columns
 from .velocities import Motion, world_motions
@@ -165,27 +166,23 @@ class Solution(NamedTuple):
     """Smallest pivot of J M⁻¹ Jᵀ over its diagonal: 1 for independent rows, 0 where a row follows from others."""
 
 
-def solve(M, force, J, wanted, active=None) -> Solution:
+def solve(factors: MassFactors | BodyFactors, y, J, wanted, active=None) -> Solution:
     """M a = force + Jᵀ R with J a = wanted, by the Schur complement through the factors of M.
 
-    M = Lᵀ D⁻¹ L has no fill-in on a tree (`linear.factor`), so with Y = L⁻ᵀ Jᵀ, of which few entries are not
-    zero either, J M⁻¹ Jᵀ = Yᵀ D Y costs little when constraints are few.
+    With Y = F⁻ᵀ Jᵀ, of which most entries are zero on a tree, J M⁻¹ Jᵀ = Yᵀ diag(r) Y costs little when
+    constraints are few, and one pass outward gives the accelerations.
 
     Args:
-        M: mass matrix, (n_v, n_v).
-        force: τ − H, (n_v,).
+        factors: of M at the configuration.
+        y: `factors.force(…)`, (n_v,).
         J: (m, n_v).
         wanted: (m,), −P and what holds the drift.
         active: (m,) ones and zeros, rows with zero are left out (their reaction is zero); None for all.
     """
-    m = len(J)
-    factors = linear.factor(M)
-    _, r = factors
-    r = np.array(r)
-    y = _half(factors, force)
+    m, r = len(J), factors.r
     if not m:
-        return Solution(_other_half(factors, r * y), np.zeros(0), 1.0)
-    Y = [_half(factors, row) for row in J]
+        return Solution(factors.whole(r * y), np.zeros(0), 1.0)
+    Y = [factors.half(row) for row in J]
     A = [[Y[i] @ (r * Y[j]) if j <= i else 0.0 for j in range(m)] for i in range(m)]
     b = [wanted[i] - Y[i] @ (r * y) for i in range(m)]
     if active is not None:
@@ -202,33 +199,13 @@ def solve(M, force, J, wanted, active=None) -> Solution:
     total = y
     for i in range(m):
         total = total + Y[i] * R[i]
-    return Solution(_other_half(factors, r * total), R, quality)
+    return Solution(factors.whole(r * total), R, quality)
 
 
-def schur(M, force, J):
+def schur(factors: MassFactors | BodyFactors, y, J):
     """What `solve` builds, for those who solve it otherwise: M⁻¹ force, M⁻¹ Jᵀ (n_v, m) and J M⁻¹ Jᵀ (m, m)."""
-    factors = linear.factor(M)
-    free = linear.solve_factored(factors, force)
-    W = [linear.solve_factored(factors, row) for row in J]
-    A = np.array([[W[i] @ J[j] for j in range(len(J))] for i in range(len(J))]).reshape(len(J), len(J))
-    return free, np.array(W).reshape(len(J), len(M)).T, linear.symmetric(A) if len(J) else A
-
-
-def _half(factors, b):
-    """L⁻ᵀ b."""
-    L, _ = factors
-    x = list(b)
-    for k in range(len(x) - 1, -1, -1):
-        for i in range(k):
-            x[i] = x[i] - L[k][i] * x[k]
-    return np.array(x)
-
-
-def _other_half(factors, x):
-    """L⁻¹ x."""
-    L, _ = factors
-    x = list(x)
-    for k in range(len(x)):
-        for i in range(k):
-            x[k] = x[k] - L[k][i] * x[i]
-    return np.array(x)
+    m, r = len(J), factors.r
+    Y = [factors.half(row) for row in J]
+    A = np.array([[Y[i] @ (r * Y[j]) for j in range(m)] for i in range(m)]).reshape(m, m)
+    W = np.array([factors.whole(r * row) for row in Y]).reshape(m, len(r)).T
+    return factors.whole(r * y), W, linear.symmetric(A) if m else A

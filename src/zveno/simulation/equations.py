@@ -18,13 +18,13 @@ import numpy as np
 from ..algorithms import constraints as algebra
 from ..algorithms import drives as friction_of
 from ..algorithms import energy
+from ..algorithms.factors import BodyFactors, MassFactors
 from ..algorithms.forward_dynamics import forward_dynamics
-from ..algorithms.inverse_dynamics import bias
-from ..algorithms.mass_matrix import mass_matrix
 from ..algorithms.velocities import AT_REST
 from ..functions import FRICTION_SMOOTHING
 from ..kernels.kernel import Kernel
 from ..kernels.math import minimum
+from ..kernels.program import Program
 from ..kernels.trace import trace
 from ..mechanism import Mechanism
 from ..mechanism.reduce import reduced
@@ -33,6 +33,7 @@ from .compiled import compiled
 from .constraints import Constraint
 from .controllers import Control
 from .drives import ServoDrive
+from .factoring import cheaper_factors
 from .motion import base_motion
 
 QUALITY = 1e-9
@@ -62,6 +63,8 @@ class Equations:
     drive: ServoDrive | None = None
     friction: bool = False
     moving_base: Callable | None = None
+    factors: type[MassFactors] | type[BodyFactors] | None = None
+    """how constrained equations are factored; None for whichever is cheaper"""
     _steps: dict[tuple[str, int], Kernel] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -153,9 +156,13 @@ class Equations:
     # --- traced functions of one state
 
     @cached_property
-    def _dynamic(self) -> Mechanism:
+    def dynamic(self) -> Mechanism:
         """Fewer bodies, same motion."""
         return reduced(self.mechanism).mechanism
+
+    @cached_property
+    def _factors(self) -> type[MassFactors] | type[BodyFactors]:
+        return self.factors or cheaper_factors(self)
 
     def _split(self, y):
         return y[self.q], y[self.v], y[self.z]
@@ -176,9 +183,9 @@ class Equations:
     def _carried(self, t):
         """The mechanism as seen from its base, and how the base moves."""
         if self.moving_base is None:
-            return self._dynamic, AT_REST
+            return self.dynamic, AT_REST
         R, motion = base_motion(self.moving_base, t)
-        return replace(self._dynamic, gravity=R.T @ self._dynamic.gravity), motion
+        return replace(self.dynamic, gravity=R.T @ self.dynamic.gravity), motion
 
     def rows(self, t, q, v, c) -> algebra.Rows:
         """The rows of all constraints."""
@@ -199,8 +206,9 @@ class Equations:
         rows = self.rows(t, q, v, c)
         rate = rows.J @ v + rows.rate
         wanted = -(rows.bias + 2.0 * c[0] * rate + c[0] * c[0] * rows.value)
-        force = acting - bias(mechanism, q, v, None, base)
-        solution = algebra.solve(mass_matrix(mechanism, q), force, rows.J, wanted, c[1 : 1 + self.n_rows])
+        factors = self._factors(mechanism, q)
+        force = factors.force(v, acting, base)
+        solution = algebra.solve(factors, force, rows.J, wanted, c[1 : 1 + self.n_rows])
         return solution.a, solution.reactions, rows.value, rate, solution.quality, rows.J
 
     def derivative(self, t, y, u=None, c=None):
@@ -270,8 +278,8 @@ class Equations:
 
         return compiled(trace(run, {"q": (self.mechanism.n_q,)}, name="anchors"))
 
-    @cached_property
-    def solution(self) -> Kernel:
+    @property
+    def solution_program(self) -> Program:
         """(t, y, …) → a, reactions, φ, φ̇ and quality."""
 
         def run(t, y, u=None, c=None):
@@ -279,7 +287,12 @@ class Equations:
             _, acting, _ = self.forces(t, q, v, z, u)
             return self.solved(t, q, v, acting, c)[:5]
 
-        return compiled(trace(self._with_inputs(run), self._inputs(), name="solution"))
+        return trace(self._with_inputs(run), self._inputs(), name="solution")
+
+    @cached_property
+    def solution(self) -> Kernel:
+        """`solution_program`, compiled."""
+        return compiled(self.solution_program)
 
     @cached_property
     def report(self) -> Kernel:
@@ -289,8 +302,8 @@ class Equations:
             q, v, z = self._split(y)
             tau, acting, _ = self.forces(t, q, v, z, u)
             a, reactions, value, rate, _, _ = self.solved(t, q, v, acting, c)
-            kinetic = energy.kinetic_energy(self._dynamic, q, v)
-            return a, tau, reactions, value, rate, kinetic, energy.potential_energy(self._dynamic, q)
+            kinetic = energy.kinetic_energy(self.dynamic, q, v)
+            return a, tau, reactions, value, rate, kinetic, energy.potential_energy(self.dynamic, q)
 
         return compiled(trace(self._with_inputs(run), self._inputs(), name="report"))
 
@@ -304,8 +317,8 @@ class Equations:
             _, acting, z_rate = self.forces(t, q, v, z, u)
             rows = self.rows(t, q, v, c)
             mechanism, base = self._carried(t)
-            force = acting - bias(mechanism, q, v, None, base)
-            free, W, A = algebra.schur(mass_matrix(mechanism, q), force, rows.J)
+            factors = self._factors(mechanism, q)
+            free, W, A = algebra.schur(factors, factors.force(v, acting, base), rows.J)
             power = [np.array([v @ acting])] if self.works else []
             y_rate = np.concatenate([self.mechanism.tangent(q) @ v, free, z_rate, *power])
             return y_rate, W, A, rows.J, rows.value, rows.J @ v + rows.rate, rows.bias

@@ -1,0 +1,134 @@
+"""Two factorisations of a tree's mass matrix that serve any number of right-hand sides.
+
+Both are M = Fᵀ diag(1/r) F with a triangular F: `half` is F⁻ᵀ b, from the leaves to the root, and `whole` is F⁻¹ x,
+from the root to the leaves, so that M⁻¹ b = whole(r · half(b)). `MassFactors` takes the entries of M, one product
+for every pair of joints on a way to the root; `BodyFactors` never forms M, and its cost grows with the number of
+bodies only (document 002). Which one is cheaper depends on the tree.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..mechanism import Mechanism
+from ..spatial.transforms import move_wrench
+from ..spatial.vectors import cross
+from . import linear
+from .drives import rotor_matrix
+from .forward_dynamics import rigid
+from .inverse_dynamics import bias, falling, link_wrench
+from .mass_matrix import mass_matrix
+from .velocities import AT_REST, Motion, body_motions
+
+
+class MassFactors:
+    """The factors of the mass matrix itself, without fill-in on a tree (`linear.factor`)."""
+
+    def __init__(self, mechanism: Mechanism, q):
+        self.mechanism, self.q = mechanism, q
+        self.L, r = linear.factor(mass_matrix(mechanism, q))
+        self.r = np.array(r)
+
+    def force(self, v, tau, base: Motion = AT_REST):
+        """`half` of what drives the joints, τ − H, (n_v,)."""
+        return self.half(tau - bias(self.mechanism, self.q, v, None, base))
+
+    def half(self, b):
+        """F⁻ᵀ b, (n_v,)."""
+        return _up(self.L, b)
+
+    def whole(self, x):
+        """F⁻¹ x, (n_v,)."""
+        return _down(self.L, x)
+
+
+class BodyFactors:
+    """The factors by separate bodies: M*, U = M* S and D = Sᵀ U of document 002, once for all right-hand sides.
+
+    For mechanisms without rotors or mimic relations that tie joints together (`drives.couples_joints`).
+    """
+
+    def __init__(self, mechanism: Mechanism, q):
+        self.mechanism, self.q = mechanism, q
+        q_own = mechanism.joint_positions(q)
+        rotors = rotor_matrix(mechanism)
+        bodies = [rigid(link.inertia) for link in mechanism.links]
+        self._joints: list[Any] = [None] * mechanism.n_links
+        for i, f, joint in mechanism.inward():
+            S, T = joint.subspace(q_own[i]), joint.transform(q_own[i])
+            n, at = joint.type.n_v, mechanism.v_slices[joint.name]
+            U = np.stack([bodies[i] @ S[:, k] for k in range(n)], axis=1) if n else S
+            D = linear.factor(S.T @ U + rotors[at, at])
+            scaled = np.stack([linear.solve_factored(D, row) for row in U]) if n else U
+            self._joints[i] = (S, T, D, scaled, at)
+            if f:
+                bodies[f] = bodies[f].plus(bodies[i].without(U, scaled).moved(T))
+        r = [self._joints[i][2][1] for i, _, _ in mechanism.outward()]
+        self.r = np.concatenate([np.zeros(0), *(np.array(part) for part in r)])
+
+    def force(self, v, tau, base: Motion = AT_REST):
+        """`half` of what drives the joints, τ − H, (n_v,): H comes in as the wrenches that zero q̈ needs."""
+        motions = body_motions(self.mechanism, self.q, v, np.zeros(len(tau)), falling(base, self.mechanism.gravity))
+        needed = [link_wrench(link.inertia, motions[i]) for i, link in enumerate(self.mechanism.links)]
+        return self.half(tau, needed)
+
+    def half(self, b, needed=None):
+        """F⁻ᵀ b, (n_v,): every joint takes its share of b, and hands on to its parent what that leaves in need.
+
+        Args:
+            b: (n_v,).
+            needed: wrenches `[f, n]` that the links need beside, (n_links, 6).
+        """
+        Q: list[Any] = [None] * self.mechanism.n_links if needed is None else list(needed)
+        y: list[Any] = [np.zeros(0)] * self.mechanism.n_links
+        for i, f, _ in self.mechanism.inward():
+            S, T, D, scaled, at = self._joints[i]
+            own = b[at] if Q[i] is None else b[at] - S.T @ Q[i]
+            y[i] = _up(D[0], own)
+            if not f or (Q[i] is None and _is_zero(own)):
+                continue
+            passed = scaled @ own if Q[i] is None else Q[i] + scaled @ own
+            carried = move_wrench(T, passed)
+            Q[f] = carried if Q[f] is None else Q[f] + carried
+        return np.concatenate(y)
+
+    def whole(self, x):
+        """F⁻¹ x, (n_v,): every joint moves by its share, less what its parent's acceleration gives it."""
+        a: list[Any] = [None] * self.mechanism.n_links
+        own: list[Any] = [np.zeros(0)] * self.mechanism.n_links
+        for i, f, joint in self.mechanism.outward():
+            S, T, D, scaled, at = self._joints[i]
+            own[i] = _down(D[0], x[at])
+            if a[f] is not None:
+                Rt, p = T[:3, :3].T, T[:3, 3]
+                linear_part, turn = a[f][:3], a[f][3:]
+                carried = np.concatenate([Rt @ (linear_part - cross(p, turn)), Rt @ turn])
+                own[i] = own[i] - scaled.T @ carried
+                a[i] = carried + S @ own[i]
+            elif joint.type.n_v:
+                a[i] = S @ own[i]
+        return np.concatenate(own)
+
+
+def _up(L, b):
+    """L⁻ᵀ b for a unit lower triangular L."""
+    x = list(b)
+    for k in range(len(x) - 1, -1, -1):
+        for i in range(k):
+            x[i] = x[i] - L[k][i] * x[k]
+    return np.array(x)
+
+
+def _down(L, x):
+    """L⁻¹ x for a unit lower triangular L."""
+    x = list(x)
+    for k in range(len(x)):
+        for i in range(k):
+            x[k] = x[k] - L[k][i] * x[i]
+    return np.array(x)
+
+
+def _is_zero(b) -> bool:
+    return all(isinstance(x, float | int) and x == 0 for x in b)
