@@ -14,6 +14,7 @@ from zveno.errors import ModelError, ShapeError, ZvenoError
 from zveno.ik import solve_ik
 from zveno.ik.pose_files import pose_of, read_poses
 from zveno.ik.solutions import joined
+from zveno.report.ik_plot import _outside
 from zveno.spatial.rotations import to_quaternion, to_rpy
 
 
@@ -97,6 +98,44 @@ def test_a_picture_of_the_residual(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     run("puma560", "--at", "0.1", "-0.4", "0.3", "0.2", "0.5", "0.1", "--plot", str(tmp_path / "scan.png"))
     assert (tmp_path / "scan.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["ur5"], ["three parallel axes", "polynomial p of the angle of", "8 zeros: 8 configurations, all inside"]),
+        (["ur5", "--method", "six_revolute"], ["The loop is cut before", "8 zeros: 8 configurations"]),
+        (["ur5", "--method", "local"], ["damped Newton"]),
+        (["panda"], ["joint5 is held at 16 values", "polynomial p of the angle of"]),
+    ],
+)
+def test_the_route_is_told(words, told, capsys):
+    at = ["0.3", "-1", "1.2", "-0.4", "0.9", "0.2", "0.1"]
+    run(*words, "--at", *at[: 7 if words[0] == "panda" else 6], "--explain", "--json")
+    text = json.loads(capsys.readouterr().out)["explanation"]
+    for words in told:
+        assert words in text
+
+
+def test_pictures_of_the_polynomial_follow_the_method(tmp_path):
+    pytest.importorskip("matplotlib")
+    at = ["puma560", "--at", "0.1", "-0.4", "0.3", "0.2", "0.5", "0.1"]
+    for name, method in (("zeros", "six_revolute"), ("same", "closed_form"), ("numbers", "scan")):
+        run(*at, "--explain", "--method", method, "--plot", str(tmp_path / f"{name}.svg"))
+    zeros, same, numbers = ((tmp_path / f"{name}.svg").read_text() for name in ("zeros", "same", "numbers"))
+    assert len(zeros) == len(same) != len(numbers)
+    with pytest.raises(ZvenoError, match="pictures are"):
+        run(*at, "--plot", str(tmp_path / "zeros.doc"))
+
+
+def test_grey_is_what_limits_exclude():
+    for limits in ((-1.0, 2.0), (0.5, 5.0), (-4.0, -1.0), (2.0, 2.0 + 6.0)):
+        angle = np.linspace(-3.14, 3.14, 500)
+        turns = angle[:, None] + 2 * np.pi * np.arange(-3, 4)
+        reached = ((turns >= limits[0]) & (turns <= limits[1])).any(1)
+        grey = np.any([(angle > low) & (angle < high) for low, high in _outside(limits)], axis=0)
+        assert np.array_equal(grey, ~reached)
+    assert _outside((-np.pi, np.pi)) == _outside((-np.inf, 1.0)) == []
 
 
 def test_joined_batches_are_the_whole():

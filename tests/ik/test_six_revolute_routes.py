@@ -102,6 +102,18 @@ def test_the_curve_vanishes_at_its_roots():
     k = robot.joint_names.index(drawn.joint)
     assert abs(wrapped(drawn.roots - q[k])).min() < 1e-9
     assert abs(np.interp(drawn.roots, drawn.angle, drawn.value)).max() < 0.01 * abs(drawn.value).max()
+    assert abs(wrapped(drawn.solutions[:, k] - drawn.roots[drawn.at])).max() < 1e-9
+
+
+def test_the_curve_knows_what_limits_leave():
+    robot = zveno.load("puma560")
+    T = robot.forward_kinematics(robot.random(12, 5))
+    for pose, count in zip(T, zveno.solve_ik(robot, T).count, strict=True):
+        drawn = curve(problem_of(robot), pose)
+        assert len(drawn.solutions) == 8
+        assert drawn.inside.sum() == count
+        outside = f"{8 - count} of them outside" if count < 8 else "all inside"
+        assert f"8 configurations, {outside} the limits." in drawn.explain()
 
 
 SEVEN = [

@@ -50,14 +50,14 @@ def ik(
         windings: also solutions that differ by whole turns, where limits allow.
         method: auto, scan, closed_form, six_revolute, reduction or local.
         slices: for redundant robots, values of the redundant joint.
-        explain: also say how the solver goes about it.
+        explain: also say how the solver goes about it; with --plot, draw the function whose zeros it finds.
         model: how the robot is read.
-        picture: the frame meant; --plot draws the residual against the number of the scan's grid.
+        picture: the frame meant; --plot draws, for the first pose, the polynomial whose zeros are all solutions, or
+            for chains and methods without one the residual against the number of the scan's grid.
         output: where the answer goes; .csv and .npz files too.
     """
     from ..ik.paths import solve_path
     from ..ik.problem import problem_of
-    from ..ik.solve import solver_for
     from ..report.ik_text import path_data, print_path, print_solutions, solutions_data, write_solutions
     from ..robot import Robot
     from .verbs import given, loaded
@@ -79,32 +79,74 @@ def ik(
         found = _solved(arm, T, method, windings, slices, options)
         if nearest:
             found = _only_nearest(found, given(mechanism, nearest, model), mechanism)
-        lines = []
-        if explain:
-            problem = problem_of(arm, **options)
-            lines = [
-                "",
-                "redundant: slices" if problem.redundancy else solver_for(problem, method).explain(problem),
-            ]
+        problem = problem_of(arm, **options)
+        one = _first(problem, T)
+        curve = _curve(problem, one, method) if explain or picture.plot is not None else None
+        lines = ["", _explained(problem, method, slices, curve)] if explain else []
 
         def show(console):
             print_solutions(console, mechanism, found, model.deg)
             for line in lines:
                 console.print(line, markup=False)
 
-        answer = Answer(lambda: solutions_data(found), show)
+        answer = Answer(lambda: solutions_data(found) | ({"explanation": lines[1]} if lines else {}), show)
         if picture.plot is not None:
-            from ..report.number_plot import draw_scan
+            if curve is not None:
+                from ..report.ik_plot import draw_zeros
 
-            one = T if T.ndim == 2 else T[0]
-            say_written(
-                draw_scan(problem_of(arm, **options), one, found.q if T.ndim == 2 else found.of(0), picture.plot)
-            )
+                say_written(draw_zeros(curve, picture.plot, robot=mechanism.name, degrees=model.deg))
+            else:
+                from ..report.number_plot import draw_scan
+
+                say_written(draw_scan(problem, one, found.of(0) if found.batch else found.of(), picture.plot))
     if output.out is not None and output.out.suffix in (".csv", ".npz"):
         write_solutions(found, output.out)
         say_written(output.out)
     else:
         deliver(answer, output)
+
+
+def _first(problem, T):
+    """The first pose as it was solved; what had to be repaired in it has been told already."""
+    import warnings
+
+    from ..ik.targets import checked_targets
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return checked_targets(problem, T.reshape(-1, *T.shape[-2:])[:1])[0][0]
+
+
+def _curve(problem, T, method: str):
+    """The function of one angle whose zeros are the solutions, where there is one and it is not declined."""
+    from ..ik.six_revolute import solver
+    from ..ik.six_revolute.route import curve
+
+    wanted = method in ("auto", "closed_form", "six_revolute") and not problem.redundancy
+    return curve(problem, T) if wanted and solver.applies(problem) else None
+
+
+def _explained(problem, method: str, slices: int, curve) -> str:
+    """The route, the template and what they give at one pose."""
+    from ..ik import seven, six_revolute
+    from ..ik.slices import redundant_coordinate
+    from ..ik.solve import solver_for
+
+    if method == "local":
+        return "One solution by damped Newton iterations from the seed, or from random starts; nothing is proved."
+    if problem.redundancy == 1 and method == "auto":
+        coordinate = redundant_coordinate(problem)
+        if seven.applies(problem, coordinate):
+            return seven.explain(problem, coordinate, slices)
+    if problem.redundancy:
+        return f"Redundant by {problem.redundancy}: slices of one joint, or a sample, each solved by scanning."
+    solver = solver_for(problem, method)
+    text = solver.explain(problem)
+    if curve is not None:
+        if solver.name != six_revolute.solver.name:
+            text += "\nThe general method finds the same. " + six_revolute.solver.explain(problem)
+        text += "\n" + curve.explain()
+    return text
 
 
 def _target(arm, pose, at, poses, path, relative_to, frame, model):

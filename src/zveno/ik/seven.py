@@ -8,7 +8,7 @@ import numpy as np
 
 from .problem import Problem
 from .six_revolute.arm import Arm
-from .six_revolute.route import arm_of, ranges
+from .six_revolute.route import arm_of, explained, ranges
 from .six_revolute.templates import rigid_inverse
 from .slices import Sliced
 
@@ -56,6 +56,15 @@ def solve_slices(problem: Problem, T: np.ndarray, coordinate: int, values: np.nd
     rows, x = rows[inside], x[inside]
     order = np.lexsort((cut[rows], pose[rows]))
     return Sliced(pose[rows][order], cut[rows][order], x[order])
+
+
+def explain(problem: Problem, coordinate: int, slices: int) -> str:
+    """The route of slices, in sentences."""
+    names = [step.joint for step in problem.steps]
+    rest = names[:coordinate] + names[coordinate + 1 :]
+    return f"{names[coordinate]} is held at {slices} values; each slice is an arm of six joints. " + explained(
+        _generic(problem, coordinate), rest
+    )
 
 
 def held(problem: Problem, coordinate: int, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

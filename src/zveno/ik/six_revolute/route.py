@@ -27,13 +27,35 @@ class Curve(NamedTuple):
         joint: name of the joint that is scanned.
         angle: (n,) its angle, −π to π.
         value: (n,) the function, greatest sample 1.
-        roots: (r,) its zeros.
+        roots: (r,) its zeros, ascending.
+        solutions: (s, joints) all solutions, limits disregarded.
+        at: (s,) the zero each solution belongs to, a number below r.
+        inside: (s,) whether a solution is within limits.
+        limits: (low, high) of the joint; infinite where it has none.
     """
 
     joint: str
     angle: np.ndarray
     value: np.ndarray
     roots: np.ndarray
+    solutions: np.ndarray
+    at: np.ndarray
+    inside: np.ndarray
+    limits: tuple[float, float]
+
+    def explain(self) -> str:
+        """What the zeros of this pose hold, in a sentence."""
+        held = len(np.unique(self.at))
+        text = f"At this pose p has {_count(len(self.roots), 'zero')}"
+        if held < len(self.roots):
+            text += f", {len(self.roots) - held} of which belong to no configuration"
+        outside = int(np.sum(~self.inside))
+        text += f": {_count(len(self.solutions), 'configuration')}"
+        return text + (f", {outside} of them outside the limits." if outside else ", all inside the limits.")
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n or 'no'} {what}{'s' * (n != 1)}"
 
 
 class SixRevolute:
@@ -68,16 +90,26 @@ class SixRevolute:
 
     def explain(self, problem: Problem) -> str:
         """The route, the scan joint and the template."""
-        e = arm_of(links_of(problem), problem.n).chosen[0]
-        t = e.template
-        walk = "backwards" if t.backwards else "forwards"
         names = [step.joint for step in problem.steps] + ["a joint added at the end"] * (6 - problem.n)
-        extra = "" if e.dimension == 1 else f" {e.dimension} configurations share a zero, as a rule."
-        return (
-            f"All configurations are zeros of one trigonometric polynomial of the angle of {names[t.scan_joint]}. "
-            f"The loop is cut before {names[t.order[0]]} and walked {walk}; {e.equations} equations are left "
-            f"of 14 when {names[t.order[0]]} and {names[t.order[1]]} are eliminated.{extra}"
-        )
+        return explained(arm_of(links_of(problem), problem.n), names)
+
+
+def explained(arm: Arm, names: list[str]) -> str:
+    """The scan joint, the template, and what is done in doubt, of an arm whose joints have these names."""
+    e = arm.chosen[0]
+    t = e.template
+    walk = "backwards" if t.backwards else "forwards"
+    extra = "" if e.dimension == 1 else f" {e.dimension} configurations share a zero, as a rule."
+    second = (
+        f" Where zeros are too close to tell, the polynomial of {names[arm.chosen[1].template.scan_joint]} decides."
+        if len(arm.chosen) > 1
+        else ""
+    )
+    return (
+        f"All configurations are zeros of one trigonometric polynomial p of the angle of {names[t.scan_joint]}.\n"
+        f"The loop is cut before {names[t.order[0]]} and walked {walk}; {e.equations} equations are left "
+        f"of 14 when {names[t.order[0]]} and {names[t.order[1]]} are eliminated.{extra}{second}"
+    )
 
 
 def curve(problem: Problem, T: np.ndarray, n: int = 1441) -> Curve:
@@ -85,14 +117,22 @@ def curve(problem: Problem, T: np.ndarray, n: int = 1441) -> Curve:
     arm = arm_of(links_of(problem), problem.n)
     e = arm.chosen[0]
     t = e.template
+    k = t.scan_joint
     X = targets(problem, T[None])
+    x = problem.wrapped(_real(arm.solve(X), problem.n).q)
     X[:, :3, 3] *= arm.scale
     c = roots.polynomials(e.determinants(e.matrices(e.links(X)), roots.SAMPLE_POINTS))
     offset = t.offsets[2 + t.scan]
     angle = np.linspace(-np.pi, np.pi, n)
-    zeros = roots.isolate(c).y + offset
-    value = roots.values(c, angle - offset)
-    return Curve(problem.steps[t.scan_joint].joint, angle, value, np.sort(zeros - TURN * np.round(zeros / TURN)))
+    zeros = np.sort(_turned(roots.isolate(c).y + offset))
+    at = np.argmin(abs(_turned(x[:, k, None] - zeros)), axis=1) if len(x) and len(zeros) else np.zeros(0, int)
+    value, limits = roots.values(c, angle - offset), (float(problem.lower[k]), float(problem.upper[k]))
+    return Curve(problem.steps[k].joint, angle, value, zeros, x, at, problem.inside(x), limits)
+
+
+def _turned(angle: np.ndarray) -> np.ndarray:
+    """Angles in [−π, π]."""
+    return angle - TURN * np.round(angle / TURN)
 
 
 def targets(problem: Problem, T: np.ndarray) -> np.ndarray:
