@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .algorithms.drives import rotor_inertias
 from .errors import BuildError, unknown_name
 from .functions import FUNCTIONS
 from .io.results import write_text
@@ -24,6 +25,9 @@ from .programs import program
 from .robot import Robot
 
 DEFAULT_FUNCTIONS = ("inverse_dynamics", "gravity_torque", "forward_kinematics", "jacobian", "forward_dynamics")
+IN_BASE_PARAMETERS = "base_inverse_dynamics"
+EXPORTED = (*FUNCTIONS, IN_BASE_PARAMETERS)
+"""Names of all functions that can be written as C."""
 COMPILE = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror")
 
 
@@ -70,7 +74,8 @@ def export_c(
 
     Args:
         robot: the robot as it is: payload, tool and gravity it was given are constants in the code.
-        functions: names among `zveno.functions.FUNCTIONS`.
+        functions: names among `zveno.functions.FUNCTIONS`, or "base_inverse_dynamics": torques from the base
+            parameters, which are an argument; those of the robot are written to a header of their own.
         directory: made if it does not exist.
         single: `float` instead of `double`.
         frame: the frame of kinematic functions; the default frame if not given.
@@ -78,14 +83,20 @@ def export_c(
         measure: time each function if a C compiler is found.
     """
     if not functions:
-        raise BuildError("no functions to export", remedy="Name some of: " + ", ".join(FUNCTIONS))
+        raise BuildError("no functions to export", remedy="Name some of: " + ", ".join(EXPORTED))
     for name in functions:
-        if name not in FUNCTIONS:
-            raise unknown_name("function", name, FUNCTIONS)
+        if name not in EXPORTED:
+            raise unknown_name("function", name, EXPORTED)
     dtype = np.float32 if single else np.float64
     stem = re.sub(r"\W", "_", robot.name, flags=re.ASCII).lower()
     stem = stem if stem and not stem[0].isdigit() else f"robot_{stem}"
-    programs = [_program(robot, name, frame, parameters) for name in dict.fromkeys(functions)]
+    base = _base_model(robot) if IN_BASE_PARAMETERS in functions else None
+    programs = [
+        base.program
+        if base is not None and name == IN_BASE_PARAMETERS
+        else _program(robot, name, frame, parameters)
+        for name in dict.fromkeys(functions)
+    ]
     sources = [source_of(one, dtype, f"{stem}_{one.name}") for one in programs]
     place = Path(directory)
     files = [path for source in sources for path in source.write(place)]
@@ -96,11 +107,14 @@ def export_c(
         ExportedFunction(source.name, count_operations(one), time)
         for one, source, time in zip(programs, sources, times, strict=True)
     )
-    for name, text in (
-        (f"{stem}.h", _common_header(stem, sources)),
-        ("example.c", _example(robot, stem, programs[0], sources[0], single)),
-        ("README.md", _readme(robot, stem, programs, exported, single)),
-    ):
+    texts = {
+        f"{stem}.h": _common_header(stem, sources),
+        "example.c": _example(robot, stem, programs[0], sources[0], single),
+        "README.md": _readme(robot, stem, programs, exported, single),
+    }
+    if base is not None:
+        texts |= _with_base_parameters(robot, base, stem, texts, single)
+    for name, text in texts.items():
         write_text(place / name, text)
         files.append(place / name)
     return Export(place, tuple(files), exported)
@@ -112,6 +126,32 @@ def _program(robot: Robot, name: str, frame: str | None, parameters: Sequence[st
         options["frame"] = robot.mechanism.frame(frame).name
     used = [key for key in parameters if key.partition(":")[0] in FUNCTIONS[name].depends_on]
     return program(robot.mechanism, name, used, **options)
+
+
+def _base_model(robot: Robot):
+    """Inverse dynamics in base parameters, rotors included where the robot has them, as in `inverse_dynamics`."""
+    from .base_parameters import BaseModel
+
+    return BaseModel(robot, drives=("rotor",) if rotor_inertias(robot.mechanism).any() else False)
+
+
+def _with_base_parameters(robot: Robot, base, stem: str, texts: dict[str, str], single: bool) -> dict[str, str]:
+    """The header with the robot's base parameters, the example that passes them, and the page that counts them."""
+    from .base_parameters.base_dynamics import operations_sentence, values_header
+
+    header = f"{stem}_base_parameters.h"
+    example = texts["example.c"].replace(f'#include "{stem}.h"', f'#include "{stem}.h"\n#include "{header}"')
+    example = re.sub(r"\n[^\n]* values_\[\d+\] = \{0\};", "", example).replace("values_", f"{stem}_base_parameters")
+    counted = f"""
+`{stem}_{IN_BASE_PARAMETERS}` takes the {base.base.rank} base parameters as `values`; those of this robot, each with
+its meaning, are in `{header}`. {operations_sentence(robot)}
+"""
+    page = texts["README.md"] + counted
+    return {
+        header: values_header(base, stem, "float" if single else "double"),
+        "example.c": example,
+        "README.md": page,
+    }
 
 
 def _common_header(stem: str, sources: Sequence[CSource]) -> str:

@@ -127,6 +127,28 @@ def n_drive_parameters(mechanism: Mechanism, kinds: Sequence[str]) -> int:
     return 4 * mechanism.n_v + (3 * len(couplings(mechanism)) if COUPLING in kinds else 0)
 
 
+def drive_vector(mechanism: Mechanism) -> np.ndarray:
+    """(4 n_v,) the mechanism's own drive parameters, in the order of `robot.drive_regressor`.
+
+    A joint that follows another adds its own to the leader's, as the leader's motion feels them.
+    """
+    found = np.zeros((len(DRIVE_PARAMETER_NAMES), mechanism.n_v))
+    leaders = {joint.name: joint.drive for joint in mechanism.joints if joint.mimic is None}
+    for joint in mechanism.joints:
+        drive = joint.drive
+        if drive is None:
+            continue
+        own = np.array([drive.rotor_inertia, drive.viscous, drive.coulomb, drive.offset])
+        if joint.mimic is not None:
+            r, leader = joint.mimic.multiplier, leaders[joint.mimic.joint]
+            gear = 1.0 if leader is None else leader.gear_ratio
+            # With a transmission matrix the rotors are those of the independent velocities alone.
+            geared = 0.0 if mechanism.transmission is not None else (r * drive.gear_ratio / gear) ** 2
+            own *= np.array([np.broadcast_to(geared, own.shape[1:]), *([k] for k in (r * r, abs(r), r))])
+        found[:, mechanism.v_slices[joint.name]] += own
+    return found.ravel()
+
+
 def drive_names(mechanism: Mechanism, kinds: Sequence[str]) -> tuple[str, ...]:
     """Symbols of all drive parameters in p."""
     if not kinds:

@@ -1,31 +1,24 @@
-"""What base parameters buy: a regressor with the base columns alone, and inverse dynamics with fewer operations."""
+"""A regressor with the base columns alone, compiled directly."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..algorithms.inverse_dynamics import falling, link_wrench
 from ..algorithms.regressor import drive_regressor
-from ..algorithms.velocities import AT_REST, Motion, body_motions
+from ..algorithms.velocities import AT_REST, body_motions
 from ..kernels.kernel import load_or_build
-from ..kernels.operations import Operations, count_operations
 from ..kernels.program import Program
 from ..kernels.sources import source_digest
 from ..kernels.trace import trace
 from ..mechanism import Mechanism
-from ..mechanism.reduce import reduced
-from ..robot import Robot
-from ..spatial.inertia import N_PARAMETERS, pseudo_inertia
-from ..spatial.transforms import inverse, move_twist, move_wrench
-from ..spatial.vectors import cross
-from .analyse import base_parameters
+from ..spatial.inertia import N_PARAMETERS
+from ..spatial.transforms import inverse, move_twist
 from .coupling import coupling_regressor
 from .result import BaseParameters
-from .views import PAIRS
 
 
 def regressor_columns(mechanism: Mechanism, q, v, a, columns: Sequence[int]):
@@ -74,96 +67,17 @@ def base_kernel(base: BaseParameters):
         def run(q, v, a):
             return regressor_columns(mechanism, q, v, a, columns)
 
-        return trace(run, _states(mechanism), name="base_regressor")
+        return trace(run, states_of(mechanism), name="base_regressor")
 
-    return load_or_build(repr((mechanism.fingerprint, "base_regressor", columns, _sources())), program)
-
-
-def base_inverse_dynamics(mechanism: Mechanism, places: Sequence[int], q, v, a, values):
-    """Torques of link inertia, (n_v,), from base parameters in the pseudo-inertia view; all others are zero.
-
-    f = m a + Ω S and n = vee(ΩΣ) + S × a with Σ = ∫ r rᵀ dm: the entries of Ω serve forces and moments alike.
-    """
-    numbers: list[list[Any]] = [[0.0] * 10 for _ in mechanism.links]
-    for place, value in zip(places, values, strict=True):
-        numbers[place // 10 + 1][place % 10] = value
-    motions = body_motions(mechanism, q, v, a, falling(AT_REST, mechanism.gravity))
-    wrenches = [_wrench(h, motion) for h, motion in zip(numbers, motions, strict=True)]
-    q_own = mechanism.joint_positions(q)
-    own: list[Any] = [np.zeros(0)] * mechanism.n_links
-    for i, f, joint in mechanism.inward():
-        own[i] = joint.subspace(q_own[i]).T @ wrenches[i]
-        wrenches[f] = wrenches[f] + move_wrench(joint.transform(q_own[i]), wrenches[i])
-    return mechanism.gather_velocities(own)
+    return load_or_build(repr((mechanism.fingerprint, "base_regressor", columns, sources())), program)
 
 
-def _wrench(h: Sequence, motion: Motion):
-    """The wrench `[f, n]` that gives a body of pseudo-inertia h (xx yy zz xy xz yz Sx Sy Sz m) its motion."""
-    xx, yy, zz, xy, xz, yz = h[:6]
-    S, m = np.array(h[6:9]), h[9]
-    O = motion.rates
-    wx, wy, wz = motion.w
-    turning = np.array(
-        [
-            O[2, 0] * xy + O[2, 1] * yy - O[1, 2] * zz - O[1, 0] * xz + (wz * wz - wy * wy) * yz,
-            O[0, 2] * zz + O[0, 1] * yz - O[2, 0] * xx - O[2, 1] * xy + (wx * wx - wz * wz) * xz,
-            O[1, 0] * xx + O[1, 2] * xz - O[0, 1] * yy - O[0, 2] * yz + (wy * wy - wx * wx) * xy,
-        ]
-    )
-    return np.concatenate([m * motion.a + O @ S, cross(S, motion.a) + turning])
-
-
-class BaseModel:
-    """A robot's inverse dynamics in base parameters, compiled, with the parameters as inputs.
-
-    The base parameters are those of the robot with frames in its joints and fixed links merged, which needs the
-    fewest operations; `values` are the robot's own.
-    """
-
-    def __init__(self, robot: Robot, massless: Sequence[str] | None = None):
-        self.mechanism = reduced(robot.mechanism).mechanism
-        self.base = base_parameters(self.mechanism, view="pseudo", massless=massless)
-
-    @cached_property
-    def values(self) -> np.ndarray:
-        """(rank,) base parameters of the robot."""
-        p = [[pseudo_inertia(link.inertia)[i, j] for i, j in PAIRS] for link in self.mechanism.links[1:]]
-        return self.base.project(np.array(p, dtype=float).ravel())
-
-    @cached_property
-    def program(self) -> Program:
-        """(q, v, a, values) → torques, for counting operations and for `export_c`."""
-        return trace(*self._traceable())
-
-    def _traceable(self) -> tuple[Callable, dict[str, tuple[int, ...]], str]:
-        places = self.base.columns.tolist()
-
-        def run(q, v, a, values):
-            return base_inverse_dynamics(self.mechanism, places, q, v, a, values)
-
-        return run, _states(self.mechanism) | {"values": (self.base.rank,)}, "base_inverse_dynamics"
-
-    @cached_property
-    def kernel(self):
-        """The compiled function."""
-        key = repr((self.mechanism.fingerprint, "base_inverse_dynamics", self.base.columns.tolist(), _sources()))
-        return load_or_build(key, lambda: self.program)
-
-    def inverse_dynamics(self, q, v, a, values=None, out=None) -> np.ndarray:
-        """Torques of the links' inertia, (..., n_v), rotors and friction not included."""
-        return self.kernel(q, v, a, self.values if values is None else values, out=out)
-
-    @property
-    def operations(self) -> Operations:
-        """Operations of one evaluation."""
-        return count_operations(self.program)
-
-
-def _states(mechanism: Mechanism) -> dict[str, tuple[int, ...]]:
+def states_of(mechanism: Mechanism) -> dict[str, tuple[int, ...]]:
+    """Shapes of q, v and a."""
     return {"q": (mechanism.n_q,), "v": (mechanism.n_v,), "a": (mechanism.n_v,)}
 
 
-def _sources() -> str:
-    return source_digest(
-        "spatial", "mechanism", "algorithms", "base_parameters/regressor.py", "base_parameters/coupling.py"
-    )
+def sources() -> str:
+    """A hash of what the kernels of this package are traced from."""
+    files = ("regressor.py", "coupling.py", "base_dynamics.py")
+    return source_digest("spatial", "mechanism", "algorithms", *(f"base_parameters/{file}" for file in files))

@@ -38,6 +38,8 @@ def base(
     from dataclasses import replace
 
     from ..base_parameters import base_parameters
+    from ..base_parameters.base_dynamics import operations_sentence
+    from ..robot import Robot
     from .verbs import loaded
 
     found = base_parameters(loaded(robot, model), gravity=gravity, drives=drives, view=view)
@@ -46,6 +48,7 @@ def base(
     def show(console):
         if format == "table":
             console.print(found.table())
+            console.print(operations_sentence(Robot(found.mechanism)), markup=False, highlight=False)
         else:
             console.print(writers[format](), markup=False, soft_wrap=True, end="")
 
