@@ -8,11 +8,13 @@ import pytest
 import zveno
 from zveno.calibration.campaigns import Campaign
 from zveno.calibration.measurements import Camera, Distance, Pose, Position, RelativePosition
+from zveno.calibration.tables import read_campaign
 from zveno.design import Clearance, Visibility, accuracy_curve, judge_poses, plan_poses, study
 from zveno.design.criteria import CRITERIA, criterion
 from zveno.design.problem import problem
 from zveno.design.refine import Objective, refined
 from zveno.design.rows import Rows
+from zveno.io.measurements import write_measurements
 
 KINDS = {
     "position": Position(points=[[0.1, 0.0, 0.05]], sigma=5e-5),
@@ -262,21 +264,32 @@ def test_the_curve_falls_and_says_how_many_more(puma):
 
 
 def test_plans_are_files(puma, tmp_path):
-    from zveno.design.posture_files import read_postures
-
-    plan = plan_poses(puma, KINDS["position"], 12, candidates=300)
+    kind = KINDS["position"]
+    plan = plan_poses(puma, kind, 12, candidates=300)
     again = zveno.load_result(plan.save(tmp_path / "plan.json"))
     assert np.array_equal(again.q, plan.q)
     assert again.summary == plan.summary
-    q = read_postures(plan.write_csv(tmp_path / "plan.csv"), puma.mechanism)
-    assert np.allclose(q, plan.q, atol=1e-8)
-    (tmp_path / "bad.csv").write_text("joint1,joint2\n1,2\n")
-    with pytest.raises(zveno.ZvenoError, match="joint3"):
-        read_postures(tmp_path / "bad.csv", puma.mechanism)
-    text = ",".join(puma.joint_names) + "\n" + "1,2,3,4,x,6\n"
-    (tmp_path / "bad.csv").write_text(text)
-    with pytest.raises(zveno.ZvenoError, match="row 1"):
-        read_postures(tmp_path / "bad.csv", puma.mechanism)
+    read = read_campaign(plan.write_csv(tmp_path / "plan.csv"), puma.mechanism, kind, planned=True)
+    assert np.allclose(read.q, plan.q, atol=1e-8)
+    assert read.y is None
+    with pytest.raises(zveno.ZvenoError, match="no column x"):
+        read_campaign(tmp_path / "plan.csv", puma.mechanism, kind)
+
+
+def test_what_was_measured_may_be_in_degrees_and_have_gaps(puma, tmp_path):
+    """Rows without a reading tell nothing: the rest of the file is what the plan completes."""
+    kind, q = KINDS["position"], puma.random(12, 2)
+    rows = np.column_stack([np.rad2deg(q), np.ones((12, 3))])
+    rows[3, 6:] = np.nan
+    rows[7, 2] = np.nan
+    file = tmp_path / "data.csv"
+    file.write_text(write_measurements([*puma.joint_names, "x", "y", "z"], rows, {"angle": "deg"}))
+    plan = plan_poses(puma, kind, 8, have=read_campaign(file, puma.mechanism, kind), candidates=300)
+    assert plan.n_have == 10
+    assert any("lines 6, 10 of what was measured" in note for note in plan.notes)
+    whole = plan_poses(puma, kind, 8, have=[q[:3], q[4:7], q[8:]], candidates=300)
+    assert np.allclose(plan.sigma, whole.sigma)
+    assert plan_poses(puma, kind, 8, have=plan, candidates=300).n_have == 8
 
 
 def test_the_same_seed_gives_the_same_plan(puma):

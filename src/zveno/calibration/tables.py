@@ -8,25 +8,28 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import ModelError
-from ..io.measurements import MeasurementTable, read_measurements
+from ..io.measurements import MeasurementTable, group_names, joint_values, read_measurements
 from ..mechanism import Mechanism
 from .campaigns import Campaign
 from .measurements import Distance, Measurement, Position, measurement
 from .models import redundant_model
 
 
-def read_campaign(path, mechanism: Mechanism, kind: Measurement | str | None = None) -> Campaign:
-    """A campaign from a CSV file; the kind may stand in it: `# kind = position`."""
-    return campaign_from(read_measurements(path), mechanism, kind)
+def read_campaign(
+    path, mechanism: Mechanism, kind: Measurement | str | None = None, *, planned: bool = False
+) -> Campaign:
+    """A campaign from a CSV file; the kind may stand in it: `# kind = position`. A plan may lack readings."""
+    return campaign_from(read_measurements(path), mechanism, kind, planned=planned)
 
 
-def campaign_from(table: MeasurementTable, mechanism: Mechanism, kind: Measurement | str | None = None) -> Campaign:
+def campaign_from(
+    table: MeasurementTable, mechanism: Mechanism, kind: Measurement | str | None = None, *, planned: bool = False
+) -> Campaign:
     """A campaign from a table: joint columns by joint name, readings by the kind's names, `group` or `place` and
     `hole`.
 
     Several points or centres have numbered columns: x1 y1 z1 x2 y2 z2 …, d1 d2 …. Joints that do not move the
-        measured
-    frame may be absent.
+    measured frame may be absent, and so may all readings where the campaign is only planned.
     """
     kind = kind or table.settings.get("kind")
     if kind is None:
@@ -36,9 +39,10 @@ def campaign_from(table: MeasurementTable, mechanism: Mechanism, kind: Measureme
     what = _with_several(measurement(kind), table)
     if what.frame is None and "frame" in table.settings:
         what = replace(what, frame=table.settings["frame"])
-    q = _joint_values(table, mechanism, what)
-    y = None if what.implicit and not _has(table, what) else _readings(table, what)
-    return Campaign(what, q, y, _groups(table), table.settings.get("name", ""), table.lines)  # type: ignore[arg-type]
+    q = joint_values(table, mechanism, _needed(mechanism, what))
+    y = None if (what.implicit or planned) and not _has(table, what) else _readings(table, what)
+    made = Campaign(what, q, groups=group_names(table), name=table.settings.get("name", ""), lines=table.lines)
+    return made if y is None else replace(made, y=y)
 
 
 def template(mechanism: Mechanism, kind: Measurement | str, rows: np.ndarray | None = None) -> str:
@@ -60,32 +64,6 @@ def _needed(mechanism: Mechanism, what: Measurement) -> list[str]:
     model = redundant_model(mechanism, what.frame)
     used = sorted({k for move in model.moves for k in range(move.position.start, move.position.stop)})
     return [mechanism.coordinate_names[k] for k in used]
-
-
-def _joint_values(table: MeasurementTable, mechanism: Mechanism, what: Measurement) -> np.ndarray:
-    q = np.tile(mechanism.neutral(), (len(table), 1))
-    missing = [name for name in _needed(mechanism, what) if name not in table.columns]
-    if missing:
-        raise ModelError(
-            f"has no column for {', '.join(missing)}",
-            file=table.file,
-            remedy=f"Columns: {', '.join(table.columns)}",
-        )
-    lengths = _lengths(mechanism)
-    for k, name in enumerate(mechanism.coordinate_names):
-        if name in table.columns:
-            q[:, k] = table.numbers(name) * (table.length if lengths[k] else table.angle)
-    return q
-
-
-def _lengths(mechanism: Mechanism) -> list[bool]:
-    """Which coordinates are lengths."""
-    out = []
-    for name in mechanism.joint_names:
-        kind = mechanism.joint(name).type
-        units = kind.units if len(kind.units) == kind.n_q else ("m", "m", "m", *[""] * (kind.n_q - 3))
-        out += [unit == "m" for unit in units] if kind.n_q != 4 else [False] * 4
-    return out
 
 
 def _with_several(what: Measurement, table: MeasurementTable) -> Measurement:
@@ -129,12 +107,3 @@ def _readings(table: MeasurementTable, what: Measurement) -> np.ndarray:
         [table.numbers(name) * (table.length if name.rstrip("0123456789") in metric else 1.0) for name in columns],
         axis=1,
     )
-
-
-def _groups(table: MeasurementTable) -> tuple[str, ...]:
-    if "group" in table.columns:
-        return tuple(table.columns["group"])
-    if "place" in table.columns:
-        holes = table.columns.get("hole", [""] * len(table))
-        return tuple(f"{place}/{hole}" for place, hole in zip(table.columns["place"], holes, strict=True))
-    return ()

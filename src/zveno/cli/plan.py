@@ -74,8 +74,8 @@ def plan(
     import numpy as np
 
     from ..calibration.measurements import measurement
+    from ..calibration.tables import read_campaign
     from ..design import Clearance, Visibility, accuracy_curve, plan_poses
-    from ..design.posture_files import read_postures
     from ..report.plan_text import plan_data, print_plan
     from ..robot import Robot
     from .verbs import loaded
@@ -92,11 +92,11 @@ def plan(
         "margin": margin,
         "seed": seed,
     }
-    before = None if have is None else read_postures(have, mechanism)
+    before = None if have is None else read_campaign(have, mechanism, kind, planned=True)
     found = plan_poses(arm, kind, n, criterion, have=before, repeats=not once, refine=not no_refine, **options)
     curve = None
     if found.status == "good" and not kind.implicit:
-        whole = found.q if before is None else np.concatenate([before, found.q])
+        whole = [found.q] if before is None else [before, found.q]
         curve = accuracy_curve(arm, kind, max(20, 4 * n), have=whole, **options)
     if picture.plot is not None:
         from ..report.plan_plot import draw_plan

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..calibration.campaigns import Campaign
 from ..calibration.measurements import Measurement
 from ..calibration.strategies import independent_columns
 from ..errors import ShapeError, ZvenoError
@@ -15,6 +14,7 @@ from ..robot import Robot
 from .candidates import Admissible, Visibility
 from .capsules import Clearance
 from .criteria import Criterion, criterion, reduced
+from .earlier import measured_before
 from .rows import Rows
 
 N_WORKSPACE = 300
@@ -99,7 +99,8 @@ def problem(
     allowed = Admissible(
         robot, rows.frame, limits=limits, margin=margin, box=box, visibility=visibility, clearance=clearance
     )
-    notes = list(rows.notes)
+    before, said = measured_before(have, rows.measurement, robot.mechanism)
+    notes = [*rows.notes, *said]
     prior = np.zeros((len(rows.names),) * 2)
     groups: tuple[str, ...] = ()
     if rows.measurement.implicit:
@@ -109,9 +110,10 @@ def problem(
         q, said = _candidates(rows, allowed, candidates, seed)
         notes += said
         J = rows.jacobians(q)
-    before = _measured(rows, have)
     if len(before):
-        own = rows.jacobians(before).reshape(-1, len(rows.names))
+        if rows.measurement.implicit:
+            raise ZvenoError("for measurements by contact, earlier postures cannot be added yet", element="have")
+        own = rows.jacobians(before.q).reshape(-1, len(rows.names))
         prior = prior + own.T @ own
     _refuse_deficient(rows, J, prior)
     if workspace is None:
@@ -120,7 +122,7 @@ def problem(
         places = robot.mechanism.checked_q(np.atleast_2d(workspace), "workspace")
     positions, F = rows.tool(places)
     made = criterion(criterion_name, F)
-    return Problem(rows, allowed, q, groups, J, before, prior, made, positions, F, tuple(notes))
+    return Problem(rows, allowed, q, groups, J, before.q, prior, made, positions, F, tuple(notes))
 
 
 def _candidates(rows: Rows, allowed: Admissible, candidates, seed: int) -> tuple[np.ndarray, list[str]]:
@@ -163,30 +165,6 @@ def _contacts(rows: Rows, allowed: Admissible, candidates):
         "places of contact are imagined: put them about where the postures say, and calibrate with what is there"
     ]
     return q[ok], chosen, J[ok], prior, notes
-
-
-def _measured(rows: Rows, have) -> np.ndarray:
-    """Postures measured before, (n0, n_q)."""
-    if have is None:
-        return np.zeros((0, rows.robot.n_q))
-    if rows.measurement.implicit:
-        raise ZvenoError("for measurements by contact, earlier postures cannot be added yet", element="have")
-    parts = have if isinstance(have, list | tuple) and len(have) and isinstance(have[0], Campaign) else [have]
-    found = []
-    for part in parts:
-        if isinstance(part, Campaign):
-            if type(part.measurement) is not type(rows.measurement):
-                raise ZvenoError(
-                    f"was measured by {part.measurement.kind}, the plan is for {rows.measurement.kind}",
-                    element=part.name or "have",
-                    remedy="Plan with the same kind of measurement",
-                )
-            part = part.q
-        q = rows.robot.mechanism.checked_q(np.atleast_2d(part), "have")
-        if q.ndim != 2 or not np.isfinite(q).all():
-            raise ShapeError(f"has shape {q.shape}, or numbers that are not finite", element="have")
-        found.append(q)
-    return np.concatenate(found)
 
 
 def _refuse_deficient(rows: Rows, J: np.ndarray, prior: np.ndarray):

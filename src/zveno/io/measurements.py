@@ -5,7 +5,8 @@
     joint1,joint2,x,y,z,group
     10.0,20.0,412.31,83.20,,front
 
-Which columns are joints and which readings is decided where the file is used.
+Joints are known by their names (`joint_values`), the things touched by `group` or `place` and `hole`
+(`group_names`); which columns are readings is decided where the file is used.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import ModelError, unknown_name
+from ..mechanism import Mechanism
 
 MAX_BYTES = 500_000_000
 LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "um": 1e-6, "in": 0.0254}
@@ -132,6 +135,49 @@ def parse_measurements(text: str, file: str = "text") -> MeasurementTable:
     if not lines:
         raise ModelError("has a header and no rows", file=file)
     return MeasurementTable(file, columns, settings, np.array(lines))
+
+
+def joint_values(table: MeasurementTable, mechanism: Mechanism, needed: Sequence[str]) -> np.ndarray:
+    """(n, n_q) rad and m from the columns named like the coordinates; NaN where a cell is empty.
+
+    Args:
+        table: the file.
+        mechanism: whose coordinates they are.
+        needed: coordinates that must have a column; others without one are at their neutral value.
+    """
+    missing = [name for name in needed if name not in table.columns]
+    if missing:
+        raise ModelError(
+            f"has no column for {', '.join(missing)}",
+            file=table.file,
+            remedy=f"Columns: {', '.join(table.columns)}",
+        )
+    q = np.tile(mechanism.neutral(), (len(table), 1))
+    factors = {"m": table.length, "rad": table.angle, "1": 1.0}
+    for k, (name, unit) in enumerate(zip(mechanism.coordinate_names, _coordinate_units(mechanism), strict=True)):
+        if name in table.columns:
+            q[:, k] = table.numbers(name) * factors[unit]
+    return q
+
+
+def group_names(table: MeasurementTable) -> tuple[str, ...]:
+    """What every row touches: column `group`, or `place` and `hole` as place/hole; empty if there is neither."""
+    if "group" in table.columns:
+        return tuple(table.columns["group"])
+    if "place" in table.columns:
+        holes = table.columns.get("hole", [""] * len(table))
+        return tuple(f"{place}/{hole}" for place, hole in zip(table.columns["place"], holes, strict=True))
+    return ()
+
+
+def _coordinate_units(mechanism: Mechanism) -> list[str]:
+    """ "m", "rad", or "1" for parts of a quaternion, of every coordinate."""
+    found: list[str] = []
+    for name in mechanism.joint_names:
+        kind = mechanism.joint(name).type
+        # Units are those of velocities; a joint with more coordinates than velocities ends in a quaternion.
+        found += kind.units if kind.n_q == kind.n_v else [*kind.units[: kind.n_q - 4], *["1"] * 4]
+    return found
 
 
 def write_measurements(names: list[str], rows: np.ndarray, settings: dict[str, str] | None = None) -> str:

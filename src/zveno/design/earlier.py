@@ -1,0 +1,59 @@
+"""Postures that were measured before, which a plan completes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..calibration.campaigns import Campaign
+from ..calibration.measurements import Measurement
+from ..errors import ShapeError, ZvenoError
+from ..mechanism import Mechanism
+from .result import Plan
+
+
+def measured_before(have, kind: Measurement, mechanism: Mechanism) -> tuple[Campaign, list[str]]:
+    """Earlier postures as one campaign without readings, and notes on rows that do not count.
+
+    Args:
+        have: postures (n, n_q), a Campaign, a Plan, several of them in a list, or None.
+        kind: what is measured; a campaign of another kind is refused.
+        mechanism: the robot's.
+    """
+    several = isinstance(have, list | tuple) and any(np.ndim(_postures(one)) == 2 for one in have)
+    parts = [] if have is None else list(have) if several else [have]
+    found = [_part(part, kind, mechanism) for part in parts]
+    q = np.concatenate([np.zeros((0, mechanism.n_q)), *(part.q for part, _ in found)])
+    groups = tuple(group for part, _ in found for group in part.groups)
+    if groups and len(groups) != len(q):
+        raise ShapeError(f"{len(q)} postures have {len(groups)} groups", element="have")
+    return Campaign(kind, q, groups=groups, name="have"), [note for _, notes in found for note in notes]
+
+
+def _postures(part):
+    return part.q if isinstance(part, Campaign | Plan) else part
+
+
+def _part(part, kind: Measurement, mechanism: Mechanism) -> tuple[Campaign, list[str]]:
+    q = mechanism.checked_q(np.atleast_2d(_postures(part)), "have")
+    if q.ndim != 2:
+        raise ShapeError(f"has shape {q.shape}", element="have", remedy=f"Give (postures, {mechanism.n_q}) numbers")
+    finite = np.isfinite(q).all(axis=1)
+    if not isinstance(part, Campaign):
+        if not finite.all():
+            raise ShapeError("has numbers that are not finite", element="have")
+        return Campaign(kind, q, groups=part.groups if isinstance(part, Plan) else ()), []
+    if type(part.measurement) is not type(kind):
+        raise ZvenoError(
+            f"was measured by {part.measurement.kind}, the plan is for {kind.kind}",
+            element=part.name or "have",
+            remedy="Plan with the same kind of measurement",
+        )
+    y = np.zeros((len(q), 1)) if part.y is None else np.asarray(part.y, dtype=float).reshape(len(q), -1)
+    counts = finite & np.isfinite(y).any(axis=1)
+    lines = part.lines if len(part.lines) == len(q) else np.arange(1, len(q) + 1)
+    left_out = ", ".join(str(line) for line in lines[~counts][:8])
+    notes = [f"lines {left_out} of what was measured have no posture or no reading and do not count"]
+    kept = replace(part, q=q, y=y, lines=lines).only(counts)
+    return kept, [] if counts.all() else notes
