@@ -97,7 +97,7 @@ def test_kernel_basis_is_annihilated():
     rng = RNG(5)
     for dimension in (1, 2, 4):
         A = rng.standard_normal((12, 12 - dimension)) @ rng.standard_normal((12 - dimension, 12))
-        V, _ = kernel_basis(A, np.zeros((12, 12)), np.zeros((12, 12)), (1.0, 0.0), dimension=dimension)
+        V, _ = kernel_basis(np.stack([A, 0 * A, 0 * A]), (1.0, 0.0), dimension=dimension)
         assert np.linalg.matrix_rank(V) == dimension
         assert abs(A @ V).max() < 1e-9 * abs(V).max()
 
@@ -143,7 +143,7 @@ def test_no_zeros_no_roots():
 
 def test_zeros_elsewhere_are_not_sought():
     zeros = np.array([-2.0, -1.0, 0.5, 2.5])
-    found = roots.isolate(roots.polynomials(polynomial_with(zeros)[None]), [(-1.5, 0.0)])
+    found = roots.isolate(roots.polynomials(polynomial_with(zeros)[None]), ((-1.5, 0.0),))
     np.testing.assert_allclose(found.y, [-1.0], atol=1e-9)
 
 

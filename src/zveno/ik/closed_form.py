@@ -14,7 +14,7 @@ from .problem import Problem
 from .six_revolute.arm import merged
 from .six_revolute.compiled import compiled
 from .six_revolute.polish import polish
-from .six_revolute.route import arm_of
+from .six_revolute.route import arm_of, as_raw
 from .six_revolute.templates import FLIP, chain, rigid_inverse
 from .solutions import Raw
 
@@ -113,10 +113,7 @@ class ClosedForm:
                 complete[meeting] = more.sure
                 pose = np.r_[pose, np.flatnonzero(meeting)[more.pose]]
                 pose, q = merged(pose, np.concatenate([q, more.q]))
-        count = np.bincount(pose, minlength=len(T))
-        x = np.full((len(T), max(count.max(initial=0), 1), problem.n), np.nan)
-        x[pose, np.arange(len(pose)) - (np.cumsum(count) - count)[pose]] = q
-        return Raw(x, count, complete)
+        return as_raw(pose, q, complete)
 
     def explain(self, problem: Problem) -> str:
         """Which closed form."""

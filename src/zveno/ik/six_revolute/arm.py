@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,15 +20,13 @@ CHUNK = 1024
 """Poses taken at once: enough to fill the lanes, few enough to stay near the processor."""
 SAME = 1e-5
 """Solutions nearer than this in every angle, rad, are one."""
-SPURIOUS = 1e-4
-"""Defect of a kernel vector from which its root belongs to no configuration."""
 CLEAN = 1e-7
 """Defect up to which a kernel vector is beyond doubt."""
 NEARLY_SINGULAR = 1e-3
 CERTAIN_DIMENSION = 2
 """With kernels of more dimensions counting roots proves nothing: false certificates have been seen there."""
 N_EQUATIONS = 6
-_BLOCK, _LINK = (12, 12), (3, 4)
+_SYSTEM, _LINKS = (3, 12, 12), (6, 3, 4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +79,7 @@ class Arm:
         size = np.linalg.norm(L[:, :3, 3], axis=1).sum()
         self.scale = 2.0 / size if size > 0 else 1.0
         L[:, :3, 3] *= self.scale
-        self.L = L
+        self.L, self._inner = L, np.ascontiguousarray(L[1:, :3])
         self.chosen: Sequence[Eliminated] = self._choose(
             [e for e in usable(L, rng) if e.template.scan_joint < joints], rng
         )
@@ -90,13 +89,14 @@ class Arm:
         other = copy(self)
         other.L = links.copy()
         other.L[..., :3, 3] *= self.scale
+        other._inner = other.L[:, 1:, :3]
         other.chosen = _Later(lambda e: Eliminated(e.template.on(other.L), e.rank, e.dimension), self.chosen)
         return other
 
     def of(self, which: np.ndarray) -> Arm:
         """Some of several arms, perhaps repeatedly, one for each target."""
         other = copy(self)
-        other.L = self.L[which]
+        other.L, other._inner = self.L[which], self._inner[which]
         other.chosen = _Later(lambda e: e.of(which), self.chosen)
         return other
 
@@ -167,87 +167,120 @@ class Arm:
 
     def _run(self, e: Eliminated, X: np.ndarray, allowed=None, which: Any = slice(None), rate: list | None = None):
         """One template on targets in scaled lengths, or on some of them; flatness is added to `rate` if given."""
-        e, X = e.of(which), X[which]
-        L = (self.L if self.L.ndim == 3 else self.L[which])[..., 1:, :3, :]
-        t = e.template
-        links = e.links(X)
-        E = e.matrices(links)
+        if not isinstance(which, slice):
+            e, X = e.of(which), X[which]
+        L = self._inner if self._inner.ndim == 3 else self._inner[which]
+        t, X = e.template, X[:, :3]
+        E, links = e.system(X)
         c = roots.polynomials(e.determinants(E, roots.SAMPLE_POINTS))
-        offset = t.offsets[2 + t.scan]
-        found = roots.isolate(c, None if allowed is None else shifted(allowed[t.scan_joint], -offset))
-        root, y, defect, doubtful = _candidates(e, E, links, found)
-        q = np.empty_like(y)
-        q[..., t.order] = y + t.offsets
-        row, column = np.nonzero(~np.isnan(q[..., 0]) & (defect < SPURIOUS)[:, None])
-        pose = found.pose[root[row]]
-        q, closed = polish(L if L.ndim == 3 else L[pose], X[pose, :3], q[row, column])
-        accounted = ~doubtful
-        accounted[root[defect < SPURIOUS]] = False
-        accounted[root[row[closed]]] = True
+        found = roots.isolate(c, None if allowed is None else shifted(allowed[t.scan_joint], -t.scan_offset))
+        if not len(found.pose):
+            return self._nothing(len(X), c, found, rate)
+        root, y, doubtful = _candidates(e, E, links, found)
+        row, column = (y[..., 0] == y[..., 0]).nonzero()  # the others are NaN
+        q = np.empty((len(row), 6))
+        q[:, t.order] = y[row, column] + t.offsets
+        of = root[row]
+        pose = found.pose[of]
+        q, closed = polish(L if L.ndim == 3 else L[pose], X[0] if len(X) == 1 else X[pose], q)
         sure, settled = np.ones(len(X), bool), np.ones(len(X), bool)
-        sure[found.pose[~(found.simple & accounted)]] = False
-        settled[found.pose[~accounted]] = False
-        pose, q = merged(pose[closed], q[closed])
+        if doubtful is not None or not closed.all():
+            accounted = np.ones(len(found.pose), bool) if doubtful is None else ~doubtful
+            accounted[of] = False
+            accounted[of[closed]] = True
+            settled[found.pose[~accounted]] = False
+            sure[found.pose[~(found.simple & accounted)]] = False
+            pose, q = pose[closed], q[closed]
+        pose, q = merged(pose, q)
         if rate is not None:
             rate.append(roots.flatness(c, found))
         return Found(pose, q, sure, settled)
 
+    @staticmethod
+    def _nothing(k: int, c, found: roots.Roots, rate: list | None) -> Found:
+        """The answer of k polynomials without any root."""
+        if rate is not None:
+            rate.append(roots.flatness(c, found))
+        return Found(np.zeros(0, int), np.zeros((0, 6)), np.ones(k, bool), np.ones(k, bool))
 
-def _candidates(e: Eliminated, E, links, found: roots.Roots) -> tuple[np.ndarray, ...]:
-    """Numbers of roots (n,), candidates (n, 2, 6) and defects (n,); and (roots,) whether one needs a solution.
+
+def _candidates(e: Eliminated, E, links, found: roots.Roots) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Numbers of roots (n,) and candidates (n, 2, 6), NaN where there is none.
+
+    Third, (roots,) whether one needs a solution to be trusted; None where none does and all are simple.
 
     With six equations every root belongs to a configuration. With more, the mixing of rows adds roots that do not;
     their kernel vectors are not made of monomials. A kernel vector is not either where the kernel nearly has more
     dimensions, as near families; then more are tried.
     """
     if e.dimension > 1:
-        root, y, defect = _at_multiple(e, E, links, found, np.arange(len(found.pose)), e.dimension)
+        root, y = _at_multiple(e, E, links, found, np.arange(len(found.pose)), e.dimension)
         doubtful = np.zeros(len(found.pose), bool)
     else:
         y, defect, pivot = _at_simple(e, E, links, found)
         root = np.arange(len(y))
-        doubtful = (defect > CLEAN) & ((e.equations == N_EQUATIONS) | (pivot < NEARLY_SINGULAR))
-    again = np.nonzero(doubtful | ~found.simple)[0]
-    if len(again):
-        for dimension in range(e.dimension + 1, min(e.dimension + 3, GREATEST_DIMENSION + 1)):
-            more = _at_multiple(e, E, links, found, again, dimension)
-            root, y, defect = (np.concatenate(pair) for pair in zip((root, y, defect), more, strict=True))
-    return root, y, defect, doubtful
+        doubtful = defect > CLEAN
+        if e.equations != N_EQUATIONS:
+            doubtful &= pivot < NEARLY_SINGULAR
+    unclear = doubtful | ~found.simple
+    if not unclear.any():
+        return root, y, None
+    again = unclear.nonzero()[0]
+    for dimension in range(e.dimension + 1, min(e.dimension + 3, GREATEST_DIMENSION + 1)):
+        more = _at_multiple(e, E, links, found, again, dimension)
+        root, y = (np.concatenate(pair) for pair in zip((root, y), more, strict=True))
+    return root, y, doubtful
+
+
+@cache
+def _from_root():
+    return compiled(from_root, {"E": _SYSTEM, "y": (), "scan": (), "links": _LINKS})
+
+
+@cache
+def _from_vector():
+    return compiled(from_vector, {"v": (12,), "y": (), "scan": (), "links": _LINKS})
+
+
+@cache
+def _shift_matrix(dimension: int):
+    return compiled(shift_matrix, {"E": _SYSTEM, "y": ()}, dimension=dimension)
 
 
 def _at_simple(e: Eliminated, E, links, found: roots.Roots):
     """Roots with a kernel of one dimension: candidates (n, 2, 6), defects (n,) and last pivots (n,)."""
-    shapes = {"E0": _BLOCK, "E1": _BLOCK, "E2": _BLOCK, "y": (), "scan": ()}
-    kernel = compiled(from_root, shapes | dict.fromkeys(("M2", "M3", "M4", "M5", "A", "B"), _LINK))
-    count = np.bincount(found.pose, minlength=E.shape[1])
+    scan, kernel = e.template.scan, _from_root()
+    if len(E) == 1:
+        return kernel(E[0], found.y, scan, links[0])
+    count = np.bincount(found.pose, minlength=len(E))
     start = np.cumsum(count) - count
     n = len(found.pose)
     y, defect, pivot = np.empty((n, 2, 6)), np.empty(n), np.empty(n)
     for m in np.unique(count[count > 0]):  # targets with equally many roots go together
         poses = np.nonzero(count == m)[0]
         at = start[poses, None] + np.arange(m)
-        A, B, *M = (link if link.ndim == 2 else link[poses, None] for link in links)
-        y[at], defect[at], pivot[at] = kernel(*E[:, poses, None], found.y[at], e.template.scan, *M, A, B)
+        y[at], defect[at], pivot[at] = kernel(E[poses, None], found.y[at], scan, links[poses, None])
     return y, defect, pivot
 
 
 def _at_multiple(e: Eliminated, E, links, found: roots.Roots, numbers, dimension: int):
     """The same for the roots `numbers` with kernels of several dimensions: up to as many candidates each."""
-    shapes = {"E0": _BLOCK, "E1": _BLOCK, "E2": _BLOCK, "y": ()}
-    kernel = compiled(shift_matrix, shapes, dimension=dimension)
     pose, y = found.pose[numbers], found.y[numbers]
     with np.errstate(all="ignore"):
-        V, C = kernel(*E[:, pose], y)
+        V, C = _shift_matrix(dimension)(E[pose], y)
     fine = np.isfinite(C).all((1, 2))
     eigen: Any = np.linalg.eig(np.where(fine[:, None, None], C, 0.0))
     values, vectors = eigen
     real = fine[:, None] & (abs(values.imag) <= 2e-2 * (1 + abs(values))) & (values.imag >= 0)
     row, column = np.nonzero(real)
     v = np.sum(V[row] * vectors[row, :, column].real[:, None, :], axis=2)
-    shapes = {"v": (12,), "y": (), "scan": ()} | dict.fromkeys(("M2", "M3", "M4", "M5", "A", "B"), _LINK)
-    A, B, *M = (link if link.ndim == 2 else link[pose[row]] for link in links)
-    both, defect = compiled(from_vector, shapes)(v, y[row], e.template.scan, *M, A, B)
-    return numbers[row], both, defect
+    both, _ = _from_vector()(v, y[row], e.template.scan, links[pose[row]])
+    return numbers[row], both
+
+
+@cache
+def _mark():
+    return compiled(mark, {"q": (6,)})
 
 
 def merged(pose: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -255,13 +288,20 @@ def merged(pose: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     One number made of all angles tells nearly all apart; those near in it are compared in full.
     """
-    place = compiled(mark, {"q": (6,)})(q)
-    order = np.argsort(4.0 * pose + place, kind="stable")
+    place = _mark()(q)
+    key = 4.0 * pose + place
+    if (pose[1:] >= pose[:-1]).all():
+        key.sort()
+        if not (key[1:] - key[:-1] < 2 * SAME).any():
+            return pose, q
+        key = 4.0 * pose + place
+    order = key.argsort(kind="stable")
     pose, q, place = pose[order], q[order], place[order]
     repeated = np.zeros(len(pose), bool)
     ahead = 1
     while ahead < len(pose):
-        close = np.nonzero((pose[ahead:] == pose[:-ahead]) & (place[ahead:] - place[:-ahead] < 2 * SAME))[0]
+        near = place[ahead:] - place[:-ahead] < 2 * SAME
+        close = (near & (pose[ahead:] == pose[:-ahead])).nonzero()[0]
         if not len(close):
             break
         d = q[close + ahead] - q[close]
@@ -271,7 +311,8 @@ def merged(pose: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return pose[~repeated], q[~repeated]
 
 
-def shifted(ranges, by: float) -> list[tuple[float, float]] | None:
+@lru_cache(maxsize=64)
+def shifted(ranges, by: float) -> tuple[tuple[float, float], ...] | None:
     """Ranges of an angle within [−π, π] after the zero has moved, cut where they cross ±π; None for all of it."""
     if ranges is None:
         return None
@@ -285,4 +326,4 @@ def shifted(ranges, by: float) -> list[tuple[float, float]] | None:
         out.append((low, min(high, np.pi)))
         if high > np.pi:
             out.append((-np.pi, high - 2 * np.pi))
-    return out
+    return tuple(out)

@@ -5,18 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ...kernels import math as zm
-from .equations import column_mixing, kernel_basis
+from .equations import column_mixing, kernel_basis, product
 
 
-def _turned(angle, M):
+def turned(angle, M):
     """M Rz(angle) of (3, 4) matrices."""
     c, s = zm.cos(angle), zm.sin(angle)
     return np.stack([c * M[:, 0] + s * M[:, 1], c * M[:, 1] - s * M[:, 0], M[:, 2], M[:, 3]], 1)
-
-
-def _product(A, B):
-    R = A[:, :3]
-    return np.concatenate([R @ B[:, :3], (R @ B[:, 3] + A[:, 3])[:, None]], 1)
 
 
 def half_angles(v):
@@ -42,13 +37,14 @@ def _row(u, v):
     return u[0] * v[0] + u[1] * v[1], u[0] * v[1] - u[1] * v[0], u[2] * v[2]
 
 
-def complete(M2, M3, M4, M5, A, B, y2, y3, y4):
+def complete(links, y2, y3, y4):
     """Two candidates (2, 3) for y0, y1, y5 from y2, y3, y4; the second is NaN unless y0 has two solutions.
 
-    A and B are M0⁻¹ and M1⁻¹. Four equations are linear in (cos y0, sin y0); where they are (nearly) one equation,
-    as for two parallel axes, it has two solutions.
+    The links are M0⁻¹, M1⁻¹, M2 … M5, (6, 3, 4). Four equations are linear in (cos y0, sin y0); where they are
+    (nearly) one equation, as for two parallel axes, it has two solutions.
     """
-    C = _product(_turned(y4, _product(_turned(y3, _product(_turned(y2, M2), M3)), M4)), M5)
+    A, B, M2, M3, M4, M5 = links
+    C = product(turned(y4, product(turned(y3, product(turned(y2, M2), M3)), M4)), M5)
     l0, p0, l1, p1 = A[:, 2], A[:, 3], C[:, 2], C[:, 3]
     t = B[:, 3] @ B[:, :3]
     rows = [
@@ -79,42 +75,50 @@ def complete(M2, M3, M4, M5, A, B, y2, y3, y4):
     second = zm.select(regular, other, second)
     out = []
     for y0, valid in ((first, None), (second, zm.logical_not(clear))):
-        D = _product(B, _product(_turned(-y0, np.eye(3, 4)), A))
+        D = product(B, product(turned(-y0, np.eye(3, 4)), A))
         l, p = D[:, 2], D[:, 3]
         y1 = zm.atan2(
             l1[0] * l[1] - l1[1] * l[0] + p1[0] * p[1] - p1[1] * p[0],
             l[0] * l1[0] + l[1] * l1[1] + p[0] * p1[0] + p[1] * p1[1],
         )
-        K = C[:, :3].T @ _product(_turned(-y1, np.eye(3, 4)), D)[:, :3]
+        K = C[:, :3].T @ product(turned(-y1, np.eye(3, 4)), D)[:, :3]
         y5 = zm.atan2(K[1, 0] - K[0, 1], K[0, 0] + K[1, 1])
         row = [y0, y1, y5]
         out.append(row if valid is None else [zm.select(valid, y, np.nan) for y in row])
     return np.array(out)
 
 
-def from_vector(v, y, scan, M2, M3, M4, M5, A, B):
-    """Two candidates (2, 6) for y0 … y5 from a vector v (12,) of monomials at the scan angle y, and its defect."""
+SPURIOUS = 1e-4
+"""Defect of a kernel vector from which its root belongs to no configuration."""
+
+
+def from_vector(v, y, scan, links):
+    """Two candidates (2, 6) for y0 … y5 from a vector v (12,) of monomials at the scan angle y, and its defect.
+
+    Candidates that are none are NaN: both where the defect is too great, else the second if there is but one.
+    """
     b, c, defect = half_angles(v)
     first, second = zm.equal(scan, 0.0), zm.equal(scan, 1.0)
     y234 = [zm.select(first, y, b), zm.select(first, b, zm.select(second, y, c))]
     y234.append(zm.select(zm.logical_or(first, second), c, y))
-    both = complete(M2, M3, M4, M5, A, B, *y234)
-    return np.array([[y0, y1, *y234, y5] for y0, y1, y5 in both]), defect
+    both = complete(links, *y234)
+    real = zm.less(defect, SPURIOUS)
+    return np.array([[zm.select(real, y0, np.nan), y1, *y234, y5] for y0, y1, y5 in both]), defect
 
 
-def from_root(E0, E1, E2, y, scan, M2, M3, M4, M5, A, B):
+def from_root(E, y, scan, links):
     """The same from a root y of the determinant where the kernel has one dimension; third, how surely it has."""
-    V, pivot = kernel_basis(E0, E1, E2, (zm.cos(y), zm.sin(y)), dimension=1)
-    return *from_vector(column_mixing() @ V[:, 0], y, scan, M2, M3, M4, M5, A, B), pivot
+    V, pivot = kernel_basis(E, (zm.cos(y), zm.sin(y)), dimension=1)
+    return *from_vector(column_mixing() @ V[:, 0], y, scan, links), pivot
 
 
-def shift_matrix(E0, E1, E2, y, *, dimension: int):
+def shift_matrix(E, y, *, dimension: int):
     """An orthonormal kernel basis V (12, k) in monomials, and a matrix (k, k) whose eigenvectors combine it.
 
     A kernel spanned by k vectors of monomials is mapped to itself by multiplication with x_b or x_c. The matrix is
     that of x_b + 0.618 x_c after both have been turned by fixed angles, so that none is infinite.
     """
-    V = column_mixing() @ kernel_basis(E0, E1, E2, (zm.cos(y), zm.sin(y)), dimension=dimension)[0]
+    V = column_mixing() @ kernel_basis(E, (zm.cos(y), zm.sin(y)), dimension=dimension)[0]
     columns: list = []
     for c in range(dimension):
         v = V[:, c]

@@ -87,22 +87,50 @@ def _coefficients(f, scan):
     return f.reshape(3, 9, n).swapaxes(1, 2)
 
 
-def eliminated_left(M2, M3, M4, M5, N, offset, scan):
-    """Coefficients (3, equations, 9) of the equations without y0, y1, where the target is among M2 … M5.
+def inverse(M):
+    """Inverse of a rigid transform (3, 4)."""
+    Rt = M[:, :3].T
+    return np.concatenate([Rt, -(Rt @ M[:, 3])[:, None]], 1)
+
+
+def product(A, B):
+    """A B of rigid transforms (3, 4)."""
+    R = A[:, :3]
+    return np.concatenate([R @ B[:, :3], (R @ B[:, 3] + A[:, 3])[:, None]], 1)
+
+
+def placed(X, M, at, backwards, places):
+    """The links M0⁻¹, M1⁻¹, M2 … M5, (6, 3, 4), of a target X (3, 4).
+
+    M (6, 3, 4) holds at place `at`, one of `places`, only what follows the target there: the target enters as its
+    inverse or, where the loop is walked backwards, turned by half a turn about x on both sides.
+    """
+    flipped = X * np.array([[1, -1, -1, 1], [-1, 1, 1, -1], [-1, 1, 1, -1]])
+    entering = zm.select(zm.equal(backwards, 1.0), flipped, inverse(X))
+    links = list(M)
+    for j in places:
+        links[j] = zm.select(zm.equal(at, float(j)), product(entering, M[j]), M[j])
+    return np.array([inverse(links[0]), inverse(links[1]), *links[2:]])
+
+
+def eliminated_left(X, M, N, offset, at, backwards, scan):
+    """Coefficients (3, equations, 9) of the equations without y0, y1, where the target is among M2 … M5; the links.
 
     The rows of N (equations, 14) annihilate what depends on y0 and y1, and `offset` is N Q0.
     """
-    f = left_features(M2, M3, M4, M5).reshape(27, N_FEATURES)
-    return _coefficients(np.array([N @ row - offset for row in f]), scan)
+    links = placed(X, M, at, backwards, (2, 3, 4, 5))
+    f = left_features(*links[2:]).reshape(27, N_FEATURES)
+    return _coefficients(np.array([N @ row - offset for row in f]), scan), links
 
 
-def eliminated_right(A, B, P, columns, scan):
+def eliminated_right(X, M, P, columns, at, backwards, scan):
     """The same where the target is in M0 or M1; P (27, 14) are the features over samples of y2, y3, y4.
 
     `columns` (8, rank) combines the columns to annihilate to as many as are independent. Householder reflections
     take them to a triangle; the rows below it are the equations left.
     """
-    Q = right_features(A, B)
+    links = placed(X, M, at, backwards, (0, 1))
+    Q = right_features(links[0], links[1])
     R = Q[1:].T @ columns
     f = (P - Q[0]).T
     rank = R.shape[1]
@@ -115,7 +143,7 @@ def eliminated_right(A, B, P, columns, scan):
         R, f = R.copy(), f.copy()
         R[k:, k:] = R[k:, k:] - np.outer(v, scaled @ R[k:, k:])
         f[k:] = f[k:] - np.outer(v, scaled @ f[k:])
-    return _coefficients(f[rank:].T, scan)
+    return _coefficients(f[rank:].T, scan), links
 
 
 # Rows and columns are mixed by fixed matrices with orthonormal rows and otherwise no structure, so that elimination
@@ -145,9 +173,9 @@ def mixed(S):
     return W[:, :n] @ (S @ Z[:9]) + W[:, n:] @ (S @ Z[3:])
 
 
-def at_angle(E0, E1, E2, cs):
-    """M(y) = E0 + cos y E1 + sin y E2."""
-    return E0 + cs[0] * E1 + cs[1] * E2
+def at_angle(E, cs):
+    """M(y) = E0 + cos y E1 + sin y E2 of E (3, rows, columns)."""
+    return E[0] + cs[0] * E[1] + cs[1] * E[2]
 
 
 def _eliminate(A, steps: int):
@@ -159,25 +187,25 @@ def _eliminate(A, steps: int):
     return A
 
 
-def determinant(E0, E1, E2, cs, *, size: int):
+def determinant(E, cs, *, size: int):
     """Determinant of the leading block of M(y), cs = (cos y, sin y).
 
     Rows and columns are mixed, so this is a projection of M(y): it vanishes wherever the rank is below `size`.
     """
-    A = _eliminate(at_angle(E0[:size, :size], E1[:size, :size], E2[:size, :size], cs), size - 1)
+    A = _eliminate(at_angle(E[:, :size, :size], cs), size - 1)
     product = A[0, 0]
     for k in range(1, size):
         product = product * A[k, k]
     return product
 
 
-def kernel_basis(E0, E1, E2, cs, *, dimension: int):
+def kernel_basis(E, cs, *, dimension: int):
     """Vectors (12, dimension) that M(y) annihilates where its rank is 12 − dimension, not yet in monomials.
 
     Second, the last pivot over the greatest: it is small where the kernel nearly has one more dimension.
     """
     rank = SIZE - dimension
-    A = _eliminate(at_angle(E0, E1, E2, cs), rank)
+    A = _eliminate(at_angle(E, cs), rank)
     V = np.zeros((SIZE, dimension), A.dtype)
     for c in range(dimension):
         V[rank + c, c] = 1.0

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from ...kernels import math as zm
-from .back_substitution import _product, _turned
+from .back_substitution import turned
 from .compiled import compiled
+from .equations import product
 
 LONGEST_STEP = 1.0
 CLOSED = 1e-22
 """Squared error, lengths in units of the arm's, at which the loop is closed."""
 SHORT = 1e-9
+UNROLLED = 2
+"""Steps a kernel call: what comes from a simple root needs two."""
 
 
 def loop_error(L, X, q):
@@ -24,9 +29,9 @@ def loop_error(L, X, q):
     frames = []
     for i in range(6):
         if i:
-            T = _product(T, L[i - 1])
+            T = product(T, L[i - 1])
         frames.append(T)
-        T = _turned(q[i], T)
+        T = turned(q[i], T)
     R, p = T[:, :3], T[:, 3]
     dp = X[:, 3] - p
     axial = sum(np.array(_cross(R[:, j], X[:, j])) for j in range(3))
@@ -39,6 +44,14 @@ def loop_error(L, X, q):
 
 def _cross(a, b):
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
+def newton_steps(L, X, q):
+    """`UNROLLED` steps; the squared error before the last of them, and the greatest turn it made."""
+    square = greatest = 0.0
+    for _ in range(UNROLLED):
+        q, square, greatest = newton_step(L, X, q)
+    return q, square, greatest
 
 
 def newton_step(L, X, q):
@@ -86,19 +99,26 @@ def mark(q):
     return sum(zm.cos(q[j] + 1.7 * j * j) * w for j, w in enumerate((0.21, 0.19, 0.17, 0.16, 0.14, 0.12)))
 
 
+@cache
+def _steps():
+    return compiled(newton_steps, {"L": (5, 3, 4), "X": (3, 4), "q": (6,)})
+
+
 def polish(L, X, q, steps: int = 12):
     """Newton from candidates q (n, 6) towards targets X (n, 3, 4): q, and whether the loop closed, (n,).
 
-    L is (5, 3, 4), or (n, 5, 3, 4) for arms of their own.
+    L is (5, 3, 4), or (n, 5, 3, 4) for arms of their own; X may also be one target (3, 4) for all.
 
     Near singularities the loop closes before the angles are right, so steps go on until they are short.
     """
-    step = compiled(newton_step, {"L": (5, 3, 4), "X": (3, 4), "q": (6,)})
-    q = np.array(q)
-    done = np.zeros(len(q), bool)
-    left = np.arange(len(q))
-    for number in range(steps):
-        q[left], square, moved = step(L if L.ndim == 3 else L[left], X[left], q[left])
+    q, square, moved = _steps()(L, X, q)
+    done = square < CLOSED
+    if (done & (moved < SHORT)).all():
+        return q, done
+    left = (~(done & (moved < SHORT)) & np.isfinite(square)).nonzero()[0]
+    for number in range(UNROLLED, steps, UNROLLED):
+        own = X if X.ndim == 2 else X[left]
+        q[left], square, moved = _steps()(L if L.ndim == 3 else L[left], own, q[left])
         closed = square < CLOSED
         done[left[closed]] = True
         # What is still far away after some steps belongs to no solution.

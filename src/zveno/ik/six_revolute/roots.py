@@ -8,6 +8,7 @@ split, down to `LEAST_WIDTH` or to where only rounding is left; what remains the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -16,12 +17,13 @@ from .compiled import compiled
 
 DEGREE = 12
 SAMPLES = 32
-CELLS = 64
+CELLS, MANY_CELLS, SMALL = 64, 256, 8
+"""Cells to begin with; more for batches smaller than `SMALL`, so that few have to be split, which costs a call."""
 LEAST_WIDTH = 1e-5
 
 EMPTY, SINGLE, SPLIT, NOISE = 0.0, 1.0, 2.0, 3.0
-_PIECES = 4
-_OFFSETS = 2.0 * np.arange(_PIECES) + 1.0 - _PIECES
+_PIECES, _MANY_PIECES = (2.0 * np.arange(n) + 1.0 - n for n in (4, 16))
+"""Middles of the parts a cell is split into, in half-widths of a part."""
 
 _ANGLES = -np.pi + 2 * np.pi * (np.arange(SAMPLES) + 0.5) / SAMPLES
 SAMPLE_POINTS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)], 1)
@@ -69,9 +71,14 @@ def polynomial(values):
     return np.array([0.5 * cosines[0], *cosines[1 : DEGREE + 1], *sines[:DEGREE], 30.0 * noise + 2e-15, bound])
 
 
+@cache
+def _polynomial():
+    return compiled(polynomial, {"values": (SAMPLES,)})
+
+
 def polynomials(values):
     """Coefficients (k, 27) from samples (k, SAMPLES), see `polynomial`."""
-    return compiled(polynomial, {"values": (SAMPLES,)})(values)
+    return _polynomial()(values)
 
 
 def _derivatives(c, y, n: int):
@@ -125,55 +132,99 @@ def newton(c, low, high, y, *, steps: int):
     return low, high, y, moved
 
 
+@cache
+def _cell():
+    return compiled(classify, {"c": (N_COEFFICIENTS,), "y": (), "r": ()})
+
+
+@cache
+def _newton():
+    return compiled(newton, {"c": (N_COEFFICIENTS,), "low": (), "high": (), "y": ()}, steps=5)
+
+
+@lru_cache(maxsize=64)
+def _grid(cells: int, allowed: tuple[tuple[float, float], ...] | None) -> np.ndarray:
+    """Middles of equal cells of [−π, π], those that allowed ranges touch."""
+    r = np.pi / cells
+    grid = -np.pi + r * (2 * np.arange(cells) + 1)
+    if allowed is not None:
+        grid = grid[np.any([(grid + r >= low) & (grid - r <= high) for low, high in allowed], axis=0)]
+    return grid
+
+
 def isolate(c, allowed=None) -> Roots:
     """Roots of the polynomials c (k, 27), see `polynomials`, in [−π, π].
 
     Args:
         c: coefficients and noise.
-        allowed: ranges [(low, high), …] within [−π, π]; roots elsewhere are not looked for.
+        allowed: ranges ((low, high), …) within [−π, π]; roots elsewhere are not looked for.
     """
-    cell = compiled(classify, {"c": (N_COEFFICIENTS,), "y": (), "r": ()})
-    r = np.pi / CELLS
-    grid = -np.pi + r * (2 * np.arange(CELLS) + 1)
-    if allowed is not None:
-        grid = grid[np.any([(grid + r >= low) & (grid - r <= high) for low, high in allowed], axis=0)]
+    cell = _cell()
+    small = len(c) < SMALL
+    cells, pieces = (MANY_CELLS, _MANY_PIECES) if small else (CELLS, _PIECES)
+    r, grid = np.pi / cells, _grid(cells, allowed)
     kind, at = cell(c[:, None], grid, r)
-    pose, column = np.nonzero(kind)
+    pose, column = kind.nonzero()
     kind, at, y = kind[pose, column], at[pose, column], grid[column]
+    simple = kind == SINGLE
+    if simple.all():
+        return _refined(c, pose, at, y, r, simple, ordered=True)
     parts: list[tuple[np.ndarray, ...]] = []
     while True:
-        split = kind == SPLIT
-        decided = ~split
-        parts.append((pose[decided], at[decided], y[decided], np.full(np.count_nonzero(decided), r), kind[decided]))
-        if not split.any():
+        split = (kind == SPLIT).nonzero()[0]
+        if not len(split):
+            parts.append((pose, at, y, np.full(len(y), r), simple))
             break
-        r = r / _PIECES
-        pose, y = np.repeat(pose[split], _PIECES), (y[split, None] + r * _OFFSETS).ravel()
-        kind, at = cell(c[pose], y, r)
-        pick = kind != EMPTY
+        if len(split) < len(kind):
+            done = (kind != SPLIT).nonzero()[0]
+            parts.append((pose[done], at[done], y[done], np.full(len(done), r), simple[done]))
+        r = r / len(pieces)
+        pose, y = pose[split].repeat(len(pieces)), (y[split, None] + r * pieces).ravel()
+        kind, at = cell(c[pose] if len(c) > 1 else c, y, r)
+        pick = kind.nonzero()[0]
         pose, y, kind, at = pose[pick], y[pick], kind[pick], at[pick]
-    pose, at, y, width, kind = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
-    return _refined(c, pose, at, y, width, kind == SINGLE)
+        simple = kind == SINGLE
+    pose, at, y, width, simple = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
+    return _refined(c, pose, at, y, width, simple, ordered=False)
 
 
-def _refined(c, pose, at, y, r, simple) -> Roots:
-    """Roots of monotone cells to rounding; cells that turn out to hold none are dropped, and repetitions."""
-    step = compiled(newton, {"c": (N_COEFFICIENTS,), "low": (), "high": (), "y": ()}, steps=5)
+def _refined(c, pose, at, y, r, simple, ordered: bool) -> Roots:
+    """Roots of monotone cells to rounding; cells that turn out to hold none are dropped, and repetitions.
+
+    Cells about y of half-width r; `ordered` if they come in order of poses and angles.
+    """
+    step = _newton()
     reach = 1.001 * r
     low, high = y - reach, y + reach
-    left = np.nonzero(simple)[0]
+    left = None if simple.all() else simple.nonzero()[0]
     for _ in range(12):  # sixty halvings at worst
-        low[left], high[left], at[left], moved = step(c[pose[left]], low[left], high[left], at[left])
-        left = left[~(abs(moved) < 1e-13)]
-        if not len(left):
-            break
+        if left is None:
+            low, high, at, moved = step(c[pose] if len(c) > 1 else c, low, high, at)
+            settled = abs(moved) < 1e-13
+            if settled.all():
+                break
+            left = (~settled).nonzero()[0]
+        else:
+            if not len(left):
+                break
+            low[left], high[left], at[left], moved = step(c[pose[left]], low[left], high[left], at[left])
+            left = left[~(abs(moved) < 1e-13)]
     keep = ~simple | (abs(at - y) < 1.0005 * r)
-    order = np.argsort(8.0 * pose + at, kind="stable")
-    order = order[keep[order]]
-    pose, at, simple = pose[order], at[order], simple[order]
+    if not ordered:
+        order = np.argsort(8.0 * pose + at, kind="stable")
+        order = order[keep[order]]
+        pose, at, simple = pose[order], at[order], simple[order]
+    elif not keep.all():
+        pose, at, simple = pose[keep], at[keep], simple[keep]
+    if len(at) < 2:
+        return Roots(pose, at, simple)
+    gap = abs(at[1:] - at[:-1])
+    close = (gap < 3 * LEAST_WIDTH) & (pose[1:] == pose[:-1])
+    if not close.any():
+        return Roots(pose, at, simple)
     again = np.zeros(len(pose), bool)
     width = np.where(simple[1:], 1e-12, 3 * LEAST_WIDTH)
-    again[1:] = (pose[1:] == pose[:-1]) & (simple[1:] == simple[:-1]) & (at[1:] - at[:-1] < width)
+    again[1:] = close & (simple[1:] == simple[:-1]) & (gap < width)
     return Roots(pose[~again], at[~again], simple[~again])
 
 

@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...kernels import math as zm
 from ...spatial import rotations
 from ..problem import TURN, Problem
 from ..solutions import Raw
 from . import roots
 from .arm import Arm, Found
+from .compiled import compiled
 
 STILL = 1e-6
 """Up to this angle, rad, a joint that was added counts as at zero; the pose is checked later."""
@@ -79,14 +81,12 @@ class SixRevolute:
         allowed = ranges(problem)
         found = _real(arm.solve(X, allowed), problem.n)
         if allowed is not None:
-            inside = problem.inside(problem.wrapped(found.q), SLACK)
-            none = np.nonzero(np.bincount(found.pose[inside], minlength=len(X)) == 0)[0]
-            if len(none):
+            inside = over_limits(problem, found.q) <= SLACK
+            some = np.bincount(found.pose[inside], minlength=len(X)) > 0
+            if not some.all():
+                none = (~some).nonzero()[0]
                 found = _with(found, _real(arm.solve(X[none]), problem.n), none)
-        count = np.bincount(found.pose, minlength=len(X))
-        x = np.full((len(X), max(count.max(initial=0), 1), problem.n), np.nan)
-        x[found.pose, np.arange(len(found.pose)) - (np.cumsum(count) - count)[found.pose]] = found.q
-        return Raw(x, count, found.sure)
+        return as_raw(found.pose, found.q, found.sure)
 
     def explain(self, problem: Problem) -> str:
         """The route, the scan joint and the template."""
@@ -121,8 +121,8 @@ def curve(problem: Problem, T: np.ndarray, n: int = 1441) -> Curve:
     X = targets(problem, T[None])
     x = problem.wrapped(_real(arm.solve(X), problem.n).q)
     X[:, :3, 3] *= arm.scale
-    c = roots.polynomials(e.determinants(e.matrices(e.links(X)), roots.SAMPLE_POINTS))
-    offset = t.offsets[2 + t.scan]
+    c = roots.polynomials(e.determinants(e.system(X[:, :3])[0], roots.SAMPLE_POINTS))
+    offset = t.scan_offset
     angle = np.linspace(-np.pi, np.pi, n)
     zeros = np.sort(_turned(roots.isolate(c).y + offset))
     at = np.argmin(abs(_turned(x[:, k, None] - zeros)), axis=1) if len(x) and len(zeros) else np.zeros(0, int)
@@ -135,15 +135,52 @@ def _turned(angle: np.ndarray) -> np.ndarray:
     return angle - TURN * np.round(angle / TURN)
 
 
+def as_raw(pose: np.ndarray, q: np.ndarray, complete: np.ndarray) -> Raw:
+    """Solutions in order of their poses, padded."""
+    k = len(complete)
+    if k == 1:
+        return Raw(q[None], np.array([len(q)]), complete)
+    count = np.bincount(pose, minlength=k)
+    x = np.full((k, max(count.max(initial=0), 1), q.shape[1]), np.nan)
+    x[pose, np.arange(len(pose)) - (np.cumsum(count) - count)[pose]] = q
+    return Raw(x, count, complete)
+
+
+def excess(q, middle, half):
+    """How far, rad, the angle furthest outside its limits is from them, whole turns aside; below 0 if all are in."""
+    worst = -np.inf
+    for angle, about, reach in zip(q, middle, half, strict=True):
+        d = angle - about
+        worst = zm.maximum(worst, zm.abs(d - TURN * zm.floor(d * (1.0 / TURN) + 0.5)) - reach)
+    return worst
+
+
+def over_limits(problem: Problem, q: np.ndarray) -> np.ndarray:
+    """`excess` of angles (..., n) over the limits of a problem."""
+    kernel, middle, half = _limits(problem)
+    return kernel(q, middle, half)
+
+
+@lru_cache(maxsize=64)
+def _limits(problem: Problem):
+    n = problem.n
+    open_ended = ~np.isfinite(problem.upper - problem.lower)
+    middle = np.where(open_ended, 0.0, (problem.lower + problem.upper) / 2)
+    half = np.where(open_ended, TURN, (problem.upper - problem.lower) / 2)
+    return compiled(excess, {"q": (n,), "middle": (n,), "half": (n,)}), middle, half
+
+
 def targets(problem: Problem, T: np.ndarray) -> np.ndarray:
     """Where the chain from its first to its last joint must go, (k, 4, 4), joints added at the end at zero."""
     before, after = problem.end_transforms
     X = before @ T @ after
-    for link in _added(problem):
-        X = X @ link
+    if problem.n < 6:
+        for link in _added(problem):
+            X = X @ link
     return X
 
 
+@lru_cache(maxsize=64)
 def links_of(problem: Problem) -> bytes:
     """C0 … C5 as bytes. An arm of fewer joints is one of six whose last ones, added here, stay at zero."""
     return np.concatenate([problem.constants[: problem.n], _added(problem)]).tobytes()
@@ -168,15 +205,17 @@ def _real(found: Found, n: int) -> Found:
     return replace(found, pose=found.pose[still], q=found.q[still, :n])
 
 
-def ranges(problem: Problem) -> list | None:
+@lru_cache(maxsize=64)
+def ranges(problem: Problem) -> tuple | None:
     """For each joint the range of its angle that limits leave, None for all of it; None if no joint is limited."""
     limited = problem.upper - problem.lower < TURN
     if not limited.any() and problem.n >= 6:
         return None
-    return [
-        [(low - SLACK, high + SLACK)] if narrow else None
+    own = (
+        ((float(low) - SLACK, float(high) + SLACK),) if narrow else None
         for low, high, narrow in zip(problem.lower, problem.upper, limited, strict=True)
-    ] + [[(-SLACK, SLACK)]] * (6 - problem.n)
+    )
+    return (*own, *[((-SLACK, SLACK),)] * (6 - problem.n))
 
 
 @lru_cache(maxsize=64)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -56,14 +57,15 @@ class Template:
         """The joint whose angle is scanned."""
         return self.order[2 + self.scan]
 
-    def target_link(self, X):
-        """The link that depends on the target X (..., 4, 4)."""
-        return (FLIP @ X @ FLIP if self.backwards else rigid_inverse(X)) @ self.links[..., self.target_at, :, :]
+    @property
+    def scan_offset(self) -> float:
+        """Added to the scan angle to give the joint's."""
+        return float(self.offsets[2 + self.scan])
 
     def links_at(self, X) -> np.ndarray:
         """M0 … M5 for one target, (6, 4, 4)."""
         M = self.links.copy()
-        M[self.target_at] = self.target_link(X)
+        M[self.target_at] = (FLIP @ X @ FLIP if self.backwards else rigid_inverse(X)) @ M[self.target_at]
         return M
 
     def on(self, L: np.ndarray) -> Template:
@@ -123,6 +125,7 @@ class Eliminated:
         self.template, self.rank, self.dimension = template, rank, dimension
         self.equations = N_FEATURES - rank
         M = template.links
+        self._links = np.ascontiguousarray(M[..., :3, :])
         self.left = template.target_at >= 2
         if self.left:
             Q = right_side(M[..., :2, :, :])
@@ -142,40 +145,41 @@ class Eliminated:
             return self
         part = copy(self)
         part.template = replace(self.template, links=self.template.links[which])
+        part._links = self._links[which]
         part._constants = tuple(c[which] if c.ndim == 3 or self.left else c for c in self._constants)
         return part
 
-    def links(self, X) -> list[np.ndarray]:
-        """M0⁻¹, M1⁻¹, M2 … M5 for targets X (..., 4, 4), each (3, 4) or (..., 3, 4)."""
-        t = self.template
-        M = [t.target_link(X) if j == t.target_at else t.links[..., j, :, :] for j in range(6)]
-        return [m[..., :3, :] for m in (rigid_inverse(M[0]), rigid_inverse(M[1]), *M[2:])]
+    def system(self, X) -> tuple[np.ndarray, np.ndarray]:
+        """E (..., 3, 12, 12) of M(y) = E0 + cos y E1 + sin y E2, and M0⁻¹, M1⁻¹, M2 … M5, (..., 6, 3, 4).
 
-    def matrices(self, links: list[np.ndarray]) -> np.ndarray:
-        """E0, E1, E2, (3, ..., 12, 12), of M(y) = E0 + cos y E1 + sin y E2."""
-        first, second = self._constants
-        link, scan, n = (3, 4), float(self.template.scan), self.equations
-        if self.left:
-            shapes = {
-                "M2": link,
-                "M3": link,
-                "M4": link,
-                "M5": link,
-                "N": (n, N_FEATURES),
-                "offset": (n,),
-                "scan": (),
-            }
-            S = compiled(eliminated_left, shapes)(*links[2:], first, second, scan)
-        else:
-            shapes = {"A": link, "B": link, "P": (27, N_FEATURES), "columns": (8, self.rank), "scan": ()}
-            S = compiled(eliminated_right, shapes)(*links[:2], first, second, scan)
-        return compiled(mixed, {"S": (n, 9)})(np.moveaxis(S, -3, 0))
+        X (..., 3, 4) are targets.
+        """
+        t = self.template
+        kernel = _elimination(self.left, self.rank)
+        S, links = kernel(X, self._links, *self._constants, t.target_at, t.backwards, t.scan)
+        return _mixing(self.equations)(S), links
 
     def determinants(self, E: np.ndarray, points: np.ndarray) -> np.ndarray:
-        """The projected determinant (k, len(points)) of matrices (3, k, 12, 12) at (cos y, sin y)."""
-        block = (SIZE, SIZE)
-        shapes = {"E0": block, "E1": block, "E2": block, "cs": (2,)}
-        return compiled(determinant, shapes, size=SIZE + 1 - self.dimension)(*E[:, :, None], points)
+        """The projected determinant (k, len(points)) of systems (k, 3, 12, 12) at (cos y, sin y)."""
+        return _determinant(SIZE + 1 - self.dimension)(E[:, None], points)
+
+
+@cache
+def _elimination(left: bool, rank: int):
+    n = N_FEATURES - rank
+    own = {"N": (n, N_FEATURES), "offset": (n,)} if left else {"P": (27, N_FEATURES), "columns": (8, rank)}
+    shapes = {"X": (3, 4), "M": (6, 3, 4), **own, "at": (), "backwards": (), "scan": ()}
+    return compiled(eliminated_left if left else eliminated_right, shapes)
+
+
+@cache
+def _mixing(equations: int):
+    return compiled(mixed, {"S": (equations, 9)})
+
+
+@cache
+def _determinant(size: int):
+    return compiled(determinant, {"E": (3, SIZE, SIZE), "cs": (2,)}, size=size)
 
 
 def right_side(M) -> np.ndarray:
@@ -196,10 +200,10 @@ def usable(L: np.ndarray, rng: np.random.Generator, n: int = 3) -> list[Eliminat
     s = np.linalg.svd(right_side(pairs)[..., 1:, :], compute_uv=False)
     rank = np.sum(s > RANK_TOLERANCE * s[..., :1], axis=-1).max(1)
     eliminated = [Eliminated(t, int(r)) for t, r in zip(templates, rank, strict=True)]
-    E = np.stack([e.matrices(e.links(X)) for e in eliminated])
-    true = np.stack([q[:, t.scan_joint] - t.offsets[2 + t.scan] for t in templates])
+    E = np.stack([e.system(X[:, :3])[0] for e in eliminated])
+    true = np.stack([q[:, t.scan_joint] - t.scan_offset for t in templates])
     y = np.stack([true, rng.uniform(-3, 3, true.shape)])[..., None, None]
-    s = np.linalg.svd(E[:, 0] + np.cos(y) * E[:, 1] + np.sin(y) * E[:, 2], compute_uv=False)
+    s = np.linalg.svd(E[:, :, 0] + np.cos(y) * E[:, :, 1] + np.sin(y) * E[:, :, 2], compute_uv=False)
     s = s / s[..., :1]
     solved, normal = np.sum(s > RANK_TOLERANCE, axis=-1).max(2)
     found = []
