@@ -9,7 +9,7 @@ import numpy as np
 from ..io.results import registered
 from .measurements import Camera, Measurement, Pose, Position
 from .models import Model
-from .proof import closure_rank, tail_axes_through
+from .proof import prove, tail_axes_through
 
 
 @registered
@@ -19,24 +19,30 @@ class Counts:
 
     Attributes:
         revolute, prismatic: joints on the way to the frame.
+        others: parameters that joints of other types add at most.
         through: s, the last revolute axes that all pass through the measured point (position only).
-        formula: which one: "6+4r+2p", "(20)", "(22)" or "(24)".
+        formula: which one: "6+4r+2p", "(20)", "(22)" or "(24)", "+others" with joints of other types.
         value: what it gives.
         bound: the older upper bound (21), 6+4n−2p−o_n−min(o_{n−1}, t_{n−1}), for position only where one last axis
             passes through the point; None elsewhere.
         proved: rank from the closure of twists, without sampled postures.
-        proof_gap: smallest singular value kept over the largest dropped in the closure.
+        proof_gap: smallest singular value kept over the largest dropped in the closure; inf where it is exact.
+        certified: whether the closure ran in exact numbers.
+        obstacle: why it did not, else empty.
         why: what people should know where the counts differ, else empty.
     """
 
     revolute: int
     prismatic: int
+    others: int
     through: int
     formula: str
     value: int
     bound: int | None
     proved: int
     proof_gap: float
+    certified: bool
+    obstacle: str = ""
     why: str = ""
 
     def agree(self, rank: int) -> bool:
@@ -45,8 +51,8 @@ class Counts:
 
 
 def counts(model: Model, kind: Measurement) -> Counts | None:
-    """Counts for poses and positions of one frame on a chain of revolute and prismatic joints; None for others."""
-    if not isinstance(kind, Pose | Position | Camera) or any(move.sigma is None for move in model.moves):
+    """Counts for poses and positions of one frame on a chain of joints of any type; None for other measurements."""
+    if not isinstance(kind, Pose | Position | Camera):
         return None
     if any(move.joint.mimic is not None for move in model.moves) or len(model.frames) > 1:
         return None
@@ -55,27 +61,28 @@ def counts(model: Model, kind: Measurement) -> Counts | None:
         return None
     relative = not isinstance(kind, Camera) and bool(kind.left.free)
     r = sum(move.sigma == 1 for move in model.moves)
-    p = len(model.moves) - r
+    p = sum(move.sigma == 0 for move in model.moves)
     point = next(iter(kind.right)).value if position else np.eye(4)
     assert point is not None  # points always have a value
     s = tail_axes_through(model, point[:3, 3]) if position else 0
-    value = (3 if position else 6) + 4 * r + 2 * p - 2 * s - (6 if relative else 0)
+    proof = prove(model, point[:3, 3] if position else None)
+    others = sum(proof.saturated) - 4 * r - 2 * p
+    value = (3 if position else 6) + 4 * r + 2 * p + others - 2 * s - (6 if relative else 0)
     formula = {(False, False): "6+4r+2p", (True, False): "(20)", (False, True): "(22)", (True, True): "(24)"}
-    proved, base, gap = closure_rank(model, position, point[:3, 3])
-    proved -= base if relative else 0
+    proved = proof.rank - (proof.base if relative else 0)
     why = ""
     if proved != value:
-        shortage = 6 - base
         why = f"the formula counts {value}, the closure of twists {proved}"
-        if relative and shortage:
-            why += f": only {base} of the 6 displacements of the base can be seen at all"
+        if relative and proof.base < 6:
+            why += f": only {proof.base} of the 6 displacements of the base can be seen at all"
         elif position:
             why += ": axes further in also pass through the measured point, or the chain is too short to tell"
     elif s:
         noun = "axis passes" if s == 1 else "axes pass"
         why = f"the last {s} {noun} through the measured point, which hides {2 * s} parameters"
     bound = None
-    if position and not relative and s == 1 and len(model.moves) > 1:
+    if position and not relative and s == 1 and len(model.moves) > 1 and not others:
         # o_n = 3 with the last joint; o_{n−1} and t_{n−1} are 2 and 2 behind a revolute joint, else 1 and 1.
         bound = 6 + 4 * r + 2 * p - 3 - (2 if model.moves[-2].sigma else 1)
-    return Counts(r, p, s, formula[position, relative], value, bound, proved, gap, why)
+    name = formula[position, relative] + ("+others" if others else "")
+    return Counts(r, p, others, s, name, value, bound, proved, proof.gap, proof.certified, proof.obstacle, why)

@@ -68,9 +68,16 @@ class Identifiability(Result):
 
     @property
     def status(self) -> str:
-        """ "certain" where the gap is wide and independent counts agree, else "look closer"."""
+        """ "proved" by exact closure, "certain" where the gap is wide and counts agree, else "look closer"."""
+        if self.certified:
+            return "proved"
         agree = self.counts is None or self.counts.agree(self.rank)
         return "certain" if agree and self.gap > 1e3 else "look closer"
+
+    @property
+    def certified(self) -> bool:
+        """Whether the rank is proved: the closure of twists, in exact numbers, gives the same."""
+        return self.counts is not None and self.counts.certified and self.counts.proved == self.rank
 
     @property
     def summary(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -28,25 +28,41 @@ def random_postures(mechanism: Mechanism, n: int, rng: np.random.Generator) -> n
     return np.array([mechanism.random(rng) for _ in range(n)])
 
 
-def imagined(model: Model, kind: Measurement, n: int, seed: int = 0, gravity: Callable | None = None) -> System:
+def imagined(
+    model: Model,
+    kind: Measurement,
+    n: int,
+    seed: int = 0,
+    gravity: Callable | None = None,
+    groups: Sequence[str] = (),
+    placed: Mapping[str, np.ndarray] | None = None,
+) -> System:
     """A campaign of `n` random postures with noise-free readings, as a system whose residuals are zero.
 
     Postures that touch something are solved for: random ones pulled into contact.
+
+    Args:
+        model, kind, n, seed, gravity: what is measured, how often, and how postures and places are drawn.
+        groups: what the postures touch, in turns; six imagined places if empty.
+        placed: frames (4, 4) of unknowns by label, where they are not to be drawn.
     """
     rng = np.random.default_rng(seed)
     mechanism = model.mechanism
     q = random_postures(mechanism, n, rng)
     things = len(kind.right) * len(kind.targets)
-    groups = _imagined_groups(kind, n)
-    campaign = Campaign(kind, q, np.zeros((n, things, kind.n_data)), groups, kind.kind, np.arange(1, n + 1))
+    named = _imagined_groups(kind, n, groups)
+    campaign = Campaign(kind, q, np.zeros((n, things, kind.n_data)), named, kind.kind, np.arange(1, n + 1))
     system = System(model, [campaign], gravity)
     _place_targets(system, rng)
+    for k, one in enumerate(system.unknowns):
+        if placed and one.label in placed:
+            system.frames[system.frame_number(k)] = placed[one.label]
     if kind.implicit:
         q, touching = pulled(system, 0, q, many=lambda k: random_postures(mechanism, k, rng))
-        placed = {one.label: system.frames[system.frame_number(k)] for k, one in enumerate(system.unknowns)}
+        found = {one.label: system.frames[system.frame_number(k)] for k, one in enumerate(system.unknowns)}
         system = System(model, [replace(campaign, q=q).only(touching)], gravity)
         for k, one in enumerate(system.unknowns):
-            system.frames[system.frame_number(k)] = placed[one.label]
+            system.frames[system.frame_number(k)] = found[one.label]
     return system
 
 
@@ -98,10 +114,11 @@ def _integrated(mechanism: Mechanism, q, dq):
     return np.array([mechanism.integrate(a, b) for a, b in zip(q, dq, strict=True)])
 
 
-def _imagined_groups(kind: Measurement, n: int) -> tuple[str, ...]:
+def _imagined_groups(kind: Measurement, n: int, groups: Sequence[str]) -> tuple[str, ...]:
     if kind.grouped is None:
         return ()
-    return tuple(f"place{(k % N_GROUPS) // 2}/hole{k % 2}" for k in range(n))
+    names = groups or [f"place{k // 2}/hole{k % 2}" for k in range(N_GROUPS)]
+    return tuple(names[k % len(names)] for k in range(n))
 
 
 def _place_targets(system: System, rng: np.random.Generator):

@@ -35,6 +35,7 @@ def identifiability_data(found: Identifiability, by_rules: tuple[bool, str] | No
         "formula": None
         if counts is None
         else {"name": counts.formula, "value": counts.value, "proved": counts.proved},
+        "certified": found.certified,
     }
     if by_rules is not None:
         data["rules"] = {"agree": by_rules[0], "text": by_rules[1]}
@@ -63,6 +64,7 @@ def print_identifiability(console: Console, found: Identifiability, by_rules: tu
         table.add_row(
             "counts", f"{counts.formula} = {counts.value}, closure of twists {counts.proved}: they {agree}"
         )
+        table.add_row("proof", _plain("in exact numbers" if counts.certified else f"not exact: {counts.obstacle}"))
     if by_rules is not None:
         table.add_row("rules" if by_rules[0] else "rules refused", _plain(by_rules[1]))
     console.print(table)
