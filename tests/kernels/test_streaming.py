@@ -7,7 +7,7 @@ import mmap
 import numpy as np
 import pytest
 
-from kernels.programs import random_program
+from kernels.programs import Builder, random_program
 from kernels.test_gufunc import guarded
 from zveno.kernels import driver, threads
 from zveno.kernels.kernel import compile
@@ -102,3 +102,43 @@ def test_threads_stream_too(monkeypatch):
                 np.testing.assert_array_equal(result, right)
     finally:
         threads.set_threads(None)
+
+
+@pytest.mark.parametrize("limit", [0, 1 << 60])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_constants_among_the_results(monkeypatch, limit, dtype):
+    """Runs of constants, short and long, at any place, and in the last block, which overlaps the one before."""
+    monkeypatch.setattr(driver, "STREAM_BYTES", limit)
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        b = Builder("constants", x=(5,))
+        pattern: list[float | int] = []  # a float is a constant, an int the element of x
+        while len(pattern) < 200:
+            value = rng.choice([0.0, -0.0, 1.5, np.nan])
+            kind = rng.integers(3)
+            if kind == 0:
+                pattern += [int(k) for k in rng.integers(5, size=rng.integers(1, 9))]
+            elif kind == 1:
+                pattern += [float(value)] * int(rng.integers(1, 80))
+            else:
+                pattern += [0.0, 0.0, 0.0, 1.0] * int(rng.integers(1, 12))
+        pattern = pattern[: int(rng.integers(100, 200))]
+        x = b.read("x")
+        kernel = compile(
+            b.program(
+                y=((len(pattern),), [x[p] if isinstance(p, int) else b.const(p) for p in pattern]),
+                z=((), [b.const(7.0)]),
+            ),
+            dtype,
+        )
+        for n in (1, 3, kernel.lanes, 29):
+            values = rng.normal(size=(n, 5)).astype(dtype)
+            y, z = kernel(values)
+            expected = np.empty((n, len(pattern)), dtype)
+            for column, p in enumerate(pattern):
+                expected[:, column] = values[:, p] if isinstance(p, int) else p
+            np.testing.assert_array_equal(y.view(np.uint8), expected.view(np.uint8))
+            assert np.all(z == 7.0)
+            apart = np.empty((n, 2 * len(pattern)), dtype)[:, ::2]
+            kernel(values, out=(apart, None))
+            np.testing.assert_array_equal(apart.copy().view(np.uint8), expected.view(np.uint8))

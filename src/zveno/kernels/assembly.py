@@ -45,6 +45,10 @@ class Types:
             self._constants[key] = text
         return text
 
+    def row(self, values: Sequence[float]) -> str:
+        """A vector constant of as many numbers as there are lanes."""
+        return f"<{', '.join(f'{self.scalar} {self.number(value)}' for value in values)}>"
+
     def splat_word(self, value: int) -> str:
         """A vector constant of integers as wide as the elements."""
         return f"<{', '.join([f'{self.word} {value}'] * self.lanes)}>"
@@ -158,8 +162,10 @@ class Function:
         any_at_all = self.let(f"icmp ne i64 {count}, 0")
         self.do(f"br i1 {any_at_all}, label %{label}, label %{out}")
         self.start(label)
-        self.do(f"%j{label} = phi i64 [ 0, %{before} ], [ %n{label}, %{label} ]")
+        self.do(f"%j{label} = phi i64 [ 0, %{before} ], [ %n{label}, %again{label} ]")
         body(f"%j{label}")
+        self.do(f"br label %again{label}")
+        self.start(f"again{label}")
         self.do(f"%n{label} = add i64 %j{label}, 1")
         more = self.let(f"icmp ult i64 %n{label}, {count}")
         self.do(f"br i1 {more}, label %{label}, label %{out}")

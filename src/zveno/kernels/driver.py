@@ -111,6 +111,7 @@ class _Serial:
         self.packed: dict[int, str] = {}
         self.streamed: dict[int, str] = {}
         self.direct: dict[int, str] = {}
+        self.row: dict[int, str] = {}
 
     def operand(self, k: int) -> int:
         """Position of an argument among NumPy's operands: a function of nothing has a dummy input."""
@@ -128,28 +129,22 @@ class _Serial:
         f.do("br label %states")
         f.start("states")
         f.do(f"%i = phi i64 [ 0, %{setup} ], [ %next, %advance ]")
-        used = [k for k, argument in enumerate(self.arguments) if argument.size]
-        for k in used:
-            f.do(f"%row{k} = phi ptr [ {self.base[k]}, %{setup} ], [ %following{k}, %advance ]")
-        self.left = f.let(f"sub i64 {f.let('sub i64 %n, %i')}, 1")
-        self.ahead = rows.distances(f, self.left)
+        self._find_rows()
         for k in range(len(self.inputs)):
             if self._is_read(k):
                 self._gather(k)
-        outputs = [k for k in used if k >= len(self.inputs)]
-        for k in outputs:
+        for k in self._written():
             self._point(k)
+        if self.plan.constants:
+            self._write_constants()
         for number in range(len(self.plan.chunks)):
             f.do(f"call void @chunk{number}(ptr %ws)")
-        for k in outputs:
+        for k in self._written():
             if self.arguments[k].size > 1:
                 self._unload(k)
         f.do("br label %advance")
         f.start("advance")
         f.do(f"%next = add i64 %i, {self.types.lanes}")
-        for k in used:
-            jump = f.let(f"mul i64 {self.step[k]}, {self.types.lanes}")
-            f.do(f"%following{k} = getelementptr i8, ptr %row{k}, i64 {jump}")
         more = f.let("icmp slt i64 %next, %n")
         f.do(f"br i1 {more}, label %states, label %finish")
         f.start("finish")
@@ -158,6 +153,30 @@ class _Serial:
         if self.on_heap:
             f.do(f"call void {self.module.declare('zveno_free', 'void', ['ptr'])}(ptr %memory)")
         f.finish()
+
+    def _find_rows(self) -> None:
+        """Addresses of the row of the first lane, and the distances of those of the others."""
+        f = self.f
+        self.left = f.let(f"sub i64 {f.let('sub i64 %n, %i')}, 1")
+        self.ahead = rows.distances(f, self.left)
+        for k in self.base:
+            self.row[k] = f.at(self.base[k], f.let(f"mul i64 %i, {self.step[k]}"))
+
+    def _written(self) -> list[int]:
+        return [k for k in self.base if k >= len(self.inputs)]
+
+    def _write_constants(self) -> None:
+        """Constants stay in the staging area from one pass to the next; in rows they must be written anew."""
+        f = self.f
+        needed = f.let("icmp eq i64 %i, 0")
+        for k in self._written():
+            needed = f.let(f"or i1 {needed}, {self.direct[k]}")
+        constants, done = f.name("constants"), f.name("written")
+        f.do(f"br i1 {needed}, label %{constants}, label %{done}")
+        f.start(constants)
+        f.do("call void @constants(ptr %ws)")
+        f.do(f"br label %{done}")
+        f.start(done)
 
     def _allocate(self) -> None:
         f, size = self.f, self.workspace.size
@@ -192,10 +211,11 @@ class _Serial:
             position += len(strides)
             self._tell_layout(k, argument, strides)
             if k >= len(self.inputs):
-                self._tell_streamed(k, argument.size * self.types.itemsize)
+                self._tell_way(k, argument.size * self.types.itemsize)
 
-    def _tell_streamed(self, k: int, row: int) -> None:
-        """Find out whether an output has no gaps at all and the outputs are too large for the caches."""
+    def _tell_way(self, k: int, row: int) -> None:
+        """Find out how an output is written: as it comes, or, if it has gaps or is too large, from staging."""
+        self.direct[k] = self.packed[k]
         if row < _LINE:
             return
         f, together = self.f, self.types.itemsize * sum(output.size for output in self.outputs)
@@ -203,6 +223,7 @@ class _Serial:
         adjacent = f.let(f"icmp eq i64 {self.step[k]}, {row}")
         whole = f.let(f"and i1 {self.packed[k]}, {adjacent}")
         self.streamed[k] = f.let(f"and i1 {whole}, {large}")
+        self.direct[k] = f.let(f"and i1 {self.packed[k]}, {f.let(f'xor i1 {self.streamed[k]}, true')}")
 
     def _tell_layout(self, k: int, argument: Argument, strides: list[str]) -> None:
         """Find out whether the elements are packed; where not, tabulate their offsets in bytes."""
@@ -245,7 +266,7 @@ class _Serial:
         varies = f.let(f"icmp ne i64 {self.step[k]}, 0")
         f.do(f"br i1 {f.let(f'or i1 {first}, {varies}')}, label %{begin}, label %{done}")
         f.start(begin)
-        places = rows.places(f, f"%row{k}", self.step[k], self.ahead)
+        places = rows.places(f, self.row[k], self.step[k], self.ahead)
         start = f.at("%ws", self.workspace.first_slot(k))
         if size > 1:
             packed, loose = f.name("packed"), f.name("loose")
@@ -261,11 +282,7 @@ class _Serial:
     def _point(self, k: int) -> None:
         """Tell the chunks where to write an output: to its rows, or to the staging area."""
         f, output = self.f, k - len(self.inputs)
-        places = rows.places(f, f"%row{k}", self.step[k], self.ahead)
-        self.direct[k] = self.packed[k]
-        if k in self.streamed:
-            kept = f.let(f"xor i1 {self.streamed[k]}, true")
-            self.direct[k] = f.let(f"and i1 {self.packed[k]}, {kept}")
+        places = rows.places(f, self.row[k], self.step[k], self.ahead)
         for lane, place in enumerate(places):
             if self.arguments[k].size > 1:
                 staged = f.at("%ws", self.workspace.staging(output, lane))
@@ -285,7 +302,7 @@ class _Serial:
             f.start(stream)
             last = self.ahead[-1]
             count = f.let(f"mul i64 {f.let(f'add i64 {last}, 1')}, {size}")
-            f.do(f"call void {rows.store_stream(self.module)}(ptr %row{k}, ptr {staged}, i64 {count})")
+            f.do(f"call void {rows.store_stream(self.module)}(ptr {self.row[k]}, ptr {staged}, i64 {count})")
             f.do(f"br label %{done}")
         else:
             f.do(f"br label %{loose}")
@@ -298,6 +315,6 @@ class _Serial:
         f = self.f
         table = f.at("%ws", self.workspace.table(k))
         f.do(
-            f"call void {function}(ptr %row{k}, i64 {self.step[k]}, i64 {self.left}, ptr {inside}, "
+            f"call void {function}(ptr {self.row[k]}, i64 {self.step[k]}, i64 {self.left}, ptr {inside}, "
             f"ptr {table}, i64 {self.arguments[k].size})"
         )

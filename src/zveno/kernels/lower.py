@@ -16,7 +16,7 @@ from .plan import TRIGONOMETRIC, Block, Plan, check, make_plan
 from .program import Op, Program
 from .workspace import Workspace
 
-LOWERING_VERSION = 4
+LOWERING_VERSION = 5
 """Part of the key of cached kernels. Raise it with every change of the code this package generates, and of how
 it and `threads` call each other: an older kernel would crash."""
 
@@ -52,8 +52,43 @@ def lower(program: Program, dtype: np.dtype, lanes: int, triple: str, fma: bool 
     workspace = Workspace(module.types, program, plan)
     for number in range(len(plan.chunks)):
         _Chunk(module, program, plan, workspace, fma).write(number)
+    _write_constants(module, program, plan, workspace)
     write_driver(module, program, plan, workspace)
     return module.text(triple)
+
+
+def _write_constants(module: Module, program: Program, plan: Plan, workspace: Workspace) -> None:
+    """`constants(ws)`, which writes the parts of the outputs that are the same for all states."""
+    if not plan.constants:
+        return
+    f = Function(module, "internal void @constants(ptr noalias %ws)")
+
+    places: dict[int, list[str]] = {}
+    for block, count in _runs(plan.constants, program.value):
+        if block.output not in places:
+            places[block.output] = _row_addresses(f, workspace, block.output)
+        rows.fill(f, places[block.output], block.first, count, program.value[list(block.nodes)].tolist())
+    f.finish()
+
+
+def _runs(blocks: list[Block], value: np.ndarray) -> list[tuple[Block, int]]:
+    """Blocks of constants, those next to each other with the same numbers counted as one."""
+    runs: list[tuple[Block, int]] = []
+    for block in blocks:
+        if runs:
+            start, count = runs[-1]
+            follows = (block.output, block.first) == (start.output, start.first + count * len(start.nodes))
+            # bytes, because −0 is not 0, and NaN is itself
+            if follows and value[list(block.nodes)].tobytes() == value[list(start.nodes)].tobytes():
+                runs[-1] = start, count + 1
+                continue
+        runs.append((block, 1))
+    return runs
+
+
+def _row_addresses(f: Function, workspace: Workspace, output: int) -> list[str]:
+    addresses = [f.at("%ws", workspace.row(output, lane)) for lane in range(f.types.lanes)]
+    return [f.load("ptr", address, 8) for address in addresses]
 
 
 class _Chunk:
@@ -104,8 +139,7 @@ class _Chunk:
         f = self.f
         for block in self.completes.pop(node, ()):
             if block.output not in self.places:
-                addresses = [f.at("%ws", self.workspace.row(block.output, k)) for k in range(self.types.lanes)]
-                self.places[block.output] = [f.load("ptr", address, 8) for address in addresses]
+                self.places[block.output] = _row_addresses(f, self.workspace, block.output)
             rows.store(f, self.places[block.output], block.first, [self._read(k) for k in block.nodes])
 
     def _read(self, node: int) -> str:

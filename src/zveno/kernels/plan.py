@@ -42,6 +42,8 @@ class Plan:
     """Slots: first all elements of the inputs, then those shared by computed values."""
     blocks: list[list[Block]]
     """For each chunk the parts of the outputs it completes."""
+    constants: list[Block]
+    """The parts of the outputs that are the same for all states."""
 
 
 def check(program: Program) -> None:
@@ -97,7 +99,11 @@ def make_plan(program: Program, chunk_size: int, lanes: int) -> Plan:
             for operand in args[node][: _ARITY[op[node]]]:
                 read_in[operand] = number
     blocks: list[list[Block]] = [[] for _ in chunks]
+    constants = []
     for block in _blocks(program, lanes):
+        if all(op[node] == Op.CONST for node in block.nodes):
+            constants.append(block)
+            continue
         number = max(made_in[node] for node in block.nodes)
         blocks[number].append(block)
         for node in block.nodes:
@@ -115,7 +121,7 @@ def make_plan(program: Program, chunk_size: int, lanes: int) -> Plan:
                 else:
                     slot[node], n_slots = n_slots, n_slots + 1
                 expiring[read_in[node] + 1].append(slot[node])
-    return Plan(chunks, slot, n_slots, blocks)
+    return Plan(chunks, slot, n_slots, blocks, constants)
 
 
 def _blocks(program: Program, lanes: int) -> Iterator[Block]:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .assembly import Function, Module
 
 _UNROLL = 6  # blocks
@@ -70,6 +72,25 @@ def store(f: Function, places: list[str], first: int, values: list[str]) -> None
         return
     for place, value in zip(places, _transpose(f, values), strict=True):
         f.store(t.vector, value, f.at(place, offset), t.itemsize)
+
+
+def fill(f: Function, places: list[str], first: int, count: int, values: Sequence[float]) -> None:
+    """The same numbers, one or as many as there are lanes, `count` times in every row from element `first`."""
+    t = f.types
+    kind, constant = (t.scalar, t.number(values[0])) if len(values) == 1 else (t.vector, t.row(values))
+    size = len(values) * t.itemsize
+    for place in places:
+        start = f.at(place, first * t.itemsize)
+        if count <= _UNROLL:
+            for number in range(count):
+                f.store(kind, constant, f.at(start, number * size), t.itemsize)
+        else:
+            f.repeat(
+                str(count),
+                lambda j, start=start: f.store(
+                    kind, constant, f.at(start, f.let(f"mul i64 {j}, {size}")), t.itemsize
+                ),
+            )
 
 
 def load_loose(module: Module) -> str:

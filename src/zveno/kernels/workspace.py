@@ -14,7 +14,8 @@ class Workspace:
 
     - slots: vectors of the inputs and of values that outlive their chunk;
     - rows: for every output and lane the address of the row to write to;
-    - staging: rows for outputs whose elements are not neighbours in memory, which are moved afterwards;
+    - staging: rows for outputs whose elements are not neighbours in memory, or which are written past the
+      caches; they are moved afterwards;
     - tables: for every argument the offsets of its elements, if they are not neighbours.
     """
 
