@@ -5,15 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels.math import abs as absolute
-from ..kernels.math import cos, floor, maximum, sin
+from ..kernels.math import floor, maximum
 from .compiled import kernel_of
+from .judge import mark, spread_of_marks
 from .problem import TURN, Problem
 
 SAME = 1e-5
 """Solutions nearer than this in every coordinate (radians, or lengths over `length`) are one."""
 
 
-def distinct(problem: Problem, pose: np.ndarray, x: np.ndarray, tolerance: float = SAME) -> np.ndarray:
+def distinct(
+    problem: Problem, pose: np.ndarray, x: np.ndarray, tolerance: float = SAME, marks: np.ndarray | None = None
+) -> np.ndarray:
     """Indices, in order of poses, of one representative of every solution.
 
     Args:
@@ -21,14 +24,18 @@ def distinct(problem: Problem, pose: np.ndarray, x: np.ndarray, tolerance: float
         pose: (s,) which pose each point solves.
         x: (s, n) points, in chain units.
         tolerance: nearer points are the same.
+        marks: (s,) of the points, if they are known; see `zveno.ik.judge.mark`.
     """
-    if not len(pose):
-        return np.zeros(0, int)
-    key = _key_kernel(problem)(x)
-    order = np.lexsort((key, pose))
+    if len(pose) < 2:
+        return np.arange(len(pose))
+    combined = ranked(pose, _mark_kernel(problem)(x) if marks is None else marks)
+    order = combined.argsort(kind="stable")
+    combined = combined[order]
+    apart = combined[1:] - combined[:-1] > tolerance * spread_of_marks(problem.n)
+    if apart.all():
+        return order
     new = np.ones(len(order), bool)
-    gap = key[order[1:]] - key[order[:-1]] > tolerance * _weights(problem).sum()
-    new[1:] = (pose[order[1:]] != pose[order[:-1]]) | gap
+    new[1:] = apart
     head = order[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]
     found = order[new | ~near(problem, x[order], x[head], tolerance)]
     # Few are left: all pairs of a pose are compared.
@@ -38,6 +45,25 @@ def distinct(problem: Problem, pose: np.ndarray, x: np.ndarray, tolerance: float
         same = near(problem, x[found[pair + shift]], x[found[pair]], tolerance)
         keep[pair[same] + shift] = False
     return found[keep]
+
+
+def all_distinct(problem: Problem, pose: np.ndarray, marks: np.ndarray, tolerance: float = SAME) -> bool:
+    """Whether marks prove that no solution is repeated; poses are in order."""
+    if len(pose) < 2:
+        return True
+    combined = ranked(pose, marks, in_order=True)
+    combined.sort()
+    return bool((combined[1:] - combined[:-1]).min() > tolerance * spread_of_marks(problem.n))
+
+
+def ranked(pose: np.ndarray, values: np.ndarray, in_order: bool = False) -> np.ndarray:
+    """Numbers that sort by pose and then by value; from one pose to the next it is a step of at least 1.
+
+    It is a little faster for one pose if poses are known to be in order.
+    """
+    if in_order and pose[-1] == pose[0]:
+        return values.copy()
+    return values + pose * (values.max() - values.min() + 1.0)
 
 
 def near(problem: Problem, a: np.ndarray, b: np.ndarray, tolerance: float = SAME) -> np.ndarray:
@@ -55,16 +81,5 @@ def near(problem: Problem, a: np.ndarray, b: np.ndarray, tolerance: float = SAME
     return kernel_of(problem, "ik_apart", apart, {"a": (problem.n,), "b": (problem.n,)})(a, b) <= tolerance
 
 
-def _weights(problem: Problem) -> np.ndarray:
-    return 1.0 + np.sqrt(np.arange(2, 2 + problem.n))
-
-
-def _key_kernel(problem: Problem):
-    """A smooth scalar, blind to whole turns, that tells most solutions apart and puts equal ones side by side."""
-    weights = _weights(problem)
-
-    def key(x):
-        parts = [sin(x[k] + 0.3) + 0.7 * cos(x[k]) if problem.turning[k] else x[k] for k in range(problem.n)]
-        return sum(w * part for w, part in zip(weights.tolist(), parts, strict=True))
-
-    return kernel_of(problem, "ik_key", key, {"x": (problem.n,)})
+def _mark_kernel(problem: Problem):
+    return kernel_of(problem, "ik_mark", lambda x: mark(problem, x), {"x": (problem.n,)})

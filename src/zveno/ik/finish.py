@@ -2,91 +2,80 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from . import scan, seven
-from .distinct import distinct
+from .distinct import all_distinct, distinct
+from .draft import Draft
 from .families import families_of
-from .judge import SINGULAR, errors, jacobians, judged
+from .judge import SINGULAR, SLACK, Judgement, errors, jacobians, judged
 from .local import solve_local
 from .problem import TURN, Problem
-from .refine import Lanes, lanes_of, newton
-from .scan import padded
+from .refine import Lanes, newton
 from .slices import free_dimension, linked, redundant_coordinate, slice_values, solve_slices
-from .solutions import COMPLETE, EXCLUDED, FAMILY, UNDECIDED, UNREACHABLE, WITHIN, Family, Raw, Solutions, Solver
+from .solutions import (
+    COMPLETE,
+    EXCLUDED,
+    FAMILY,
+    UNDECIDED,
+    UNREACHABLE,
+    WITHIN,
+    Family,
+    Raw,
+    Solutions,
+    Solver,
+    flat,
+)
+from .targets import Targets
 
 EXACT = 1e-9
 """Metres (for arms of up to some metres) and radians that a solution may miss its pose by."""
 NEARLY_SINGULAR, POLISHING, LONGEST = 1e-3, 40, 0.05
+SHARP = 1e-10
+"""Up to this ratio of a solution's miss to the least singular value there, its coordinates are exact enough."""
 
-
-@dataclass
-class Draft:
-    """Solutions of k poses while they are put together; x in the chain's units."""
-
-    problem: Problem
-    T: np.ndarray
-    lanes: Lanes
-    pose: np.ndarray
-    x: np.ndarray
-    codes: np.ndarray
-    density: np.ndarray
-    method: str
-    families: dict[int, tuple[Family, ...]] = field(default_factory=dict)
-
-    @property
-    def count(self) -> np.ndarray:
-        """Number of solutions of every pose."""
-        return np.bincount(self.pose, minlength=len(self.T))
-
-    def add(self, pose: np.ndarray, x: np.ndarray):
-        """More solutions, kept in order of poses."""
-        pose, x = np.concatenate([self.pose, pose]), np.concatenate([self.x, x])
-        order = np.argsort(pose, kind="stable")
-        self.pose, self.x = pose[order], x[order]
+Outside = tuple[np.ndarray, np.ndarray]
+"""(s,) poses and (s, n) solutions that limits exclude, in the chain's units."""
 
 
 def finished(
-    problem: Problem, T: np.ndarray, batch, solver: Solver, windings: bool, tolerance, inputs: str
+    problem: Problem, targets: Targets, solver: Solver, windings: bool, tolerance, inputs: str
 ) -> Solutions:
     """All solutions of a chain that is not redundant, by a solver."""
-    raw = solver.solve(problem, T)
-    density = np.zeros(len(T), int) if raw.density is None else raw.density
+    raw = solver.solve(problem, targets.T)
+    density = np.zeros(len(targets.T), int) if raw.density is None else raw.density
     codes = np.where(raw.complete, COMPLETE, UNDECIDED)
-    pose, x, inside = _checked(problem, T, raw)
-    draft = Draft(problem, T, lanes_of(problem, T), pose[inside], x[inside], codes, density, solver.name)
-    _polish(draft)
-    _find_families(draft)
+    pose, found, beyond = _checked(problem, targets.lanes, raw)
+    draft = Draft(problem, targets, pose, found, codes, density, solver.name)
+    if len(pose) and found.least.min() < NEARLY_SINGULAR:
+        _polish(draft)
     if windings:
-        draft.pose, draft.x = _wound(problem, draft.pose, draft.x)
-    outside = (pose[~inside], x[~inside])
-    return _result(draft, batch, outside, tolerance, inputs)
+        _wind(draft)
+    return _result(draft, beyond, tolerance, inputs)
 
 
-def local_result(problem: Problem, T: np.ndarray, batch, seed, inputs: str) -> Solutions:
+def local_result(problem: Problem, targets: Targets, seed, inputs: str) -> Solutions:
     """One solution a pose, from a seed; where none is found nothing is proved, so the status stays undecided."""
-    x, found, _ = solve_local(problem, T, seed)
+    x, found, _ = solve_local(problem, targets.T, seed)
+    draft = _empty(problem, targets, "local")
     good = np.flatnonzero(found)
-    codes, none = np.full(len(T), UNDECIDED), np.zeros(len(T), int)
-    draft = Draft(problem, T, lanes_of(problem, T), good, x[good] / problem.units, codes, none, "local")
-    return _result(draft, batch, None, None, inputs, decided=False)
+    draft.add(good, problem.in_units(x[good]))
+    return _result(draft, None, None, inputs, decided=False)
 
 
 def sliced_result(
-    problem: Problem, T: np.ndarray, batch, slices: int, redundant: str | None, method: str, inputs: str
+    problem: Problem, targets: Targets, slices: int, redundant: str | None, method: str, inputs: str
 ) -> Solutions:
     """A sample of a redundant chain's continua: slices where one coordinate is redundant, else local solutions."""
-    lanes = lanes_of(problem, T)
-    codes, none = np.full(len(T), UNDECIDED), np.zeros(len(T), int)
+    T, lanes = targets.T, targets.lanes
     if problem.redundancy == 1:
         coordinate = redundant_coordinate(problem, redundant)
         values = slice_values(problem, coordinate, slices)
         exact = method == "auto" and seven.applies(problem, coordinate)
         found = (seven.solve_slices if exact else solve_slices)(problem, T, coordinate, values)
         name = f"{'six_revolute' if exact else 'scan'}, {slices} slices of {_coordinate_names(problem)[coordinate]}"
-        draft = Draft(problem, T, lanes, found.pose, found.x, codes, none, name)
+        draft = _empty(problem, targets, name)
+        draft.add(found.pose, found.x)
         dimension = free_dimension(problem, lanes, found.pose, found.x)
         around = bool(np.isinf(problem.upper[coordinate] - problem.lower[coordinate]))
         for i in np.unique(found.pose):
@@ -95,7 +84,7 @@ def sliced_result(
                 Family(dimension, problem.to_q(found.x[rows] * problem.units), closed) for rows, closed in curves
             )
     else:
-        draft = Draft(problem, T, lanes, np.zeros(0, int), np.zeros((0, problem.n)), codes, none, "local, sampled")
+        draft = _empty(problem, targets, "local, sampled")
         pose = np.repeat(np.arange(len(T)), slices)
         x, good, _ = solve_local(problem, T[pose], attempts=4)
         pose, x = pose[good], x[good] / problem.units
@@ -110,55 +99,64 @@ def sliced_result(
         # Between the slices there may still be solutions.
         x, good, _ = solve_local(problem, T[missing], attempts=12)
         draft.add(missing[good], x[good] / problem.units)
-    codes[list(draft.families)] = FAMILY
-    return _result(draft, batch, None, None, inputs)
+    draft.codes[list(draft.families)] = FAMILY
+    return _result(draft, None, None, inputs)
 
 
-def _checked(problem: Problem, T: np.ndarray, raw: Raw) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(pose, x, inside): distinct points that solve their pose, and whether they are within limits."""
-    pose = np.repeat(np.arange(len(T)), raw.count)
-    x = raw.x[np.arange(raw.x.shape[1]) < raw.count[:, None]] / problem.units
-    lanes = lanes_of(problem, T)
-    good = _solves(problem, x, lanes, pose)
-    if not good.all():
-        again = np.flatnonzero(~good)
-        x[again], _ = newton(problem, x[again], lanes.targets[pose[again]], lanes.tool, 24)
-        good = _solves(problem, x, lanes, pose)
-    pose, x = pose[good], problem.wrapped(x[good] * problem.units)
-    inside = problem.inside(x)
-    x[inside] = np.clip(x[inside], problem.lower, problem.upper)
-    x = x / problem.units
-    keep = distinct(problem, pose, x)
-    return pose[keep], x[keep], inside[keep]
+def _empty(problem: Problem, targets: Targets, method: str) -> Draft:
+    """A draft without solutions."""
+    k, pose = len(targets.T), np.zeros(0, int)
+    found = judged(problem, np.zeros((0, problem.n)), targets.lanes, pose)
+    return Draft(problem, targets, pose, found, np.full(k, UNDECIDED), np.zeros(k, int), method)
 
 
-def _solves(problem: Problem, x: np.ndarray, lanes: Lanes, pose: np.ndarray) -> np.ndarray:
-    found = judged(problem, x, lanes, pose)
-    return (found.metres <= EXACT * max(1.0, problem.length)) & (found.radians <= EXACT)
+def _checked(problem: Problem, lanes: Lanes, raw: Raw) -> tuple[np.ndarray, Judgement, Outside | None]:
+    """Poses and distinct solutions inside limits, and those outside if there are any."""
+    pose, x = flat(raw)
+    found = judged(problem, problem.in_units(x), lanes, pose)
+    if not len(pose):
+        return pose, found, None
+    if not found.miss.max() <= EXACT:
+        again = (~(found.miss <= EXACT)).nonzero()[0]
+        better, _ = newton(problem, found.x[again], lanes.targets[pose[again]], lanes.tool, 24)
+        found.table[again] = judged(problem, better, lanes, pose[again]).table
+        solving = (found.miss <= EXACT).nonzero()[0]
+        pose, found = pose[solving], found.taken(solving)
+    beyond = not found.over.max(initial=-1.0) <= 0
+    if beyond:
+        touching = ((found.over > 0) & (found.over <= SLACK)).nonzero()[0]
+        clipped = found.x[touching].clip(*problem.box[:2])
+        found.table[touching] = judged(problem, clipped, lanes, pose[touching]).table
+    if not all_distinct(problem, pose, found.mark):
+        keep = distinct(problem, pose, found.x, marks=found.mark)
+        pose, found = pose[keep], found.taken(keep)
+    if not beyond:
+        return pose, found, None
+    inside = found.over <= 0
+    within, without = inside.nonzero()[0], (~inside).nonzero()[0]
+    return pose.take(within), found.taken(within), (pose.take(without), found.x.take(without, axis=0))
 
 
 def _polish(draft: Draft):
-    """Nearly singular solutions to the last digit, by Gauss–Newton on J itself.
+    """Nearly singular solutions to the last digit, by Gauss–Newton on J itself; then continua among them.
 
     Kernels factor JᵀJ, which knows singular values to 1e-8 only. A double root is approached by halves on either
     side, and comes out as two points nearer than solutions can be, and so as one.
     """
     problem = draft.problem
-    least = judged(problem, draft.x, draft.lanes, draft.pose).least
-    rough = np.flatnonzero(least < NEARLY_SINGULAR)
+    least = draft.found.least
+    rough = ((least < NEARLY_SINGULAR) & (draft.found.miss > SHARP * least) | (least < SINGULAR)).nonzero()[0]
     if not len(rough):
         return
-    best = draft.x[rough]
-    for rows, iterations in ((np.arange(len(rough)), 4), (np.flatnonzero(least[rough] < SINGULAR), POLISHING)):
+    least, best = least[rough], draft.x[rough]
+    for rows, iterations in ((np.arange(len(rough)), 4), (np.flatnonzero(least < SINGULAR), POLISHING)):
         if len(rows):
-            best[rows] = _gauss_newton(problem, draft.lanes, draft.pose[rough[rows]], best[rows], iterations)
-    limits = problem.lower / problem.units, problem.upper / problem.units
-    draft.x[rough] = np.clip(best, *limits)
-    concerned = np.flatnonzero(np.isin(draft.pose, draft.pose[rough]))
-    keep = np.ones(len(draft.pose), bool)
-    keep[concerned] = False
-    keep[concerned[distinct(problem, draft.pose[concerned], draft.x[concerned])]] = True
-    draft.pose, draft.x = draft.pose[keep], draft.x[keep]
+            best[rows] = _gauss_newton(
+                problem, draft.targets.lanes, draft.pose[rough[rows]], best[rows], iterations
+            )
+    draft.replace(rough, np.clip(best, *problem.box[:2]))
+    draft.keep_distinct()
+    _find_families(draft)
 
 
 def _gauss_newton(problem: Problem, lanes: Lanes, pose: np.ndarray, x: np.ndarray, iterations: int) -> np.ndarray:
@@ -176,45 +174,43 @@ def _gauss_newton(problem: Problem, lanes: Lanes, pose: np.ndarray, x: np.ndarra
 
 def _find_families(draft: Draft):
     problem = draft.problem
-    least = judged(problem, draft.x, draft.lanes, draft.pose).least
-    singular = np.unique(draft.pose[least < SINGULAR])
-    for i in singular:
+    for i in np.unique(draft.pose[draft.found.least < SINGULAR]):
         own = np.flatnonzero(draft.pose == i)
-        curves, member = families_of(problem, draft.lanes, int(i), draft.x[own], least[own])
+        curves, member = families_of(problem, draft.targets.lanes, int(i), draft.x[own], draft.found.least[own])
         if not curves:
             continue
-        keep = np.ones(len(draft.pose), bool)
-        keep[own[member]] = False
-        draft.pose, draft.x, least = draft.pose[keep], draft.x[keep], least[keep]
+        rest = np.ones(len(draft.pose), bool)
+        rest[own[member]] = False
+        draft.keep(np.flatnonzero(rest))
         found = []
         for curve in curves:
             x = problem.wrapped(curve.x * problem.units)
             x = x[problem.inside(x)]
             found.append(Family(curve.dimension, problem.to_q(x), curve.closed))
             draft.add(np.full(len(x), i), x / problem.units)
-        least = judged(problem, draft.x, draft.lanes, draft.pose).least
         draft.families[int(i)] = tuple(found)
         draft.codes[i] = FAMILY
 
 
-def _wound(problem: Problem, pose: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _wind(draft: Draft):
     """All whole turns that limits allow; a coordinate without limits stays as it is."""
+    problem = draft.problem
     for k in np.flatnonzero(problem.turning & np.isfinite(problem.upper - problem.lower)):
-        low = np.ceil((problem.lower[k] - x[:, k]) / TURN - 1e-9).astype(int)
-        high = np.floor((problem.upper[k] - x[:, k]) / TURN + 1e-9).astype(int)
+        x = draft.x[:, k]
+        low = np.ceil((problem.lower[k] - x) / TURN - 1e-9).astype(int)
+        high = np.floor((problem.upper[k] - x) / TURN + 1e-9).astype(int)
         times = high - low + 1
         turns = np.concatenate([np.arange(a, b + 1) for a, b in zip(low, high, strict=True)] or [np.zeros(0, int)])
-        pose, x = np.repeat(pose, times), np.repeat(x, times, axis=0)
-        x[:, k] += TURN * turns
-    return pose, x
+        draft.keep(np.repeat(np.arange(len(x)), times))
+        draft.x[:, k] += TURN * turns
 
 
-def _result(draft: Draft, batch, outside, tolerance, inputs: str, decided: bool = True) -> Solutions:
-    problem, T = draft.problem, draft.T
-    n_q = problem.mechanism.n_q
+def _result(draft: Draft, outside, tolerance, inputs: str, decided: bool = True) -> Solutions:
+    problem, T = draft.problem, draft.targets.T
+    n_q = len(problem.held)
     nearest = np.full((len(T), n_q), np.nan)
     distance, exceeded = np.zeros((len(T), 2)), np.zeros((len(T), n_q))
-    empty = np.flatnonzero(draft.count == 0)
+    empty = draft.empty()
     if len(empty):
         if decided:
             draft.codes[empty] = UNREACHABLE
@@ -224,35 +220,13 @@ def _result(draft: Draft, batch, outside, tolerance, inputs: str, decided: bool 
         x, _ = scan.nearest(problem, T[empty])
         x = problem.wrapped(x)
         nearest[empty] = problem.to_q(x)
-        found = judged(problem, x / problem.units, draft.lanes, empty)
+        found = draft.judged(x / problem.units, empty)
         distance[empty] = np.stack([found.metres, found.radians], axis=1)
         if tolerance is not None:
             near_enough = (found.metres <= tolerance[0]) & (found.radians <= tolerance[1])
             draft.codes[empty[near_enough]] = WITHIN
             draft.add(empty[near_enough], x[near_enough] / problem.units)
-    order = np.lexsort((np.round(draft.x[:, 0], 6), draft.pose))
-    draft.pose, draft.x = draft.pose[order], draft.x[order]
-    found = judged(problem, draft.x, draft.lanes, draft.pose)
-    count = draft.count
-    q = padded(draft.pose, problem.to_q(draft.x * problem.units), count)
-    worst = padded(draft.pose, np.maximum(found.metres, found.radians)[:, None], count)[..., 0]
-    condition = padded(draft.pose, found.condition[:, None], count)[..., 0]
-    return Solutions(
-        q=q.reshape(*batch, *q.shape[1:]),
-        count=count.reshape(batch),
-        codes=draft.codes.reshape(batch),
-        residual=worst.reshape(*batch, -1) if count.size else worst.reshape(*batch, 0),
-        condition=condition.reshape(*batch, -1) if count.size else condition.reshape(*batch, 0),
-        method=draft.method,
-        density=draft.density.reshape(batch),
-        nearest=nearest.reshape(*batch, n_q),
-        distance=distance.reshape(*batch, 2),
-        exceeded=exceeded.reshape(*batch, n_q),
-        joint_names=problem.mechanism.coordinate_names,
-        batch=tuple(batch),
-        families=draft.families,
-        inputs=inputs,
-    )
+    return draft.result(nearest, distance, exceeded, inputs)
 
 
 def _excesses(problem: Problem, T: np.ndarray, empty: np.ndarray, outside) -> dict[int, np.ndarray]:

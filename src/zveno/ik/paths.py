@@ -97,7 +97,7 @@ def solve_path(
     if callable(poses):
         poses = _evaluated(poses, times)
     problem = _problem(robot, frame, relative_to, limits, task, None)
-    T, batch = checked_targets(problem, poses, "poses")
+    T, _, batch = checked_targets(problem, poses, "poses")
     if len(batch) != 1 or not len(T):
         raise ShapeError(
             f"have batch shape {batch}", element="poses", remedy="Give at least one pose, as (N, 4, 4)"

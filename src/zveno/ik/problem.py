@@ -23,60 +23,11 @@ from ..errors import ModelError, ShapeError, ZvenoError, unknown_name
 from ..mechanism import Mechanism
 from ..spatial.transforms import inverse
 from .steps import Step, steps_between, to_quaternions
+from .task import TASKS as TASKS
+from .task import Task as Task
+from .task import task_named
 
 TURN = 2.0 * math.pi
-
-
-@dataclass(frozen=True)
-class Task:
-    """What of the pose is asked for.
-
-    Attributes:
-        position: which of x, y, z, in the target's axes.
-        rotation: which components of the rotation vector, in the target's axes; () where `axis` is set.
-        axis: whether the direction of the frame's z axis is asked for instead of a rotation.
-    """
-
-    position: tuple[int, ...] = (0, 1, 2)
-    rotation: tuple[int, ...] = (0, 1, 2)
-    axis: bool = False
-
-    @property
-    def n_rows(self) -> int:
-        """Number of equations."""
-        return len(self.position) + (2 if self.axis else len(self.rotation))
-
-    @property
-    def is_pose(self) -> bool:
-        """Whether the whole pose is asked for."""
-        return self.n_rows == 6
-
-
-TASKS = {
-    "pose": Task(),
-    "position": Task(rotation=()),
-    "position+axis": Task(rotation=(), axis=True),
-    "rotation": Task(position=()),
-}
-
-
-def task_named(task) -> Task:
-    """A task from its name, or from a mask of six: x, y, z and the rotation about x, y, z in the target's axes."""
-    if isinstance(task, Task):
-        return task
-    if isinstance(task, str):
-        if task not in TASKS:
-            raise unknown_name("task", task, TASKS)
-        return TASKS[task]
-    mask = np.asarray(task)
-    if mask.shape != (6,) or not np.isin(mask, (0, 1)).all() or not mask.any():
-        raise ShapeError(
-            f"{task!r} is not a mask",
-            element="task",
-            remedy="Give one of " + ", ".join(TASKS) + ", or six zeros and ones: x y z and rotation about x y z",
-        )
-    position, rotation = (tuple(np.flatnonzero(part).tolist()) for part in (mask[:3], mask[3:]))
-    return Task(position, (), True) if rotation == (0, 1) else Task(position, rotation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +144,13 @@ class Problem:
         """(C_0⁻¹, C_n⁻¹): T → C_0⁻¹ T C_n⁻¹ is the target of the chain from its first to its last step."""
         return inverse(self.steps[0].T_before), inverse(self.T_last_frame)
 
+    @cached_property
+    def tool(self) -> np.ndarray:
+        """C_n (3, 4), lengths over `length`."""
+        tool = self.T_last_frame[:3].copy()
+        tool[:, 3] /= self.length
+        return tool
+
     def forward(self, x) -> np.ndarray:
         """T_reference_frame of one x (n,); entries may be float, complex or traced. The plain product."""
         T: Any = np.eye(4)
@@ -202,7 +160,37 @@ class Problem:
 
     def to_q(self, x) -> np.ndarray:
         """The robot's q (..., n_q) from coordinates x (..., n)."""
-        return to_quaternions(self.mechanism, self.steps, np.asarray(x, dtype=float), self.held)
+        x = np.asarray(x, dtype=float)
+        return x.copy() if self._is_q else to_quaternions(self.mechanism, self.steps, x, self.held)
+
+    @cached_property
+    def _is_q(self) -> bool:
+        """Whether x is q itself."""
+        return len(self.held) == self.n and all(step.index == step.coordinate for step in self.steps)
+
+    def in_units(self, x: np.ndarray) -> np.ndarray:
+        """x (..., n) of the chain in the units of solvers, see `units`."""
+        return x / self.units if self._has_slides else x
+
+    def from_units(self, x: np.ndarray) -> np.ndarray:
+        """Back from the units of solvers."""
+        return x * self.units if self._has_slides else x
+
+    @cached_property
+    def _has_slides(self) -> bool:
+        return bool(np.any(self.units != 1.0))
+
+    @cached_property
+    def box(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(lower, upper, middle) in the units of solvers; turning coordinates are brought nearest to the middle."""
+        return self.lower / self.units, self.upper / self.units, self._middle / self.units
+
+    @cached_property
+    def identity(self) -> str:
+        """Hash of the robot, the frames, the limits, the task, and what is held."""
+        of = (self.mechanism.fingerprint, self.frame, self.reference or "", repr(self.task))
+        numbers = (part.tobytes() for part in (self.lower, self.upper, self.held))
+        return hashlib.sha256("\n".join(of).encode() + b"".join(numbers)).hexdigest()
 
     def without_limits(self) -> Problem:
         """The same problem with turning coordinates free; sliding ones may go twice as far."""

@@ -15,9 +15,9 @@ from .distinct import distinct
 from .numbers import Grid
 from .problem import TASKS, Problem
 from .refine import lanes_of, newton
-from .scan import ACCEPTED, padded
+from .scan import ACCEPTED
 from .scan import solver as scan
-from .solutions import Raw
+from .solutions import Raw, padded
 
 
 @dataclass(frozen=True)

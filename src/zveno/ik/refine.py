@@ -33,10 +33,8 @@ class Lanes(NamedTuple):
 def lanes_of(problem: Problem, T: np.ndarray) -> Lanes:
     """Targets (k, 4, 4) in the chain's own units."""
     targets = (problem.end_transforms[0] @ T)[..., :3, :].copy()
-    tool = problem.T_last_frame[:3].copy()
     targets[..., 3] /= problem.length
-    tool[:, 3] /= problem.length
-    return Lanes(np.ascontiguousarray(targets), tool)
+    return Lanes(targets, problem.tool)
 
 
 def damped_step(J: list, e, damping) -> Any:

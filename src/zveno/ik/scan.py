@@ -16,7 +16,7 @@ from .distinct import distinct
 from .judge import jacobians, judged
 from .problem import Problem
 from .refine import CONVERGED, Lanes, descend, lanes_of, newton
-from .solutions import Raw
+from .solutions import Raw, padded
 from .table import Table, table_of
 
 SURVIVORS = (8, 12, 16, 48, 128, 192)
@@ -86,14 +86,6 @@ def survivors_of(table: Table) -> int:
     """How many numbers start an iteration at first."""
     scanned = table.problem.n - table.first - table.last
     return min(SURVIVORS[min(scanned, len(SURVIVORS) - 1)], table.size)
-
-
-def padded(pose: np.ndarray, rows: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """(k, m, n) with each pose's rows first and NaN beyond; `pose` is sorted."""
-    out = np.full((len(count), int(count.max(initial=0)), rows.shape[1]), np.nan)
-    start = np.cumsum(count) - count
-    out[pose, np.arange(len(pose)) - start[pose]] = rows
-    return out
 
 
 def _scanned(problem: Problem, lanes: Lanes) -> tuple[_Found, np.ndarray, np.ndarray]:

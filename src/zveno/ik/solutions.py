@@ -39,6 +39,26 @@ class Raw(NamedTuple):
     """(k,) numbers scanned for each pose, for methods that scan."""
 
 
+def flat(raw: Raw) -> tuple[np.ndarray, np.ndarray]:
+    """(s,) poses and (s, n) solutions of an answer, without padding."""
+    if len(raw.count) == 1:
+        x = raw.x[0, : raw.count[0]]
+        return np.zeros(len(x), int), x
+    there = np.arange(raw.x.shape[1]) < raw.count[:, None]
+    return np.repeat(np.arange(len(raw.count)), raw.count), raw.x[there]
+
+
+def padded(pose: np.ndarray, rows: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """(k, m, ...) with each pose's rows (...) first and NaN beyond; `pose` is sorted."""
+    k, most = len(count), int(count.max(initial=0))
+    if len(pose) == k * most:
+        return rows.reshape(k, most, *rows.shape[1:])
+    out = np.full((k, most, *rows.shape[1:]), np.nan)
+    start = np.cumsum(count) - count
+    out[pose, np.arange(len(pose)) - start[pose]] = rows
+    return out
+
+
 class Solver(Protocol):
     """A method of inverse kinematics: a module-level object named `solver` in its module."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 from functools import lru_cache
@@ -10,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError, ZvenoError, unknown_name
-from ..io.results import hash_of
 from . import scan
 from .finish import finished, local_result, sliced_result
 from .problem import Problem, problem_of
@@ -61,12 +61,10 @@ def solve_ik(
         held: q of the joints outside the chain; neutral if not given.
     """
     problem = _problem(robot, frame, relative_to, limits, task, held)
-    T, batch = checked_targets(problem, T_world_tool)
-    inputs = hash_of(
-        problem.mechanism.fingerprint, problem.frame, T.tobytes().hex()[:4096], repr(limits), repr(task)
-    )
+    targets = checked_targets(problem, T_world_tool)
+    inputs = hashlib.sha256(problem.identity.encode() + targets.T.tobytes()).hexdigest()[:16]
     if method == "local":
-        return local_result(problem, T, batch, _seed(problem, seed, batch), inputs)
+        return local_result(problem, targets, _seed(problem, seed, targets.batch), inputs)
     if problem.redundancy:
         if method not in ("auto", "scan"):
             raise ZvenoError(
@@ -74,11 +72,11 @@ def solve_ik(
                 element="method",
                 remedy='Use "auto", "scan" or "local"',
             )
-        return sliced_result(problem, T, batch, slices, redundant, method, inputs)
-    chosen = solver_for(problem, method)
-    return finished(problem, T, batch, chosen, windings, tolerance, inputs)
+        return sliced_result(problem, targets, slices, redundant, method, inputs)
+    return finished(problem, targets, solver_for(problem, method), windings, tolerance, inputs)
 
 
+@lru_cache(maxsize=64)
 def solver_for(problem: Problem, method: str = "auto") -> Solver:
     """The solver that `method` means for a problem."""
     if method != "auto":

@@ -100,9 +100,7 @@ def table_of(problem: Problem, density: float = 1.0, frozen: tuple[tuple[int, fl
             x[:, scanned] = grid.points(np.array(numbers, dtype=object))
     for k, value in held.items():
         x[:, k] = value
-    tool = problem.T_last_frame[:3].copy()
-    tool[:, 3] /= problem.length
-    vectors = _vector_kernel(problem, last)(x, np.eye(3, 4) if last else tool)
+    vectors = _vector_kernel(problem, last)(x, np.eye(3, 4) if last else problem.tool)
     return Table(problem, grid, first, last, x, vectors)
 
 

@@ -1,0 +1,118 @@
+"""Solutions of a batch of poses while they are put together, and `Solutions` made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .distinct import distinct, ranked
+from .judge import Judgement, judged
+from .problem import Problem
+from .solutions import Family, Solutions, padded
+from .targets import Targets
+
+
+@dataclass
+class Draft:
+    """Solutions of k poses, one row each, in order of poses.
+
+    Attributes:
+        problem: the chain.
+        targets: the poses.
+        pose: (s,) which pose each row solves.
+        found: what is known of the rows.
+        codes: (k,) status codes.
+        density: (k,) numbers scanned.
+        method: what solved it.
+        families: continua by pose.
+    """
+
+    problem: Problem
+    targets: Targets
+    pose: np.ndarray
+    found: Judgement
+    codes: np.ndarray
+    density: np.ndarray
+    method: str
+    families: dict[int, tuple[Family, ...]] = field(default_factory=dict)
+
+    @property
+    def x(self) -> np.ndarray:
+        """(s, n) in the units of solvers."""
+        return self.found.x
+
+    @property
+    def count(self) -> np.ndarray:
+        """(k,) number of solutions of every pose."""
+        return np.bincount(self.pose, minlength=len(self.targets.T))
+
+    def empty(self) -> np.ndarray:
+        """Numbers of the poses without solutions."""
+        if len(self.targets.T) == 1:
+            return np.zeros(int(not len(self.pose)), int)
+        return (self.count == 0).nonzero()[0]
+
+    def keep(self, which: np.ndarray):
+        """Only some rows, or all in another order."""
+        self.pose, self.found = self.pose.take(which), self.found.taken(which)
+
+    def add(self, pose: np.ndarray, x: np.ndarray):
+        """More rows."""
+        self._join(pose, self.judged(x, pose))
+
+    def replace(self, which: np.ndarray, x: np.ndarray):
+        """Other values (len(which), n) for some rows."""
+        pose, new = self.pose[which], self.judged(x, self.pose[which])
+        rest = np.ones(len(self.pose), bool)
+        rest[which] = False
+        self.keep(np.flatnonzero(rest))
+        self._join(pose, new)
+
+    def judged(self, x: np.ndarray, pose: np.ndarray) -> Judgement:
+        """Judgement of other points for the same poses."""
+        return judged(self.problem, x, self.targets.lanes, pose)
+
+    def keep_distinct(self):
+        """Every solution once."""
+        self.keep(distinct(self.problem, self.pose, self.x, marks=self.found.mark))
+
+    def _join(self, pose: np.ndarray, new: Judgement):
+        pose = np.concatenate([self.pose, pose])
+        order = np.argsort(pose, kind="stable")
+        self.pose, self.found = pose[order], Judgement(np.concatenate([self.found.table, new.table])[order], new.n)
+
+    def result(self, nearest: np.ndarray, distance: np.ndarray, exceeded: np.ndarray, inputs: str) -> Solutions:
+        """As `Solutions`, ordered by the first coordinate within a pose."""
+        problem, batch = self.problem, self.targets.batch
+        if len(self.pose) > 1:
+            first = np.rint(self.x[:, 0] * 1e6)
+            self.keep(ranked(self.pose, first, in_order=True).argsort(kind="stable"))
+        found = self.found
+        rows = problem.to_q(problem.from_units(found.x)), found.residual, found.condition
+        if batch:
+            count = self.count
+            rows = (padded(self.pose, part, count) for part in rows)
+        else:
+            count = np.array([len(self.pose)])
+            rows = (part[None] for part in rows)
+        parts = *rows, count, self.codes, self.density, nearest, distance, exceeded
+        if len(batch) != 1:
+            parts = (part.reshape(batch + part.shape[1:]) for part in parts)
+        q, residual, condition, count, codes, density, nearest, distance, exceeded = parts
+        return Solutions(
+            q=q,
+            count=count,
+            codes=codes,
+            residual=residual,
+            condition=condition,
+            method=self.method,
+            density=density,
+            nearest=nearest,
+            distance=distance,
+            exceeded=exceeded,
+            joint_names=problem.mechanism.coordinate_names,
+            batch=batch,
+            families=self.families,
+            inputs=inputs,
+        )
