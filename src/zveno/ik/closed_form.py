@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -36,9 +36,11 @@ class Form:
         options: of the function.
         backwards: whether the arm is solved from its last joint to its first.
         h, a, e: axes (6, 3) of the arm, or of the arm walked backwards, with all angles zero.
-        end: (4, 4) where the chain ends with all angles zero.
+        end_inverse: (4, 4) inverse of where the chain ends with all angles zero.
         links: L1 … L5, (5, 3, 4), and
-        scale: by which all lengths have been multiplied.
+        scale: (1,) by which all lengths have been multiplied.
+
+    Of several stacked forms these arrays have a leading axis.
     """
 
     name: str
@@ -48,23 +50,46 @@ class Form:
     h: np.ndarray
     a: np.ndarray
     e: np.ndarray
-    end: np.ndarray
+    end_inverse: np.ndarray
     links: np.ndarray
-    scale: float
+    scale: np.ndarray
 
     def solve(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Poses (n,), solutions (n, 6) of targets X (k, 4, 4) in the arm's lengths; (k,) where branches meet."""
         X = np.array(X)
         X[:, :3, 3] *= self.scale
-        D = (FLIP @ rigid_inverse(X) @ FLIP if self.backwards else X) @ rigid_inverse(self.end)
-        shapes = {"h": (6, 3), "a": (6, 3), "e": (6, 3), "R": (3, 3), "p": (3,)}
-        kernel = compiled(self.function, shapes, **dict(self.options))
-        q, margin, gap = kernel(self.h, self.a, self.e, D[:, :3, :3], D[:, :3, 3])
+        D = (FLIP @ rigid_inverse(X) @ FLIP if self.backwards else X) @ self.end_inverse
+        q, margin, gap = _kernel(self.function, 6, self.options)(self.h, self.a, self.e, D[:, :3, :3], D[:, :3, 3])
         meeting = (gap < MEETING).any(1)
-        pose, branch = np.nonzero(margin > -EDGE)
+        pose, branch = (margin > -EDGE).nonzero()
         q = q[pose, branch]
-        q, closed = polish(self.links, X[pose, :3], q[:, ::-1] if self.backwards else q, steps=30)
-        return *merged(pose[closed], q[closed]), meeting
+        links = self.links if self.links.ndim == 3 else self.links[pose]
+        q, closed = polish(links, X[pose, :3], q[:, ::-1] if self.backwards else q, steps=30)
+        if not closed.all():
+            pose, q = pose[closed], q[closed]
+        return *merged(pose, q), meeting
+
+    def of(self, which: np.ndarray) -> Form:
+        """Some of several stacked forms, perhaps repeatedly, one for each target."""
+        return replace(self, **{name: getattr(self, name)[which] for name in _PER_ARM})
+
+    def like(self, other: Form) -> bool:
+        """Whether both are the same formula, for arms of other lengths."""
+        return (self.function, self.options, self.backwards) == (other.function, other.options, other.backwards)
+
+
+_PER_ARM = ("h", "a", "e", "end_inverse", "links", "scale")
+
+
+def stacked(forms: list[Form]) -> Form:
+    """Forms that are all `like` the first as one, for as many targets as there are forms."""
+    return replace(forms[0], **{name: np.stack([getattr(form, name) for form in forms]) for name in _PER_ARM})
+
+
+@cache
+def _kernel(function: Callable, n: int, options: tuple):
+    shapes = {"h": (n, 3), "a": (n, 3), "e": (n, 3), "R": (3, 3), "p": (3,)}
+    return compiled(function, shapes, **dict(options))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,15 +102,14 @@ class SlidingForm:
     h: np.ndarray
     a: np.ndarray
     e: np.ndarray
-    end: np.ndarray
+    end_inverse: np.ndarray
 
     def solve(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Poses (n,) and solutions (n, joints) of targets X (k, 4, 4), and where branches meet."""
-        D = X @ rigid_inverse(self.end)
-        shapes = {"h": self.h.shape, "a": self.h.shape, "e": self.h.shape, "R": (3, 3), "p": (3,)}
-        kernel = compiled(self.function, shapes, **dict(self.options))
+        D = X @ self.end_inverse
+        kernel = _kernel(self.function, len(self.h), self.options)
         x, margin, gap = kernel(self.h, self.a, self.e, D[:, :3, :3], D[:, :3, 3])
-        pose, branch = np.nonzero(margin > -EDGE)
+        pose, branch = (margin > -EDGE).nonzero()
         return pose, x[pose, branch], (gap < MEETING).any(1)
 
 
@@ -100,26 +124,41 @@ class ClosedForm:
 
     def solve(self, problem: Problem, T: np.ndarray) -> Raw:
         """All solutions of poses (k, 4, 4). Where branches meet, the general method has its say too."""
-        form = _form(problem)
-        assert form is not None
         before, after = problem.end_transforms
         X = before @ T @ after
+        if problem.kinds == "RRRRRR":
+            return as_raw(*all_solutions(problem.constants[:6].tobytes(), X))
+        form = _form(problem)
+        assert form is not None
         pose, q, meeting = form.solve(X)
-        complete = ~meeting
-        if isinstance(form, Form) and meeting.any():
-            arm = arm_of(problem.constants[:6].tobytes())
-            if arm.solvable:
-                more = arm.solve(X[meeting])
-                complete[meeting] = more.sure
-                pose = np.r_[pose, np.flatnonzero(meeting)[more.pose]]
-                pose, q = merged(pose, np.concatenate([q, more.q]))
-        return as_raw(pose, q, complete)
+        return as_raw(pose, q, ~meeting)
 
     def explain(self, problem: Problem) -> str:
         """Which closed form."""
         form = _form(problem)
         assert form is not None
         return f"Closed form by canonical subproblems: {form.name}."
+
+
+def all_solutions(links: bytes, X: np.ndarray, allowed=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Poses (n,) and solutions (n, 6) of an arm of six links for targets X (k, 4, 4); (k,) whether complete.
+
+    By the closed form if the arm has one; by the general method if not, and where branches of a closed form meet.
+    """
+    form = form_of(links)
+    if form is None:
+        found = arm_of(links).solve(X, allowed)
+        return found.pose, found.q, found.sure
+    pose, q, meeting = form.solve(X)
+    complete = ~meeting
+    if meeting.any():
+        arm = arm_of(links)
+        if arm.solvable:
+            more = arm.solve(X[meeting], allowed)
+            complete[meeting] = more.sure
+            pose = np.concatenate([pose, meeting.nonzero()[0][more.pose]])
+            pose, q = merged(pose, np.concatenate([q, more.q]))
+    return pose, q, complete
 
 
 def _form(problem: Problem) -> Form | SlidingForm | None:
@@ -140,6 +179,7 @@ def sliding_form_of(kinds: str, constants: bytes) -> SlidingForm | None:
     end = L[0]
     for link in L[1:]:
         end = end @ link
+    end = rigid_inverse(end)
     size = max(np.linalg.norm(L[:, :3, 3], axis=1).sum(), 1e-12)
     if sorted(kinds) == ["P", "R", "R", "R"] and all(_parallel(h[0], axis) for axis in h[1:]):
         slide = kinds.index("P")
@@ -182,9 +222,11 @@ def form_of(constants: bytes) -> Form | None:
         if found is not None:
             name, function, options, a = found
             e = np.array([_across(axis) for axis in h])
-            end = chain(links, np.zeros(6))
+            end = rigid_inverse(chain(links, np.zeros(6)))
             where = " from the last joint to the first" if backwards else ""
-            return Form(name + where, function, options, backwards, h, a, e, end, L[1:, :3].copy(), scale)
+            return Form(
+                name + where, function, options, backwards, h, a, e, end, L[1:, :3].copy(), np.array([scale])
+            )
     return None
 
 

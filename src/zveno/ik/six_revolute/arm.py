@@ -146,6 +146,10 @@ class Arm:
             *(np.concatenate([getattr(part, name) for part in parts]) for name in ("q", "sure", "settled")),
         )
 
+    def first(self, X: np.ndarray) -> Found:
+        """What the first template alone says of targets X (k, 4, 4) in scaled lengths."""
+        return self._run(self.chosen[0], X)
+
     def _solve(self, X, allowed, which: Any = slice(None)) -> Found:
         """Some of the targets; poses are counted among them."""
         found = self._run(self.chosen[0], X, allowed, which)

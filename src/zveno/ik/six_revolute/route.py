@@ -147,7 +147,7 @@ def as_raw(pose: np.ndarray, q: np.ndarray, complete: np.ndarray) -> Raw:
 
 
 def excess(q, middle, half):
-    """How far, rad, the angle furthest outside its limits is from them, whole turns aside; below 0 if all are in."""
+    """How far, rad, the angle furthest outside its limits is from them, whole turns aside; below 0 if none is."""
     worst = -np.inf
     for angle, about, reach in zip(q, middle, half, strict=True):
         d = angle - about

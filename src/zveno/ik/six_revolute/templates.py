@@ -216,7 +216,7 @@ def usable(L: np.ndarray, rng: np.random.Generator, n: int = 3) -> list[Eliminat
 
 
 def chain(L: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Rz(q0) L1 Rz(q1) … L5 Rz(q5), (..., 4, 4), at q (..., 6)."""
+    """Rz(q0) L1 Rz(q1) … L5 Rz(q5), (..., 4, 4), at q (..., 6); L is (6, 4, 4), or (..., 6, 4, 4)."""
     T = np.broadcast_to(np.eye(4), (*q.shape[:-1], 4, 4))
     c, s = np.cos(q), np.sin(q)
     for i in range(6):
@@ -224,5 +224,5 @@ def chain(L: np.ndarray, q: np.ndarray) -> np.ndarray:
         Z[..., 0, 0] = Z[..., 1, 1] = c[..., i]
         Z[..., 1, 0], Z[..., 0, 1] = s[..., i], -s[..., i]
         Z[..., 2, 2] = Z[..., 3, 3] = 1.0
-        T = (T @ L[i] if i else T) @ Z
+        T = (T @ L[..., i, :, :] if i else T) @ Z
     return T
