@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from base_loops import GENERIC, LOOP, NORMAL, PARALLEL, PLANE, closed_form, four_bar
 from base_oracle import energy_rows, rank_of, residual, sampled
 
 import zveno
@@ -16,7 +17,7 @@ from zveno.base_parameters import Loop, base_kernel, base_parameters, coupling_r
 from zveno.base_parameters.drives import merging_rotors
 from zveno.base_parameters.loops import closed_states, closure_error, closure_jacobian
 from zveno.errors import ZvenoError, ZvenoWarning
-from zveno.mechanism import Frame, Joint, Link, Revolute, assemble
+from zveno.mechanism import Joint, Link, Revolute, assemble
 from zveno.spatial.transforms import transform
 
 
@@ -130,25 +131,6 @@ def test_the_rule_of_what_merges(seed):
     assert merging_rotors(mechanism) == set(range(1, mechanism.n_links)) - kept
 
 
-def four_bar(crank, coupler, rocker, ground, gravity):
-    def at(x):
-        return transform(None, np.array([x, 0.0, 0.0]))
-
-    links = [Link(name, np.ones(10)) for name in ("ground", "crank", "coupler", "rocker")]
-    joints = [
-        Joint("a", "ground", "crank", Revolute()),
-        Joint("b", "crank", "coupler", Revolute(), at(crank)),
-        Joint("c", "ground", "rocker", Revolute(), at(ground)),
-    ]
-    frames = [Frame("coupler_end", "coupler", at(coupler)), Frame("rocker_end", "rocker", at(rocker))]
-    return assemble("four_bar", links, joints, frames, gravity=gravity)
-
-
-PLANE, NORMAL = (0.0, -9.81, 0.0), (0.0, 0.0, -9.81)
-GENERIC, PARALLEL = (0.3, 0.5, 0.45, 0.6), (0.3, 0.6, 0.3, 0.6)
-LOOP = Loop("coupler_end", "rocker_end")
-
-
 @pytest.mark.parametrize("kind", ["point", "hinge"])
 @pytest.mark.parametrize(
     ("lengths", "q0", "gravity", "rank"),
@@ -189,22 +171,6 @@ def test_the_other_branch_of_equal_sides_has_more():
     # Crossed: the same lengths, the rocker turning the other way.
     crossed = base_parameters(four_bar(*PARALLEL, PLANE), loops=[LOOP], q0=(1.0, -2.3, -2.0))
     assert crossed.rank > 3
-
-
-def closed_form(lengths, u):
-    """Angles of the four-bar's joints (a, b, c) at the crank angle u; complex u gives the derivative."""
-    l1, l2, l3, l4 = lengths
-    x, y = l1 * np.cos(u) - l4, l1 * np.sin(u)
-    d2 = x * x + y * y
-    # The rocker's tip is on circles about its own pivot and about the crank's tip.
-    along = (l3 * l3 - l2 * l2 + d2) / (2.0 * np.sqrt(d2))
-    height = np.sqrt(l3 * l3 - along * along)
-    d = np.sqrt(d2)
-    px, py = along * x / d + height * y / d, along * y / d - height * x / d
-    c = -1j * np.log((px + 1j * py) / l3)
-    tx, ty = l4 + px - l1 * np.cos(u), py - l1 * np.sin(u)
-    b = -1j * np.log((tx + 1j * ty) / l2) - u
-    return np.array([u, b, c])
 
 
 def test_four_bar_rows_against_the_closed_form():
@@ -256,5 +222,5 @@ def test_bad_loops_are_named():
             base_parameters(bar, loops=loops, q0=(1.0, -0.3, 1.5))
     with pytest.raises(ZvenoError, match="cannot be closed"):
         base_parameters(four_bar(0.3, 0.1, 0.1, 0.9, PLANE), loops=[LOOP], q0=(1.0, -0.3, 1.5))
-    with pytest.raises(ZvenoError, match="drive"):
-        base_parameters(bar, loops=[LOOP], q0=(1.0, -0.3, 1.5), drives=True)
+    with pytest.raises(ZvenoError, match="coupling"):
+        base_parameters(bar, loops=[LOOP], q0=(1.0, -0.3, 1.5), drives=("rotor", "coupling"))

@@ -12,10 +12,11 @@ from ..errors import ModelError, ShapeError, ZvenoWarning
 from ..io.results import hash_of
 from ..mechanism import Mechanism
 from ..robot import Robot
-from . import diagnosis
+from . import diagnosis, friction
 from . import drives as driving
 from .blocks import RANK_TOLERANCE, Block, Solved, grouped, solve_blocks
-from .closure import States, advance, root_states, steps_of
+from .closure import States, Step, advance, root_states, steps_of, twist_matrices
+from .closure_ball import advance_ball, gyroscopic_rows
 from .exact import NotExact, flint, required_flint
 from .exact_closure import ExactGroup, ExactRecursion, as_array, as_texts
 from .loops import Loop
@@ -23,7 +24,7 @@ from .motors import Motors
 from .nodes import Node, massless_links, nodes_of
 from .result import BaseParameters, Group
 from .sampled import advance_sampled
-from .samples import node_samples
+from .samples import Samples, node_samples
 from .views import DEGREES, View, carried, carried_in, view_named
 
 SEED = 0
@@ -47,7 +48,8 @@ def base_parameters(
         robot: the robot, or its mechanism.
         gravity: (3,) acceleration of free fall, the robot's own if not given; zeros for none.
         drives: True counts rotor inertia, viscous and Coulomb friction and offset of every joint with one
-            coordinate beside the links' parameters; or the kinds: ("rotor", "viscous", "coulomb", "offset") and
+            coordinate, and of joints with several that the model gives a drive, beside the links' parameters; or
+            the kinds: ("rotor", "viscous", "coulomb", "offset") and
             "coupling", what motors that two joints turn add (see `coupling_regressor`).
         view: how a link's parameters are counted: "inertia", "pseudo" (document 000) or "center".
         massless: names of links without inertia; by default those whose inertia is stated to be zero.
@@ -123,7 +125,7 @@ class Problem:
     def __init__(self, mechanism: Mechanism, drives, massless, loops: Sequence[Loop], q0):
         self.mechanism = mechanism
         self.kinds = driving.counted_kinds(drives)
-        driving.refuse_loops(self.kinds, loops)
+        driving.refuse_coupling(self.kinds, loops)
         for joint in mechanism.joints:
             if not (np.isfinite(joint.T_parent_joint).all() and np.isfinite(joint.T_joint_child).all()):
                 raise ModelError("its placement is not finite", element=f"joint {joint.name}")
@@ -136,6 +138,10 @@ class Problem:
             self.motors = driving.motors_of(mechanism, self.kinds, mechanism.gravity, self.scale)
         self.poses: dict[int, np.ndarray] = {}
         """Pose of every link in its node's parent at the reference configuration."""
+        self.samples: dict[int, Samples] = {}
+        """Of every node that is not simple, by its first body."""
+        self.gyroscopic: list[np.ndarray] = []
+        """Rows over the drives alone that ball and free joints add."""
         self.blocks = self._recursion()
 
     def _recursion(self) -> list[Block]:
@@ -149,9 +155,7 @@ class Problem:
             if node.simple:
                 (i,) = node.bodies
                 joint = mechanism.joints[i - 1]
-                v = mechanism.v_slices[joint.name].start
-                driven = motors is not None and joint.mimic is None and v in motors.place and joint.type.n_v == 1
-                states[i], block = advance(states[node.parent], steps[i], motors, v if driven else None)
+                states[i], block = self._advance(states[node.parent], i, steps[i])
                 self.poses[i] = joint.T_parent_joint @ joint.T_joint_child
             else:
                 block = self._cross(node, states, rng)
@@ -159,12 +163,26 @@ class Problem:
         scaled = {i: _shrunk(T, self.scale) for i, T in self.poses.items()}
         return grouped(self.nodes, B, scaled, self.massless, carried)
 
+    def _advance(self, states: States, i: int, step: Step) -> tuple[States, np.ndarray]:
+        """Across the joint of link i."""
+        joint, motors = self.mechanism.joints[i - 1], self.motors
+        part = self.mechanism.v_slices[joint.name]
+        own = range(part.start, part.stop)
+        if motors is None or part.start not in motors.place:
+            return advance(states, step, motors, [None] * len(own))
+        if joint.type.n_q == joint.type.n_v:
+            return advance(states, step, motors, own)
+        columns = joint.type.subspace(joint.type.neutral()).T
+        D = twist_matrices(columns, self.scale)
+        self.gyroscopic.append(gyroscopic_rows(D, motors, own))
+        return advance_ball(states, step, D, motors, own)
+
     def _cross(self, node: Node, states: dict[int, States], rng) -> np.ndarray:
         samples = node_samples(self.mechanism, node, self.loops, self.q0, rng)
         for k, i in enumerate(node.bodies):
             self.poses[i] = samples.T[0, k].copy()
         units = [unit for joint in self.mechanism.joints if joint.mimic is None for unit in joint.type.units]
-        samples = samples.scaled(self.scale, np.array(units) == "m")
+        self.samples[node.bodies[0]] = samples = samples.scaled(self.scale, np.array(units) == "m")
         bodies, block = advance_sampled(states[node.parent], samples, self.motors)
         states.update(zip(node.bodies, bodies, strict=True))
         return block
@@ -174,8 +192,27 @@ class Problem:
         solved = solve_blocks(self.blocks, view.matrix)
         if self.motors is None:
             return solved, None
-        coupled = driving.coupled_rows(self.mechanism, self.nodes, self.motors)
-        return solved, driving.solve_drives(solved, coupled)
+        coupled = driving.coupled_rows(self.nodes, self._rates(self.motors), self.motors)
+        return solved, driving.solve_drives(solved, coupled, *self.gyroscopic)
+
+    def _rates(self, motors: Motors) -> list[np.ndarray]:
+        """Of every node, (states, n_e, m): driven velocities for each of its independent ones."""
+        found, driven = [], list(motors.place)
+        for node in self.nodes:
+            if node.simple:
+                part = self.mechanism.v_slices[self.mechanism.joints[node.bodies[0] - 1].name]
+                found.append(np.eye(self.mechanism.n_v)[None, driven, part])
+            else:
+                found.append(self.samples[node.bodies[0]].velocities[:, driven])
+        return found
+
+    def frictions(self) -> tuple[list[int], list[int], Solved | None]:
+        """Columns of frictions that are base parameters by themselves; those in loops, and how these merge."""
+        rates = [one.velocities for one in self.samples.values() if one.closed]
+        tied = friction.tied_velocities(self.mechanism, rates)
+        alone = driving.frictions(self.mechanism, self.kinds, tied)
+        rng = np.random.default_rng(SEED)
+        return alone, *friction.tied_frictions(self.mechanism, self.kinds, rates, rng)
 
     def result(
         self,
@@ -188,7 +225,6 @@ class Problem:
         """The result, with lengths as they are."""
         mechanism = self.mechanism
         power = self.scale ** DEGREES.astype(float)
-        n_drive = 0 if self.motors is None else self.motors.n_columns
         paths = np.concatenate([np.zeros((0, 4, 4)), *(block.paths for block in self.blocks)])
         paths[:, :3, 3] *= self.scale
         carrying = carried_in(view, paths)
@@ -217,15 +253,18 @@ class Problem:
                     **texts,
                 )
             )
+        alone, tied, merged = self.frictions()
+        columns = driving.drive_columns(mechanism, self.kinds) + tied
+        pivots, grouping = driving.side_by_side(drive, merged)
         return BaseParameters(
             mechanism=mechanism,
             view=view.name,
             groups=tuple(groups),
             kinds=self.kinds,
-            drive_columns=np.array(driving.drive_columns(mechanism, self.kinds), dtype=int),
-            drive_pivots=np.zeros(0, dtype=int) if drive is None else drive.pivots,
-            drive_grouping=np.zeros((0, n_drive)) if drive is None else drive.Y,
-            friction_columns=np.array(driving.frictions(mechanism, self.kinds), dtype=int),
+            drive_columns=np.array(columns, dtype=int),
+            drive_pivots=pivots,
+            drive_grouping=grouping,
+            friction_columns=np.array(alone, dtype=int),
             massless=tuple(mechanism.link_names[i] for i in sorted(self.massless)),
             loops=tuple(self.loops),
             q0=None if self.q0 is None else np.array(self.q0, dtype=float),

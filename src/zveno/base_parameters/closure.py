@@ -17,6 +17,7 @@ and b) and offsets (through p) can look like.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -82,7 +83,9 @@ def root_states(gravity: np.ndarray, drives: bool, n_driven: int) -> States:
     size = np.linalg.norm(gravity)
     extra = [1.0] if drives else []
     a = np.array([[1.0, 1, 1, 0, 0, 0, 0, 0, 0, 1, *extra]])
-    p = np.array([[*(gravity / size), 0.0, *extra]]) if size > 0 else np.zeros((0, 4 + len(extra)))
+    direction = gravity / size if size > 0 else np.zeros(3)
+    # Without gravity only the constant function is left, which offsets look like.
+    p = np.array([[*direction, 0.0, *extra]]) if size > 0 or drives else np.zeros((0, 4))
     return States(np.zeros((0, 10)), np.zeros((0, 16 + n_driven)), a, p)
 
 
@@ -255,12 +258,21 @@ def _spread(rows: np.ndarray, powers: np.ndarray, width: int) -> np.ndarray:
     return np.concatenate([found, constant.reshape(-1, extra)], axis=1)
 
 
-def advance(states: States, step: Step, motors: Motors | None, coordinate: int | None) -> tuple[States, np.ndarray]:
-    """The states of a link from its parent's, and its block B_k (rows, 10 + drive columns)."""
+def advance(
+    states: States, step: Step, motors: Motors | None, coordinates: Sequence[int | None]
+) -> tuple[States, np.ndarray]:
+    """The states of a link from its parent's, and its block B_k (rows, 10 + drive columns).
+
+    Args:
+        states: of the parent.
+        step: the joint's operators.
+        motors: what drives add, or None.
+        coordinates: of every twist, the driven velocity coordinate it is, or None.
+    """
     n_drive = 0 if motors is None else motors.n_columns
     states = moved(states, step.before)
     kinetic, potential = [], []
-    for twist in step.twists:
+    for twist, coordinate in zip(step.twists, coordinates, strict=True):
         c, b, a, p, _ = states
         new = np.concatenate([b[:, :16] @ twist.b_to_c, a[:, :10] @ twist.a_to_c])
         if motors is not None:
@@ -274,14 +286,18 @@ def advance(states: States, step: Step, motors: Motors | None, coordinate: int |
             P = (p[:, :4] @ twist.powers4).reshape(-1, 4)
             if motors is not None:
                 powers = twist.powers4.shape[1] // 4
-                drive = offset_columns(motors, p[:, 4], powers, twist.rotation, coordinate)
-                P = np.concatenate([P, drive], axis=1)
+                P = np.concatenate([P, offset_columns(motors, p[:, 4], powers, twist.rotation, coordinate)], axis=1)
             potential.append(P)
-        elif motors is not None and motors.offsets and coordinate is not None:
-            potential.append(np.concatenate([np.zeros((1, 4)), offset_alone(motors, coordinate)], axis=1))
-        if motors is not None and motors.offsets and coordinate is not None and twist.rotation and len(p):
+        if motors is not None and motors.offsets and coordinate is not None and twist.rotation:
             potential.append(np.concatenate([np.zeros((1, 4)), offset_alone(motors, coordinate)], axis=1))
         states = _grown(states, twist, B[:, :10], motors, coordinate)
+    return placed(states, kinetic, potential, step, n_drive)
+
+
+def placed(
+    states: States, kinetic: list[np.ndarray], potential: list[np.ndarray], step: Step, n_drive: int
+) -> tuple[States, np.ndarray]:
+    """States and block in the link's own frame, behind the joint."""
     block = np.concatenate([np.zeros((0, 10 + n_drive)), *kinetic])
     rows = np.concatenate([np.zeros((0, 4 + n_drive)), *potential])
     if step.after is not None:

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import scipy.linalg
 
 from ..algorithms.regressor import DRIVE_PARAMETER_NAMES
 from ..errors import ModelError, unknown_name
 from ..mechanism import Mechanism
 from .blocks import Solved, solve_dense
+from .closure import r_factor
 from .coupling import COUPLING, coupling_names, couplings, directions
 from .motors import Motors
 from .nodes import Node
@@ -36,22 +38,29 @@ def counted_kinds(drives: bool | Sequence[str]) -> tuple[str, ...]:
     return tuple(kind for kind in KINDS if kind in drives)
 
 
+def driven_joints(mechanism: Mechanism) -> list[tuple[int, int, str]]:
+    """(link number, velocity coordinate, unit) of every velocity that has a motor.
+
+    Joints with one coordinate of their own count as driven; those with several only if the model gives them a drive
+    (nobody expects a motor on a floating base).
+    """
+    found = []
+    for i, _, joint in mechanism.outward():
+        if joint.mimic is None and (joint.type.n_v == 1 or joint.drive is not None):
+            start = mechanism.v_slices[joint.name].start
+            found += [(i, start + k, unit) for k, unit in enumerate(joint.type.units)]
+    return found
+
+
 def driven_coordinates(mechanism: Mechanism) -> list[int]:
-    """Velocity coordinates that have a motor: those of joints with one coordinate of their own."""
-    return [
-        mechanism.v_slices[joint.name].start
-        for joint in mechanism.joints
-        if joint.mimic is None and joint.type.n_v == 1
-    ]
+    """Velocity coordinates that have a motor."""
+    return [v for _, v, _ in driven_joints(mechanism)]
 
 
 def motors_of(mechanism: Mechanism, kinds: Sequence[str], gravity: np.ndarray, scale: float) -> Motors:
     """How rotors and offsets enter the blocks, lengths divided by `scale`."""
     driven = driven_coordinates(mechanism)
-    turning = np.array(
-        [mechanism.joints[k - 1].type.units == ("rad",) for k in driving_links(mechanism)], dtype=bool
-    )
-    lengths = np.where(turning, scale, 1.0)
+    lengths = np.array([scale if unit == "rad" else 1.0 for _, _, unit in driven_joints(mechanism)])
     N = mechanism.transmission_matrix[np.ix_(driven, driven)]
     forms = np.zeros((0, len(driven), len(driven)))
     if "rotor" in kinds:
@@ -62,11 +71,6 @@ def motors_of(mechanism: Mechanism, kinds: Sequence[str], gravity: np.ndarray, s
     size = float(np.linalg.norm(gravity))
     unit = 1.0 / (lengths * (size if size > 0 else 1.0))
     return Motors(forms, {v: e for e, v in enumerate(driven)}, "offset" in kinds, unit)
-
-
-def driving_links(mechanism: Mechanism) -> list[int]:
-    """Numbers of the links that the driven coordinates move."""
-    return [i for i, _, joint in mechanism.outward() if joint.mimic is None and joint.type.n_v == 1]
 
 
 def _coupling_forms(mechanism: Mechanism, driven: list[int]) -> np.ndarray:
@@ -82,7 +86,7 @@ def _coupling_forms(mechanism: Mechanism, driven: list[int]) -> np.ndarray:
     found = np.zeros((len(pairs), len(driven), len(driven)))
     for k, (m, i) in enumerate(pairs):
         if m not in driven or i not in driven:
-            raise ModelError("couples a joint of several coordinates", element="the transmission matrix")
+            raise ModelError("couples a coordinate without a motor", element="the transmission matrix")
         x, y = driven.index(m), driven.index(i)
         found[k, x, y] = found[k, y, x] = 1.0
     return found
@@ -109,14 +113,14 @@ def drive_columns(mechanism: Mechanism, kinds: Sequence[str]) -> list[int]:
     return found
 
 
-def frictions(mechanism: Mechanism, kinds: Sequence[str]) -> list[int]:
-    """Columns of the drives that are always base parameters."""
-    driven, n_v = driven_coordinates(mechanism), mechanism.n_v
+def frictions(mechanism: Mechanism, kinds: Sequence[str], tied: Sequence[int] = ()) -> list[int]:
+    """Columns of the drives that are always base parameters; for `tied` velocities see `friction`."""
+    driven = [v for v in driven_coordinates(mechanism) if v not in tied]
     counted = [DRIVE_PARAMETER_NAMES.index(kind) for kind in ("viscous", "coulomb") if kind in kinds]
-    found = [block * n_v + v for block in counted for v in driven]
+    found = [block * mechanism.n_v + v for block in counted for v in driven]
     if COUPLING in kinds:
         n = len(couplings(mechanism))
-        found += range(4 * n_v + n, 4 * n_v + 3 * n)
+        found += range(4 * mechanism.n_v + n, 4 * mechanism.n_v + 3 * n)
     return found
 
 
@@ -163,32 +167,52 @@ def drive_names(mechanism: Mechanism, kinds: Sequence[str]) -> tuple[str, ...]:
     return own + (coupling_names(mechanism, numbers) if COUPLING in kinds else ())
 
 
-def coupled_rows(mechanism: Mechanism, nodes: Sequence[Node], motors: Motors) -> np.ndarray:
-    """Rows (…, drive columns) of motors that couple joints of different branches, which no link sees together."""
-    home = {body: node for node in nodes for body in node.bodies}
-    links = driving_links(mechanism)
+def coupled_rows(nodes: Sequence[Node], rates: Sequence[np.ndarray], motors: Motors) -> np.ndarray:
+    """Rows (…, drive columns) of motors that couple nodes of different branches, which no link sees together.
+
+    Args:
+        nodes: parents first.
+        rates: of every node, (states, n_e, m): driven velocities for each of its m independent ones.
+        motors: what couples.
+    """
+    home = {body: n for n, node in enumerate(nodes) for body in node.bodies}
+    above: list[set[int]] = []
     rows = []
-    for y in range(len(links)):
-        above = {*mechanism.tree.ancestors(links[y]), links[y], *home[links[y]].bodies}
-        for x in range(y):
-            pair = motors.forms[:, x, y]
-            apart = links[x] not in above and links[y] not in {*mechanism.tree.ancestors(links[x])}
-            if pair.any() and apart:
-                rows.append(np.concatenate([pair, np.zeros(motors.n_columns - len(pair))]))
-    return np.array(rows).reshape(-1, motors.n_columns)
+    for n, node in enumerate(nodes):
+        above.append({n} | (above[home[node.parent]] if node.parent else set()))
+        for k in range(n):
+            if k not in above[n] and _coupled(motors, rates[k][0], rates[n][0]):
+                pairs = np.einsum("sex,fed,tdy->sxtyf", rates[k], motors.forms, rates[n])
+                rows.append(r_factor(pairs.reshape(-1, len(motors.forms))))
+    found = np.concatenate([np.zeros((0, len(motors.forms))), *rows])
+    return np.pad(found, ((0, 0), (0, motors.n_columns - len(motors.forms))))
 
 
-def solve_drives(solved: Sequence[Solved], coupled: np.ndarray) -> Solved:
-    """Pivots and grouping among the drive columns from what is left of all blocks."""
-    rows = np.concatenate([coupled, *(one.rest for one in solved)])
+def _coupled(motors: Motors, one: np.ndarray, other: np.ndarray) -> bool:
+    moving, others = abs(one).sum(axis=1) > 0, abs(other).sum(axis=1) > 0
+    return bool(motors.forms[:, moving][:, :, others].any())
+
+
+def solve_drives(solved: Sequence[Solved], *more: np.ndarray) -> Solved:
+    """Pivots and grouping among the drive columns from what is left of all blocks and from more rows."""
+    rows = np.concatenate([*more, *(one.rest for one in solved)])
     return solve_dense(rows)
 
 
-def refuse_loops(kinds: Sequence[str], loops: Sequence):
-    """Drives of joints in a loop are not covered."""
-    if kinds and loops:
+def side_by_side(*parts: Solved | None) -> tuple[np.ndarray, np.ndarray]:
+    """Pivots and grouping of problems that share nothing, one after another."""
+    found = [one for one in parts if one is not None]
+    starts = np.cumsum([0, *(one.Y.shape[1] for one in found)])
+    pivots = [one.pivots + start for one, start in zip(found, starts, strict=False)]
+    whole = np.asarray(scipy.linalg.block_diag(*(one.Y for one in found))) if found else np.zeros((0, 0))
+    return np.concatenate([np.zeros(0, dtype=int), *pivots]).astype(int), whole
+
+
+def refuse_coupling(kinds: Sequence[str], loops: Sequence):
+    """Friction at motors that joints of a loop share is not covered."""
+    if COUPLING in kinds and loops:
         raise ModelError(
-            "drive parameters of a mechanism with closed loops are not covered", remedy="Leave out drives, or loops"
+            "couplings of motors are not covered in a mechanism with closed loops", remedy='Leave "coupling" out'
         )
 
 

@@ -55,7 +55,7 @@ class _Sampled:
             for y in range(x, m):
                 both = [_symmetric(d.T @ self.a @ e) for d, e in zip(dT[x], dT[y], strict=True)]
                 rows.append(self._row(both, self._rotor_a(moved, x, y)))
-        rows.append(self._potential(s))
+        rows.append(self._potential(s, moved))
         return np.concatenate(rows)
 
     def body_rows(self, s: int, k: int) -> tuple[np.ndarray, ...]:
@@ -75,21 +75,17 @@ class _Sampled:
         rows = np.concatenate([x * WEIGHTS for x in bodies], axis=1)
         return _behind(rows, np.zeros((len(rows), self.n_drive)) if drive is None else drive)
 
-    def _potential(self, s: int) -> np.ndarray:
-        """The rows p T − p T₀ with the work of the offsets."""
-        T = self.samples.T
-        rows = [np.pad(self.p @ (A - O), ((0, 0), (6, 0))) for A, O in zip(T[s], T[0], strict=True)]
-        drive = np.zeros((len(self.p), self.n_drive))
-        alone = np.zeros((0, drive.shape[1]))
-        if self.motors is not None and self.motors.offsets:
-            moved = self.samples.positions[s, list(self.motors.place)]
-            first = len(self.motors.forms)
-            drive[:, first:] = -self.constant_p * (moved * self.motors.offset_scale)
-            if not len(self.p):
-                alone = np.zeros((1, self.n_drive))
-                alone[0, first:] = moved
-        rows = _behind(np.concatenate(rows, axis=1), drive)
-        return np.concatenate([rows, np.pad(alone, ((0, 0), (rows.shape[1] - self.n_drive, 0)))])
+    def _potential(self, s: int, moved: np.ndarray) -> np.ndarray:
+        """The torques p dT of weight, with those of the offsets."""
+        rows = []
+        for x, derivatives in enumerate(self.samples.dT[s]):
+            bodies = [np.pad(self.p @ d, ((0, 0), (6, 0))) for d in derivatives]
+            drive = np.zeros((len(self.p), self.n_drive))
+            if self.motors is not None and self.motors.offsets:
+                scaled = moved[:, x] * self.motors.offset_scale
+                drive[:, len(self.motors.forms) :] = -self.constant_p * scaled
+            rows.append(_behind(np.concatenate(bodies, axis=1), drive))
+        return np.concatenate(rows)
 
     def _moved(self, s: int) -> np.ndarray:
         """(n_e, m): driven coordinates for unit independent velocities."""

@@ -24,10 +24,10 @@ class Samples(NamedTuple):
     """(S, n, 4, 4)"""
     dT: np.ndarray
     """(S, m, n, 4, 4): derivative along each of m independent velocities."""
-    positions: np.ndarray
-    """(S, n_v): how far each velocity coordinate has come since the reference; loops have none (zeros)."""
     velocities: np.ndarray
     """(S, n_v, m): all velocities from the independent ones."""
+    closed: bool
+    """Whether loops tie the velocities, so that the independent ones are combinations of them."""
 
     def scaled(self, length: float, lengths: np.ndarray) -> Samples:
         """The same in another unit of length; `lengths` (n_v,) says which coordinates are lengths."""
@@ -35,9 +35,10 @@ class Samples(NamedTuple):
         T[..., :3, 3] /= length
         dT[..., :3, 3] /= length
         unit = np.where(lengths, length, 1.0)
-        # Velocities are measured in the new unit as well, one by one where they are coordinates themselves.
-        factors = unit @ abs(self.velocities[0]) if self.positions.any() else np.ones(dT.shape[1])
-        return Samples(T, dT * factors[:, None, None, None], self.positions / unit, self.velocities)
+        # Velocities are measured in the new unit as well, the independent ones too where they are coordinates.
+        factors = np.ones(dT.shape[1]) if self.closed else unit @ abs(self.velocities[0])
+        velocities = self.velocities * factors / unit[:, None]
+        return Samples(T, dT * factors[:, None, None, None], velocities, self.closed)
 
 
 def node_samples(mechanism: Mechanism, node: Node, loops: Sequence[Loop], q0, rng) -> Samples:
@@ -53,14 +54,13 @@ def node_samples(mechanism: Mechanism, node: Node, loops: Sequence[Loop], q0, rn
     start = mechanism.neutral() if q0 is None else np.array(mechanism.checked_q(q0, "q0"), dtype=float)
     if inside:
         q, G = closed_states(mechanism, inside, start, count, rng, own)
-        moved = np.zeros((len(q), mechanism.n_v))
     else:
         moved = rng.uniform(-REACH, REACH, (count, mechanism.n_v)) * own
         moved[0] = 0.0
         q = np.array([mechanism.integrate(start, step) for step in moved])
         G = np.broadcast_to(np.eye(mechanism.n_v)[:, own], (count, mechanism.n_v, own.sum()))
     T, dT = zip(*(_poses(mechanism, node, one, basis) for one, basis in zip(q, G, strict=True)), strict=True)
-    return Samples(np.array(T), np.array(dT), moved, np.array(G))
+    return Samples(np.array(T), np.array(dT), np.array(G), bool(inside))
 
 
 def _poses(mechanism: Mechanism, node: Node, q, G) -> tuple[np.ndarray, np.ndarray]:
