@@ -5,25 +5,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from ..errors import unknown_name
 from .numbers import Dichotomy, dichotomy
 from .numbers.operators import Bounds
+from .objectives import OBJECTIVES
 from .problem import Problem
 from .refine import lanes_of, newton
 
 ALONG = np.full(3, 1.0 / np.sqrt(3.0))
 """The document's characteristic vector s, fixed in the output link's frame."""
-
-OBJECTIVES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "norm": lambda d: np.linalg.norm(d, axis=-1),
-    "absolute": lambda d: np.sum(np.abs(d), axis=-1),
-    "squares": lambda d: np.sum(d * d, axis=-1),
-}
-"""Φ of formulas (11), (12) and (13), of the difference of pose vectors; (13) is damaged in the text."""
 
 
 def pose_vector(T: np.ndarray, s=ALONG, unit: float = 1.0) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from .distinct import distinct, ranked
 from .judge import Judgement, judged
+from .objectives import Aim
 from .problem import Problem
 from .solutions import Family, Solutions, padded
 from .targets import Targets
@@ -25,6 +26,7 @@ class Draft:
         codes: (k,) status codes.
         density: (k,) numbers scanned.
         method: what solved it.
+        aim: what is made least where a pose is not reached, and what is near enough.
         families: continua by pose.
     """
 
@@ -35,6 +37,7 @@ class Draft:
     codes: np.ndarray
     density: np.ndarray
     method: str
+    aim: Aim
     families: dict[int, tuple[Family, ...]] = field(default_factory=dict)
 
     @property
@@ -82,7 +85,7 @@ class Draft:
         order = np.argsort(pose, kind="stable")
         self.pose, self.found = pose[order], Judgement(np.concatenate([self.found.table, new.table])[order], new.n)
 
-    def result(self, nearest: np.ndarray, distance: np.ndarray, exceeded: np.ndarray, inputs: str) -> Solutions:
+    def result(self, nearest, distance, exceeded, value, inputs: str) -> Solutions:
         """As `Solutions`, ordered by the first coordinate within a pose."""
         problem, batch = self.problem, self.targets.batch
         if len(self.pose) > 1:
@@ -96,10 +99,10 @@ class Draft:
         else:
             count = np.array([len(self.pose)])
             rows = (part[None] for part in rows)
-        parts = *rows, count, self.codes, self.density, nearest, distance, exceeded
+        parts = *rows, count, self.codes, self.density, nearest, distance, exceeded, value
         if len(batch) != 1:
             parts = (part.reshape(batch + part.shape[1:]) for part in parts)
-        q, residual, condition, count, codes, density, nearest, distance, exceeded = parts
+        q, residual, condition, count, codes, density, nearest, distance, exceeded, value = parts
         return Solutions(
             q=q,
             count=count,
@@ -115,4 +118,6 @@ class Draft:
             batch=batch,
             families=self.families,
             inputs=inputs,
+            objective=self.aim.objective,
+            value=value,
         )

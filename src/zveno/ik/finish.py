@@ -10,6 +10,7 @@ from .draft import Draft
 from .families import families_of
 from .judge import SINGULAR, SLACK, Judgement, errors, jacobians, judged
 from .local import solve_local
+from .objectives import Aim
 from .problem import TURN, Problem
 from .refine import Lanes, newton
 from .slices import free_dimension, linked, redundant_coordinate, slice_values, solve_slices
@@ -39,32 +40,32 @@ Outside = tuple[np.ndarray, np.ndarray]
 
 
 def finished(
-    problem: Problem, targets: Targets, solver: Solver, windings: bool, tolerance, inputs: str
+    problem: Problem, targets: Targets, solver: Solver, windings: bool, aim: Aim, inputs: str
 ) -> Solutions:
     """All solutions of a chain that is not redundant, by a solver."""
     raw = solver.solve(problem, targets.T)
     density = np.zeros(len(targets.T), int) if raw.density is None else raw.density
     codes = np.where(raw.complete, COMPLETE, UNDECIDED)
     pose, found, beyond = _checked(problem, targets.lanes, raw)
-    draft = Draft(problem, targets, pose, found, codes, density, solver.name)
+    draft = Draft(problem, targets, pose, found, codes, density, solver.name, aim)
     if len(pose) and found.least.min() < NEARLY_SINGULAR:
         _polish(draft)
     if windings:
         _wind(draft)
-    return _result(draft, beyond, tolerance, inputs)
+    return _result(draft, beyond, inputs)
 
 
-def local_result(problem: Problem, targets: Targets, seed, inputs: str) -> Solutions:
+def local_result(problem: Problem, targets: Targets, seed, aim: Aim, inputs: str) -> Solutions:
     """One solution a pose, from a seed; where none is found nothing is proved, so the status stays undecided."""
     x, found, _ = solve_local(problem, targets.T, seed)
-    draft = _empty(problem, targets, "local")
+    draft = _empty(problem, targets, "local", aim)
     good = np.flatnonzero(found)
     draft.add(good, problem.in_units(x[good]))
-    return _result(draft, None, None, inputs, decided=False)
+    return _result(draft, None, inputs, decided=False)
 
 
 def sliced_result(
-    problem: Problem, targets: Targets, slices: int, redundant: str | None, method: str, inputs: str
+    problem: Problem, targets: Targets, slices: int, redundant: str | None, method: str, aim: Aim, inputs: str
 ) -> Solutions:
     """A sample of a redundant chain's continua: slices where one coordinate is redundant, else local solutions."""
     T, lanes = targets.T, targets.lanes
@@ -74,7 +75,7 @@ def sliced_result(
         exact = method == "auto" and seven.applies(problem, coordinate)
         found = (seven.solve_slices if exact else solve_slices)(problem, T, coordinate, values)
         name = f"{'six_revolute' if exact else 'scan'}, {slices} slices of {_coordinate_names(problem)[coordinate]}"
-        draft = _empty(problem, targets, name)
+        draft = _empty(problem, targets, name, aim)
         draft.add(found.pose, found.x)
         dimension = free_dimension(problem, lanes, found.pose, found.x)
         around = bool(np.isinf(problem.upper[coordinate] - problem.lower[coordinate]))
@@ -84,7 +85,7 @@ def sliced_result(
                 Family(dimension, problem.to_q(found.x[rows] * problem.units), closed) for rows, closed in curves
             )
     else:
-        draft = _empty(problem, targets, "local, sampled")
+        draft = _empty(problem, targets, "local, sampled", aim)
         pose = np.repeat(np.arange(len(T)), slices)
         x, good, _ = solve_local(problem, T[pose], attempts=4)
         pose, x = pose[good], x[good] / problem.units
@@ -100,14 +101,14 @@ def sliced_result(
         x, good, _ = solve_local(problem, T[missing], attempts=12)
         draft.add(missing[good], x[good] / problem.units)
     draft.codes[list(draft.families)] = FAMILY
-    return _result(draft, None, None, inputs)
+    return _result(draft, None, inputs)
 
 
-def _empty(problem: Problem, targets: Targets, method: str) -> Draft:
+def _empty(problem: Problem, targets: Targets, method: str, aim: Aim) -> Draft:
     """A draft without solutions."""
     k, pose = len(targets.T), np.zeros(0, int)
     found = judged(problem, np.zeros((0, problem.n)), targets.lanes, pose)
-    return Draft(problem, targets, pose, found, np.full(k, UNDECIDED), np.zeros(k, int), method)
+    return Draft(problem, targets, pose, found, np.full(k, UNDECIDED), np.zeros(k, int), method, aim)
 
 
 def _checked(problem: Problem, lanes: Lanes, raw: Raw) -> tuple[np.ndarray, Judgement, Outside | None]:
@@ -205,11 +206,11 @@ def _wind(draft: Draft):
         draft.x[:, k] += TURN * turns
 
 
-def _result(draft: Draft, outside, tolerance, inputs: str, decided: bool = True) -> Solutions:
-    problem, T = draft.problem, draft.targets.T
+def _result(draft: Draft, outside: Outside | None, inputs: str, decided: bool = True) -> Solutions:
+    problem, T, aim = draft.problem, draft.targets.T, draft.aim
     n_q = len(problem.held)
     nearest = np.full((len(T), n_q), np.nan)
-    distance, exceeded = np.zeros((len(T), 2)), np.zeros((len(T), n_q))
+    distance, exceeded, value = np.zeros((len(T), 2)), np.zeros((len(T), n_q)), np.zeros(len(T))
     empty = draft.empty()
     if len(empty):
         if decided:
@@ -217,16 +218,16 @@ def _result(draft: Draft, outside, tolerance, inputs: str, decided: bool = True)
             for i, over in _excesses(problem, T, empty, outside).items():
                 draft.codes[i] = EXCLUDED
                 exceeded[i] = over
-        x, _ = scan.nearest(problem, T[empty])
+        x, value[empty] = scan.nearest(problem, T[empty], objective=aim.objective)
         x = problem.wrapped(x)
         nearest[empty] = problem.to_q(x)
         found = draft.judged(x / problem.units, empty)
         distance[empty] = np.stack([found.metres, found.radians], axis=1)
-        if tolerance is not None:
-            near_enough = (found.metres <= tolerance[0]) & (found.radians <= tolerance[1])
-            draft.codes[empty[near_enough]] = WITHIN
-            draft.add(empty[near_enough], x[near_enough] / problem.units)
-    return draft.result(nearest, distance, exceeded, inputs)
+        if aim.tolerant:
+            enough = aim.reached(problem, T[empty], x, found.metres, found.radians).nonzero()[0]
+            draft.codes[empty[enough]] = WITHIN
+            draft.add(empty[enough], x[enough] / problem.units)
+    return draft.result(nearest, distance, exceeded, value, inputs)
 
 
 def _excesses(problem: Problem, T: np.ndarray, empty: np.ndarray, outside) -> dict[int, np.ndarray]:

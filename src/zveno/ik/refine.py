@@ -9,6 +9,7 @@ import numpy as np
 from ..algorithms import linear
 from ..kernels.math import maximum, minimum
 from .compiled import kernel_of
+from .objectives import weighted
 from .problem import Problem
 from .residual import error
 
@@ -82,17 +83,17 @@ def _newton(problem: Problem, x, target, tool, frozen):
     return np.array(moved), found.squared
 
 
-def marquardt_kernel(problem: Problem):
-    """The kernel (x, target, tool, damping) → (candidate, |e|² at x, |gradient|²), least squares."""
+def marquardt_kernel(problem: Problem, objective: str = "squares"):
+    """The kernel (x, target, tool, damping) → (candidate, Φ at x, |gradient|²), Φ as `objectives` has it."""
 
     def step(x, target, tool, damping):
         found = error(problem, x, target, tool, exact=True)
-        gradient = [_dot(column, found.e) for column in found.J]
-        return x - damped_step(found.J, found.e, damping), found.e @ found.e, _dot(gradient, gradient)
+        value, e, J = weighted(objective, found.e, found.J)
+        gradient = [_dot(column, e) for column in J]
+        return x - damped_step(J, e, damping), value, _dot(gradient, gradient)
 
-    return kernel_of(
-        problem, "ik_marquardt", step, {"x": (problem.n,), "target": (3, 4), "tool": (3, 4), "damping": ()}
-    )
+    inputs = {"x": (problem.n,), "target": (3, 4), "tool": (3, 4), "damping": ()}
+    return kernel_of(problem, "ik_marquardt", step, inputs, (objective,))
 
 
 def newton(
@@ -129,9 +130,15 @@ def newton(
 
 
 def descend(
-    problem: Problem, x: np.ndarray, targets: np.ndarray, tool: np.ndarray, box=None, iterations: int = 60
+    problem: Problem,
+    x: np.ndarray,
+    targets: np.ndarray,
+    tool: np.ndarray,
+    box=None,
+    iterations: int = 60,
+    objective: str = "squares",
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Levenberg–Marquardt from each row: x (k, n) and squared errors (k,), never worse than at the start.
+    """Levenberg–Marquardt from each row: x (k, n) and values of the objective (k,), never worse than at the start.
 
     Args:
         problem: the chain.
@@ -139,8 +146,9 @@ def descend(
         targets, tool: as `lanes_of` gives them.
         box: limits (lower, upper) in chain units; candidates are put back to them.
         iterations: at most.
+        objective: what is made least, see `zveno.ik.objectives`.
     """
-    kernel = marquardt_kernel(problem)
+    kernel, arrived = marquardt_kernel(problem, objective), CONVERGED if objective == "squares" else CONVERGED**0.5
     x = np.array(x, dtype=float)
     damping = np.full(len(x), 1e-2)
     candidate, best, _ = kernel(x, targets, tool, damping)
@@ -153,7 +161,7 @@ def descend(
         x = np.where(better[:, None], candidate, x)
         best = np.where(better, found, best)
         damping = np.clip(np.where(better, damping * 0.2, damping * 8.0), 1e-12, 1e8)
-        if np.all((best < CONVERGED) | (better & (gain <= 1e-16 * best)) | (damping >= 1e8) | (slope < 1e-28)):
+        if np.all((best < arrived) | (better & (gain <= 1e-16 * best)) | (damping >= 1e8) | (slope < 1e-28)):
             break
         candidate = kernel(x, targets, tool, damping)[0]
     return x, best

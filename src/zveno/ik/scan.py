@@ -42,9 +42,14 @@ class _Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Scan:
-    """The general solver: any joints, any number of them, any task."""
+    """The general solver: any joints, any number of them, any task.
+
+    Attributes:
+        objective: what numbers are compared by, see `zveno.ik.objectives`.
+    """
 
     name: str = "scan"
+    objective: str = "squares"
 
     def applies(self, problem: Problem) -> bool:
         """Always."""
@@ -55,7 +60,7 @@ class Scan:
         lanes = lanes_of(problem, T)
         poses = int(np.clip(_AT_ONCE // table_of(problem).size, 16, 1024))
         parts = [
-            _scanned(problem, Lanes(lanes.targets[start : start + poses], lanes.tool))
+            _scanned(problem, Lanes(lanes.targets[start : start + poses], lanes.tool), self.objective)
             for start in range(0, max(1, len(T)), poses)
         ]
         pose = np.concatenate([p.pose + k * poses for k, (p, _, _) in enumerate(parts)])
@@ -88,14 +93,14 @@ def survivors_of(table: Table) -> int:
     return min(SURVIVORS[min(scanned, len(SURVIVORS) - 1)], table.size)
 
 
-def _scanned(problem: Problem, lanes: Lanes) -> tuple[_Found, np.ndarray, np.ndarray]:
+def _scanned(problem: Problem, lanes: Lanes, objective: str) -> tuple[_Found, np.ndarray, np.ndarray]:
     """Solutions of a few poses; whether each set was stable when the survivors were doubled; numbers compared."""
     table = table_of(problem)
     k = len(lanes.targets)
     stable, density = np.zeros(k, bool), np.full(k, table.size)
     left = np.arange(k)
     found = _Found(np.zeros(0, int), np.zeros((0, problem.n)))
-    D = table.distances(lanes)
+    D = table.distances(lanes, objective)
     ranks = [min(survivors_of(table) * 2**j, table.size) for j in range(1 + DOUBLINGS)]
     order, done = _ranked(D, ranks[:2]), 0
     for j, upto in enumerate(ranks):
@@ -154,15 +159,17 @@ def _refined(problem: Problem, lanes: Lanes, pose: np.ndarray, seeds: np.ndarray
     return _Found(pose[keep], x[keep])
 
 
-def nearest(problem: Problem, T: np.ndarray, starts: int = 12) -> tuple[np.ndarray, np.ndarray]:
-    """The configuration inside limits that comes nearest to each pose: x (k, n) and squared errors (k,)."""
+def nearest(
+    problem: Problem, T: np.ndarray, starts: int = 12, objective: str = "squares"
+) -> tuple[np.ndarray, np.ndarray]:
+    """The configuration inside limits with the least objective for each pose: x (k, n), and the values (k,)."""
     lanes, table = lanes_of(problem, T), table_of(problem)
     box = (problem.lower / problem.units, problem.upper / problem.units)
     starts = min(starts, table.size)
-    point = _ranked(table.distances(lanes), [starts])[:, :starts]
+    point = _ranked(table.distances(lanes, objective), [starts])[:, :starts]
     pose = np.repeat(np.arange(len(T)), starts)
     seeds = table.seeds(lanes, pose, point.ravel())
-    x, squared = descend(problem, np.clip(seeds, *box), lanes.targets[pose], lanes.tool, box)
-    best = np.argmin(squared.reshape(len(T), starts), axis=1)
+    x, value = descend(problem, np.clip(seeds, *box), lanes.targets[pose], lanes.tool, box, objective=objective)
+    best = np.argmin(value.reshape(len(T), starts), axis=1)
     rows = np.arange(len(T)) * starts + best
-    return x[rows] * problem.units, squared[rows]
+    return x[rows] * problem.units, value[rows]

@@ -111,6 +111,8 @@ class Solutions(Result):
         density: (*batch) numbers scanned, 0 for methods that do not scan.
         nearest: (*batch, n_q) the configuration that comes nearest, where there is no solution; else NaN.
         distance: (*batch, 2) metres and radians by which the nearest misses; 0 where there are solutions.
+        objective: the measure by which the nearest is nearest, see `zveno.ik.objectives`.
+        value: (*batch) that measure of the nearest; 0 where there are solutions.
         exceeded: (*batch, n_q) how far each coordinate of the best solution is outside limits, where limits exclude
             all solutions; else 0.
         families: by flat pose number, the continua among the solutions.
@@ -135,6 +137,8 @@ class Solutions(Result):
     batch: tuple[int, ...] = ()
     families: dict[int, tuple[Family, ...]] = field(default_factory=dict)
     inputs: str = ""
+    objective: str = "squares"
+    value: np.ndarray = field(default_factory=lambda: np.zeros(()))
 
     def __len__(self) -> int:
         """Number of solutions, of all poses together."""
@@ -219,5 +223,5 @@ def joined(parts: list[Solutions]) -> Solutions:
     return replace(parts[0], **same, **padded, families=families, batch=(start,))
 
 
-_PER_POSE = ("count", "codes", "density", "nearest", "distance", "exceeded")
+_PER_POSE = ("count", "codes", "density", "nearest", "distance", "exceeded", "value")
 _PER_SOLUTION = ("q", "residual", "condition")

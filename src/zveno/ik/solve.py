@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from ..errors import ShapeError, ZvenoError, unknown_name
 from . import scan
 from .finish import finished, local_result, sliced_result
+from .objectives import aim_of
 from .problem import Problem, problem_of
 from .solutions import Solutions, Solver
 from .targets import checked_targets
@@ -39,7 +41,9 @@ def solve_ik(
     seed=None,
     slices: int = 16,
     redundant: str | None = None,
+    objective: str = "squares",
     tolerance: tuple[float, float] | None = None,
+    percent: float | None = None,
     held=None,
 ) -> Solutions:
     """All configurations that put a frame of the robot where it is asked for.
@@ -57,14 +61,18 @@ def solve_ik(
         seed: q for method "local", (n_q,) or (..., n_q); random starts if not given.
         slices: for redundant robots, at how many values of the redundant joint to solve.
         redundant: name of that joint; the one that moves most in self-motions if not given.
+        objective: what a scan compares numbers by, and what the nearest configuration makes least where there is no
+            solution: "squares", "norm" or "absolute", formulas (13), (11) and (12) of document 004.
         tolerance: (metres, radians): without an exact solution, the nearest one counts if it misses by no more.
+        percent: the same in the document's percent: of the distances of the frame's origin, and of the points one
+            metre from it along its axes, from the reference's origin. With both, both must hold.
         held: q of the joints outside the chain; neutral if not given.
     """
-    problem = _problem(robot, frame, relative_to, limits, task, held)
+    problem, aim = _problem(robot, frame, relative_to, limits, task, held), aim_of(objective, tolerance, percent)
     targets = checked_targets(problem, T_world_tool)
     inputs = hashlib.sha256(problem.identity.encode() + targets.T.tobytes()).hexdigest()[:16]
     if method == "local":
-        return local_result(problem, targets, _seed(problem, seed, targets.batch), inputs)
+        return local_result(problem, targets, _seed(problem, seed, targets.batch), aim, inputs)
     if problem.redundancy:
         if method not in ("auto", "scan"):
             raise ZvenoError(
@@ -72,8 +80,11 @@ def solve_ik(
                 element="method",
                 remedy='Use "auto", "scan" or "local"',
             )
-        return sliced_result(problem, targets, slices, redundant, method, inputs)
-    return finished(problem, targets, solver_for(problem, method), windings, tolerance, inputs)
+        return sliced_result(problem, targets, slices, redundant, method, aim, inputs)
+    solver = solver_for(problem, method)
+    if solver is scan.solver and objective != scan.solver.objective:
+        solver = replace(scan.solver, objective=objective)
+    return finished(problem, targets, solver, windings, aim, inputs)
 
 
 @lru_cache(maxsize=64)

@@ -16,6 +16,7 @@ from ..kernels.math import atan2, cos, sin, sqrt
 from ..spatial.vectors import cross
 from .compiled import kernel_of
 from .numbers import Grid
+from .objectives import weighted
 from .problem import Problem
 from .refine import Lanes
 from .residual import error, walk
@@ -49,8 +50,18 @@ class Table:
         """Number of points."""
         return len(self.x)
 
-    def distances(self, lanes: Lanes) -> np.ndarray:
-        """(k, N) squared distance of every grid point from every target, the solved coordinates at their best."""
+    def distances(self, lanes: Lanes, objective: str = "squares") -> np.ndarray:
+        """(k, N) distance of every grid point from every target, the solved coordinates at their best.
+
+        Squared, where the objective is "squares" or "norm", which rank alike; else the objective itself, at the
+        points that `seeds` returns.
+        """
+        if objective == "absolute":
+            x = self.x
+            if self.first or self.last:
+                goal = self._of_targets(lanes)[:, None]
+                x = _completion_kernel(self.problem, self.first, self.last)(x, self.vectors, goal)
+            return _objective_kernel(self.problem, objective)(x, lanes.targets[:, None], lanes.tool)
         if not _comparable(self.problem):
             return _spread_kernel(self.problem)(self.x, lanes.targets[:, None], lanes.tool)
         kernel = _distance_kernel(self.problem, self.first, self.last)
@@ -117,6 +128,16 @@ def _spread_kernel(problem: Problem):
         return error(problem, x, target, tool).spread
 
     return kernel_of(problem, "ik_spread", spread, {"x": (problem.n,), "target": (3, 4), "tool": (3, 4)})
+
+
+def _objective_kernel(problem: Problem, objective: str):
+    def value(x, target, tool):
+        found = error(problem, x, target, tool, exact=True)
+        # Half a turn away, or met backwards, counts as much as can be.
+        return weighted(objective, found.e, found.J)[0] + (found.squared - found.e @ found.e)
+
+    inputs = {"x": (problem.n,), "target": (3, 4), "tool": (3, 4)}
+    return kernel_of(problem, "ik_objective", value, inputs, (objective,))
 
 
 def _distance_kernel(problem: Problem, first: bool, last: bool):
