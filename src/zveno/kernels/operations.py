@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from ..errors import unknown_name
 from .plan import live_nodes
-from .program import Op, Program
+from .program import ARITY, Op, Program
 
 
 @dataclass(frozen=True)
@@ -34,9 +36,21 @@ class Operations:
         return ", ".join(f"{count} {name}" for count, name in parts if count != "0") or "no operations"
 
 
-def count_operations(program: Program) -> Operations:
-    """Count the operations of a program."""
+def count_operations(program: Program, varying: Sequence[str] | None = None) -> Operations:
+    """Count the operations of a program.
+
+    Args:
+        program: what is computed.
+        varying: names of inputs; only operations that depend on one of them count. What depends on the other
+            inputs alone, such as parameters, has to be computed once for many states.
+    """
     live = live_nodes(program)
+    if varying is not None:
+        known = [argument.name for argument in program.inputs]
+        for name in varying:
+            if name not in known:
+                raise unknown_name("input", name, known)
+        live = live & _reached(program, [known.index(name) for name in varying])
     op = program.op[live]
     counts = np.bincount(op, minlength=len(Op))
     sincos = (op == Op.SIN) | (op == Op.COS)
@@ -49,3 +63,14 @@ def count_operations(program: Program) -> Operations:
         sincos=len(np.unique(program.args[live][sincos, 0])),
         other=int(counts.sum() - counts[counted].sum()),
     )
+
+
+def _reached(program: Program, inputs: Sequence[int]) -> np.ndarray:
+    """Which nodes one of the given inputs takes part in, as booleans."""
+    reached = bytearray(program.n_nodes)
+    for node, (op, args) in enumerate(zip(program.op.tolist(), program.args.tolist(), strict=True)):
+        if op == Op.INPUT:
+            reached[node] = args[0] in inputs
+        else:
+            reached[node] = any(reached[a] for a in args[: ARITY[Op(op)]])
+    return np.frombuffer(bytes(reached), dtype=np.bool_)

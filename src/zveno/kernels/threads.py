@@ -12,24 +12,23 @@ import ctypes
 import functools
 import os
 import threading
-from typing import TYPE_CHECKING
+import time
+from queue import SimpleQueue
 
 from ..errors import ZvenoError
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
 
 COMPLETE, INTERRUPTED = 1, 2
 """Bits of the answer to a compiled loop: the batch is computed, the user wants to stop."""
 
-_BLOCKS_PER_THREAD = 8
+_BLOCKS_PER_THREAD = 32
+_PATIENCE = 1e-3  # seconds of asking whether the others are done before sleeping until they say so
 _BLOCK_MULTIPLE = 64  # states; a multiple of any number of lanes
 _EXCEPTIONS = 0x3F  # every floating-point exception of any platform
 
 _team = ctypes.c_void_p(None)
 """What compiled loops look at: the function to call for a large batch, or null."""
 _chosen: int | None = None
-_pool: ThreadPoolExecutor | None = None
+_pool: _Pool | None = None
 _lock = threading.Lock()
 
 
@@ -60,7 +59,7 @@ def set_threads(n: int | None) -> None:
         pool, _pool, _chosen = _pool, None, n
         _team.value = _callback_address() if n > 1 else None
     if pool is not None:
-        pool.shutdown(wait=False)
+        pool.shutdown()
 
 
 def team_address() -> int:
@@ -84,13 +83,40 @@ def _default() -> int:
     return os.cpu_count() or 1
 
 
-def _current_pool() -> ThreadPoolExecutor:
-    global _pool
-    from concurrent.futures import ThreadPoolExecutor  # late: it takes time to import
+class _Pool:
+    """Threads that wait for jobs. They end with the program, or on `shutdown`.
 
+    The executors of the standard library make a future for every job, which takes longer to reach a thread than
+    thousands of states take to compute.
+    """
+
+    def __init__(self, n: int):
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._threads = [threading.Thread(target=self._run, name=f"zveno-{k}", daemon=True) for k in range(n)]
+        for thread in self._threads:
+            thread.start()
+
+    def _run(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            with contextlib.suppress(Exception):  # no memory: the others do the work
+                job.help()
+            del job  # waiting for the next one must not keep it, and what it refers to, alive
+
+    def submit(self, job: _Job) -> None:
+        """Let a thread help with a job."""
+        self._jobs.put(job)
+
+    def shutdown(self) -> None:
+        """Let the threads end when they have nothing to do."""
+        for _ in self._threads:
+            self._jobs.put(None)
+
+
+def _current_pool() -> _Pool:
+    global _pool
     with _lock:
         if _pool is None:
-            _pool = ThreadPoolExecutor(max((_chosen or 1) - 1, 1), thread_name_prefix="zveno")
+            _pool = _Pool(max((_chosen or 1) - 1, 1))
         return _pool
 
 
@@ -159,6 +185,10 @@ class _Job:
         """Wait until nobody works on the arrays any more, and let nobody begin."""
         with self.change:
             self.closed = True
+        end = time.monotonic() + _PATIENCE
+        while self.helping and time.monotonic() < end:
+            time.sleep(0)  # they have less than a block left; to be woken up would take longer
+        with self.change:
             while self.helping:
                 self.change.wait()
 
@@ -178,7 +208,7 @@ def _run_team(args: int, n: int, steps: int, share: int) -> int:
         with contextlib.suppress(RuntimeError):  # no more threads: this one does the work
             pool = _current_pool()
             for _ in range(get_threads() - 1):
-                pool.submit(job.help)
+                pool.submit(job)
     except BaseException as error:
         answer |= _told_by(error)
     for _ in range(3):  # interrupted before or after the work, not during it: at worst it begins anew
