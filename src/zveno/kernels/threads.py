@@ -12,7 +12,6 @@ import ctypes
 import functools
 import os
 import threading
-import time
 from queue import SimpleQueue
 
 from ..errors import ZvenoError
@@ -21,7 +20,6 @@ COMPLETE, INTERRUPTED = 1, 2
 """Bits of the answer to a compiled loop: the batch is computed, the user wants to stop."""
 
 _BLOCKS_PER_THREAD = 32
-_PATIENCE = 1e-3  # seconds of asking whether the others are done before sleeping until they say so
 _BLOCK_MULTIPLE = 64  # states; a multiple of any number of lanes
 _EXCEPTIONS = 0x3F  # every floating-point exception of any platform
 
@@ -185,10 +183,6 @@ class _Job:
         """Wait until nobody works on the arrays any more, and let nobody begin."""
         with self.change:
             self.closed = True
-        end = time.monotonic() + _PATIENCE
-        while self.helping and time.monotonic() < end:
-            time.sleep(0)  # they have less than a block left; to be woken up would take longer
-        with self.change:
             while self.helping:
                 self.change.wait()
 
