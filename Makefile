@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+RIVALS := $(VENV)/.rivals
 
 .PHONY: help setup demo test check format bench docs clean
 
@@ -42,7 +43,12 @@ docs: setup
 	$(BIN)/python docs/pictures/draw.py
 	$(BIN)/python -m pytest tests/test_readme_and_docs.py
 
-bench: setup
+# A rival that cannot be installed here is a row that says so.
+$(RIVALS): $(INSTALLED)
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
+	touch $@
+
+bench: $(RIVALS)
 	$(BIN)/python -m benchmarks
 
 clean:
