@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import least_squares, lsq_linear
 
 from zveno.errors import ZvenoError
 from zveno.fit import robust
 from zveno.fit.covariance import correlations, factors, leverages, variance_factors
-from zveno.fit.levenberg_marquardt import minimize
+from zveno.fit.levenberg_marquardt import bounded_step, minimize
 from zveno.fit.products import gram, times, triangle
+from zveno.fit.threads import _switches, in_one_thread, one_thread
 
 
 def _add(state, step):
@@ -48,6 +50,74 @@ def test_a_flat_direction_does_not_blow_up():
     fit = minimize(lambda x: (A @ x - 1.0, A), np.zeros(4), _add)
     assert abs(fit.state).max() < 10
     assert fit.converged
+
+
+def _boxed(low, high):
+    return {"room": lambda x: (low - x, high - x), "move": lambda x, d: np.clip(x + d, low, high)}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bounded_fits_satisfy_the_conditions_at_their_bounds(seed):
+    """No gradient inside, one that points out at a bound; and the same minimum as another solver."""
+    rng = np.random.default_rng(seed)
+    A, b = rng.normal(size=(40, 6)), rng.normal(size=40)
+    A[:, 1] += 2.0 * A[:, 0]  # clipping the free minimum would be far from the bounded one
+    low, high = np.full(6, -0.05), np.full(6, 0.08)
+    low[5], high[4] = -np.inf, np.inf
+
+    def evaluate(x):
+        return np.tanh(A @ x) - b, (1 - np.tanh(A @ x) ** 2)[:, None] * A
+
+    box = _boxed(low, high)
+    fit = minimize(evaluate, np.zeros(6), box["move"], room=box["room"])
+    g = fit.jacobian.T @ fit.residual
+    scale = np.linalg.norm(fit.jacobian, axis=0) * np.linalg.norm(fit.residual)
+    assert abs(g[fit.free] / scale[fit.free]).max() < 1e-4
+    assert (g[fit.active == -1] > 0).all()
+    assert (g[fit.active == 1] < 0).all()
+    assert fit.active.any()
+    np.testing.assert_array_equal(fit.state[fit.active == 1], high[fit.active == 1])
+    np.testing.assert_array_equal(fit.state[fit.active == -1], low[fit.active == -1])
+    other = least_squares(lambda x: evaluate(x)[0], np.zeros(6), bounds=(low, high), xtol=1e-14, ftol=1e-14)
+    assert fit.cost <= other.cost * (1 + 1e-9)
+    np.testing.assert_allclose(fit.state, other.x, atol=1e-5)
+
+
+def test_a_bound_that_does_not_hold_changes_nothing():
+    A, b = np.random.default_rng(3).normal(size=(20, 3)), np.ones(20)
+    box = _boxed(np.full(3, -5.0), np.full(3, 5.0))
+    inside = minimize(lambda x: (A @ x - b, A), np.zeros(3), box["move"], room=box["room"])
+    assert not inside.active.any()
+    np.testing.assert_allclose(inside.state, np.linalg.lstsq(A, b, rcond=None)[0], atol=1e-9)
+
+
+def test_a_bounded_linear_step_is_the_best_inside():
+    rng = np.random.default_rng(4)
+    J, r = rng.normal(size=(30, 4)) * [1, 100, 1e-3, 1], rng.normal(size=30)
+    low, high = np.array([-0.01, -np.inf, -1.0, -0.02]), np.array([0.01, np.inf, 1.0, 0.02])
+    expected = lsq_linear(J, -r, (low, high), tol=1e-14).x
+    np.testing.assert_allclose(bounded_step(J, r, (low, high)), expected, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(bounded_step(J, r, None), np.linalg.lstsq(J, -r, rcond=None)[0], rtol=1e-9)
+
+
+def test_bounds_that_meet_hold_a_parameter_where_it_is():
+    A, b = np.random.default_rng(5).normal(size=(20, 3)), np.ones(20)
+    low, high = np.array([0.3, -np.inf, -np.inf]), np.array([0.3, np.inf, np.inf])
+    box = _boxed(low, high)
+    fit = minimize(lambda x: (A @ x - b, A), np.array([0.3, 0.0, 0.0]), box["move"], room=box["room"])
+    expected = np.linalg.lstsq(A[:, 1:], b - 0.3 * A[:, 0], rcond=None)[0]
+    np.testing.assert_allclose(fit.state, [0.3, *expected], atol=1e-9)
+
+
+def test_one_thread_and_back():
+    before = [get() for get, _ in _switches()]
+    with one_thread():
+        assert all(get() == 1 for get, _ in _switches())
+    assert [get() for get, _ in _switches()] == before
+    with pytest.raises(ZeroDivisionError):
+        in_one_thread(lambda: 1 / 0)()
+    assert [get() for get, _ in _switches()] == before
+    assert in_one_thread(lambda x, y=1: x + y)(2, y=3) == 5
 
 
 def test_nothing_to_fit():

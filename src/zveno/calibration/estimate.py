@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import ZvenoError, unknown_name
 from ..fit.products import triangle
 from ..fit.robust import LOSSES, limit
+from ..fit.threads import in_one_thread
 from ..io.results import hash_of
 from ..robot import Robot
 from .campaigns import Campaign, prepared
@@ -29,8 +30,11 @@ from .verdict import verdict
 
 FIRM = 1e-2
 """Fits are parametrised by columns at least this independent, where the strategy leaves a choice."""
+PLAUSIBLE_LOAD = {"rad/Nm": 100.0, "m/N": 1000.0}
+"""Load under which a compliant joint may plausibly yield as much as geometry may plausibly be off."""
 
 
+@in_one_thread
 def calibrate(
     robot: Robot,
     data: Campaign | Sequence[Campaign],
@@ -62,10 +66,11 @@ def calibrate(
         strategy: which of dependent parameters stand for the others, as in `identifiability`.
         fixed: names or patterns that stay nominal.
         priors: name or pattern → standard deviation about nominal, m or rad.
-        bounds: name or pattern → (lower, upper) deviation from nominal.
-        plausible: standard deviation, m and rad, of the true geometry about nominal before anything is measured. It
-            only matters for what the data hardly determine, which it keeps from running away; None for no such
-            bound.
+        bounds: name or pattern → (lower, upper) deviation from nominal; −inf and inf for none. The fit is the best
+            inside them; `at_bounds` says which hold.
+        plausible: standard deviation, m and rad, of the true geometry about nominal before anything is measured,
+            and of what joints yield under 1000 N or 100 Nm. It only matters for what the data hardly determine,
+            which it keeps from running away; None for no such bound.
         loss: "auto" fits least squares to all rows but those that clearly do not belong, which are named; "none" to
             all rows; "huber", "cauchy" and "tukey" weigh rows down.
         linear: one linearised step (19) instead of iterations.
@@ -98,7 +103,7 @@ def calibrate(
         columns,
         loss,
         _plausible(model, plausible) | _by_column(model, priors or {}),
-        _by_column(model, bounds or {}),
+        _bounds(model, bounds or {}),
         linear,
     )
     options = replace(options, extra=_encoder_variance(system, base))
@@ -132,15 +137,14 @@ def _judged(robot, system, options, base, whole: Solution, found, folds, seed, n
     kept = np.concatenate([good, [True]])[system.row]
     unseen = np.full(system.n_rows, np.nan)
     if folds:
-        unseen, _ = held_out(system, options, whole, folds, seed, progress)
+        unseen = held_out(system, options, whole, folds, seed, progress)
     scored = np.isfinite(unseen)
     tested = np.zeros(system.n_data_rows, dtype=bool)
     tested[system.row[scored & (system.row >= 0)]] = True
     scored_residual = np.where(scored, unseen, 0.0)
     model = system.model
     own = [k for k in options.columns if k < len(model.terms)]
-    covariance = whole.factors.covariance()
-    inflation = 1.0
+    covariance = whole.covariance()
     result = Calibration(
         nominal=robot.mechanism,
         mechanism=calibrated_mechanism(model, whole.values),
@@ -149,7 +153,7 @@ def _judged(robot, system, options, base, whole: Solution, found, folds, seed, n
         names=tuple(model.names[k] for k in own),
         values=whole.values[own],
         units=tuple(model.terms[k].unit for k in own),
-        covariance=covariance[: len(own), : len(own)] * inflation,
+        covariance=covariance[: len(own), : len(own)],
         unknowns={unknown.label: whole.frames[system.frame_number(k)] for k, unknown in enumerate(system.unknowns)},
         unknown_names=tuple(system.names[k] for k in options.columns if k >= len(model.terms)),
         unknown_std=np.sqrt(np.diag(covariance))[len(own) :],
@@ -168,6 +172,11 @@ def _judged(robot, system, options, base, whole: Solution, found, folds, seed, n
         condition=whole.factors.condition,
         iterations=whole.fit.iterations,
         converged=whole.fit.converged,
+        at_bounds={
+            model.names[k]: "upper" if side > 0 else "lower"
+            for k, side in zip(options.columns, whole.fit.active, strict=True)
+            if side
+        },
         notes=tuple(notes),
         verdict="",
         inputs=_hashed(robot, system),
@@ -239,10 +248,24 @@ def _by_column(model: Model, given: Mapping) -> dict:
     return {model.numbers[name]: value for pattern, value in given.items() for name in model.choose(pattern)}
 
 
+def _bounds(model: Model, given: Mapping) -> dict[int, tuple[float, float]]:
+    found = {}
+    for pattern, sides in given.items():
+        try:
+            low, high = (float(side) for side in sides)
+        except (TypeError, ValueError):
+            low, high = np.nan, np.nan
+        if not low <= high:
+            raise ZvenoError(f"the bounds of {pattern} are {sides!r}", remedy="Give (lower, upper), m or rad")
+        found |= {model.numbers[name]: (low, high) for name in model.choose(pattern)}
+    return found
+
+
 def _plausible(model: Model, plausible: tuple[float, float] | None) -> dict[int, float]:
     if plausible is None:
         return {}
     sizes = {"m": plausible[0], "rad": plausible[1], "1": plausible[1]}
+    sizes |= {unit: sizes[unit.partition("/")[0]] / load for unit, load in PLAUSIBLE_LOAD.items()}
     return {k: sizes[term.unit] for k, term in enumerate(model.terms) if term.unit in sizes}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..io.results import registered
-from .solve import Options, Solution, solve, with_columns
+from .solve import Options, Solution, refit, solve, with_columns
 from .system import System
 
 
@@ -98,10 +98,8 @@ def folds_of(system: System, folds: int, seed: int) -> list[np.ndarray]:
     return chosen + [np.array(place) for place in places] if len(chosen) + len(places) > 1 else []
 
 
-def held_out(
-    system: System, options: Options, whole: Solution, folds: int, seed: int, progress=None
-) -> tuple[np.ndarray, list[str]]:
-    """Residual of every scalar row from a fit that did not see its posture, and what each fold held out.
+def held_out(system: System, options: Options, whole: Solution, folds: int, seed: int, progress=None) -> np.ndarray:
+    """Residual of every scalar row from a fit that did not see its posture; NaN where there was none.
 
     Each fit starts from the whole one, with its noise and without the rows it flagged. Unknowns that only
     held-out rows touch are fitted to those alone, parameters fixed.
@@ -109,7 +107,8 @@ def held_out(
     fixed = replace(options, sigma=whole.sigma, estimated=np.zeros_like(options.estimated), loss="none")
     residual = np.full(system.n_rows, np.nan)
     good = np.concatenate([whole.weight > 0.05, [True]])[system.row]
-    names = []
+    state = (whole.values, whole.frames)
+    r, J = system.evaluate(*state, options.columns)
     groups = folds_of(system, folds, seed)
     for number, postures in enumerate(groups):
         if progress is not None:
@@ -118,14 +117,19 @@ def held_out(
         train_columns, test_columns, train_rows, test_rows = split(system, options.columns, test)
         if (good & train_rows).sum() < len(train_columns):
             continue
-        fit = solve(system, with_columns(fixed, train_columns), whole.values, whole.frames, good & train_rows)
-        r = fit.residual
+        kept = np.isin(options.columns, train_columns)
+        unseen, found = refit(
+            system,
+            with_columns(fixed, train_columns),
+            state,
+            good & train_rows,
+            (r, J if kept.all() else J[:, kept]),
+        )
         if test_columns:
             use = good & test_rows if (good & test).any() else test_rows
-            r = solve(system, with_columns(fixed, test_columns), fit.values, fit.frames, use).residual
-        residual[test] = r[test]
-        names.append(f"{len(postures)} postures")
-    return residual, names
+            unseen, _ = refit(system, with_columns(fixed, test_columns), found, use)
+        residual[test] = unseen[test]
+    return residual
 
 
 def split(system: System, columns, test: np.ndarray):

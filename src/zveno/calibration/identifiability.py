@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..fit.products import triangle
+from ..fit.threads import in_one_thread
 from ..io.results import Result, hash_of, registered
 from ..robot import Robot
 from .counts import Counts, counts
@@ -100,6 +101,7 @@ class Identifiability(Result):
         return tuple(expression(relation) for relation in self.relations)
 
 
+@in_one_thread
 def identifiability(
     robot: Robot,
     kind: Measurement | str = "pose",

@@ -112,13 +112,19 @@ def _turned(columns, axis: int, c, s):
 
 
 def _assembled(model: Model, columns, p, found, batch):
+    number = np.result_type(*(np.asarray(x).dtype for vector in (*columns, p) for x in vector))
+
     def stacked(vectors):
-        return np.stack([np.stack([np.broadcast_to(x, batch) for x in vector], -1) for vector in vectors], -2)
+        out = np.empty((*batch, len(vectors), len(vectors[0])), dtype=number)
+        for k, vector in enumerate(vectors):
+            for i, x in enumerate(vector):
+                out[..., k, i] = x
+        return out
 
     Rt = stacked(columns)  # rows are the frame's axes: Rᵀ
     directions = stacked([direction for _, _, direction, _, _ in found])
     arms = stacked([tuple(b - a for a, b in zip(origin, p, strict=True)) for _, _, _, origin, _ in found])
-    factors = np.stack([np.broadcast_to(factor, batch) for *_, factor in found], -1)[..., None]
+    factors = stacked([(factor,) for *_, factor in found])
     turning = np.array([kind == "R" for _, kind, *_ in found])
     d = directions * factors
     crossed = np.stack(
@@ -133,11 +139,11 @@ def _assembled(model: Model, columns, p, found, batch):
     linear = np.where(turning[:, None], crossed, d) @ R
     angular = np.where(turning[:, None], d, 0.0 * d if d.dtype != object else 0.0) @ R
     J = np.zeros((*batch, 6, len(model.terms)), dtype=linear.dtype)
-    places = [number for number, *_ in found]
+    places = [place for place, *_ in found]
     J[..., :3, places] = np.swapaxes(linear, -1, -2)
     J[..., 3:, places] = np.swapaxes(angular, -1, -2)
     T = np.zeros((*batch, 4, 4), dtype=J.dtype)
     T[..., :3, :3] = R
-    T[..., :3, 3] = np.stack([np.broadcast_to(x, batch) for x in p], -1)
+    T[..., :3, 3] = stacked([p])[..., 0, :]
     T[..., 3, 3] = 1.0
     return T, J

@@ -66,6 +66,7 @@ class Calibration(Result):
         outliers: rows that do not belong, worst first.
         rows, scalar_rows: rows of data, and numbers used of them.
         condition: of the weighted Jacobian with unit columns.
+        at_bounds: parameters that a bound holds back, and which: "lower" or "upper". Their covariance is zero.
         notes: what people should know about the data.
         verdict: what it all means.
     """
@@ -93,6 +94,7 @@ class Calibration(Result):
     condition: float
     iterations: int
     converged: bool
+    at_bounds: dict[str, str]
     notes: tuple[str, ...]
     verdict: str
     inputs: str

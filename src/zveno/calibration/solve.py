@@ -10,12 +10,14 @@ import numpy as np
 
 from ..fit import robust
 from ..fit.covariance import Factors, factors, leverages, variance_factors
-from ..fit.levenberg_marquardt import Fit, minimize
+from ..fit.levenberg_marquardt import Fit, bounded_step, held_back, minimize
 from .system import CONSTRAINT, System
 
 FIRST_SIGMA = {"m": 1e-3, "rad": 1e-3}
 FLAG = 1e-6
 """Share of good rows that may be flagged as outliers by chance."""
+TURNS = 12
+"""Rounds of judging noise and weights at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +71,15 @@ class Solution:
 
     @cached_property
     def factors(self) -> Factors:
-        """Of the weighted Jacobian: covariance and condition."""
-        return factors(self.fit.jacobian)
+        """Of the weighted Jacobian by the parameters that no bound holds back: covariance and condition."""
+        return factors(self.fit.jacobian[:, self.fit.free])
+
+    def covariance(self) -> np.ndarray:
+        """Of the estimated columns, (28); parameters that a bound holds back are known, so theirs is zero."""
+        free = self.fit.free
+        whole = np.zeros((len(free), len(free)))
+        whole[np.ix_(free, free)] = self.factors.covariance()
+        return whole
 
 
 def solve(
@@ -87,17 +96,46 @@ def solve(
     use = np.ones(system.n_rows, dtype=bool) if use is None else use
     weight = np.ones(system.n_data_rows)
     loss = "tukey" if options.loss == "auto" else options.loss
-    state, sigma = (values, frames), options.sigma.copy()
-    turns = 1 if loss == "none" and not options.estimated.any() else 12
-    if turns > 1:  # judge the noise where the fit starts, so that nothing is weighted absurdly
+    state, sigma = (_within(values, options.bounds), frames), options.sigma.copy()
+    if loss == "none" and not options.estimated.any():
+        fit = _least_squares(system, options, state, sigma, weight, use)
+    else:
+        # The noise is judged where the fit starts, so that nothing is weighted absurdly.
         sigma = _started(system, options, state, use)
-    fit = None
-    for turn in range(turns):
-        last = turn == turns - 1
-        fit = _least_squares(system, options, state, sigma, weight, use, rough=not last and turn < 2)
+        state, sigma, weight = _reweighted(system, options, loss, state, sigma, use)
+        if options.loss == "auto":
+            fit, sigma, weight = _without_outliers(system, options, state, sigma, use)
+        else:
+            fit = _least_squares(system, options, state, sigma, weight, use)
+    _, distance, components = _judged(system, options, fit, sigma, weight, use)
+    values, frames = fit.state
+    r, _ = system.evaluate(values, frames, ())
+    return Solution(values, frames, sigma, r, weight, distance, components, fit)
+
+
+def refit(system: System, options: Options, state, use: np.ndarray, start=None) -> tuple[np.ndarray, tuple]:
+    """Residuals of all rows, and the state (values, frames), of a least-squares fit to some rows.
+
+    Args:
+        system: the rows.
+        options: columns; noise known, no loss.
+        state: where to start: values and frames.
+        use: scalar rows to use, (rows,) booleans.
+        start: residuals and derivatives of all rows there, where they are known.
+    """
+    fit = _least_squares(system, options, state, options.sigma, np.ones(system.n_data_rows), use, start=start)
+    values, frames = fit.state
+    return system.evaluate(values, frames, ())[0], (values, frames)
+
+
+def _reweighted(system, options, loss: str, state, sigma, use):
+    """State, noise and weights that agree with each other: least squares, then judged anew, until they stay."""
+    weight = np.ones(system.n_data_rows)
+    inside = _rows_used(system, use)
+    for turn in range(TURNS):
+        fit = _least_squares(system, options, state, sigma, weight, use, rough=turn < 2)
         state = fit.state
         new_sigma, distance, components = _judged(system, options, fit, sigma, weight, use)
-        inside = _rows_used(system, use)
         new = np.ones_like(weight)
         if loss != "none":
             new = np.where(inside, robust.weights(loss, distance, components), 1.0)
@@ -105,15 +143,15 @@ def solve(
         weight, sigma = new, new_sigma
         if steady and turn > 0:
             break
-    if options.loss == "auto":
-        fit, sigma, weight = _without_outliers(system, options, state, sigma, use)
-    elif fit is not None:
-        fit = _least_squares(system, options, fit.state, sigma, weight, use)
-    assert fit is not None
-    _, distance, components = _judged(system, options, fit, sigma, weight, use)
-    values, frames = fit.state
-    r, _ = system.evaluate(values, frames, ())
-    return Solution(values, frames, sigma, r, weight, distance, components, fit)
+    return state, sigma, weight
+
+
+def _within(values: np.ndarray, bounds) -> np.ndarray:
+    """Values moved into their bounds."""
+    values = values.copy()
+    for column, (low, high) in (bounds or {}).items():
+        values[column] = min(max(values[column], low), high)
+    return values
 
 
 def _without_outliers(system, options, state, sigma, use):
@@ -122,7 +160,7 @@ def _without_outliers(system, options, state, sigma, use):
     inside = _rows_used(system, use)
     weight = robust_start(system, options, state, sigma, use)
     fit = _least_squares(system, options, state, sigma, weight, use)
-    for turn in range(12):
+    for turn in range(TURNS):
         new_sigma, distance, components = _judged(system, options, fit, sigma, weight, use)
         new = inside & (distance > robust.limit(1.0 - FLAG, components))
         settled = turn and (new == flagged).all() and abs(new_sigma / sigma - 1.0).max() < 5e-3
@@ -152,7 +190,7 @@ def _started(system, options, state, use) -> np.ndarray:
     return sigma
 
 
-def _least_squares(system, options, state, sigma, weight, use, rough: bool = False) -> Fit:
+def _least_squares(system, options, state, sigma, weight, use, rough: bool = False, start=None) -> Fit:
     columns = list(options.columns)
     P = len(system.model.terms)
     scale = _scalar_weights(system, options, sigma, weight)
@@ -164,35 +202,43 @@ def _least_squares(system, options, state, sigma, weight, use, rough: bool = Fal
     prior_factors = np.array([factor for *_, factor in priors])
     prior_rows = np.zeros((len(priors), len(columns)))
     prior_rows[range(len(priors)), [place for place, _, _ in priors]] = prior_factors
+    bounds = {columns.index(k): (k, *sides) for k, sides in (options.bounds or {}).items() if k in columns}
 
-    def evaluate(at):
-        r, J = system.evaluate(*at, columns)
-        if all_rows:
-            r *= scale
-            J *= scale[:, None]
-        else:
-            r, J = scale[rows] * r[rows], scale[rows, None] * J[rows]
+    def whitened(at, r, J):
+        r, J = (scale * r, scale[:, None] * J) if all_rows else (scale[rows] * r[rows], scale[rows, None] * J[rows])
         if priors:
             r = np.concatenate([r, at[0][prior_columns] * prior_factors])
             J = np.concatenate([J, prior_rows])
         return r, J
 
+    def evaluate(at):
+        return whitened(at, *system.evaluate(*at, columns))
+
     def move(at, step):
         full = np.zeros(system.n_columns)
         full[columns] = step
-        values = at[0] + full[:P]
-        for column, (low, high) in (options.bounds or {}).items():
-            values[column] = np.clip(values[column], low, high)
-        return values, system.moved(at[1], full)
+        return _within(at[0] + full[:P], options.bounds), system.moved(at[1], full)
+
+    def room(at):
+        low, high = np.full(len(columns), -np.inf), np.full(len(columns), np.inf)
+        for place, (column, least, most) in bounds.items():
+            low[place], high[place] = least - at[0][column], most - at[0][column]
+        return low, high
 
     if options.linear:
         r, J = evaluate(state)
-        norms = np.linalg.norm(J, axis=0)
-        step = np.linalg.lstsq(J / norms, -r, rcond=None)[0] / norms
-        state = move(state, step)
+        state = move(state, bounded_step(J, r, room(state) if bounds else None))
         r, J = evaluate(state)
-        return Fit(state, r, J, 0.5 * float(r @ r), 1, True)
-    return minimize(evaluate, state, move, tolerance=1e-4 if rough else 1e-9, max_iterations=15 if rough else 100)
+        return Fit(state, r, J, 0.5 * float(r @ r), 1, True, held_back(J, r, room(state) if bounds else None))
+    return minimize(
+        evaluate,
+        state,
+        move,
+        room=room if bounds else None,
+        start=None if start is None else whitened(state, *start),
+        tolerance=1e-4 if rough else 1e-9,
+        max_iterations=15 if rough else 100,
+    )
 
 
 def _row_sigma(system: System, options: Options, sigma: np.ndarray) -> np.ndarray:
@@ -227,7 +273,7 @@ def _judged(system, options, fit: Fit, sigma, weight, use):
     scale = _scalar_weights(system, options, sigma, weight)
     rows = use & (scale > 0)
     leverage = np.zeros(system.n_rows)
-    leverage[rows] = leverages(fit.jacobian)[: rows.sum()]
+    leverage[rows] = leverages(fit.jacobian[:, fit.free])[: rows.sum()]
     new = sigma.copy()
     if options.estimated.any():
         row_weight = np.concatenate([weight, [1.0]])[system.row]

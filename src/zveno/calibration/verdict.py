@@ -55,6 +55,9 @@ def _knowledge(result: Calibration) -> str:
 
 def _advice(result: Calibration) -> list[str]:
     words = []
+    if result.at_bounds:
+        held = ", ".join(f"{name} ({side})" for name, side in result.at_bounds.items())
+        words.append(f"Bounds hold back {held}: the data ask for more, and their uncertainty is not counted.")
     r = correlations(result.covariance) - np.eye(len(result.names)) if len(result.names) else np.zeros((0, 0))
     pairs = [(i, j) for i, j in np.argwhere(abs(np.triu(r)) > 0.98)]
     if pairs:

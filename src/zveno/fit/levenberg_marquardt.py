@@ -1,8 +1,12 @@
-"""Levenberg–Marquardt for over-determined problems whose state may be more than a vector.
+"""Levenberg–Marquardt for over-determined problems whose state may be more than a vector, with bounds.
 
 A step solves min |J d + r|² + λ |D d|² with D the column norms of J: the same steps whatever the units of the
 parameters (Moré 1978). Trying another damping needs only the small matrix JᵀJ. It halves the digits of a step,
 not of the answer: the residual itself decides what is accepted.
+
+Bounds are part of that small problem: the step is its minimum inside the box, found by an active set. So a fit
+ends where the conditions of Karush, Kuhn and Tucker hold: parameters inside have no gradient, and those at a bound
+have one that points out.
 """
 
 from __future__ import annotations
@@ -12,7 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.optimize import lsq_linear
 
 from .products import gram
 
@@ -28,6 +33,7 @@ class Fit:
         cost: half the sum of squares.
         iterations: Jacobians evaluated.
         converged: whether the last step was negligible.
+        active: (n,) −1 where a lower bound holds a parameter back, 1 where an upper one does, 0 inside.
     """
 
     state: Any
@@ -36,6 +42,12 @@ class Fit:
     cost: float
     iterations: int
     converged: bool
+    active: np.ndarray
+
+    @property
+    def free(self) -> np.ndarray:
+        """Parameters that no bound holds back, (n,) booleans."""
+        return self.active == 0
 
 
 def minimize(
@@ -43,6 +55,8 @@ def minimize(
     state: Any,
     move: Callable[[Any, np.ndarray], Any],
     *,
+    room: Callable[[Any], tuple[np.ndarray, np.ndarray]] | None = None,
+    start: tuple[np.ndarray, np.ndarray] | None = None,
     max_iterations: int = 100,
     tolerance: float = 1e-10,
     damping: float = 1e-4,
@@ -51,24 +65,31 @@ def minimize(
 
     Args:
         evaluate: state → residuals (m,) and their derivatives by a step (m, n), weighted.
-        state: where to start; anything that `move` understands.
+        state: where to start, inside the bounds; anything that `move` understands.
         move: (state, step (n,)) → state.
+        room: state → the lowest and highest step (n,) that bounds allow, −inf and inf where there are none.
+        start: what `evaluate` gives at the start, where it is known.
         max_iterations: Jacobians evaluated at most.
         tolerance: a step is negligible when it changes the cost by less than this share.
         damping: at the start, relative to the squared column norms.
     """
-    r, J = evaluate(state)
+    r, J = evaluate(state) if start is None else start
     cost = 0.5 * float(r @ r)
     if not J.shape[1]:
-        return Fit(state, r, J, cost, 1, True)
+        return Fit(state, r, J, cost, 1, True, np.zeros(0, dtype=int))
+
+    def ended(iteration: int, converged: bool) -> Fit:
+        return Fit(state, r, J, cost, iteration, converged, held_back(J, r, None if room is None else room(state)))
+
     for iteration in range(1, max_iterations + 1):
         H = gram(np.column_stack([J, r]))
         H, g = H[:-1, :-1], H[:-1, -1]
         norms = np.sqrt(np.diag(H))
         norms = np.where(norms > 0, norms, 1.0)
         H, g = H / np.outer(norms, norms), g / norms
+        box = None if room is None else tuple(norms * side for side in room(state))
         while True:
-            scaled = _step(H, g, damping)
+            scaled = _step(H, g, damping, box)
             trial = move(state, scaled / norms)
             r_new, J_new = evaluate(trial)
             new = 0.5 * float(r_new @ r_new)
@@ -76,21 +97,55 @@ def minimize(
             if np.isfinite(new) and new <= cost:
                 break
             if predicted <= tolerance * cost or damping > 1e12:
-                return Fit(state, r, J, cost, iteration, True)
+                return ended(iteration, True)
             damping *= 8.0
         gained = cost - new
         state, r, J, cost = trial, r_new, J_new, new
         if predicted > 0 and gained > 0.25 * predicted:
             damping = max(damping / (8.0 if gained > 0.75 * predicted else 2.0), 1e-14)
         if max(gained, predicted) <= tolerance * cost + 1e-300 or cost == 0.0:
-            return Fit(state, r, J, cost, iteration, True)
-    return Fit(state, r, J, cost, max_iterations, False)
+            return ended(iteration, True)
+    return ended(max_iterations, False)
 
 
-def _step(H, g, damping: float) -> np.ndarray:
-    """argmin |J d + r|² + damping |d|² from H = JᵀJ with unit diagonal and g = Jᵀr."""
+def bounded_step(J: np.ndarray, r: np.ndarray, room: tuple[np.ndarray, np.ndarray] | None) -> np.ndarray:
+    """The step (n,) that makes |J d + r| least inside the box `room`: one linearised fit."""
+    norms = np.linalg.norm(J, axis=0)
+    norms = np.where(norms > 0, norms, 1.0)
+    step = np.linalg.lstsq(J / norms, -r, rcond=None)[0]
+    if room is not None and not _inside(step, tuple(norms * side for side in room)):
+        H, g = gram(J / norms), (J / norms).T @ r
+        step = _step(H, g, 1e-14, tuple(norms * side for side in room))
+    return step / norms
+
+
+def _step(H, g, damping: float, box) -> np.ndarray:
+    """argmin |J d + r|² + damping |d|² inside a box, from H = JᵀJ with unit diagonal and g = Jᵀr."""
     while True:
         try:
-            return cho_solve(cho_factor(H + damping * np.eye(len(g)), check_finite=False), -g, check_finite=False)
+            factor = cho_factor(H + damping * np.eye(len(g)), lower=True, check_finite=False)
+            break
         except np.linalg.LinAlgError:
             damping = max(10.0 * damping, 1e-14)
+    step = cho_solve(factor, -g, check_finite=False)
+    if box is None or _inside(step, box):
+        return step
+    # |Lᵀ d + L⁻¹ g|² is the same quadratic. Sides a hair apart keep a parameter whose bounds meet.
+    low, high = box
+    L = np.tril(factor[0])
+    target = -solve_triangular(L, g, lower=True, check_finite=False)
+    return lsq_linear(L.T, target, (np.minimum(low, -1e-15), np.maximum(high, 1e-15)), method="bvls").x
+
+
+def _inside(step, box) -> bool:
+    return bool((step >= box[0]).all() and (step <= box[1]).all())
+
+
+def held_back(J: np.ndarray, r: np.ndarray, room: tuple[np.ndarray, np.ndarray] | None) -> np.ndarray:
+    """Which bounds hold, as `Fit.active`: no room left on a side, and the gradient asks for more of it."""
+    if room is None:
+        return np.zeros(J.shape[1], dtype=int)
+    low, high = room
+    g = J.T @ r
+    reach = 1e-6 * np.sqrt(max(float(r @ r), 1e-300)) / np.maximum(np.linalg.norm(J, axis=0), 1e-300)
+    return np.where((low >= -reach) & (g > 0), -1, np.where((high <= reach) & (g < 0), 1, 0))
