@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -12,6 +13,21 @@ from .objectives import Aim
 from .problem import Problem
 from .solutions import Family, Solutions, padded
 from .targets import Targets
+
+
+@lru_cache(maxsize=16)
+def blank(batch: tuple[int, ...], n_q: int) -> tuple[np.ndarray, ...]:
+    """Nearest, distance, excess, value and density of poses that need no explanation; not to be changed."""
+    parts = (
+        np.full((*batch, n_q), np.nan),
+        np.zeros((*batch, 2)),
+        np.zeros((*batch, n_q)),
+        np.zeros(batch),
+        np.zeros(batch, int),
+    )
+    for part in parts:
+        part.setflags(write=False)
+    return parts
 
 
 @dataclass
@@ -91,18 +107,16 @@ class Draft:
         if len(self.pose) > 1:
             first = np.rint(self.x[:, 0] * 1e6)
             self.keep(ranked(self.pose, first, in_order=True).argsort(kind="stable"))
-        found = self.found
-        rows = problem.to_q(problem.from_units(found.x)), found.residual, found.condition
+        found, pose, codes = self.found, self.pose, self.codes
+        q, residual, condition = problem.to_q(problem.from_units(found.x)), found.residual, found.condition
         if batch:
             count = self.count
-            rows = (padded(self.pose, part, count) for part in rows)
+            q, residual, condition = (padded(pose, part, count) for part in (q, residual, condition))
+            if len(batch) > 1:
+                parts = q, residual, condition, count, codes
+                q, residual, condition, count, codes = (part.reshape(batch + part.shape[1:]) for part in parts)
         else:
-            count = np.array([len(self.pose)])
-            rows = (part[None] for part in rows)
-        parts = *rows, count, self.codes, self.density, nearest, distance, exceeded, value
-        if len(batch) != 1:
-            parts = (part.reshape(batch + part.shape[1:]) for part in parts)
-        q, residual, condition, count, codes, density, nearest, distance, exceeded, value = parts
+            count, codes = np.array(len(pose)), codes.reshape(())
         return Solutions(
             q=q,
             count=count,
@@ -110,7 +124,7 @@ class Draft:
             residual=residual,
             condition=condition,
             method=self.method,
-            density=density,
+            density=self.density.reshape(batch),
             nearest=nearest,
             distance=distance,
             exceeded=exceeded,

@@ -6,7 +6,7 @@ import numpy as np
 
 from . import scan, seven
 from .distinct import all_distinct, distinct
-from .draft import Draft
+from .draft import Draft, blank
 from .families import families_of
 from .judge import SINGULAR, SLACK, Judgement, errors, jacobians, judged
 from .local import solve_local
@@ -35,6 +35,7 @@ NEARLY_SINGULAR, POLISHING, LONGEST = 1e-3, 40, 0.05
 SHARP = 1e-10
 """Up to this ratio of a solution's miss to the least singular value there, its coordinates are exact enough."""
 
+_CODES = np.array([UNDECIDED, COMPLETE])
 Outside = tuple[np.ndarray, np.ndarray]
 """(s,) poses and (s, n) solutions that limits exclude, in the chain's units."""
 
@@ -44,8 +45,8 @@ def finished(
 ) -> Solutions:
     """All solutions of a chain that is not redundant, by a solver."""
     raw = solver.solve(problem, targets.T)
-    density = np.zeros(len(targets.T), int) if raw.density is None else raw.density
-    codes = np.where(raw.complete, COMPLETE, UNDECIDED)
+    density = blank(targets.batch, len(problem.held))[4] if raw.density is None else raw.density
+    codes = _CODES.take(raw.complete)
     pose, found, beyond = _checked(problem, targets.lanes, raw)
     draft = Draft(problem, targets, pose, found, codes, density, solver.name, aim)
     if len(pose) and found.least.min() < NEARLY_SINGULAR:
@@ -126,8 +127,9 @@ def _checked(problem: Problem, lanes: Lanes, raw: Raw) -> tuple[np.ndarray, Judg
     beyond = not found.over.max(initial=-1.0) <= 0
     if beyond:
         touching = ((found.over > 0) & (found.over <= SLACK)).nonzero()[0]
-        clipped = found.x[touching].clip(*problem.box[:2])
-        found.table[touching] = judged(problem, clipped, lanes, pose[touching]).table
+        if len(touching):
+            clipped = found.x[touching].clip(*problem.box)
+            found.table[touching] = judged(problem, clipped, lanes, pose[touching]).table
     if not all_distinct(problem, pose, found.mark):
         keep = distinct(problem, pose, found.x, marks=found.mark)
         pose, found = pose[keep], found.taken(keep)
@@ -155,7 +157,7 @@ def _polish(draft: Draft):
             best[rows] = _gauss_newton(
                 problem, draft.targets.lanes, draft.pose[rough[rows]], best[rows], iterations
             )
-    draft.replace(rough, np.clip(best, *problem.box[:2]))
+    draft.replace(rough, np.clip(best, *problem.box))
     draft.keep_distinct()
     _find_families(draft)
 
@@ -207,27 +209,32 @@ def _wind(draft: Draft):
 
 
 def _result(draft: Draft, outside: Outside | None, inputs: str, decided: bool = True) -> Solutions:
-    problem, T, aim = draft.problem, draft.targets.T, draft.aim
-    n_q = len(problem.held)
-    nearest = np.full((len(T), n_q), np.nan)
-    distance, exceeded, value = np.zeros((len(T), 2)), np.zeros((len(T), n_q)), np.zeros(len(T))
-    empty = draft.empty()
+    n_q, T = len(draft.problem.held), draft.targets.T
+    empty, parts = draft.empty(), blank(draft.targets.batch, n_q)[:4]
     if len(empty):
-        if decided:
-            draft.codes[empty] = UNREACHABLE
-            for i, over in _excesses(problem, T, empty, outside).items():
-                draft.codes[i] = EXCLUDED
-                exceeded[i] = over
-        x, value[empty] = scan.nearest(problem, T[empty], objective=aim.objective)
-        x = problem.wrapped(x)
-        nearest[empty] = problem.to_q(x)
-        found = draft.judged(x / problem.units, empty)
-        distance[empty] = np.stack([found.metres, found.radians], axis=1)
-        if aim.tolerant:
-            enough = aim.reached(problem, T[empty], x, found.metres, found.radians).nonzero()[0]
-            draft.codes[empty[enough]] = WITHIN
-            draft.add(empty[enough], x[enough] / problem.units)
-    return draft.result(nearest, distance, exceeded, value, inputs)
+        own = [part.copy() for part in blank((len(T),), n_q)[:4]]
+        _explain(draft, empty, outside, decided, *own)
+        parts = (filled.reshape(part.shape) for filled, part in zip(own, parts, strict=True))
+    return draft.result(*parts, inputs)
+
+
+def _explain(draft: Draft, empty: np.ndarray, outside, decided: bool, nearest, distance, exceeded, value):
+    """Why poses have no solutions, and what comes nearest; the last four arrays are filled in, one row a pose."""
+    problem, T, aim = draft.problem, draft.targets.T, draft.aim
+    if decided:
+        draft.codes[empty] = UNREACHABLE
+        for i, over in _excesses(problem, T, empty, outside).items():
+            draft.codes[i] = EXCLUDED
+            exceeded[i] = over
+    x, value[empty] = scan.nearest(problem, T[empty], objective=aim.objective)
+    x = problem.wrapped(x)
+    nearest[empty] = problem.to_q(x)
+    found = draft.judged(x / problem.units, empty)
+    distance[empty] = np.stack([found.metres, found.radians], axis=1)
+    if aim.tolerant:
+        enough = aim.reached(problem, T[empty], x, found.metres, found.radians).nonzero()[0]
+        draft.codes[empty[enough]] = WITHIN
+        draft.add(empty[enough], x[enough] / problem.units)
 
 
 def _excesses(problem: Problem, T: np.ndarray, empty: np.ndarray, outside) -> dict[int, np.ndarray]:

@@ -68,7 +68,7 @@ class Judgement:
 
 def judged(problem: Problem, x: np.ndarray, lanes: Lanes, pose: np.ndarray) -> Judgement:
     """Judgement of configurations x (s, n), in the chain's units, for the targets `pose` (s,)."""
-    kernel, rest = _kernel(problem), (lanes.tool, *problem.box, problem.length)
+    kernel, rest = _kernel(problem), (lanes.tool, *problem.judging)
     with np.errstate(all="ignore"):  # an exactly singular configuration has an infinite condition number
         if len(x) <= AT_ONCE:
             return Judgement(kernel(x, lanes.targets.take(pose, axis=0), *rest), problem.n)

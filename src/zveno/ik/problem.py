@@ -181,16 +181,26 @@ class Problem:
         return bool(np.any(self.units != 1.0))
 
     @cached_property
-    def box(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(lower, upper, middle) in the units of solvers; turning coordinates are brought nearest to the middle."""
-        return self.lower / self.units, self.upper / self.units, self._middle / self.units
+    def box(self) -> tuple[np.ndarray, np.ndarray]:
+        """(lower, upper) in the units of solvers."""
+        return self.lower / self.units, self.upper / self.units
 
     @cached_property
-    def identity(self) -> str:
+    def judging(self) -> tuple[np.ndarray, ...]:
+        """Limits, what turning coordinates are brought nearest to, and the length: what judging needs."""
+        return *self.box, self._middle / self.units, np.array(self.length)
+
+    @cached_property
+    def placement(self) -> tuple[np.ndarray, np.ndarray]:
+        """C_0⁻¹ (3, 4), and 1/length as an array: what brings a pose into the units of solvers."""
+        return np.ascontiguousarray(self.end_transforms[0][:3]), np.array(1.0 / self.length)
+
+    @cached_property
+    def identity(self) -> bytes:
         """Hash of the robot, the frames, the limits, the task, and what is held."""
         of = (self.mechanism.fingerprint, self.frame, self.reference or "", repr(self.task))
         numbers = (part.tobytes() for part in (self.lower, self.upper, self.held))
-        return hashlib.sha256("\n".join(of).encode() + b"".join(numbers)).hexdigest()
+        return hashlib.sha256("\n".join(of).encode() + b"".join(numbers)).digest()
 
     def without_limits(self) -> Problem:
         """The same problem with turning coordinates free; sliding ones may go twice as far."""

@@ -70,7 +70,7 @@ def solve_ik(
     """
     problem, aim = _problem(robot, frame, relative_to, limits, task, held), aim_of(objective, tolerance, percent)
     targets = checked_targets(problem, T_world_tool)
-    inputs = hashlib.sha256(problem.identity.encode() + targets.T.tobytes()).hexdigest()[:16]
+    inputs = hashlib.blake2b(targets.T.tobytes(), key=problem.identity, digest_size=8).hexdigest()
     if method == "local":
         return local_result(problem, targets, _seed(problem, seed, targets.batch), aim, inputs)
     if problem.redundancy:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -47,7 +48,7 @@ def checked_targets(problem: Problem, T, name: str = "T_world_tool") -> Targets:
         T[..., :3, 3] = points
     batch, T = T.shape[:-2], T.reshape(-1, 4, 4)
     placed, off = _placed(problem, T)
-    if not (off <= EXACT).all():
+    if not (off.max() if len(off) else 0.0) <= EXACT:
         _made_exact(T, name)
         placed, _ = _placed(problem, T)
     return Targets(T, Lanes(placed, problem.tool), batch)
@@ -68,8 +69,12 @@ def place(T, first, scale):
 
 
 def _placed(problem: Problem, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    kernel = compiled(place, {"T": (4, 4), "first": (3, 4), "scale": ()})
-    return kernel(T, problem.end_transforms[0][:3], 1.0 / problem.length)
+    return _kernel()(T, *problem.placement)
+
+
+@cache
+def _kernel():
+    return compiled(place, {"T": (4, 4), "first": (3, 4), "scale": ()})
 
 
 def _made_exact(T: np.ndarray, name: str):
