@@ -40,6 +40,20 @@ def test_files_that_continue_each_other(capsys, tmp_path):
     assert all(one["sigma"] < one["sigma_before"] for one in data["parameters"])
 
 
+def test_contacts_continue_each_other_too(capsys, tmp_path):
+    first = tmp_path / "plan.csv"
+    plan("puma560", measure="point", n=14, candidates=200, places=2, sigma=1e-4, output=Output(out=first))
+    said = capsys.readouterr().out
+    assert "what is touched" in said
+    assert "more postures would" in said
+    assert first.read_text().splitlines()[0].endswith(",group")
+    plan("puma560", measure="point", n=3, candidates=200, have=first, sigma=1e-4, output=Output(json=True))
+    data = json.loads(capsys.readouterr().out)
+    assert data["measured_before"] == 14
+    assert set(data["groups"]) <= {"place1", "place2"}
+    assert {place["name"].partition(":")[2] for place in data["places"]} == set(data["groups"])
+
+
 def test_rules_from_the_command_line(capsys):
     box = (-0.9, -0.9, 0.0, 0.9, 0.9, 1.2)
     plan(

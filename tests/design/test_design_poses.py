@@ -202,15 +202,6 @@ def test_refinement_respects_what_is_allowed(puma):
     assert objective.value(better) > objective.value(start)
 
 
-@pytest.mark.parametrize("kind", ["point", "sockets", "plane"])
-def test_contact_measurements_are_planned_among_touching_postures(kind, puma):
-    plan = plan_poses(puma, kind, 40, candidates=600)
-    assert plan.status == "good"
-    assert plan.over_random > 1.0
-    assert any("imagined" in note for note in plan.notes)
-    assert (len(plan.groups) == 40) == (kind != "plane")
-
-
 def test_candidates_that_cannot_tell_are_refused_by_name(puma):
     # A joint that stands still merges the links on both its sides: the four parameters of one of them are lost.
     with pytest.raises(zveno.ZvenoError, match="23 of 27") as caught:

@@ -15,6 +15,7 @@ Box = Annotated[
     tuple[float, float, float, float, float, float] | None,
     tyro.conf.arg(metavar="X Y Z X Y Z", help_behavior_hint=""),
 ]
+Count = Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")]
 Metres = Annotated[float | None, tyro.conf.arg(metavar="M", help_behavior_hint="")]
 
 
@@ -36,6 +37,7 @@ def plan(
     radius: Metres = None,
     touching: Flag = False,
     margin: float = 0.0,
+    places: Count = None,
     once: Flag = False,
     no_refine: Flag = False,
     seed: int = 0,
@@ -52,7 +54,8 @@ def plan(
         n: postures to plan.
         criterion: D, A, E, G, T, or O1 to O5.
         sigma: standard deviation of a reading, m or rad; 1e-4 if not given.
-        have: a CSV of postures already measured, columns named like the joints; the plan completes them.
+        have: a CSV of postures already measured, columns named like the joints (and group, or place and hole, for
+            contacts); the plan completes them.
         parameters: what will be calibrated: names, patterns such as Tx*, or classes (dh, controller, …); all.
         candidates: random postures to choose from.
         box: lowest and highest corner the frame must stay between, m.
@@ -62,6 +65,7 @@ def plan(
         radius: of the links, for clearance, m; 3 % of the reach if not given.
         touching: do not check that links keep clear of each other.
         margin: share of every joint's range kept free at both ends.
+        places: new places to touch (plane, point, sockets); six holes, or none where --have has touched some.
         once: use no posture twice.
         no_refine: stay with the candidates.
         seed: of the random candidates.
@@ -90,14 +94,15 @@ def plan(
         "visibility": None if viewer is None else Visibility(viewer, np.radians(half_angle)),
         "clearance": None if touching and ground is None else Clearance(radius, ground, not touching),
         "margin": margin,
+        "places": places,
         "seed": seed,
     }
     before = None if have is None else read_campaign(have, mechanism, kind, planned=True)
     found = plan_poses(arm, kind, n, criterion, have=before, repeats=not once, refine=not no_refine, **options)
     curve = None
-    if found.status == "good" and not kind.implicit:
-        whole = [found.q] if before is None else [before, found.q]
-        curve = accuracy_curve(arm, kind, max(20, 4 * n), have=whole, **options)
+    if found.status == "good":
+        whole = [found] if before is None else [before, found]
+        curve = accuracy_curve(arm, kind, max(20, 4 * n), have=whole, **(options | {"places": None}))
     if picture.plot is not None:
         from ..report.plan_plot import draw_plan
 

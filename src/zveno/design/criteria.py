@@ -87,7 +87,7 @@ def reduced(M: np.ndarray, k: int) -> np.ndarray:
     if M.shape[-1] == k:
         return M
     A, B, C = M[..., :k, :k], M[..., :k, k:], M[..., k:, k:]
-    return A - B @ np.linalg.pinv(C, hermitian=True) @ np.swapaxes(B, -1, -2)
+    return A - B @ _inverse_or_pseudo(C) @ np.swapaxes(B, -1, -2)
 
 
 def lifted(G: np.ndarray, M: np.ndarray) -> np.ndarray:
@@ -95,8 +95,19 @@ def lifted(G: np.ndarray, M: np.ndarray) -> np.ndarray:
     k = len(G)
     if M.shape[-1] == k:
         return G
-    L = np.concatenate([np.eye(k), -M[:k, k:] @ np.linalg.pinv(M[k:, k:], hermitian=True)], axis=1)
+    L = np.concatenate([np.eye(k), -M[:k, k:] @ _inverse_or_pseudo(M[k:, k:])], axis=1)
     return L.T @ G @ L
+
+
+def _inverse_or_pseudo(C: np.ndarray) -> np.ndarray:
+    """C⁻¹ of positive semidefinite matrices (..., K, K); where one is close to singular, pseudo-inverses."""
+    try:
+        pivots = np.diagonal(np.linalg.cholesky(C), axis1=-2, axis2=-1)
+    except np.linalg.LinAlgError:
+        return np.linalg.pinv(C, hermitian=True)
+    if np.all(pivots.min(axis=-1) > 1e-5 * pivots.max(axis=-1)):
+        return np.linalg.inv(C)  # several times faster
+    return np.linalg.pinv(C, hermitian=True)
 
 
 def _inverse(S: np.ndarray) -> np.ndarray | None:

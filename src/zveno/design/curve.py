@@ -29,13 +29,13 @@ def accuracy_curve(robot: Robot, measurement: Measurement | str = "pose", most: 
     """
     task = problem(robot, measurement, have=have, **options)
     k, K, m = task.k, task.J.shape[2], task.J.shape[1]
-    M = task.prior
+    M = task.prior + task.weak
     fewest = 0
     if not len(task.have):
         fewest = int(np.ceil(K / m)) + 1
         if most <= fewest:
             raise ZvenoError(f"{most} postures are too few for a curve", element="most", remedy=f"Give > {fewest}")
-        M = M + information(task.J, greedy(task.J, fewest, task.prior, k))
+        M = M + information(task.J, greedy(task.J, fewest, M, k))
     if np.linalg.cond(M) > 1e15:
         raise ZvenoError(
             f"the {len(task.have) or fewest} postures to begin with do not determine all parameters",
@@ -45,7 +45,7 @@ def accuracy_curve(robot: Robot, measurement: Measurement | str = "pose", most: 
     numbers = np.arange(fewest, most + 1)
     points = []
     for n in numbers:
-        C, std = covariance_of(reduced(state.M, k))
+        C, std = covariance_of(reduced(state.M - task.weak, k))
         tool = task.tool_sigma(C)
         worst = int(np.argmax(std))
         points.append((std[worst], worst, float(np.sqrt(np.mean(tool**2))), tool.max()))

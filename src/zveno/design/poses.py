@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ..calibration.measurements import Measurement
+from ..calibration.measurements import measurement as named_measurement
 from ..errors import ZvenoError
 from ..io.results import hash_of
 from ..robot import Robot
 from .candidates import Visibility
 from .capsules import Clearance
 from .criteria import CRITERIA, reduced
+from .earlier import measured_before
 from .exchange import information, select
 from .problem import Problem, problem
 from .refine import Objective, refined
@@ -40,6 +43,7 @@ def plan_poses(
     box=None,
     visibility: Visibility | Sequence[Visibility] | None = None,
     clearance: Clearance | None = DEFAULT_CLEARANCE,
+    places: int | None = None,
     repeats: bool = True,
     refine: bool = True,
     order: bool = True,
@@ -55,7 +59,8 @@ def plan_poses(
         n: postures to plan, in addition to those in `have`.
         criterion: "D" (volume), "A" (mean variance), "E" (worst direction), "G" (worst tool position), "T" (trace:
             document 001's, accepts singular plans), or the observability indices "O1" … "O5".
-        have: postures already measured, (n0, n_q), or their Campaign; the new ones complete them.
+        have: postures already measured, (n0, n_q), their Campaign, a Plan, or a list of these; the new ones
+            complete them. For contacts a Campaign or Plan says what was touched, and the new ones touch it too.
         candidates: how many random postures to choose from, or postures (N, n_q) of your own.
         parameters, strategy, joint_terms: what will be calibrated, as in `zveno.identifiability`.
         limits: ranges by joint name, where narrower than the robot's own.
@@ -63,6 +68,8 @@ def plan_poses(
         box: ((x, y, z), (x, y, z)) the frame must stay in, m.
         visibility: instruments that must see the frame.
         clearance: how far links keep from each other and the floor; None: not looked at.
+        places: for measurements by contact, how many places that were not measured before are touched; six holes if
+            None, or none if `have` has places.
         repeats: whether a posture may be measured several times.
         refine: whether to move the chosen candidates to where the criterion is largest nearby.
         order: whether to sort the postures for a short tour.
@@ -90,17 +97,20 @@ def plan_poses(
         box=box,
         visibility=visibility,
         clearance=clearance,
+        places=places,
         workspace=workspace,
         seed=seed,
     )
     task.refuse_too_few(n)
-    found = select(task.J, int(n), task.criterion, prior=task.prior, interest=task.k, repeats=repeats)
+    found = select(task.J, int(n), task.criterion, prior=task.prior + task.weak, interest=task.k, repeats=repeats)
     rng = np.random.default_rng(seed + 1)
     chance = [_value(task, rng.choice(len(task.J), n, replace=len(task.J) < n), int(n)) for _ in range(N_RANDOM)]
     values = {"random": float(np.median(chance)), **found.steps}
     q = task.q[found.members]
     groups = tuple(task.groups[k] for k in found.members) if task.groups else ()
-    M = found.information
+    M = task.prior + information(task.J, found.members)
+    if groups:
+        values["exchange"] = _value(task, found.members, int(n))
     if refine and not groups and robot.n_q == robot.n_v and found.value > 0 and not task.rows.measurement.implicit:
         objective = Objective(task.rows, task.criterion, task.prior)
         q = refined(objective, q, task.allowed.lower, task.allowed.upper, task.allowed)
@@ -125,12 +135,16 @@ def judge_poses(
     workspace=None,
     seed: int = 0,
 ) -> Plan:
-    """The accuracy that given postures (n, n_q) will give, as a Plan; arguments as in `plan_poses`."""
+    """The accuracy that postures will give, as a Plan: (n, n_q), a Campaign or a Plan; for measurements by contact
+    these say what is touched. Other arguments as in `plan_poses`."""
+    kind = named_measurement(measurement)
+    given, _ = measured_before(q, kind, robot.mechanism)
+    before, _ = measured_before(have, kind, robot.mechanism)
     task = problem(
         robot,
-        measurement,
+        kind,
         criterion_name=criterion,
-        have=have,
+        have=[before, given] if kind.implicit else before,
         parameters=parameters,
         strategy=strategy,
         joint_terms=joint_terms,
@@ -139,12 +153,15 @@ def judge_poses(
         seed=seed,
         candidates=1000,
     )
-    q = robot.mechanism.checked_q(np.atleast_2d(q))
-    M = Objective(task.rows, task.criterion, task.prior).information(q)
-    value = float(task.criterion.value(reduced(M, task.k), len(q)))
-    return _plan(
-        task, q, (), M, {"given": value}, float("nan"), False, None, hash_of(robot.mechanism.fingerprint, q)
-    )
+    M = task.prior
+    own = task.rows.measured(given).reshape(-1, len(task.rows.names))
+    if kind.implicit:  # what was touched decides what can be found, so both are known to the problem
+        task = replace(task, have=before.q, prior=M - own.T @ own)
+    else:
+        M = M + own.T @ own
+    value = float(task.criterion.value(reduced(M, task.k), len(given)))
+    inputs = hash_of(robot.mechanism.fingerprint, given.q)
+    return _plan(task, given.q, given.groups, M, {"given": value}, float("nan"), False, None, inputs)
 
 
 def _value(task: Problem, members, n: int) -> float:
@@ -164,6 +181,12 @@ def _plan(
     way = _way(robot, q, start) if order else np.arange(len(q))
     D = travel_times(robot, q)
     finite = bool(np.isfinite(std).all())
+    used = {group for group in groups if group}
+    touched = [label for label in rows.placed if not used or label.partition(":")[2] in used]
+    imagined = [label for label in touched if label in rows.new_places]
+    notes = task.notes
+    if imagined:
+        notes += (f"{', '.join(imagined)}: imagined; put what is touched about where the plan says",)
     return Plan(
         robot.name,
         rows.measurement.kind,
@@ -189,7 +212,9 @@ def _plan(
         tour_length(D, way),
         tour_length(D, np.arange(len(q))),
         inputs,
-        task.notes,
+        notes,
+        tuple(touched),
+        np.array([rows.placed[label] for label in touched]).reshape(-1, 4, 4),
     )
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ..calibration.measurements import Measurement
+from ..calibration.measurements import measurement as named_measurement
 from ..calibration.strategies import independent_columns
 from ..errors import ShapeError, ZvenoError
 from ..robot import Robot
@@ -19,6 +21,8 @@ from .rows import Rows
 
 N_WORKSPACE = 300
 """Places over the workspace where the tool's accuracy is predicted."""
+WEAK = 1e-3
+"""What is taken to be known about a place of contact, as a share of what one posture tells."""
 SINGULAR = 1e-9
 """Singular values below this share of the largest are zero."""
 
@@ -55,14 +59,30 @@ class Problem:
         """Parameters of interest."""
         return self.rows.n_interest
 
+    @cached_property
+    def weak(self) -> np.ndarray:
+        """Information (K, K) about places of contact, less than a posture gives, that lets a plan leave some out.
+
+        It serves the search and is not part of predictions.
+        """
+        size = np.zeros(self.J.shape[-1])
+        if self.groups:
+            rows = np.sum(self.J[..., self.k :] ** 2, axis=1)
+            size[self.k :] = [WEAK * np.median(one[one > 0]) if (one > 0).any() else 0.0 for one in rows.T]
+        return np.diag(size)
+
     def refuse_too_few(self, n: int):
         """An error if n postures cannot determine all parameters however they are chosen."""
         m, K = self.J.shape[1:]
         known = np.linalg.matrix_rank(self.prior, hermitian=True) if self.prior.any() else 0
-        needed = int(np.ceil((K - known) / m))
+        unknown = K - known
+        if self.groups:  # the fewest places will do: one, or none if some were measured before
+            seen = np.linalg.matrix_rank(reduced(self.prior, self.k), hermitian=True) if len(self.have) else 0
+            unknown = self.k - seen + (0 if len(self.have) else (K - self.k) // len(set(self.groups)))
+        needed = int(np.ceil(unknown / m))
         if n < needed:
             raise ZvenoError(
-                f"{n} postures give {n * m} numbers for {K - known} unknowns",
+                f"{n} postures give {n * m} numbers for {unknown} unknowns",
                 element="n",
                 remedy=f"Plan at least {needed} postures, better {2 * needed}",
             )
@@ -91,37 +111,47 @@ def problem(
     box=None,
     visibility: Visibility | Sequence[Visibility] | None = None,
     clearance: Clearance | None = None,
+    places: int | None = None,
     workspace=None,
     seed: int = 0,
 ) -> Problem:
     """The problem of `plan_poses`; arguments as there."""
-    rows = Rows(robot, measurement, parameters=parameters, strategy=strategy, joint_terms=joint_terms, seed=seed)
+    kind = named_measurement(measurement)
+    before, said = measured_before(have, kind, robot.mechanism)
+    rows = Rows(
+        robot,
+        kind,
+        parameters=parameters,
+        strategy=strategy,
+        joint_terms=joint_terms,
+        have=before if len(before) else None,
+        places=places,
+        seed=seed,
+    )
     allowed = Admissible(
         robot, rows.frame, limits=limits, margin=margin, box=box, visibility=visibility, clearance=clearance
     )
-    before, said = measured_before(have, rows.measurement, robot.mechanism)
-    notes = [*rows.notes, *said]
+    notes = list(said)
     prior = np.zeros((len(rows.names),) * 2)
     groups: tuple[str, ...] = ()
-    if rows.measurement.implicit:
-        q, groups, J, prior, said = _contacts(rows, allowed, candidates)
-        notes += said
+    if kind.implicit:
+        q, groups, J = _contacts(rows, allowed, candidates)
+        prior = rows.known
     else:
         q, said = _candidates(rows, allowed, candidates, seed)
         notes += said
         J = rows.jacobians(q)
     if len(before):
-        if rows.measurement.implicit:
-            raise ZvenoError("for measurements by contact, earlier postures cannot be added yet", element="have")
-        own = rows.jacobians(before.q).reshape(-1, len(rows.names))
+        own = rows.measured(before).reshape(-1, len(rows.names))
         prior = prior + own.T @ own
     _refuse_deficient(rows, J, prior)
     if workspace is None:
-        places = q[:N_WORKSPACE]
+        anywhere = q[:N_WORKSPACE]
     else:
-        places = robot.mechanism.checked_q(np.atleast_2d(workspace), "workspace")
-    positions, F = rows.tool(places)
+        anywhere = robot.mechanism.checked_q(np.atleast_2d(workspace), "workspace")
+    positions, F = rows.tool(anywhere)
     made = criterion(criterion_name, F)
+    notes = [*rows.notes, *notes]
     return Problem(rows, allowed, q, groups, J, before.q, prior, made, positions, F, tuple(notes))
 
 
@@ -154,17 +184,14 @@ def _contacts(rows: Rows, allowed: Admissible, candidates):
             element="candidates",
             remedy="Give their number",
         )
-    q, groups, J, prior = rows.contacts(int(candidates))
+    q, groups, J = rows.contacts(int(candidates))
     ok = allowed(q)
     if not ok.any():
         raise ZvenoError(
             "no posture in contact is allowed", element="candidates", remedy="Loosen the limits or rules"
         )
     chosen = tuple(groups[k] for k in np.flatnonzero(ok)) if groups else ()
-    notes = [
-        "places of contact are imagined: put them about where the postures say, and calibrate with what is there"
-    ]
-    return q[ok], chosen, J[ok], prior, notes
+    return q[ok], chosen, J[ok]
 
 
 def _refuse_deficient(rows: Rows, J: np.ndarray, prior: np.ndarray):

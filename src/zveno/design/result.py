@@ -38,6 +38,8 @@ class Plan(Result):
         n_candidates: postures chosen from.
         travel, travel_unordered: time of the tour, s, at the joints' velocity limits (1 rad/s or 1 m/s without).
         notes: what was assumed.
+        place_names, places: what is touched, for measurements by contact, and its frame (p, 4, 4) in the world: a
+            socket's position, a plane's point and normal (z).
     """
 
     robot: str
@@ -64,7 +66,9 @@ class Plan(Result):
     travel: float
     travel_unordered: float
     inputs: str
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    place_names: tuple[str, ...] = ()
+    places: np.ndarray = field(default_factory=lambda: np.zeros((0, 4, 4)))
 
     kind = "plan"
 
@@ -85,7 +89,8 @@ class Plan(Result):
         if self.status == "singular":
             lost = [name for name, s in zip(self.names, self.sigma, strict=True) if not np.isfinite(s)]
             more = f" and {len(lost) - 6} more" if len(lost) > 6 else ""
-            return f"{text}: {', '.join(lost[:6])}{more} stay unknown; criterion {self.criterion} accepts that"
+            why = "criterion T accepts that" if self.criterion == "T" else "more postures are needed"
+            return f"{text}: {', '.join(lost[:6])}{more} stay unknown; {why}"
         parts = []
         if np.isfinite(self.efficiency):
             parts.append(f"at least {100 * self.efficiency:.0f} % of the best of {self.n_candidates} candidates")

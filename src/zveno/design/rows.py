@@ -13,6 +13,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from ..algorithms.inverse_dynamics import gravity_torque
+from ..calibration.campaigns import Campaign
 from ..calibration.identifiability import Identifiability, analyse
 from ..calibration.kinematics import frame_motion
 from ..calibration.measurements import Measurement, measurement
@@ -27,6 +28,15 @@ from ..kernels.math import sqrt
 from ..kernels.sources import source_digest
 from ..kernels.trace import call, trace
 from ..robot import Robot
+from .contacts import (
+    contact_rows,
+    distance_information,
+    frames_by_label,
+    group_list,
+    in_contact,
+    system_of,
+    touched,
+)
 
 ASSUMED = {"m": 1e-4, "rad": 1e-4}
 """Standard deviations taken where a measurement does not say its own."""
@@ -41,6 +51,8 @@ class Rows:
         n_interest: how many of them are of interest.
         units, scales: of each parameter; one scaled unit is `scale` of its unit.
         sigmas: standard deviation of every row of a posture.
+        placed, new_places, groups: for measurements by contact, frames (4, 4) of what is touched, by label; labels
+            of what was not touched before; groups that candidates touch.
         notes: what was assumed.
     """
 
@@ -52,6 +64,8 @@ class Rows:
         parameters: str | Sequence[str] = "all",
         strategy: str = "JL",
         joint_terms: Sequence[str] = (),
+        have: Campaign | None = None,
+        places: int | None = None,
         seed: int = 0,
     ):
         self.robot = robot
@@ -60,7 +74,11 @@ class Rows:
         self.model = redundant_model(robot.mechanism, kind.frame, joint_terms)
         self._seed = seed
         things = len(kind.right) * len(kind.targets) * kind.n_rows
-        self.system = self.imagined(max(30, int(np.ceil(3.0 * (len(self.model.terms) + 12) / things))))
+        n = max(30, int(np.ceil(3.0 * (len(self.model.terms) + 12) / things)))
+        self.placed: dict[str, np.ndarray] = {}
+        self.new_places: tuple[str, ...] = ()
+        self.groups: tuple[str, ...] = ()
+        self.system = self._touching(n, have, places) if kind.implicit else self.imagined(n)
         self.found: Identifiability = analyse(self.system, robot.name, strategy, parameters)
         if not self.found.chosen:
             raise ZvenoError(
@@ -79,8 +97,11 @@ class Rows:
 
     def imagined(self, n: int) -> System:
         """`n` random postures with noise-free readings, in contact where the measurement needs it."""
-        gravity = self.robot.gravity_torque if "compliance" in self.joint_terms else None
-        return imagined(self.model, self.measurement, n, self._seed, gravity)
+        return imagined(self.model, self.measurement, n, self._seed, self._gravity, self.groups, self.placed)
+
+    @property
+    def _gravity(self):
+        return self.robot.gravity_torque if "compliance" in self.joint_terms else None
 
     @property
     def n_rows(self) -> int:
@@ -107,24 +128,49 @@ class Rows:
         p, F = self._tool_kernel(self.robot.mechanism.checked_q(q))
         return p, F * self.scales[: self.n_interest]
 
-    def contacts(self, n: int) -> tuple[np.ndarray, tuple[str, ...], np.ndarray, np.ndarray]:
-        """For measurements by contact: postures that touch, their places, rows as in `jacobians`, and information
-        from known distances between the places."""
+    def contacts(self, n: int) -> tuple[np.ndarray, tuple[str, ...], np.ndarray]:
+        """For measurements by contact: postures that touch, their places, and rows as in `jacobians`."""
         system = self.imagined(n)
-        part = system.parts[0]
-        _, J = system.evaluate(np.zeros(len(self.model.terms)), system.frames, exact=True)
-        numbers = {name: k for k, name in enumerate(system.names)}
-        J = J[:, [numbers[name] for name in self.names]] * self.scales
-        extra = len(system.constraints)
-        rows = J[: len(J) - extra].reshape(len(part.q), -1, len(self.names)) / self.sigmas[:, None]
-        known = J[len(J) - extra :] / np.array([one[3] for one in system.constraints])[:, None]
-        lower, upper = self.robot.lower, self.robot.upper
-        inside = np.all((part.q >= lower) & (part.q <= upper), axis=1)
-        groups = system.campaigns[0].groups
+        rows = self._in_contact(system)
+        q, groups = system.parts[0].q, system.campaigns[0].groups
+        inside = np.all((q >= self.robot.lower) & (q <= self.robot.upper), axis=1)
         chosen = tuple(groups[k] for k in np.flatnonzero(inside)) if groups else ()
-        return part.q[inside], chosen, rows[inside], known.T @ known
+        return q[inside], chosen, rows[inside]
+
+    def measured(self, have: Campaign) -> np.ndarray:
+        """Rows (n, rows, parameters) of postures measured before."""
+        if not self.measurement.implicit:
+            return self.jacobians(have.q)
+        moved, touching = in_contact(self.model, have, self.placed, self._gravity)
+        lost = int((~touching).sum())
+        if lost:
+            self.notes.append(f"{lost} of {len(have)} postures measured before cannot touch and do not count")
+        return self._in_contact(system_of(self.model, [moved], self._gravity, self.placed))[touching]
+
+    @cached_property
+    def known(self) -> np.ndarray:
+        """Information (K, K) that needs no posture: known distances between the places touched."""
+        return distance_information(self.system, self.names, self.scales)
 
     # --- private
+
+    def _touching(self, n: int, have: Campaign | None, places: int | None) -> System:
+        """Rows of postures that touch what was touched before, and new places; sets where these are."""
+        before = Campaign(self.measurement, np.zeros((0, self.robot.n_q))) if have is None else have
+        self.groups = group_list(self.measurement, before, places)
+        self.placed = touched(self.model, before, self._gravity) if len(before) else {}
+        system = self.imagined(n)
+        found = frames_by_label(system, system.frames)
+        self.new_places = tuple(label for label in found if label not in self.placed)
+        self.placed = {**found, **self.placed}
+        self.groups = tuple(dict.fromkeys(system.campaigns[0].groups))  # others are out of reach
+        if not len(before):
+            return system
+        moved, _ = in_contact(self.model, before, self.placed, self._gravity)
+        return system_of(self.model, [system.campaigns[0], moved], self._gravity, self.placed)
+
+    def _in_contact(self, system: System) -> np.ndarray:
+        return contact_rows(system, self.names, self.scales, self.sigmas, self.measurement.sigma_q)
 
     def _independent(self, interest: list[int]) -> list[int]:
         """Unknowns in the way, without those that others already stand for."""

@@ -24,6 +24,14 @@ def plan_data(plan: Plan, curve: Curve | None = None) -> dict[str, Any]:
         "coordinates": list(plan.coordinate_names),
         "q": plan.q.tolist(),
         "groups": list(plan.groups),
+        "places": [
+            {
+                "name": name,
+                "position": T[:3, 3].tolist(),
+                "normal": T[:3, 2].tolist() if _has_normal(plan) else None,
+            }
+            for name, T in zip(plan.place_names, plan.places, strict=True)
+        ],
         "measured_before": plan.n_have,
         "parameters": [
             {
@@ -57,6 +65,9 @@ def print_plan(
     console.print(plan.summary, style="bold", markup=False, end="\n\n")
     console.print(_postures(mechanism, plan, degrees))
     console.print()
+    if plan.place_names:
+        console.print(_places(plan))
+        console.print()
     console.print(_parameters(plan))
     console.print()
     stages = ", ".join(f"{stage} {value:.4g}" for stage, value in plan.values.items())
@@ -85,6 +96,22 @@ def _postures(mechanism: Mechanism, plan: Plan, degrees: bool) -> Table:
         cells = [f"{x:.2f}" if degrees else f"{x:.4f}" for x in q]
         table.add_row(str(number), *cells, *([plan.groups[number - 1]] if plan.groups else []))
     return table
+
+
+def _places(plan: Plan) -> Table:
+    table = Table(title="what is touched, in the world", title_justify="left")
+    table.add_column("")
+    normal = ("normal x", "normal y", "normal z") if _has_normal(plan) else ()
+    for name in ("x m", "y m", "z m", *normal):
+        table.add_column(name, justify="right")
+    for name, T in zip(plan.place_names, plan.places, strict=True):
+        numbers = [*T[:3, 3], *(T[:3, 2] if normal else ())]
+        table.add_row(name.partition(":")[2] or name, *(f"{x:.3f}" for x in numbers))
+    return table
+
+
+def _has_normal(plan: Plan) -> bool:
+    return plan.measurement == "plane"
 
 
 def _parameters(plan: Plan) -> Table:

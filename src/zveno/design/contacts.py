@@ -1,0 +1,104 @@
+"""Measurements by contact: which places are touched, where they are, and what postures in contact tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..calibration.campaigns import Campaign
+from ..calibration.initial import first_frames
+from ..calibration.measurements import Measurement
+from ..calibration.models import Model
+from ..calibration.postures import pulled
+from ..calibration.system import System
+from ..errors import ZvenoError
+
+
+def group_list(kind: Measurement, have: Campaign, places: int | None) -> tuple[str, ...]:
+    """Groups that new postures may touch: those measured before, then `places` new ones; empty: as imagined."""
+    if kind.grouped is None:
+        if places is not None:
+            raise ZvenoError(f"a {kind.kind} measurement of this kind has one place only", element="places")
+        return ()
+    if places is not None and places < 0:
+        raise ZvenoError(f"{places} places cannot be planned", element="places", remedy="Give 0 or more")
+    before = tuple(dict.fromkeys(have.groups or ("",) * len(have)))
+    if not before and not places:
+        return ()
+    holes = ("/hole1", "/hole2") if kind.kind == "sockets" else ("",)
+    word = "new" if before else "place"
+    return before + tuple(f"{word}{k}{hole}" for k in range(1, (places or 0) + 1) for hole in holes)
+
+
+def system_of(model: Model, campaigns: Sequence[Campaign], gravity: Callable | None, placed=None) -> System:
+    """Rows of postures in contact, nothing read; unknown frames as `placed` says, (4, 4) by label."""
+    ready = []
+    for one in campaigns:
+        kind, n = one.measurement, len(one)
+        groups = () if kind.grouped is None else one.groups or ("",) * n
+        y = np.zeros((n, len(kind.right) * len(kind.targets), kind.n_data))
+        ready.append(replace(one, y=y, groups=groups, lines=np.arange(1, n + 1)))
+    system = System(model, ready, gravity)
+    for k, unknown in enumerate(system.unknowns):
+        if placed:
+            system.frames[system.frame_number(k)] = placed[unknown.label]
+    return system
+
+
+def frames_by_label(system: System, frames: np.ndarray) -> dict[str, np.ndarray]:
+    """Frames (4, 4) of the unknowns."""
+    return {unknown.label: frames[system.frame_number(k)] for k, unknown in enumerate(system.unknowns)}
+
+
+def touched(model: Model, have: Campaign, gravity: Callable | None) -> dict[str, np.ndarray]:
+    """Where the things touched before are, (4, 4) by label, as the nominal robot says."""
+    system = system_of(model, [have], gravity)
+    return frames_by_label(system, first_frames(system, np.zeros(len(model.terms))))
+
+
+def in_contact(
+    model: Model, have: Campaign, placed: Mapping[str, np.ndarray], gravity: Callable | None
+) -> tuple[Campaign, np.ndarray]:
+    """Measured postures, moved as little as the nominal robot needs to touch; and which then do."""
+    q, touching = pulled(system_of(model, [have], gravity, placed), 0, have.q)
+    return replace(have, q=q), touching
+
+
+def contact_rows(
+    system: System, names: Sequence[str], scales: np.ndarray, sigmas: np.ndarray, sigma_q: float
+) -> np.ndarray:
+    """Whitened rows (n, m, K) of postures in contact by scaled parameters.
+
+    Args:
+        system: the rows; its residuals are zero.
+        names, scales: columns wanted; those the system does not have are zero.
+        sigmas: standard deviation of every row of a posture.
+        sigma_q: of the joints' sensors, which add to it.
+    """
+    J = _columns(system, names)[system.noise >= 0] * scales
+    own = [move.own for move in system.model.moves if move.sigma is not None]
+    by_q = system.evaluate(np.zeros(len(system.model.terms)), system.frames, own, exact=True)[1][system.noise >= 0]
+    variance = np.tile(sigmas**2, len(J) // len(sigmas)) + sigma_q**2 * np.sum(by_q**2, axis=1)
+    return (J / np.sqrt(variance)[:, None]).reshape(-1, len(sigmas), len(names))
+
+
+def distance_information(system: System, names: Sequence[str], scales: np.ndarray) -> np.ndarray:
+    """Information (K, K) from known distances between what is touched, each counted once."""
+    once = {(a, b): k for k, (a, b, *_) in enumerate(system.constraints)}
+    kept = list(once.values())
+    J = _columns(system, names)[system.noise < 0][kept] * scales
+    J = J / np.array([system.constraints[k][3] for k in kept])[:, None]
+    return J.T @ J
+
+
+def _columns(system: System, names: Sequence[str]) -> np.ndarray:
+    """Derivatives (M, K) of all rows by names; zero for those the system does not have."""
+    numbers = {name: k for k, name in enumerate(system.names)}
+    present = [k for k, name in enumerate(names) if name in numbers]
+    wanted = [numbers[names[k]] for k in present]
+    J = np.zeros((system.n_rows, len(names)))
+    zero = np.zeros(len(system.model.terms))
+    J[:, present] = system.evaluate(zero, system.frames, wanted, exact=True)[1]
+    return J
