@@ -11,11 +11,12 @@ and its opposite on the second. Everything is written for two frames, A and B, e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.math import atan2, logical_and, minimum, select, sqrt
+from ..kernels.math import atan2, logical_and, maximum, minimum, select, sqrt
 from ..mechanism import Mechanism
 from ..spatial.transforms import transform
 from ..spatial.vectors import cross
@@ -166,7 +167,32 @@ class Solution(NamedTuple):
     """Smallest pivot of J M⁻¹ Jᵀ over its diagonal: 1 for independent rows, 0 where a row follows from others."""
 
 
-def solve(factors: MassFactors | BodyFactors, y, J, wanted, active=None) -> Solution:
+class Slip(NamedTuple):
+    """A contact that may slide: its tangential reaction is −μ N times the direction in which it slides."""
+
+    row: int
+    """of the normal; the two tangents follow"""
+    mu: Any
+    """coefficient of friction while it slides, 0 while it does not"""
+    s: Any
+    """direction of sliding along the two tangents, (2,)"""
+
+
+def slip_direction(v, remembered, floor):
+    """Direction of the tangential velocity v (2,), and the remembered one (2,) near rest.
+
+    Along the remembered direction the velocity counts as at least `floor`, m/s, also where it has turned back: the
+    friction is then smooth on both sides of the moment when sliding ends, which is how that moment is found, and
+    turns no faster than an integrator can follow.
+    """
+    along = v[0] * remembered[0] + v[1] * remembered[1]
+    lift = maximum(along, floor) - along
+    x, y = v[0] + lift * remembered[0], v[1] + lift * remembered[1]
+    size = sqrt(maximum(x * x + y * y, 1e-60))  # nothing is remembered while it does not slide
+    return x / size, y / size
+
+
+def solve(factors: MassFactors | BodyFactors, y, J, wanted, active=None, slips: Sequence[Slip] = ()) -> Solution:
     """M a = force + Jᵀ R with J a = wanted, by the Schur complement through the factors of M.
 
     With Y = F⁻ᵀ Jᵀ, of which most entries are zero on a tree, J M⁻¹ Jᵀ = Yᵀ diag(r) Y costs little when
@@ -178,6 +204,8 @@ def solve(factors: MassFactors | BodyFactors, y, J, wanted, active=None) -> Solu
         J: (m, n_v).
         wanted: (m,), −P and what holds the drift.
         active: (m,) ones and zeros, rows with zero are left out (their reaction is zero); None for all.
+        slips: contacts with friction; the tangents of one that slides are not active, and their reactions
+            follow from the normal one.
     """
     m, r = len(J), factors.r
     if not m:
@@ -185,21 +213,59 @@ def solve(factors: MassFactors | BodyFactors, y, J, wanted, active=None) -> Solu
     Y = [factors.half(row) for row in J]
     A = [[Y[i] @ (r * Y[j]) if j <= i else 0.0 for j in range(m)] for i in range(m)]
     b = [wanted[i] - Y[i] @ (r * y) for i in range(m)]
+    if slips:
+        A = _sliding([[A[max(i, j)][min(i, j)] for j in range(m)] for i in range(m)], slips)
     if active is not None:
         for i in range(m):
-            for j in range(i):
-                A[i][j] = A[i][j] * (active[i] * active[j])
+            for j in range(m if slips else i):
+                if i != j:
+                    A[i][j] = A[i][j] * (active[i] * active[j])
             A[i][i] = select(active[i], A[i][i], 1.0)
             b[i] = b[i] * active[i]
-    pivots = linear.factor(A)
-    R = linear.solve_factored(pivots, b)
-    quality = 1.0 / (pivots[1][0] * A[0][0])
+    R, inverses = _eliminated(A, b) if slips else _symmetric(A, b)
+    quality = 1.0 / (inverses[0] * A[0][0])
     for i in range(1, m):
-        quality = minimum(quality, 1.0 / (pivots[1][i] * A[i][i]))
+        quality = minimum(quality, 1.0 / (inverses[i] * A[i][i]))
+    for row, mu, s in slips:
+        for k in (0, 1):
+            R[row + 1 + k] = R[row + 1 + k] - mu * s[k] * R[row]
     total = y
     for i in range(m):
         total = total + Y[i] * R[i]
     return Solution(factors.whole(r * total), R, quality)
+
+
+def _sliding(A: list, slips: Sequence[Slip]) -> list:
+    """A with the columns of normals joined by the friction that comes with them."""
+    for row, mu, s in slips:
+        for line in A:
+            line[row] = line[row] - mu * (s[0] * line[row + 1] + s[1] * line[row + 2])
+    return A
+
+
+def _symmetric(A, b):
+    """(x, inverse pivots) of A x = b for a symmetric A of which the lower triangle is given."""
+    factors = linear.factor(A)
+    return linear.solve_factored(factors, b), factors[1]
+
+
+def _eliminated(A, b):
+    """(x, inverse pivots) of A x = b by elimination, the last row first."""
+    m = len(b)
+    A, x = [list(row) for row in A], list(b)
+    inverse = [1.0] * m
+    for k in range(m - 1, -1, -1):
+        inverse[k] = 1.0 / A[k][k]
+        for i in range(k):
+            factor = A[i][k] * inverse[k]
+            x[i] = x[i] - factor * x[k]
+            for j in range(k):
+                A[i][j] = A[i][j] - factor * A[k][j]
+    for k in range(m):
+        for j in range(k):
+            x[k] = x[k] - A[k][j] * x[j]
+        x[k] = x[k] * inverse[k]
+    return np.array(x), inverse
 
 
 def schur(factors: MassFactors | BodyFactors, y, J):

@@ -65,6 +65,11 @@ class Constraint(ABC):
         """Value, Jacobian and bias at a state; entries may be traced."""
 
     @property
+    def slides(self) -> bool:
+        """Whether it is a contact with friction that sticks or slides."""
+        return False
+
+    @property
     def row_names(self) -> tuple[str, ...]:
         """A name for every row."""
         return tuple(f"{self.label}[{k}]" for k in range(self.size)) if self.size > 1 else (self.label,)

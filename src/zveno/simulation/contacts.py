@@ -75,7 +75,8 @@ class GroundContact(Constraint):
     """A point that may touch the ground, push on it and leave it: three rows, the normal first, then two tangents.
 
     It closes when the point reaches the plane `normal · p = height` (an impact with restitution), sticks where it
-    touched, and opens when the ground would have to pull. The reaction is the force on the point: `[N, T1, T2]`.
+    touched or slides with Coulomb's friction, and opens when the ground would have to pull. The reaction is the
+    force on the point: `[N, T1, T2]`.
 
     Attributes:
         frame: the point is its origin.
@@ -83,7 +84,7 @@ class GroundContact(Constraint):
         height: of the ground along the normal, m.
         restitution: normal velocity after an impact over the one before, 0 to 1.
         friction: None: the point sticks whatever the tangential force; 0: it slides freely (one row); a positive
-            coefficient: it sticks, and the time when |T| exceeds friction · N is reported as an event.
+            coefficient μ: it sticks while |T| ≤ μ N, and slides against T = −μ N · direction otherwise.
         name: what reports call it.
     """
 
@@ -106,9 +107,14 @@ class GroundContact(Constraint):
         return self.name or f"{type(self).__name__}({self.frame})"
 
     @property
+    def slides(self):
+        """Whether it has a coefficient of friction."""
+        return bool(self.friction)
+
+    @property
     def structure(self):
-        """Frame, normal and size."""
-        return (type(self).__name__, self.frame, tuple(unit_axis(self.normal)), self.size)
+        """Frame, normal, size, and whether it slides."""
+        return (type(self).__name__, self.frame, tuple(unit_axis(self.normal)), self.size, self.slides)
 
     def check(self, mechanism):
         """The frame moves, and the numbers make sense."""
@@ -120,8 +126,13 @@ class GroundContact(Constraint):
             raise ModelError(f"friction is {self.friction}, not 0 or more", element=f"constraint {self.label}")
 
     def anchor(self, mechanism, q):
-        """The point where it touches, (3,): straight below the frame, on the ground."""
-        return self.touched(frame_pose(mechanism, q, self.frame)[:3, 3])
+        """The point where it touches, (3,): straight below the frame, on the ground.
+
+        With friction four numbers follow: μ while it slides, else 0, the direction of sliding along the two
+        tangents, and the speed below which that is taken for the true one.
+        """
+        point = self.touched(frame_pose(mechanism, q, self.frame)[:3, 3])
+        return np.concatenate([point, np.zeros(4)]) if self.slides else point
 
     def touched(self, p) -> np.ndarray:
         """The foot of the perpendicular from a point to the ground, (3,)."""
@@ -131,7 +142,7 @@ class GroundContact(Constraint):
     def rows(self, state, t, anchor):
         """Normal and tangential coordinates of the point over the anchor."""
         turn = z_to(unit_axis(self.normal))[:, [2, 0, 1]]
-        A, B = state.frame(self.frame), state.frame(None, transform(None, anchor))
+        A, B = state.frame(self.frame), state.frame(None, transform(None, anchor[:3]))
         part = rows.coincidence(A, B)
         chosen = turn.T[: self.size]
         return rows.Rows(chosen @ part.value, chosen @ part.J, np.zeros(self.size), chosen @ part.bias)

@@ -53,6 +53,18 @@ class Inputs(NamedTuple):
         return tuple(part for part in self if part is not None)
 
 
+class Sliding(NamedTuple):
+    """A contact with friction."""
+
+    number: int
+    """of the constraint"""
+    row: int
+    """of its normal; the two tangents follow"""
+    at: int
+    """where in c its μ while it slides (else 0), the direction and the lowest speed of sliding stand"""
+    mu: float
+
+
 @dataclass(frozen=True, eq=False)
 class Equations:
     """What moves, what acts on it, and what holds it."""
@@ -129,6 +141,16 @@ class Equations:
     def n_c(self) -> int:
         """Length of c."""
         return 1 + self.n_rows + (self.anchor_slices[-1].stop if self.anchor_slices else 0)
+
+    @cached_property
+    def sliding(self) -> tuple[Sliding, ...]:
+        """The contacts with friction."""
+        contacts = zip(self.constraints, self.row_slices, self.anchor_slices, strict=True)
+        return tuple(
+            Sliding(i, rows.start, 1 + self.n_rows + held.start + 3, float(one.friction))  # type: ignore[attr-defined]  (those that slide have it)
+            for i, (one, rows, held) in enumerate(contacts)
+            if one.slides
+        )
 
     def settings(self, q, rate: float = 0.0, active: Sequence[bool] | None = None) -> np.ndarray:
         """c with every constraint anchored as it says, at the configuration q where it leaves that open."""
@@ -208,7 +230,11 @@ class Equations:
         wanted = -(rows.bias + 2.0 * c[0] * rate + c[0] * c[0] * rows.value)
         factors = self._factors(mechanism, q)
         force = factors.force(v, acting, base)
-        solution = algebra.solve(factors, force, rows.J, wanted, c[1 : 1 + self.n_rows])
+        slips = [
+            algebra.Slip(row, c[at], algebra.slip_direction(rate[row + 1 : row + 3], c[at + 1 : at + 3], c[at + 3]))
+            for _, row, at, _ in self.sliding
+        ]
+        solution = algebra.solve(factors, force, rows.J, wanted, c[1 : 1 + self.n_rows], slips)
         return solution.a, solution.reactions, rows.value, rate, solution.quality, rows.J
 
     def derivative(self, t, y, u=None, c=None):

@@ -12,9 +12,13 @@ from ..errors import ZvenoError
 from .constraints import Constraint
 from .contacts import GroundContact, JointLimit
 from .equations import Equations
+from .modes import MOVES, OPEN, SLIDES, Modes
+from .rates import Rates
 
 GAP = 1e-10
 """A contact closes when its gap falls below minus this, m or rad: past rounding, far below any tolerance."""
+TURNED = 1e-7
+"""A contact has stopped sliding when it turns back by this, m/s: past rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,28 +62,22 @@ def limits_of(mechanism) -> tuple[JointLimit, ...]:
     )
 
 
-def watches(equations: Equations, active: list[bool], sides: dict[int, float], events) -> list[Watch]:
-    """What has to be watched while the given constraints are active.
-
-    Args:
-        equations: of the run.
-        active: which constraints act now.
-        sides: for active joint limits, at which end the joint is.
-        events: the user's.
-    """
+def watches(equations: Equations, modes: Modes, rates: Rates, events) -> list[Watch]:
+    """What has to be watched while the constraints are in the given modes; `events` are the user's."""
     found: list[Watch] = []
     for i, constraint in enumerate(equations.constraints):
         if not constraint.unilateral:
             continue
         row = equations.row_slices[i].start
-        if active[i]:
-            side = sides.get(i, 1.0)
-            found.append(Watch("opens", i, lambda t, y, report, row=row, side=side: side * report[2][row]))
-            cone = getattr(constraint, "friction", None)
-            if cone:
-                found.append(Watch("slips", i, _margin(equations.row_slices[i], cone)))
-        else:
+        if modes.mode[i] == OPEN:
             found += _gaps(equations, i, constraint)
+            continue
+        side = modes.sides.get(i, 1.0)
+        found.append(Watch("opens", i, lambda t, y, report, row=row, side=side: side * report[2][row]))
+        if modes.mode[i] == SLIDES:
+            found.append(Watch("stops", i, _forward_speed(equations.row_slices[i], modes, i)))
+        elif isinstance(constraint, GroundContact) and constraint.friction:
+            found.append(Watch("slips", i, _margin(equations.row_slices[i], constraint.friction, i, modes, rates)))
     for i, event in enumerate(events):
         for sign in (1.0, -1.0):
             if event.direction in (0, -sign):
@@ -102,12 +100,24 @@ def _gaps(equations: Equations, i: int, constraint: Constraint) -> list[Watch]:
     return gaps
 
 
-def _margin(rows: slice, friction: float) -> Callable:
+def _margin(rows: slice, friction: float, i: int, modes: Modes, rates: Rates) -> Callable:
+    """Positive while a contact holds: within its cone, or outside of it only because others could carry more."""
+
     def margin(t, y, report):
         N, *T = report[2][rows]
-        return friction * N - float(np.hypot(*T))
+        inside = friction * N - float(np.hypot(*T))
+        return MOVES + inside if inside >= 0 else MOVES - modes.escape(i, t, y, rates.command(t, y))
 
     return margin
+
+
+def _forward_speed(rows: slice, modes: Modes, i: int) -> Callable:
+    """Speed along the direction in which a contact has been sliding; it turns back past zero."""
+
+    def speed(t, y, report):
+        return float(report[4][rows][1:] @ modes.direction(i)) + TURNED
+
+    return speed
 
 
 def _user(equations: Equations, event: Event, sign: float) -> Callable:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..algorithms.constraints import slip_direction
 from .equations import QUALITY, Equations, Inputs
 
 RANK_TOLERANCE = 1e-9
@@ -25,22 +26,58 @@ class LeastSquares(NamedTuple):
     """(..., m): how much a row takes part in dependencies, 0 to 1"""
 
 
-def least_squares(A, wanted, active) -> LeastSquares:
-    """λ with A λ = wanted in least squares, for symmetric positive semidefinite A (..., m, m)."""
+def least_squares(A, wanted, active, G=None) -> LeastSquares:
+    """R = G λ with A R = wanted on the active rows in least squares, λ of least norm.
+
+    Args:
+        A: J M⁻¹ Jᵀ, symmetric and positive semidefinite, (..., m, m).
+        wanted: accelerations, (..., m).
+        active: ones and zeros, (..., m); λ of rows that are not active is zero.
+        G: what reactions come with each λ, (..., m, m), see `sliding_map`; the identity if None.
+    """
     on = np.asarray(active, dtype=float)
     diagonal = np.diagonal(A, axis1=-2, axis2=-1)
     # A row that moves nothing at all has no diagonal to scale by; it stays a zero row.
     scale = on / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    S = A * scale[..., :, None] * scale[..., None, :]
+    S = (A if G is None else A @ G) * scale[..., :, None] * scale[..., None, :]
     b = wanted * scale
-    values, V = np.linalg.eigh(S)
-    kept = values > RANK_TOLERANCE * np.maximum(values[..., -1:], 1e-300)
-    coordinates = np.einsum("...ij,...i->...j", V, b)
+    if G is None:
+        values, V = np.linalg.eigh(S)
+        left, kept = V, values > RANK_TOLERANCE * np.maximum(values[..., -1:], 1e-300)
+    else:
+        left, values, right = np.linalg.svd(S)
+        V, kept = np.swapaxes(right, -1, -2), values > RANK_TOLERANCE * np.maximum(values[..., :1], 1e-300)
+    coordinates = np.einsum("...ij,...i->...j", left, b)
     solved = np.where(kept, coordinates / np.where(kept, values, 1.0), 0.0)
     reactions = np.einsum("...ij,...j->...i", V, solved) * scale
+    if G is not None:
+        reactions = np.einsum("...ij,...j->...i", G, reactions)
     residual = (wanted - np.einsum("...ij,...j->...i", A, reactions)) * on
     null = np.sqrt(np.einsum("...ij,...j->...i", V**2, (~kept).astype(float))) * on
     return LeastSquares(reactions, residual, null)
+
+
+def sliding_map(equations: Equations, c, rate) -> np.ndarray | None:
+    """G (..., m, m) of contacts that slide: a unit normal reaction comes with −μ times the direction of sliding.
+
+    Args:
+        equations: of the run.
+        c: settings, (..., n_c).
+        rate: φ̇, (..., m).
+
+    Returns:
+        None if nothing slides.
+    """
+    c = np.asarray(c)
+    if not any(np.any(c[..., at]) for _, _, at, _ in equations.sliding):
+        return None
+    m = equations.n_rows
+    G = np.array(np.broadcast_to(np.eye(m), (*c.shape[:-1], m, m)))
+    for _, row, at, _ in equations.sliding:
+        v, s = (np.moveaxis(part, -1, 0) for part in (rate[..., row + 1 : row + 3], c[..., at + 1 : at + 3]))
+        for k, direction in enumerate(slip_direction(v, s, c[..., at + 3])):
+            G[..., row + 1 + k, row] = -c[..., at] * direction
+    return G
 
 
 class RobustRate(NamedTuple):
@@ -58,7 +95,7 @@ def robust_rate(equations: Equations, t, y, inputs: Inputs) -> RobustRate:
     k, active = c[..., :1], c[..., 1 : 1 + equations.n_rows]
     wanted = -(bias + 2.0 * k * rate + k * k * value)
     short = (wanted - np.einsum("...ij,...j->...i", J, y_rate[..., equations.v])) * active
-    found = least_squares(A, short, active)
+    found = least_squares(A, short, active, sliding_map(equations, c, rate))
     y_rate = np.array(y_rate)
     y_rate[..., equations.v] += np.einsum("...ij,...j->...i", W, found.reactions)
     if equations.works:
@@ -73,10 +110,10 @@ def contradictions(equations: Equations, t, y, inputs: Inputs) -> tuple[str, ...
     What the stabilisation wants is left out: off the constraints by a rounding it asks redundant rows for
     different things, which least squares settles.
     """
-    y_rate, _, A, J, _, _, bias = equations.terms(t, y, *inputs.arrays())
+    y_rate, _, A, J, _, rate, bias = equations.terms(t, y, *inputs.arrays())
     active = np.asarray(inputs.c)[..., 1 : 1 + equations.n_rows]
     short = -(bias + np.einsum("...ij,...j->...i", J, y_rate[..., equations.v])) * active
-    found = least_squares(A, short, active)
+    found = least_squares(A, short, active, sliding_map(equations, inputs.c, rate))
     return named(equations, abs(found.residual) > CONTRADICTION * (1.0 + abs(short).max(axis=-1, keepdims=True)))
 
 

@@ -17,6 +17,7 @@ from .dynamics import batch_settings
 from .equations import Equations, Inputs
 from .events import Event, limits_of
 from .integrators import FIXED, Adaptive, checked_method
+from .modes import OPEN, Modes
 from .progress import Progress
 from .projection import project_start
 from .rates import FixedStep, Rates, refuse_infinite
@@ -111,14 +112,15 @@ def simulate(
         tau0 = mechanism.checked_v(tau0, "tau0")
         refuse_infinite(tau0, "tau0")
         y0[..., equations.z] = tau0[..., equations.drive.lag > 0]
-    active = _initially_active(equations, q0)
+    modes = Modes(equations, _initially_active(equations, q0), step if method in FIXED else 0.0)
     notes: list[str] = []
     c, moved = None, 0.0
     if equations.constraints:
-        c = equations.settings(q0 if single else q0.reshape(-1, robot.n_q)[0], k, active)
-        if not single:
-            c = batch_settings(equations, q0, k)
+        c = equations.settings(q0, k) if single else batch_settings(equations, q0, k)
+        if single:
+            _set_modes(modes, c, y0)
         y0, c, moved = _onto_constraints(equations, y0, c, max_projection, notes)
+        modes.c = c
     check_mass(equations, y0)
     atol = rtol * 1e-3 if atol is None else atol
     rates = Rates(equations, c)
@@ -135,7 +137,7 @@ def simulate(
                 if method in FIXED
                 else Adaptive(method, rates, 0.0, y0, max(duration, 1e-300), *tolerances)
             )
-            run = Run(equations, rates, stepper, events, active, projection, bar)
+            run = Run(equations, rates, stepper, events, modes, projection, bar)
             run.go(times)
             Y, C = np.array(run.y), None if c is None else np.array(run.c)
             times, status = np.array(run.t), run.status
@@ -179,6 +181,17 @@ def _initially_active(equations: Equations, q0) -> list[bool]:
             gap = report[3][equations.row_slices[i].start]
         active.append(bool(gap <= TOUCHING))
     return active
+
+
+def _set_modes(modes: Modes, c: np.ndarray, y0):
+    """Settings of contacts that do not touch, and of those that slide along the ground as they start."""
+    modes.c = c
+    for i, mode in enumerate(modes.mode):
+        if mode == OPEN:
+            modes.open(i)
+    if modes.closed():
+        rate = modes.equations.report(0.0, y0, *_idle(modes.equations, c))[4]
+        modes.slide_where_moving(modes.closed(), rate)
 
 
 def _idle(equations: Equations, c) -> tuple:

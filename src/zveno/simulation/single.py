@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .contacts import GroundContact
 from .equations import Equations, Inputs
 from .events import Event, Watch, first_zero, watches
 from .impacts import impact
 from .integrators import normalized
+from .modes import Modes
 from .projection import project
 from .rates import Rates, Stopped
 from .redundancy import reported
@@ -32,19 +32,19 @@ class Run:
         rates: Rates,
         stepper,
         events: Sequence[Event],
-        active: list[bool],
+        modes: Modes,
         projected: bool,
         progress: Callable[[float], None],
     ):
         self.equations, self.rates, self.stepper, self.events = equations, rates, stepper, tuple(events)
-        self.active, self.projected, self.progress = active, projected, progress
-        self.sides: dict[int, float] = {}
+        self.modes, self.projected, self.progress = modes, projected, progress
         self.t: list[float] = []
         self.y: list[np.ndarray] = []
         self.c: list[np.ndarray | None] = []
         self.happenings: list[Happening] = []
         self.status = FINISHED
         self.n_steps = 0
+        self._last: tuple[float, str, int] = (-np.inf, "", -1)
         self._has_watches = bool(self.events) or any(one.unilateral for one in equations.constraints)
 
     # --- the loop
@@ -53,7 +53,9 @@ class Run:
         """Samples at `times`, the first of which is the start."""
         try:
             self._record(float(times[0]), self.stepper.y)
-            self._settle(float(times[0]), close_touching=True)
+            for i in self.modes.closed():
+                self.modes.sides[i] = self.modes.side(i, self.stepper.y[self.equations.q])
+            self._settle(float(times[0]))
             self.stepper.restart(self.stepper.y)
             self.y[-1], self.c[-1] = self.stepper.y, self._settings()
             self._watched = self._watch()
@@ -87,6 +89,8 @@ class Run:
             self._record(float(times[last - 1]), stepper.y)
         if found is not None:
             self._handle(*found)
+        elif self.modes.sliding():
+            self._slide_on()
         return last
 
     def _record(self, t: float, y):
@@ -104,7 +108,7 @@ class Run:
     # --- events
 
     def _watch(self) -> list[Watch]:
-        return watches(self.equations, self.active, self.sides, self.events)
+        return watches(self.equations, self.modes, self.rates, self.events)
 
     def _values(self, t: float, y) -> list[float]:
         y = normalized(self.equations, y)
@@ -122,7 +126,7 @@ class Run:
                 continue
             if not old > 0:
                 # It was below already, where a contact closed or a joint rests: contacts act on that, others wait.
-                if watch.what == "closes" and new < old:
+                if watch.what in ("closes", "slips") and new < old:
                     t, y = stepper.t, stepper.y
                 else:
                     continue
@@ -130,6 +134,8 @@ class Run:
                 at = at or stepper.interpolate()
                 t = first_zero(lambda s, i=i, at=at: self._values(s, at(s))[i], stepper.t_old, stepper.t)
                 y = at(t)
+            if (watch.what, watch.constraint) == self._last[1:] and t - self._last[0] < 1e-12:
+                continue  # it was looked at just now, and nothing came of it
             if first is None or t < first[0]:
                 first = (t, y, watch)
         return first
@@ -137,19 +143,21 @@ class Run:
     def _handle(self, t: float, y, watch: Watch):
         stepper = self.stepper
         y = normalized(self.equations, y)
-        if watch.what in ("event", "slips"):
-            name = self.events[watch.constraint].name if watch.what == "event" else self._label(watch.constraint)
+        if watch.what in ("stops", "slips"):
+            self._last = (t, watch.what, watch.constraint)
+        if watch.what == "event":
+            name = self.events[watch.constraint].name
             self._happened(t, name, watch.what)
-            if watch.what == "event" and self.events[watch.constraint].terminal:
+            if self.events[watch.constraint].terminal:
                 self._record(t, y)
                 raise Stopped(f"event {name} at t = {t:.6g} s")
             return  # the motion goes on undisturbed from the end of the step
         stepper.t = t
         stepper.restart(y)
         if watch.what == "opens":
-            self._set(watch.constraint, False)
+            self.modes.open(watch.constraint)
             self._happened(t, self._label(watch.constraint), "opens")
-        else:
+        elif watch.what == "closes":
             self._close(t, watch.constraint, watch.side)
         self._settle(t)
         stepper.restart(stepper.y)  # a solver keeps the rate at its start, and other constraints act now
@@ -165,26 +173,6 @@ class Run:
 
     # --- contacts
 
-    def _set(self, i: int, on: bool):
-        """Switch the rows of a constraint; a contact that closes is anchored where it touches."""
-        equations, c = self.equations, self.rates.c
-        assert c is not None
-        self.active[i] = on
-        c[1:][equations.row_slices[i]] = float(on)
-        if on:
-            constraint = equations.constraints[i]
-            held = c[1 + equations.n_rows :][equations.anchor_slices[i]]
-            held[:] = constraint.anchor(equations.mechanism, self.stepper.y[equations.q])
-        self.rates.reset()
-
-    def _pushing(self) -> list[tuple[int, float]]:
-        rows = self.equations.row_slices
-        return [
-            (rows[i].start, self.sides.get(i, 1.0))
-            for i, constraint in enumerate(self.equations.constraints)
-            if constraint.unilateral and self.active[i]
-        ]
-
     def _close(self, t: float, i: int, side: float):
         """The impact of constraint i with those already closed; it stays closed unless it bounces."""
         equations, stepper = self.equations, self.stepper
@@ -193,22 +181,31 @@ class Run:
         closing = {i: side} | self._also_touching(t, inputs, speed)
         e = np.zeros(equations.n_rows)
         for k, end in closing.items():
-            self.sides[k] = end
-            self._set(k, True)
+            self.modes.sides[k] = end
+            self.modes.hold(k, stepper.y[equations.q])
             row = equations.row_slices[k].start
             bounce = getattr(equations.constraints[k], "restitution", 0.0)
             if -bounce * end * speed[row] > REST_VELOCITY:
                 e[row] = bounce
-        hit = impact(equations, t, stepper.y, Inputs(inputs.u, self.rates.c), e, self._pushing())
-        y = stepper.y.copy()
-        y[equations.v] = hit.v
-        y[-1] += hit.energy
-        stepper.restart(y)
+        self._jump(t, inputs.u, e)
+        speed = equations.terms(t, stepper.y, *inputs.arrays())[5]
         for k in closing:
             bounces = bool(e[equations.row_slices[k].start])
             if bounces:
-                self._set(k, False)
+                self.modes.open(k)
             self._happened(t, self._label(k), "bounces" if bounces else "closes")
+        for k in self.modes.slide_where_moving(self.modes.closed(), speed):
+            self._happened(t, self._label(k), "slips")
+
+    def _jump(self, t: float, u, restitution, limited: bool = True):
+        """The velocities jump so that the rows which act agree with them."""
+        pushing = self.modes.pushing() if limited else ()
+        inputs = Inputs(u, self.rates.c)
+        hit = impact(self.equations, t, self.stepper.y, inputs, restitution, pushing, limited)
+        y = self.stepper.y.copy()
+        y[self.equations.v] = hit.v
+        y[-1] += hit.energy
+        self.stepper.restart(y)
 
     def _also_touching(self, t: float, inputs: Inputs, speed) -> dict[int, float]:
         """Other contacts that reach the ground at the same moment: they share the impact."""
@@ -222,34 +219,20 @@ class Run:
                     found[watch.constraint] = watch.side
         return found
 
-    def _settle(self, t: float, close_touching: bool = False):
-        """Open contacts that would have to pull or move apart, one at a time, the worst first."""
-        equations, stepper = self.equations, self.stepper
-        if close_touching:
-            for i, constraint in enumerate(equations.constraints):
-                if constraint.unilateral and self.active[i]:
-                    self.sides[i] = self._side(i)
-        for _ in range(len(equations.constraints)):
-            pushing = self._pushing()
-            if not pushing:
-                return
-            inputs = Inputs(self.rates.command(t, stepper.y), self.rates.c)
-            _, _, reactions, _, speed, *_ = reported(equations, t, stepper.y, inputs)
-            leaving = {row: side * speed[row] for row, side in pushing if side * speed[row] > 1e-9}
-            pulling = {row: -side * reactions[row] for row, side in pushing if side * reactions[row] < 0}
-            worst = leaving or pulling
-            if not worst:
-                return
-            row = max(worst, key=worst.__getitem__)
-            i = next(k for k, at in enumerate(equations.row_slices) if at.start == row)
-            self._set(i, False)
-            self._happened(t, self._label(i), "opens")
+    def _settle(self, t: float):
+        """Modes of the contacts that agree with the forces."""
+        self.rates.reset()
+        if not self.modes.closed():
+            return
+        u = self.rates.command(t, self.stepper.y)
+        changes = self.modes.settle(t, self.stepper.y, u)
+        for i, what in changes:
+            self._happened(t, self._label(i), what)
+        if any(what == "sticks" for _, what in changes):
+            # They move by less than can be seen; no pressure is needed to take that away.
+            self._jump(t, u, np.zeros(self.equations.n_rows), limited=False)
 
-    def _side(self, i: int) -> float:
-        constraint = self.equations.constraints[i]
-        if isinstance(constraint, GroundContact):
-            return 1.0
-        at = self.equations.mechanism.q_slices[constraint.joint].start  # type: ignore[attr-defined]
-        q = self.stepper.y[at]
-        lower, upper = self.equations.mechanism.lower[at], self.equations.mechanism.upper[at]
-        return 1.0 if abs(q - lower) <= abs(q - upper) else -1.0
+    def _slide_on(self):
+        """After a step: remember where contacts slide to."""
+        stepper, t = self.stepper, self.stepper.t
+        self.modes.follow(self.equations.terms(t, stepper.y, *self.rates.inputs(t, stepper.y).arrays())[5])
