@@ -21,6 +21,7 @@ class Field:
         self.degree = len(roots)
         module = required_flint()
         self.fmpq, self.fmpq_mat = module.fmpq, module.fmpq_mat
+        self._zero = self.fmpq(0)
         self._units = [Surd([int(i == k) for i in range(4)]) for k in roots]
 
     def number(self, x):
@@ -31,19 +32,23 @@ class Field:
         return Surd([self._rational(part) for part in parts])
 
     def _rational(self, x):
+        if type(x) is self.fmpq:
+            return x
         return self.fmpq(x.numerator, x.denominator) if isinstance(x, Fraction) else self.fmpq(x)
 
     def matrix(self, rows: Sequence[Sequence], width: int):
         """A matrix from rows of numbers; `width` numbers a row."""
         if self.degree == 1:
             return self.fmpq_mat(len(rows), width, [x for row in rows for x in row])
-        flat = []
-        for row in rows:
-            blocks = [self._block(x) for x in row]
-            for i in range(self.degree):
-                for block in blocks:
-                    flat += block[i]
-        return self.fmpq_mat(self.degree * len(rows), self.degree * width, flat)
+        d = self.degree
+        flat = [self._zero] * (d * d * len(rows) * width)
+        for n, row in enumerate(rows):
+            for m, x in enumerate(row):
+                if x != 0:
+                    for i, line in enumerate(self._block(x)):
+                        start = (d * n + i) * d * width + d * m
+                        flat[start : start + d] = line
+        return self.fmpq_mat(d * len(rows), d * width, flat)
 
     def empty(self, width: int):
         """No rows."""
@@ -69,6 +74,23 @@ class Field:
         """Dimension over the field of an echelon basis."""
         return matrix.nrows() // self.degree
 
+    def lifted(self, matrix, smaller: Field):
+        """A matrix over a smaller field as one over this field; echelon forms stay echelon forms."""
+        if smaller is self:
+            return matrix
+        table = smaller.rows(matrix)
+        return self.matrix([[self.number(x) for x in row] for row in table], matrix.ncols() // smaller.degree)
+
+    def lowered(self, matrix) -> tuple[Any, Field]:
+        """An echelon basis over the rationals if it is rational, else as it is; with its field."""
+        if self.degree == 1:
+            return matrix, self
+        table = self.rows(matrix)
+        if any(x != 0 for row in table for number in row for x in number.parts[1:]):
+            return matrix, self
+        field = field_of(RATIONAL)
+        return field.matrix([[x.parts[0] for x in row] for row in table], matrix.ncols() // self.degree), field
+
     def rows(self, matrix) -> list[list]:
         """The rows of an echelon basis, as numbers of the field."""
         d = self.degree
@@ -85,8 +107,9 @@ class Field:
 
     def _block(self, x) -> list[list]:
         """The matrix of multiplication by x, rows the images of the basis."""
-        if not isinstance(x, Surd):
-            x = Surd((x, 0, 0, 0))
+        if not isinstance(x, Surd) or not any(part != 0 for part in x.parts[1:]):
+            x = x.parts[0] if isinstance(x, Surd) else x
+            return [[x if i == j else self._zero for j in range(self.degree)] for i in range(self.degree)]
         images = [(unit * x).parts for unit in self._units]
         return [[self.fmpq(parts[k]) for k in self.roots] for parts in images]
 
@@ -100,6 +123,15 @@ class Operators(NamedTuple):
     b_to_c: Any
     a_to_c: Any
     a_to_b: Any
+
+
+RATIONAL: frozenset[int] = frozenset()
+"""No square roots."""
+
+
+def join(roots: frozenset[int], *fields: Field) -> Field:
+    """The smallest field that has these roots and contains the fields."""
+    return field_of(roots.union(*(set(field.roots) - {0} for field in fields)))
 
 
 @cache
@@ -128,9 +160,9 @@ def _entries(s: int) -> tuple[tuple[int, int], ...]:
     return ((i, j),) if i == j else ((i, j), (j, i))
 
 
-@lru_cache(maxsize=256)
-def congruence(field: Field, A: Matrix):
-    """Operators of X → AᵀXA on rows of ten and sixteen, and of x → xA on rows of four."""
+@lru_cache(maxsize=768)
+def congruence(field: Field, A: Matrix, width: int):
+    """Operator of X → AᵀXA on rows of ten or sixteen, or of x → xA on rows of four."""
     nz = _nonzero(field, A)
 
     def ten(s):
@@ -146,11 +178,7 @@ def congruence(field: Field, A: Matrix):
             for b, y in nz[j]:
                 yield 4 * a + b, x * y
 
-    return (
-        _linear(field, 10, 10, ten),
-        _linear(field, 16, 16, sixteen),
-        _linear(field, 4, 4, lambda s: nz[s]),
-    )
+    return _linear(field, width, width, {10: ten, 16: sixteen, 4: lambda s: nz[s]}[width])
 
 
 @lru_cache(maxsize=256)
@@ -187,22 +215,30 @@ def operators(field: Field, D: Matrix) -> Operators:
     )
 
 
-@lru_cache(maxsize=256)
-def carrying(field: Field, A: Matrix):
-    """10×10: the ten numbers of a body → those of A H Aᵀ."""
-    nz = _nonzero(field, A)
-    zero = field.number(0)
-    dense = [[dict(row).get(j, zero) for j in range(4)] for row in nz]
+@lru_cache(maxsize=1024)
+def carried_numbers(A: Matrix, view: str = "pseudo") -> list[list]:
+    """10×10 numbers: the ten of a body in a view → those of A H Aᵀ.
 
-    def image(s):
-        u, v = PAIRS[s]
-        for t in range(10):
-            for a, b in _entries(t):
-                x = dense[u][a] * dense[v][b]
-                if x != 0:
-                    yield t, x
-
-    return _linear(field, 10, 10, image)
+    Over ℚ(√2, √3) it is K₀ + K₁√2 + K₂√3 + K₃√6 with rational matrices, which no operation here mixes.
+    """
+    field = field_of(RATIONAL)
+    surd = Field((0, 1, 2, 3)) if A.roots else field
+    nz = _nonzero(surd, A)
+    zero = surd.number(0)
+    rows = [[zero] * 10 for _ in range(10)]
+    for s, (u, v) in enumerate(PAIRS):
+        for a, x in nz[u]:
+            for b, y in nz[v]:
+                rows[s][_PLACE[a, b]] = rows[s][_PLACE[a, b]] + x * y
+    parts: list[Any] = [rows]
+    if A.roots:
+        parts = [[[x.parts[k] for x in row] for row in rows] for k in range(4)]  # pyright: ignore[reportAttributeAccessIssue]  (Surds)
+    if view != "pseudo":
+        left, right = view_matrix(field, view, inverse=True), view_matrix(field, view)
+        parts = [(left * field.matrix(part, 10) * right).tolist() for part in parts]
+    if not A.roots:
+        return parts[0]
+    return [[Surd(numbers) for numbers in zip(*same, strict=True)] for same in zip(*parts, strict=True)]
 
 
 @lru_cache(maxsize=32)
