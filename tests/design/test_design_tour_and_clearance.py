@@ -97,6 +97,86 @@ def test_bars_move_with_their_links():
             assert np.allclose(capsules.points(q)[:, number, side], expected)
 
 
+def along_bars(capsules, q, n=41):
+    """Points on every bar, (postures, bars, n, 3)."""
+    ends = capsules.points(q)
+    share = np.linspace(0.0, 1.0, n)[:, None]
+    return ends[:, :, None, 0] * (1.0 - share) + ends[:, :, None, 1] * share
+
+
+def test_the_ground_excludes_exactly_what_comes_too_low():
+    robot = zveno.load("puma560")
+    radii = {"link2": 0.12, "link3": 0.02}
+    rules = Admissible(robot, clearance=Clearance(radius=radii, ground=-0.2, links=False))
+    q = robot.random(400, 1)
+    z = along_bars(rules.capsules, q)[..., 2].min(axis=2)
+    names = [robot.link_names[i] for i in rules.capsules.links]
+    allowed = np.ones(400, dtype=bool)
+    for bar in rules.capsules.floor:
+        allowed &= z[:, bar] > -0.2 + radii.get(names[bar], rules.capsules.radii[bar])
+    assert 0.05 < allowed.mean() < 0.95
+    assert np.array_equal(rules.rules(q)["clearance"], allowed)
+
+
+def test_links_are_kept_exactly_as_far_apart_as_their_radii_say():
+    robot = zveno.load("Rz(q1) Tx(0.5) Ry(q2) Tx(0.4) Rz(q3) Tx(0.5) Ry(q4) Tx(0.3)")
+    thick = dict(zip(robot.link_names[1:], (0.05, 0.02, 0.08, 0.03), strict=False))
+    rules = Admissible(robot, clearance=Clearance(radius=thick))
+    q = robot.random(300, 2)
+    points = along_bars(rules.capsules, q)
+    names = [robot.link_names[i] for i in rules.capsules.links]
+    allowed, close = np.ones(300, dtype=bool), np.zeros(300, dtype=bool)
+    for a, b in rules.capsules.pairs:
+        gap = np.linalg.norm(points[:, a, :, None] - points[:, b, None], axis=-1).min(axis=(1, 2))
+        gap -= thick.get(names[a], 0.0) + thick.get(names[b], 0.0)
+        allowed &= gap > 0
+        close |= abs(gap) < 0.01  # sampling cannot tell these
+    assert len(rules.capsules.pairs) >= 2
+    assert 0.05 < allowed.mean() < 0.95
+    assert np.array_equal(rules.rules(q)["clearance"][~close], allowed[~close])
+
+
+def test_a_named_link_without_length_is_a_sphere():
+    robot = zveno.load("puma560")
+    plain = link_bars(robot.mechanism)
+    empty = next(name for i, name in enumerate(robot.link_names) if i not in {bar[0] for bar in plain})
+    bars = link_bars(robot.mechanism, (empty,))
+    assert len(bars) == len(plain) + 1
+    with pytest.raises(zveno.ZvenoError, match="link2"):
+        link_bars(robot.mechanism, ("elbow",))
+    with pytest.raises(zveno.ZvenoError, match="radius is -1"):
+        Admissible(robot, clearance=Clearance(radius=-1))
+
+
+def test_the_box_excludes_exactly_what_is_outside():
+    robot = zveno.load("ur5")
+    low, high = (-0.4, -0.3, 0.1), (0.5, 0.6, 0.8)
+    q = robot.random(400, 3)
+    p = robot.forward_kinematics(q)[:, :3, 3]
+    inside = np.array([all(a <= x <= b for a, x, b in zip(low, point, high, strict=True)) for point in p])
+    assert 0.05 < inside.mean() < 0.95
+    assert np.array_equal(Admissible(robot, box=(low, high)).rules(q)["box"], inside)
+
+
+def test_the_cones_exclude_exactly_what_is_not_seen():
+    """Angles by arctangents, where the rule compares cosines: both cones, and both ends of the range."""
+    robot = zveno.load("ur5")
+    viewer, gaze, axis = np.array([1.5, 0.2, 0.9]), np.array([-1.0, 0.0, -0.3]), np.array([1.0, 0.0, 1.0])
+    one = Visibility(viewer, 1.0, axis, direction=gaze, field=0.5, nearest=0.8, farthest=1.9)
+    q = robot.random(2000, 4)
+    T = robot.forward_kinematics(q)
+    seen = []
+    for pose in T:
+        line = viewer - pose[:3, 3]
+        angles = [
+            np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b)
+            for a, b in ((pose[:3, :3] @ axis, line), (gaze, -line))
+        ]
+        seen.append(angles[0] <= 1.0 and angles[1] <= 0.5 and 0.8 <= np.linalg.norm(line) <= 1.9)
+    assert 0.02 < np.mean(seen) < 0.9
+    assert np.array_equal(Admissible(robot, visibility=one).rules(q)["visibility"], seen)
+
+
 def test_an_instrument_sees_what_faces_it():
     T = np.tile(np.eye(4), (3, 1, 1))
     T[1, :3, :3] = np.diag([1.0, -1.0, -1.0])  # turned away

@@ -1,15 +1,17 @@
 """Capsules around the links, taken from the kinematics alone, and how far they keep from each other and the ground.
 
-A link is a bar from its own joint to each joint it carries, or to its frames where it carries none. That is coarse,
-but needs no meshes: a posture whose bars cross is not one to measure in.
+A link is a bar from its own joint to each joint it carries, or to its frames where it carries none, as thick as its
+radius says. That is coarse, but needs no meshes: a posture whose bars cross is not one to measure in.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from ..errors import ZvenoError, unknown_name
 from ..mechanism import Mechanism
 from ..robot import Robot
 from ..spatial.transforms import inverse
@@ -23,12 +25,13 @@ class Clearance:
     """How far links must keep from each other and from the ground.
 
     Attributes:
-        radius: of every link's capsule, m; 3 % of the reach if None.
+        radius: of every link's capsule, m, or by link name; 3 % of the reach where none is given. A link without
+            length that is named is a sphere.
         ground: height of the floor along the world's z, m; no floor if None.
         links: whether links must keep clear of each other.
     """
 
-    radius: float | None = None
+    radius: float | Mapping[str, float] | None = None
     ground: float | None = None
     links: bool = True
 
@@ -43,11 +46,14 @@ class Capsules:
     def __init__(self, robot: Robot, clearance: Clearance, sample: np.ndarray):
         self.robot, self.clearance = robot, clearance
         mechanism = robot.mechanism
-        bars = link_bars(mechanism)
+        given = clearance.radius if isinstance(clearance.radius, Mapping) else {}
+        bars = link_bars(mechanism, tuple(given))
         self.links = np.array([i for i, _, _ in bars], dtype=int)
         self.ends = np.array([[a, b] for _, a, b in bars]).reshape(len(bars), 2, 3)
         reach = float(np.sum(np.linalg.norm(self.ends[:, 1] - self.ends[:, 0], axis=-1))) if bars else 1.0
-        self.radius = DEFAULT_SHARE * reach if clearance.radius is None else float(clearance.radius)
+        usual = DEFAULT_SHARE * reach if clearance.radius is None or given else clearance.radius
+        names = [mechanism.link_names[i] for i in self.links]
+        self.radii = np.array([_radius(given.get(name, usual), name) for name in names])
         parents = mechanism.tree.parents
         pairs = [
             (a, b)
@@ -83,15 +89,19 @@ class Capsules:
 
     def _between(self, points: np.ndarray) -> np.ndarray:
         a, b = points[:, self.pairs[:, 0]], points[:, self.pairs[:, 1]]
-        return segment_distance(a[:, :, 0], a[:, :, 1], b[:, :, 0], b[:, :, 1]) - 2.0 * self.radius
+        return segment_distance(a[:, :, 0], a[:, :, 1], b[:, :, 0], b[:, :, 1]) - self.radii[self.pairs].sum(axis=1)
 
     def _above(self, points: np.ndarray) -> np.ndarray:
         ground = 0.0 if self.clearance.ground is None else self.clearance.ground
-        return points[..., 2].min(axis=2) - ground - self.radius
+        return points[..., 2].min(axis=2) - ground - self.radii
 
 
-def link_bars(mechanism: Mechanism) -> list[tuple[int, np.ndarray, np.ndarray]]:
-    """(link, start, end) in the link's frame for every bar longer than a micrometre."""
+def link_bars(mechanism: Mechanism, named: Sequence[str] = ()) -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """(link, start, end) in the link's frame for every bar longer than a micrometre; named links without a bar have a
+    point."""
+    for name in named:
+        if name not in mechanism.link_names:
+            raise unknown_name("link", name, mechanism.link_names)
     bars = []
     for i in range(mechanism.n_links):
         start = np.zeros(3) if i == 0 else inverse(mechanism.joint_of(i).T_joint_child)[:3, 3]
@@ -99,8 +109,15 @@ def link_bars(mechanism: Mechanism) -> list[tuple[int, np.ndarray, np.ndarray]]:
         if not ends:
             name = mechanism.link_names[i]
             ends = [np.zeros(3)] + [f.T_link_frame[:3, 3] for f in mechanism.frames if f.link == name]
-        bars += [(i, start, end) for end in ends if np.linalg.norm(end - start) > 1e-6]
+        own = [(i, start, end) for end in ends if np.linalg.norm(end - start) > 1e-6]
+        bars += own if own or mechanism.link_names[i] not in named else [(i, start, start)]
     return bars
+
+
+def _radius(value, link: str) -> float:
+    if not (isinstance(value, int | float | np.number) and np.isfinite(value) and value >= 0):
+        raise ZvenoError(f"the radius is {value!r}", element=f"link {link}", remedy="Give metres, 0 or more")
+    return float(value)
 
 
 def segment_distance(a0, a1, b0, b1) -> np.ndarray:
