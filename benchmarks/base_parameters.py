@@ -36,6 +36,7 @@ def run() -> list[Row]:
     rows += _sampled(Pair("ur5_robot.urdf"), "UR5")
     rows += _sampled(Pair("talos_reduced.urdf"), "TALOS")
     rows += _regressor(Pair("ur5_robot.urdf"))
+    rows += _figaroh()
     zveno.set_threads(None)
     return rows
 
@@ -144,6 +145,60 @@ def _sampled(pair: Pair, name: str) -> list[Row]:
     return [
         Row(f"{name}: base parameters", times["ours"], times["sampled"], "sampled regressor and SVD (rank only)")
     ]
+
+
+NONE = float("nan")
+FIGAROH_SAMPLES = 1000
+"""As in figaroh's own identification examples."""
+SYMBOLIC = "OpenSYMORO and SymPyBotics are not on PyPI (reported elsewhere: 300 ms, 15 s)"
+
+
+def _figaroh() -> list[Row]:
+    """figaroh's base parameters with their expressions, from its regressor at random states."""
+    rows = [Row("six-joint arm: base parameters", NONE, NONE, SYMBOLIC)]
+    files = {"UR5": "ur5_robot.urdf", "TX40": None, "TALOS": "talos_reduced.urdf"}
+    try:
+        from figaroh.identification.parameter import get_standard_parameters
+        from figaroh.tools.qrdecomposition import get_baseParams
+        from figaroh.tools.regressor import build_regressor_basic, build_regressor_reduced, get_index_eliminate
+    except ImportError:
+        return rows + [Row(f"{name}: base parameters", NONE, NONE, "figaroh is not installed") for name in files]
+    for name, file in files.items():
+        mechanism, robot = _both(file)
+        nq, nv = robot.model.nq, robot.model.nv
+        rng = np.random.default_rng(0)
+        q, v, a = (rng.uniform(-1.0, 1.0, (FIGAROH_SAMPLES, n)) for n in (nq, nv, nv))
+        found = {}
+
+        def theirs(robot=robot, q=q, v=v, a=a, found=found):
+            W = build_regressor_basic(robot, q, v, a, {"act_idxv": list(range(robot.model.nv))})
+            standard = get_standard_parameters(robot.model, {})
+            unused, left = get_index_eliminate(W, standard, tol_e=1e-6)
+            _, names, _ = get_baseParams(build_regressor_reduced(W, unused), left, standard)
+            found["rank"] = len(names)
+
+        def ours(mechanism=mechanism, found=found):
+            base = base_parameters(mechanism, exact=False, massless=())
+            found["ours"] = len(base.expressions)
+
+        times = interleaved({"ours": ours, "theirs": theirs}, repeats=3)
+        what = f"{name}: {found['ours']} base parameters with expressions"
+        rows.append(Row(what, times["ours"], times["theirs"], f"figaroh, {found['rank']} parameters", 50.0))
+    return rows
+
+
+def _both(file: str | None):
+    """A mechanism here, and what figaroh calls a robot."""
+    from types import SimpleNamespace
+
+    if file is not None:
+        pair = Pair(file)
+        return pair.robot.mechanism, SimpleNamespace(model=pair.model, data=pair.model.createData())
+    from zveno.io.write_urdf import to_urdf
+
+    mechanism = zveno.load("tx40").mechanism
+    model = pin.buildModelFromXML(to_urdf(mechanism))
+    return mechanism, SimpleNamespace(model=model, data=model.createData())
 
 
 def _regressor(pair: Pair) -> list[Row]:
