@@ -97,8 +97,7 @@ class Capsules:
 
 
 def link_bars(mechanism: Mechanism, named: Sequence[str] = ()) -> list[tuple[int, np.ndarray, np.ndarray]]:
-    """(link, start, end) in the link's frame for every bar longer than a micrometre; named links without a bar have a
-    point."""
+    """(link, start, end) in the link's frame for bars longer than a micrometre; points for named links without."""
     for name in named:
         if name not in mechanism.link_names:
             raise unknown_name("link", name, mechanism.link_names)

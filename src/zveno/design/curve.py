@@ -6,6 +6,7 @@ import numpy as np
 
 from ..calibration.measurements import Measurement
 from ..errors import ZvenoError
+from ..fit.threads import in_one_thread
 from ..io.results import hash_of
 from ..robot import Robot
 from .criteria import criterion, reduced
@@ -15,6 +16,7 @@ from .problem import covariance_of, problem
 from .result import Curve
 
 
+@in_one_thread
 def accuracy_curve(robot: Robot, measurement: Measurement | str = "pose", most: int = 100, *, have=None, **options):
     """How accuracy grows with the number of postures, from the fewest that suffice to `most`.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..errors import ZvenoError
+from ..fit.threads import in_one_thread
 from .criteria import Criterion, lifted, reduced
 from .engines import Determinant, Screened, blockwise, engine
 
@@ -44,6 +45,7 @@ class Selection:
         return float(min(1.0, self.value / self.bound)) if np.isfinite(self.bound) else float("nan")
 
 
+@in_one_thread
 def select(
     J: np.ndarray,
     n: int,

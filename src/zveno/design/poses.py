@@ -10,6 +10,7 @@ import numpy as np
 from ..calibration.measurements import Measurement
 from ..calibration.measurements import measurement as named_measurement
 from ..errors import ZvenoError
+from ..fit.threads import in_one_thread
 from ..io.results import hash_of
 from ..robot import Robot
 from .candidates import Visibility
@@ -27,6 +28,7 @@ N_RANDOM = 25
 DEFAULT_CLEARANCE = Clearance()
 
 
+@in_one_thread
 def plan_poses(
     robot: Robot,
     measurement: Measurement | str = "pose",
@@ -121,6 +123,7 @@ def plan_poses(
     )
 
 
+@in_one_thread
 def judge_poses(
     robot: Robot,
     measurement: Measurement | str,

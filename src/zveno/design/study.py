@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import ShapeError
+from ..fit.threads import in_one_thread
 from ..io.results import Result, hash_of, registered
 
 NAMES = ("a1", "a2", "q1", "q2", "x0", "y0")
@@ -157,6 +158,7 @@ class Study(Result):
         return f"{len(self.errors)} calibrations: standard deviations within {100 * off:.1f} % of the prediction"
 
 
+@in_one_thread
 def simulate_study(
     q,
     experiments: int = 100,
