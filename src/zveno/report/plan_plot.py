@@ -21,25 +21,26 @@ def draw_plan(plan: Plan, curve: Curve | None, file) -> Path:
     file = checked_picture(file)
     panels = 2 if curve is None else 3
     figure, axes = _figure(panels, (4.2 * panels, 3.8))
-    finite = np.where(np.isfinite(plan.sigma), plan.sigma, np.nan) * 1e3
-    places = np.arange(len(plan.names))
-    if plan.sigma_before is not None:
-        before = np.where(np.isfinite(plan.sigma_before), plan.sigma_before, np.nan) * 1e3
-        axes[0].barh(places, before, color=GRID, label="measured before")
-    axes[0].barh(places, finite, color=LINE, height=0.5, label="with the plan")
-    axes[0].set_yticks(places, plan.names, fontsize=6)
-    axes[0].invert_yaxis()
-    axes[0].set_xlabel("σ, mm or mrad", color=INK)
-    if plan.sigma_before is not None:
-        axes[0].legend(fontsize=7)
+    _draw_parameters(plan, axes[0])
+    axes[1].set_title("tool over the workspace", loc="left", fontsize=9, color=INK)
     if np.isfinite(plan.tool_sigma).all() and len(plan.tool_sigma):
         radius = np.linalg.norm(plan.tool_positions[:, :2], axis=1)
+        sigma = plan.tool_sigma * 1e3
+        # Colours span at least a fifth of the value: a tool equally good everywhere should look so.
         shown = axes[1].scatter(
-            radius, plan.tool_positions[:, 2], c=plan.tool_sigma * 1e3, s=14, cmap="viridis", linewidths=0
+            radius,
+            plan.tool_positions[:, 2],
+            c=sigma,
+            s=14,
+            cmap="viridis",
+            linewidths=0,
+            vmin=min(sigma.min(), 0.8 * sigma.max()),
+            vmax=sigma.max(),
         )
-        figure.colorbar(shown, ax=axes[1], label="σ of the tool, mm")
-    axes[1].set_xlabel("distance from the z axis, m", color=INK)
-    axes[1].set_ylabel("height, m", color=INK)
+        bar = figure.colorbar(shown, ax=axes[1])
+        bar.set_label("σ of the tool, mm", color=INK, fontsize=9)
+        bar.ax.tick_params(colors=FAINT, labelsize=7)
+    _label(axes[1], "distance from the z axis, m", "height, m")
     if curve is not None:
         draw_curve(curve, axes[2])
     figure.suptitle(f"{plan.robot}: {len(plan.q)} postures, criterion {plan.criterion}", color=INK, fontsize=10)
@@ -47,16 +48,43 @@ def draw_plan(plan: Plan, curve: Curve | None, file) -> Path:
     return file
 
 
+def _draw_parameters(plan: Plan, axes):
+    """A bar for every parameter: lengths and angles in their own colours, before and with the plan."""
+    places = np.arange(len(plan.names))
+    finite = np.where(np.isfinite(plan.sigma), plan.sigma, np.nan) * 1e3
+    if plan.sigma_before is not None:
+        before = np.where(np.isfinite(plan.sigma_before), plan.sigma_before, np.nan) * 1e3
+        axes.barh(places, before, color=GRID, label="measured before")
+    units = np.array(plan.units)
+    for unit, colour in (("m", LINE), ("rad", OTHER)):
+        own = units == unit
+        if own.any():
+            axes.barh(places[own], finite[own], color=colour, height=0.5, label=f"m{unit}")
+    others = (units != "m") & (units != "rad")
+    if others.any():
+        axes.barh(places[others], finite[others], color=FAINT, height=0.5, label="10⁻³ of their unit")
+    axes.set_yticks(places, plan.names, fontsize=6)
+    axes.invert_yaxis()
+    axes.set_title("parameters", loc="left", fontsize=9, color=INK)
+    axes.legend(fontsize=7)
+    _label(axes, "σ, mm or mrad")
+
+
 def draw_curve(curve: Curve, axes):
     """Accuracy of the tool against the number of postures, with the knee marked, into matplotlib axes."""
     axes.plot(curve.n, curve.tool_worst * 1e3, color=OTHER, label="worst place")
     axes.plot(curve.n, curve.tool_typical * 1e3, color=LINE, label="typical")
     at = int(np.searchsorted(curve.n, curve.knee))
-    axes.plot(curve.knee, curve.tool_typical[at] * 1e3, "o", color=TRAIL, fillstyle="none", label="knee")
-    axes.set_xlabel("further postures" if curve.n_have else "postures", color=INK)
-    axes.set_ylabel("σ of the tool, mm", color=INK)
+    axes.plot(curve.knee, curve.tool_typical[at] * 1e3, "o", color=TRAIL, fillstyle="none", label=_knee(curve))
     axes.set_ylim(bottom=0.0)
+    axes.set_title("accuracy against number", loc="left", fontsize=9, color=INK)
     axes.legend(fontsize=7)
+    axes.locator_params(axis="x", integer=True)
+    _label(axes, f"postures after {curve.n_have}" if curve.n_have else "postures", "σ of the tool, mm")
+
+
+def _knee(curve: Curve) -> str:
+    return f"knee: {curve.knee} {'more' if curve.n_have else 'postures'}"
 
 
 def draw_axis_errors(file, numbers: Sequence[int] = range(3, 21), width: float = np.pi) -> Path:
@@ -71,7 +99,7 @@ def draw_axis_errors(file, numbers: Sequence[int] = range(3, 21), width: float =
     low, high = -0.5 * width, 0.5 * width
     panels = {
         f"revolute, within {np.degrees(width):.0f}°": ("revolute", low, high, "√tr cov(δω)", _axis_spread),
-        "prismatic": ("prismatic", -1.0, 1.0, "ε_ω", lambda q: cf.axis_error(cf.line(q), 1.0)),
+        "prismatic": ("prismatic", -1.0, 1.0, "$\\varepsilon_\\omega$", lambda q: cf.axis_error(cf.line(q), 1.0)),
     }
     for panel, (title, (kind, low, high, label, error)) in zip(axes, panels.items(), strict=True):
         even = [error(cf.uniform_values(m, low, high)) for m in numbers]
@@ -79,9 +107,10 @@ def draw_axis_errors(file, numbers: Sequence[int] = range(3, 21), width: float =
         panel.plot(numbers, even, "o-", color=OTHER, markersize=3, label="1: evenly spread")
         panel.plot(numbers, best, "o-", color=LINE, markersize=3, label="2: optimal")
         panel.set_title(title, loc="left", fontsize=9, color=INK)
-        panel.set_xlabel("measurements m", color=INK)
-        panel.set_ylabel(f"{label}, in units of σ/r", color=INK)
+        panel.set_ylim(bottom=0.0)
         panel.legend(fontsize=7)
+        panel.locator_params(axis="x", integer=True)
+        _label(panel, "measurements m", f"{label}, in units of σ/r")
     figure.savefig(file, dpi=150)
     return file
 
@@ -91,7 +120,10 @@ def _axis_spread(q) -> float:
 
 
 def draw_study(studies: Mapping[str, Study], file) -> Path:
-    """Document 001, figure 2: errors of every parameter in every experiment, a column a plan, predicted ±2σ."""
+    """Document 001, figure 2: errors of every parameter in every experiment, a column a plan, predicted ±2σ.
+
+    x0 and y0 take up the constant error of the measuring system; their panels are centred there.
+    """
     file = checked_picture(file)
     figure, axes = _figure(len(studies) * 6, (4.6 * len(studies), 9.0), rows=6)
     grid = np.array(axes).reshape(6, len(studies))
@@ -100,20 +132,30 @@ def draw_study(studies: Mapping[str, Study], file) -> Path:
             panel = grid[row, column]
             scale = 1e3 if name.startswith("q") else 1.0
             errors = study.errors[:, row] * scale
-            panel.plot(np.arange(1, len(errors) + 1), errors, color=LINE, linewidth=0.7)
+            panel.plot(np.arange(1, len(errors) + 1), errors, color=LINE, linewidth=0.7, label="error")
             mean = (study.bias[row - 4] if row >= 4 else 0.0) * scale
-            for side in (-2.0, 2.0):
-                panel.axhline(
-                    mean + side * study.predicted[row] * scale, color=OTHER, linewidth=0.8, linestyle="--"
-                )
-            reach = max(abs(one.errors[:, row]).max() for one in studies.values()) * scale
-            panel.set_ylim(-1.05 * reach, 1.05 * reach)
+            for side, label in ((-2.0, "predicted ±2σ"), (2.0, None)):
+                at = mean + side * study.predicted[row] * scale
+                panel.axhline(at, color=OTHER, linewidth=0.8, linestyle="--", label=label)
+            panel.axhline(mean, color=FAINT, linewidth=0.6)
+            off = [one.errors[:, row] * scale - mean for one in studies.values()]
+            reach = 1.05 * max(abs(one).max() for one in off)
+            panel.set_ylim(mean - reach, mean + reach)
             panel.set_ylabel(f"Δ{name}, {'mrad' if name.startswith('q') else 'mm'}", fontsize=7, color=INK)
             if row == 0:
                 panel.set_title(title, loc="left", fontsize=9, color=INK)
-        grid[-1, column].set_xlabel("experiment", color=INK)
+                panel.legend(fontsize=6, loc="lower right", ncols=2)
+            if row < len(NAMES) - 1:
+                panel.tick_params(labelbottom=False)
+        _label(grid[-1, column], "experiment")
     figure.savefig(file, dpi=150)
     return file
+
+
+def _label(axes, x: str, y: str = ""):
+    axes.set_xlabel(x, color=INK, fontsize=9)
+    if y:
+        axes.set_ylabel(y, color=INK, fontsize=9)
 
 
 def _figure(panels: int, size: tuple[float, float], rows: int = 1):
