@@ -71,16 +71,42 @@ def test_ball_in_socket(arm, limit):
     assert found.baseline[0].mean > 2e-3
 
 
+def _one_place_held_out(robot, kind, q, groups, **options):
+    place = np.char.startswith(groups, "mid_right")
+    found = calibrate(robot, Campaign(kind, q[~place], groups=tuple(groups[~place])), folds=0, **options)
+    error = found.score(Campaign(kind, q[place], groups=tuple(groups[place])))[0]
+    assert error.rows == 63
+    return found, error.mean
+
+
 def test_ball_in_socket_one_place_held_out():
     robot = zveno.load(DATA / "ball_in_socket" / "urdf" / "panda.urdf")
     q, groups = _sockets("panda_2_clean", robot.n_q)
-    place = np.char.startswith(groups, "mid_right")
     kind = Sockets(frame="ball_link")
-    found = calibrate(robot, Campaign(kind, q[~place], groups=tuple(groups[~place])), folds=0, loss="none")
+    found, error = _one_place_held_out(robot, kind, q, groups, loss="none")
     assert found.identifiability.rank == 25
-    error = found.score(Campaign(kind, q[place], groups=tuple(groups[place])))[0]
-    assert error.rows == 63
-    assert error.mean < 0.20e-3
+    assert error < 0.20e-3
+    found, error = _one_place_held_out(robot, kind, q, groups)
+    assert len(found.outliers) == 4
+    assert error < 0.212e-3
+
+
+@pytest.mark.parametrize(("arm", "gain"), [("panda_2_clean", 0.95), ("panda_3", 0.85), ("panda_1", 0.9)])
+def test_ball_in_socket_with_joints_that_yield(arm, gain):
+    """The file has no masses; with those of the built-in model the fit finds that joints yield, and says so."""
+    given = zveno.load(DATA / "ball_in_socket" / "urdf" / "panda.urdf")
+    panda = zveno.load("panda")
+    hand = panda.forward_kinematics(np.zeros(7), frame="link7")
+    robot = panda.with_tool(np.linalg.inv(hand) @ given.forward_kinematics(np.zeros(8), frame="ball_link"))
+    q, groups = _sockets(arm, 7)
+    campaign = Campaign(Sockets(), q, groups=tuple(groups))
+    stiff = calibrate(robot, campaign)
+    assert stiff.lacking["compliance"] > 0.1
+    soft = calibrate(robot, campaign, joint_terms=["compliance"])
+    assert soft.held_out_unflagged[0].mean < gain * stiff.held_out_unflagged[0].mean
+    if arm == "panda_2_clean":
+        assert 1e4 < 1.0 / soft.parameters["Cq4"] < 2e4  # Nm/rad
+        assert _one_place_held_out(robot, Sockets(), q, groups, joint_terms=["compliance"])[1] < 0.18e-3
 
 
 def test_tiago_motion_capture():

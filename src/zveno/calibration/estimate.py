@@ -14,6 +14,7 @@ from ..fit.robust import LOSSES, limit
 from ..fit.threads import in_one_thread
 from ..io.results import hash_of
 from ..robot import Robot
+from .advice import advise, lacking
 from .campaigns import Campaign, prepared
 from .counts import counts
 from .diagnose import check_enough, check_reach, hopeless
@@ -24,7 +25,7 @@ from .models import Model, redundant_model
 from .output import calibrated_mechanism
 from .postures import pulled
 from .result import Calibration, Outlier
-from .solve import FIRST_SIGMA, FLAG, Options, Solution, solve, with_columns
+from .solve import FIRST_SIGMA, FLAG, Options, Solution, row_scales, solve, with_columns
 from .system import System
 from .verdict import verdict
 
@@ -177,6 +178,8 @@ def _judged(robot, system, options, base, whole: Solution, found, folds, seed, n
             for k, side in zip(options.columns, whole.fit.active, strict=True)
             if side
         },
+        advice=advise(system, options, whole, seed),
+        lacking=lacking(system, whole, joint_terms, _masses(robot), row_scales(system, options, whole)),
         notes=tuple(notes),
         verdict="",
         inputs=_hashed(robot, system),
@@ -284,12 +287,19 @@ def _encoder_variance(system: System, base: Solution) -> np.ndarray | None:
     return extra
 
 
+def _masses(robot: Robot) -> Callable | None:
+    """Torques of gravity, or None where the robot has no masses."""
+    heavy = any(link.inertia_given and link.inertia[0] for link in robot.mechanism.links)
+    return robot.gravity_torque if heavy else None
+
+
 def _gravity(robot: Robot, joint_terms: Sequence[str]) -> Callable | None:
     if "compliance" not in joint_terms:
         return None
-    if not any(link.inertia_given and link.inertia[0] for link in robot.mechanism.links):
+    found = _masses(robot)
+    if found is None:
         raise ZvenoError(
             f"{robot.name} has no masses, so its deflection under gravity is not known",
             remedy="Use a model with inertia, or leave out joint_terms=['compliance']",
         )
-    return robot.gravity_torque
+    return found

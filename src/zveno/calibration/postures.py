@@ -67,7 +67,12 @@ def imagined(
 
 
 def pulled(
-    system: System, number: int, q: np.ndarray, many: Callable | None = None, tolerance: float = 1e-12
+    system: System,
+    number: int,
+    q: np.ndarray,
+    many: Callable | None = None,
+    tolerance: float = 1e-12,
+    values: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Postures moved, as little as needed, so that the nominal robot has zero residual in every row of a part.
 
@@ -79,12 +84,14 @@ def pulled(
         number: which part.
         q: postures to start from.
         many: makes other random postures for rows that do not converge.
+        tolerance: of the residual, in units of the robot's size.
+        values: deviations of the model's parameters, (P,), where not the nominal robot is to touch.
 
     Returns:
         The postures, and for each whether it touches.
     """
     part = system.parts[number]
-    values = np.zeros(len(system.model.terms))
+    values = np.zeros(len(system.model.terms)) if values is None else values
     kernel = residual_kernel(type(part.measurement))
     L, R, X = (system.frames[index] for index in (part.left, part.right, part.target))
     length = system.model.scale

@@ -14,6 +14,7 @@ from ..io.results import Result, registered, write_text
 from ..mechanism import Mechanism
 from ..robot import Robot
 from .accuracy import AccuracyMap, Prediction, predict
+from .advice import Advice
 from .campaigns import prepared
 from .compensate import compensation_c, compensation_kernel
 from .held_out import Error, errors, scored
@@ -67,6 +68,8 @@ class Calibration(Result):
         rows, scalar_rows: rows of data, and numbers used of them.
         condition: of the weighted Jacobian with unit columns.
         at_bounds: parameters that a bound holds back, and which: "lower" or "upper". Their covariance is zero.
+        advice: postures that would help most, from the information matrix.
+        lacking: joint terms that were not fitted and would explain more than chance, by share of what is left.
         notes: what people should know about the data.
         verdict: what it all means.
     """
@@ -95,6 +98,8 @@ class Calibration(Result):
     iterations: int
     converged: bool
     at_bounds: dict[str, str]
+    advice: Advice | None
+    lacking: dict[str, float]
     notes: tuple[str, ...]
     verdict: str
     inputs: str

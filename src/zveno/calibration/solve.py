@@ -252,6 +252,11 @@ def _scalar_weights(system, options, sigma, weight) -> np.ndarray:
     return np.sqrt(np.concatenate([weight, [1.0]])[system.row]) / _row_sigma(system, options, sigma)
 
 
+def row_scales(system: System, options: Options, found: Solution) -> np.ndarray:
+    """What a solution multiplied every scalar row by, (rows,): zero where it was left out."""
+    return _scalar_weights(system, options, found.sigma, found.weight)
+
+
 def _rows_used(system: System, use) -> np.ndarray:
     inside = np.zeros(system.n_data_rows, dtype=bool)
     rows = system.row[use]

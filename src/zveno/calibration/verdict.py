@@ -9,6 +9,7 @@ import numpy as np
 from ..fit.covariance import correlations
 
 if TYPE_CHECKING:
+    from .advice import Advice
     from .result import Calibration
 
 
@@ -63,7 +64,7 @@ def _advice(result: Calibration) -> list[str]:
     if pairs:
         pairs.sort(key=lambda pair: -abs(r[pair]))
         shown = ", ".join(f"{result.names[i]} and {result.names[j]}" for i, j in pairs[:3])
-        words.append(f"Hard to tell apart: {shown}. Postures that move the joints between them would help.")
+        words.append(f"Hard to tell apart: {shown}.")
     inside = result.scalar_rows / max(len(result.names) + len(result.unknown_names), 1)
     if inside < 3.0:
         words.append(
@@ -76,9 +77,32 @@ def _advice(result: Calibration) -> list[str]:
                 "Held-out errors are more than twice those of the fit: measure more, and more varied, postures."
             )
             break
+    for word, share in result.lacking.items():
+        what = {"gear": "gear ratios", "compliance": "joints that yield under gravity"}[word]
+        words.append(
+            f"{100 * share:.0f} % of the variance that is left looks like {what}: try joint_terms={[word]}."
+        )
+    if result.advice is not None:
+        words.append(_next(result.advice))
     if result.identifiability.gap < 1e3:
         words.append("The geometry is nearly degenerate: some parameters can hardly be seen.")
     return words
+
+
+def _next(advice: Advice) -> str:
+    """What more postures would bring, as a sentence."""
+    now, chosen, others = (1e3 * x for x in (advice.now, advice.chosen, advice.others))
+    start = f"Parameters leave {now:.2g} mm (rms over the workspace) at the tool"
+    known = 1e3 * advice.distances if advice.distances is not None else np.inf
+    if known < min(0.9 * now, chosen):
+        return f"{start}; distances between targets known ten times better would make it {known:.2g} mm."
+    if chosen > 0.9 * now:
+        return f"{start}; more postures would hardly reduce that."
+    where = ", ".join(f"{x:.2f}" for x in advice.q[0])
+    return (
+        f"{start}. {len(advice.q)} more postures of {advice.campaign}, best chosen, would make it {chosen:.2g} mm, "
+        f"random ones {others:.2g} mm; start at q = ({where})."
+    )
 
 
 def _tolerable(unit: str) -> float:

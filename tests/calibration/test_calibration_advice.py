@@ -1,0 +1,95 @@
+"""What to measure next and what the model lacks: predictions that come true."""
+
+import numpy as np
+import pytest
+from calibration_arms import arm, simulated, truth
+
+import zveno
+from zveno.calibration.campaigns import Campaign
+from zveno.calibration.estimate import calibrate
+from zveno.calibration.identifiability import identifiability
+from zveno.calibration.measurements import Pose, RelativePosition, Sockets
+from zveno.calibration.models import redundant_model
+from zveno.spatial.rotations import exp
+from zveno.spatial.transforms import transform
+
+FAR = transform(exp(np.array([0.4, 1.1, -0.7])), np.array([1.2, -0.8, 0.3]))
+SIGMA = 1e-4
+
+
+@pytest.fixture(scope="module")
+def few():
+    """Two dozen postures around one: enough for the rank, poor for accuracy."""
+    robot = arm("puma560")
+    rng = np.random.default_rng(1)
+    kind = RelativePosition(sigma=SIGMA)
+    values = truth(robot, identifiability(robot, kind).chosen, rng)
+    q = 0.4 * robot.random(24, 3)
+    return robot, kind, values, simulated(robot, kind, values, 24, rng, {"position": SIGMA}, {"tracker": FAR}, q=q)
+
+
+def test_measuring_what_was_advised_brings_what_was_promised(few):
+    robot, kind, values, campaign = few
+    found = calibrate(robot, campaign, folds=0)
+    advice = found.advice
+    assert advice is not None
+    assert advice.chosen < 0.9 * advice.others < 0.9 * advice.now
+    assert advice.q.shape == (10, 6)
+    rng = np.random.default_rng(5)
+    for q, promised in ((advice.q, advice.chosen), (robot.random(10, 8), advice.others)):
+        more = simulated(robot, kind, values, 10, rng, {"position": SIGMA}, {"tracker": FAR}, q=q)
+        both = Campaign(kind, np.concatenate([campaign.q, q]), np.concatenate([campaign.y, more.y]))
+        after = calibrate(robot, both, folds=0).advice
+        assert after is not None
+        assert after.now == pytest.approx(promised, rel=0.1 if q is advice.q else 0.5)
+    assert f"would make it {1e3 * advice.chosen:.2g} mm" in found.verdict
+
+
+def test_known_distances_that_limit_the_scale_are_named():
+    robot = arm("puma560")
+    rng = np.random.default_rng(3)
+    kind = Sockets(sigma_distance=1e-3)
+    values = truth(robot, identifiability(robot, kind).chosen, rng)
+    campaign = simulated(robot, kind, values, 150, rng, {"position": SIGMA})
+    loose = calibrate(robot, campaign, folds=0)
+    assert loose.advice is not None
+    assert loose.advice.distances is not None
+    assert loose.advice.distances < 0.5 * loose.advice.now
+    assert "distances between targets" in loose.verdict
+    assert set(loose.advice.groups) <= set(campaign.groups)
+    tight = calibrate(robot, Campaign(Sockets(sigma_distance=1e-4), campaign.q, groups=campaign.groups), folds=0)
+    assert tight.advice is not None
+    assert tight.advice.now == pytest.approx(loose.advice.distances, rel=0.1)
+
+
+@pytest.mark.parametrize("term", ["gear", "compliance", ""])
+def test_terms_that_are_missing_are_found_and_no_others(term):
+    robot = zveno.load("ur5").with_tool(transform(None, np.array([0.05, 0.04, 0.1])))
+    rng = np.random.default_rng(13)
+    terms = (term,) if term else ()
+    model = redundant_model(robot.mechanism, None, terms)
+    values = np.zeros(len(model.terms))
+    sizes = {"m": 1e-3, "rad": 2e-3, "1": 5e-4, "rad/Nm": 1e-5}
+    for name in identifiability(robot, "pose", joint_terms=terms).chosen:
+        values[model.numbers[name]] = rng.normal() * sizes[model.term(name).unit]
+    sigma = {"position": SIGMA, "rotation": 1e-4}
+    campaign = simulated(robot, Pose(), values, 60, rng, sigma, joint_terms=terms)
+    plain = calibrate(robot, campaign, folds=0)
+    if not term:
+        assert plain.lacking == {}
+        return
+    assert max(plain.lacking, key=lambda word: plain.lacking[word]) == term
+    assert f"joint_terms=['{term}']" in plain.verdict
+    full = calibrate(robot, campaign, folds=0, joint_terms=terms)
+    assert full.lacking == {}
+    kept = np.mean([(full.sigma[name] / plain.sigma[name]) ** 2 for name in plain.sigma])
+    assert 1.0 - plain.lacking[term] == pytest.approx(kept, abs=0.1)
+
+
+def test_a_robot_without_masses_is_not_said_to_yield():
+    robot = zveno.load("planar2")
+    rng = np.random.default_rng(0)
+    q = robot.random(30, 2)
+    y = robot.forward_kinematics(q)[:, :3, 3] + 1e-4 * rng.normal(size=(30, 3))
+    found = calibrate(robot, Campaign("position", q, y), folds=0)  # type: ignore[arg-type]
+    assert "compliance" not in found.lacking
