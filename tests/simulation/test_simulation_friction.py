@@ -65,7 +65,7 @@ def test_block_on_an_incline(mu, integrator):
             assert run.work[-1] == pytest.approx(-mu * MASS * G * np.cos(angle) * gone[-1], rel=1e-6)
 
 
-@pytest.mark.parametrize("integrator", ["dop853", "rk4", "lsoda"])
+@pytest.mark.parametrize("integrator", ["dop853", "rk4", "lsoda", "adams"])
 def test_point_slides_to_a_stop(integrator):
     """A point thrown along the ground stops after v/(μ g), has gone v²/(2 μ g), and stays."""
     mu, v = 0.4, np.array([0.6, 0.8])

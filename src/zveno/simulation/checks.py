@@ -78,10 +78,6 @@ def check_batch(single, method, constraints, limits, events, projection):
             element="simulate",
             remedy="Simulate one state at a time, or use constraints that always act",
         )
-    if method == "adams" and (limits or events or any(one.unilateral for one in constraints)):
-        raise ZvenoError(
-            "the Adams method cannot locate events", element="integrator", remedy="Use dop853, lsoda or rk4"
-        )
     if projection and method in ("lsoda", "adams"):
         raise ZvenoError(
             f"{method} remembers past steps, which a projection would break",

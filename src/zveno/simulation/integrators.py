@@ -103,7 +103,7 @@ class Adaptive:
 
     def step(self, until: float) -> bool:
         """One step, for Adams up to the time `until`; False if the solver gave up (`message` says why)."""
-        self.t_old = self.t
+        self.t_old, self._y_old = self.t, self.y
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # what they say becomes the status of the result
             if self.method == "adams":
@@ -120,5 +120,23 @@ class Adaptive:
         return self.solver.status != "failed"
 
     def interpolate(self) -> Callable:
-        """y at any time of the last step (not for Adams, which stops where it is told)."""
-        return self.solver.dense_output()
+        """y at any time of the last step."""
+        return self._followed() if self.method == "adams" else self.solver.dense_output()
+
+    def _followed(self) -> Callable:
+        """The last step of Adams, which tells its end only, followed by dop853 and made to agree with that end."""
+        from scipy.integrate import DOP853
+
+        start, end, y_end = self.t_old, self.t, self.y
+        inner = DOP853(self.f, start, self._y_old, end, rtol=self.rtol, atol=self.atol)
+        pieces = []
+        while inner.status == "running":
+            inner.step()
+            pieces.append(inner.dense_output())
+        gap = (y_end - inner.y) / (end - start)
+
+        def at(t):
+            piece = next((one for one in pieces if t <= one.t), pieces[-1])
+            return piece(t) + gap * (t - start)
+
+        return at

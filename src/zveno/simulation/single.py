@@ -21,6 +21,8 @@ REST_VELOCITY = 1e-3
 SAME_MOMENT = 1e-9
 """Contacts with gaps below this, m or rad, when another one closes share its impact."""
 MAX_HAPPENINGS = 10_000
+LOOK = 1e-3
+"""Share of the duration after which contacts and events are looked at, at the latest, by a method that can wait."""
 
 
 class Run:
@@ -69,7 +71,10 @@ class Run:
     def _step(self, times: np.ndarray, k: int) -> int:
         stepper = self.stepper
         before = self._values(stepper.t, stepper.y) if self._has_watches else None
-        if not stepper.step(float(times[k])):
+        until = float(times[k])
+        if self._has_watches:  # Adams goes all the way in one step, and something may come and go meanwhile
+            until = min(until, stepper.t + LOOK * float(times[-1] - times[0]))
+        if not stepper.step(until):
             raise Stopped(f"{stepper.message or 'the integrator failed'} at t = {stepper.t_old:.6g} s")
         self.n_steps += 1
         self.rates.check(stepper.t, stepper.y)
@@ -124,16 +129,18 @@ class Run:
         for i, (watch, old, new) in enumerate(zip(self._watched, before, after, strict=True)):
             if not new < 0:
                 continue
-            if not old > 0:
-                # It was below already, where a contact closed or a joint rests: contacts act on that, others wait.
-                if watch.what in ("closes", "slips") and new < old:
-                    t, y = stepper.t, stepper.y
-                else:
-                    continue
-            else:
-                at = at or stepper.interpolate()
-                t = first_zero(lambda s, i=i, at=at: self._values(s, at(s))[i], stepper.t_old, stepper.t)
-                y = at(t)
+            if not old > 0 and not (watch.what in ("closes", "slips") and new < old):
+                continue  # it was below already, where a joint rests
+            at = at or stepper.interpolate()
+
+            def value(s, i=i, at=at):
+                return self._values(s, at(s))[i]
+
+            # A contact that has just bounced starts from zero, leaves and comes back, perhaps after a moment.
+            inside = stepper.t_old + (stepper.t - stepper.t_old) * 0.5 ** np.arange(1, 16)
+            start = stepper.t_old if old > 0 else next((float(s) for s in inside if value(s) > 0), None)
+            t = stepper.t if start is None else first_zero(value, start, stepper.t)
+            y = stepper.y if start is None else at(t)
             if (watch.what, watch.constraint) == self._last[1:] and t - self._last[0] < 1e-12:
                 continue  # it was looked at just now, and nothing came of it
             if first is None or t < first[0]:
