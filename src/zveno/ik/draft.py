@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -9,9 +10,10 @@ import numpy as np
 
 from .distinct import distinct, ranked
 from .judge import Judgement, judged
+from .multiplicity import Singular
 from .objectives import Aim
 from .problem import Problem
-from .solutions import Family, Solutions, padded
+from .solutions import COMPLETE, FAMILY, Family, Solutions, padded
 from .targets import Targets
 
 
@@ -44,6 +46,7 @@ class Draft:
         method: what solved it.
         aim: what is made least where a pose is not reached, and what is near enough.
         families: continua by pose.
+        roots: isolated solutions with a singular Jacobian by pose.
     """
 
     problem: Problem
@@ -55,6 +58,7 @@ class Draft:
     method: str
     aim: Aim
     families: dict[int, tuple[Family, ...]] = field(default_factory=dict)
+    roots: dict[int, list[Singular]] = field(default_factory=dict)
 
     @property
     def x(self) -> np.ndarray:
@@ -101,8 +105,14 @@ class Draft:
         order = np.argsort(pose, kind="stable")
         self.pose, self.found = pose[order], Judgement(np.concatenate([self.found.table, new.table])[order], new.n)
 
-    def result(self, nearest, distance, exceeded, value, inputs: str) -> Solutions:
-        """As `Solutions`, ordered by the first coordinate within a pose."""
+    def result(self, explained: Iterable[np.ndarray], inputs: str) -> Solutions:
+        """As `Solutions`, ordered by the first coordinate within a pose.
+
+        Args:
+            explained: nearest, distance, excess and value, as in `blank`.
+            inputs: hash of what it was computed from.
+        """
+        nearest, distance, exceeded, value = explained
         problem, batch = self.problem, self.targets.batch
         if len(self.pose) > 1:
             first = np.rint(self.x[:, 0] * 1e6)
@@ -134,4 +144,15 @@ class Draft:
             inputs=inputs,
             objective=self.aim.objective,
             value=value,
+            notes={i: _said(roots, int(self.codes[i])) for i, roots in self.roots.items()},
         )
+
+
+def _said(roots: list[Singular], code: int) -> str:
+    doubles = sum(root.kind == "double" for root in roots)
+    parts = [f"{doubles} of them double roots"] if doubles else []
+    if doubles < len(roots):
+        parts.append(f"{len(roots) - doubles} of a multiplicity that the second order does not tell")
+    elif code not in (COMPLETE, FAMILY):
+        parts.append("counting beside them does not agree")
+    return ", ".join(parts)

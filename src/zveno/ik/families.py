@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .distinct import near
-from .judge import SINGULAR, jacobians
+from .judge import SINGULAR
+from .multiplicity import Singular, classified
 from .problem import Problem
 from .refine import Lanes, newton
 
@@ -30,33 +31,34 @@ class Curve(NamedTuple):
 
 def families_of(
     problem: Problem, lanes: Lanes, pose: int, x: np.ndarray, least: np.ndarray
-) -> tuple[list[Curve], np.ndarray]:
-    """The continua among the solutions x (s, n) of one pose, and which solutions (s,) belong to one.
+) -> tuple[list[Curve], np.ndarray, list[Singular]]:
+    """The continua among the solutions x (s, n) of one pose, which solutions (s,) belong to one, and the others.
 
-    A solution whose Jacobian is singular is moved along the Jacobian's kernel and corrected: on a continuum it
-    stays where it was moved to; at a double root it falls back.
+    The others are isolated solutions at which the Jacobian is singular. Where the second order does not tell, a
+    solution is moved along the Jacobian's kernel and corrected: on a continuum it stays where it was moved to.
     """
     curves: list[Curve] = []
+    isolated: list[Singular] = []
     member = np.zeros(len(x), bool)
     for i in np.flatnonzero(least < SINGULAR):
         if member[i]:
             continue
-        direction, dimension = _free_direction(problem, lanes, pose, x[i])
+        root = classified(problem, lanes, pose, x[i])
+        direction, dimension = None, 0
+        if root.kind not in ("double", "isolated"):
+            direction, dimension = _free_direction(problem, lanes, pose, x[i], root.kernel)
         if direction is None:
+            isolated.append(root)
             continue
         path, closed = _followed(problem, lanes, pose, x[i], direction)
         member |= _on(problem, path, x)
         member[i] = True
         curves.append(Curve(_resampled(path, closed), closed, dimension))
-    return curves, member
+    return curves, member, isolated
 
 
-def _free_direction(problem: Problem, lanes: Lanes, pose: int, x: np.ndarray):
-    """A direction of the kernel in which the solution can really move, and the kernel's dimension."""
-    J = jacobians(problem, x[None], lanes, np.array([pose]))[0]
-    _, singular, Vt = np.linalg.svd(J)
-    rank = int(np.sum(singular > SINGULAR))
-    kernel = Vt[rank:]
+def _free_direction(problem: Problem, lanes: Lanes, pose: int, x: np.ndarray, kernel: np.ndarray):
+    """A direction of the kernel (d, n) in which the solution can really move, and in how many it can."""
     probes = np.concatenate([x + PROBE * kernel, x - PROBE * kernel])
     back, squared = _corrected(problem, lanes, pose, probes)
     away = np.linalg.norm(back - x, axis=1)

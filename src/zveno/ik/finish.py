@@ -10,9 +10,10 @@ from .draft import Draft, blank
 from .families import families_of
 from .judge import SINGULAR, SLACK, Judgement, errors, jacobians, judged
 from .local import solve_local
+from .multiplicity import countable, sides
 from .objectives import Aim
 from .problem import TURN, Problem
-from .refine import Lanes, newton
+from .refine import Lanes, lanes_of, newton
 from .slices import free_dimension, linked, redundant_coordinate, slice_values, solve_slices
 from .solutions import (
     COMPLETE,
@@ -51,6 +52,7 @@ def finished(
     draft = Draft(problem, targets, pose, found, codes, density, solver.name, aim)
     if len(pose) and found.least.min() < NEARLY_SINGULAR:
         _polish(draft)
+        _decide(draft, solver)
     if windings:
         _wind(draft)
     return _result(draft, beyond, inputs)
@@ -179,7 +181,10 @@ def _find_families(draft: Draft):
     problem = draft.problem
     for i in np.unique(draft.pose[draft.found.least < SINGULAR]):
         own = np.flatnonzero(draft.pose == i)
-        curves, member = families_of(problem, draft.targets.lanes, int(i), draft.x[own], draft.found.least[own])
+        least = draft.found.least[own]
+        curves, member, roots = families_of(problem, draft.targets.lanes, int(i), draft.x[own], least)
+        if roots:
+            draft.roots[int(i)] = roots
         if not curves:
             continue
         rest = np.ones(len(draft.pose), bool)
@@ -193,6 +198,22 @@ def _find_families(draft: Draft):
             draft.add(np.full(len(x), i), x / problem.units)
         draft.families[int(i)] = tuple(found)
         draft.codes[i] = FAMILY
+
+
+def _decide(draft: Draft, solver: Solver):
+    """Complete is also what is undecided for double roots alone, if counting beside them agrees."""
+    problem, targets = draft.problem, draft.targets
+    for i, roots in draft.roots.items():
+        doubles_only = all(root.kind == "double" for root in roots)
+        if draft.codes[i] != UNDECIDED or not doubles_only or not countable(problem):
+            continue
+        T, split = sides(problem, targets.T[i], roots)
+        raw = solver.solve(problem, T)
+        pose, _, _ = _checked(problem, lanes_of(problem, T), raw)
+        regular = int(np.sum(draft.pose == i)) - len(roots)
+        expected = [regular + 2 * number for number in split]
+        if raw.complete.all() and np.bincount(pose, minlength=2).tolist() == expected:
+            draft.codes[i] = COMPLETE
 
 
 def _wind(draft: Draft):
@@ -215,7 +236,7 @@ def _result(draft: Draft, outside: Outside | None, inputs: str, decided: bool = 
         own = [part.copy() for part in blank((len(T),), n_q)[:4]]
         _explain(draft, empty, outside, decided, *own)
         parts = (filled.reshape(part.shape) for filled, part in zip(own, parts, strict=True))
-    return draft.result(*parts, inputs)
+    return draft.result(parts, inputs)
 
 
 def _explain(draft: Draft, empty: np.ndarray, outside, decided: bool, nearest, distance, exceeded, value):

@@ -116,6 +116,7 @@ class Solutions(Result):
         exceeded: (*batch, n_q) how far each coordinate of the best solution is outside limits, where limits exclude
             all solutions; else 0.
         families: by flat pose number, the continua among the solutions.
+        notes: by flat pose number, what there is to say of singular solutions.
         joint_names: coordinate names, in the order of q.
         batch: shape of the batch, () for one pose.
         inputs: hash of what it was computed from.
@@ -139,6 +140,7 @@ class Solutions(Result):
     inputs: str = ""
     objective: str = "squares"
     value: np.ndarray = field(default_factory=lambda: np.zeros(()))
+    notes: dict[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Number of solutions, of all poses together."""
@@ -189,12 +191,13 @@ class Solutions(Result):
             over = self.exceeded[pose]
             which = ", ".join(f"{self.joint_names[k]} by {over[k]:.4g}" for k in np.flatnonzero(over))
             return f"Limits exclude all solutions ({route}); the one nearest to the limits exceeds {which}"
+        flat = int(np.ravel_multi_index(pose, self.batch)) if self.batch else 0
+        note = f", {self.notes[flat]}" if flat in self.notes else ""
         if code == FAMILY:
-            flat = int(np.ravel_multi_index(pose, self.batch)) if self.batch else 0
             kinds = ", ".join(
                 f"one of dimension {family.dimension} with {len(family.q)} points" for family in self.families[flat]
             )
-            return f"{n} configurations, among them families of solutions ({route}): {kinds}"
+            return f"{n} configurations, among them families of solutions ({route}): {kinds}{note}"
         if code == WITHIN:
             metres, radians = self.distance[pose]
             return f"No exact solution ({route}); the nearest misses by {metres:.4g} m and {radians:.4g} rad"
@@ -202,7 +205,7 @@ class Solutions(Result):
             metres, radians = self.distance[pose]
             return f"None found ({route}), the nearest misses by {metres:.4g} m and {radians:.4g} rad; undecided"
         word = "complete" if code == COMPLETE else "completeness undecided"
-        return f"{n} solution{'s' * (n != 1)}, {word} ({route})"
+        return f"{n} solution{'s' * (n != 1)}{note}, {word} ({route})"
 
 
 def joined(parts: list[Solutions]) -> Solutions:
@@ -214,13 +217,14 @@ def joined(parts: list[Solutions]) -> Solutions:
         missing[1] = (0, most - array.shape[1])
         return np.pad(array, missing, constant_values=np.nan)
 
-    families, start = {}, 0
+    families, notes, start = {}, {}, 0
     for part in parts:
         families |= {start + k: family for k, family in part.families.items()}
+        notes |= {start + k: note for k, note in part.notes.items()}
         start += part.batch[0]
     same = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _PER_POSE}
     padded = {name: np.concatenate([wide(getattr(part, name)) for part in parts]) for name in _PER_SOLUTION}
-    return replace(parts[0], **same, **padded, families=families, batch=(start,))
+    return replace(parts[0], **same, **padded, families=families, notes=notes, batch=(start,))
 
 
 _PER_POSE = ("count", "codes", "density", "nearest", "distance", "exceeded", "value")
