@@ -19,6 +19,7 @@ from .closure import States, Step, advance, root_states, steps_of, twist_matrice
 from .closure_ball import advance_ball, gyroscopic_rows
 from .exact import NotExact, flint, required_flint
 from .exact_closure import ExactGroup, ExactRecursion, as_array, as_texts
+from .exact_drives import ExactDriven
 from .loops import Loop
 from .motors import Motors
 from .nodes import Node, massless_links, nodes_of
@@ -27,6 +28,8 @@ from .sampled import advance_sampled
 from .samples import Samples, node_samples
 from .views import DEGREES, View, carried, carried_in, view_named
 
+MOST_DRIVEN = 12
+"""Drives that are analysed exactly without being asked to."""
 SEED = 0
 """Of the generic states at which nodes with shared coordinates or loops are sampled."""
 
@@ -236,18 +239,24 @@ class Problem:
             K = carrying[start : start + len(block.bodies)]
             start += len(block.bodies)
             exact = certificate.groups[n] if certificate.groups is not None else None
+            X = one.Y[:, width:] * rows
             if exact is None:
                 pivots, Y, texts = one.pivots, one.Y[:, :width] * rows / unit, {}
             else:
                 pivots, Y = np.array(exact.pivots, dtype=int), as_array(exact.Y).reshape(len(exact.pivots), width)
                 texts = {"exact_Y": as_texts(exact.Y), "exact_K": tuple(as_texts(k) for k in exact.K)}
+                if exact.X is not None:
+                    X, texts["exact_X"] = (
+                        as_array(exact.X).reshape(len(exact.pivots), X.shape[1]),
+                        as_texts(exact.X),
+                    )
             groups.append(
                 Group(
                     block.bodies,
                     block.parent,
                     pivots,
                     Y,
-                    one.Y[:, width:] * rows,
+                    X,
                     K,
                     *one.gap(len(pivots)),
                     **texts,
@@ -256,6 +265,10 @@ class Problem:
         alone, tied, merged = self.frictions()
         columns = driving.drive_columns(mechanism, self.kinds) + tied
         pivots, grouping = driving.side_by_side(drive, merged)
+        exact_drives = None
+        if certificate.drive is not None:
+            pivots, grouping = np.array(certificate.drive[0], dtype=int), as_array(certificate.drive[1])
+            grouping, exact_drives = grouping.reshape(len(pivots), len(columns)), as_texts(certificate.drive[1])
         return BaseParameters(
             mechanism=mechanism,
             view=view.name,
@@ -273,6 +286,7 @@ class Problem:
             why_not_certified=certificate.why_not,
             notes=notes,
             inputs=hash_of(mechanism.fingerprint, view.name, list(self.kinds), sorted(self.massless)),
+            exact_drive_grouping=exact_drives,
         )
 
 
@@ -281,11 +295,19 @@ class Certificate:
 
     def __init__(self, problem: Problem, view: View, wanted: bool | None):
         self.groups: list[ExactGroup] | None = None
+        self.drive: tuple[list[int], list[list]] | None = None
+        """Pivots and grouping among the drives, where they are counted."""
         self.why_not = self._obstacle(problem) if wanted is not False else "exact arithmetic was not wanted"
+        if not self.why_not and wanted is None and problem.motors and len(problem.motors.place) > MOST_DRIVEN:
+            self.why_not = f"with more than {MOST_DRIVEN} drives it takes seconds: ask for it with exact=True"
         if not self.why_not:
             try:
-                recursion = ExactRecursion(problem.mechanism, problem.nodes)
-                self.groups = recursion.groups(problem.massless, view)
+                if problem.motors is None:
+                    self.groups = ExactRecursion(problem.mechanism, problem.nodes).groups(problem.massless, view)
+                else:
+                    driven = ExactDriven(problem.mechanism, problem.nodes, problem.kinds)
+                    self.groups = driven.groups(problem.massless, view)
+                    self.drive = driven.drive
             except NotExact as obstacle:
                 self.why_not = str(obstacle)
         if wanted and self.groups is None:
@@ -296,8 +318,6 @@ class Certificate:
     def _obstacle(problem: Problem) -> str:
         if flint() is None:
             return "python-flint is not installed (pip install 'zveno[exact]')"
-        if problem.motors is not None:
-            return "drive parameters are analysed in floating point"
         if not all(node.simple for node in problem.nodes):
             return "joints that share coordinates or close loops are analysed at sampled states"
         return ""

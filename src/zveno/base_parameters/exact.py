@@ -246,9 +246,11 @@ def _twist(data: bytes) -> Matrix:
     return Matrix([(*row, t) for row, t in zip(turning, linear, strict=True)] + [(zero,) * 4])
 
 
-def exact_gravity(mechanism: Mechanism) -> list[Fraction]:
-    """Gravity's direction, of any length, in exact numbers as typed."""
+def exact_gravity(mechanism: Mechanism, direction: bool = True) -> list[Fraction]:
+    """Gravity in exact numbers as typed; if only its direction counts, small ones where that is simple."""
     g = mechanism.gravity
+    if not direction:
+        return [decimal(float(x)) for x in g]
     largest = abs(g).max()
     if largest == 0:
         return [Fraction(0)] * 3

@@ -74,6 +74,8 @@ class ExactGroup(NamedTuple):
     pivots: list[int]
     Y: list[list]
     K: list[list[list]]
+    X: list[list] | None = None
+    """What drives add, where they are counted."""
 
 
 @cache

@@ -253,7 +253,8 @@ def view_matrix(field: Field, view: str, inverse: bool = False, bodies: int = 1)
 
 
 @lru_cache(maxsize=4)
-def _weights(field: Field):
+def weights_matrix(field: Field):
+    """10×10: rows over the upper triangle → rows x with ⟨X, H⟩ = x h."""
     return field.matrix(
         [[field.number((1 if PAIRS[s][0] == PAIRS[s][1] else 2) * (s == t)) for t in range(10)] for s in range(10)],
         10,
@@ -262,14 +263,15 @@ def _weights(field: Field):
 
 def weighted(field: Field, B):
     """Rows x with ⟨X, H⟩ = x h."""
-    return B * _weights(field)
+    return B * weights_matrix(field)
 
 
 @lru_cache(maxsize=4)
-def _moments(field: Field):
+def moments_matrix(field: Field):
+    """4×10: rows over Sx Sy Sz m → rows over all ten."""
     return field.matrix([[field.number(int(t == 6 + s)) for t in range(10)] for s in range(4)], 10)
 
 
 def in_moments(field: Field, P):
     """Rows of the potential energy, over Sx Sy Sz m, as rows over all ten numbers."""
-    return P * _moments(field)
+    return P * moments_matrix(field)

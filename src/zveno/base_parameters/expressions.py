@@ -24,8 +24,10 @@ def expanded(base: BaseParameters) -> list[Terms]:
     places = [first + int(k) for k in base.drive_columns]
     left: list[Terms] = [{k: 1} for k in places]
     kept: list[Terms] = []
-    for row, pivot in zip(base.drive_grouping, base.drive_pivots, strict=True):
-        kept.append({places[k]: float(x) for k, x in enumerate(row) if x})
+    for row, pivot in zip(
+        _exact_or(base.exact_drive_grouping, base.drive_grouping), base.drive_pivots, strict=True
+    ):
+        kept.append({places[k]: x for k, x in enumerate(row) if x})
         left[pivot] = _sum([(1, left[pivot]), (-1, kept[-1])])
     carried: dict[int, list[Terms]] = {}
     found: list[list[Terms]] = []
@@ -37,9 +39,9 @@ def expanded(base: BaseParameters) -> list[Terms]:
                 for t, more in enumerate(carried.pop(i)):
                     own[10 * n + t] = _sum([(1, own[10 * n + t]), (1, more)])
         rows = []
-        for row, drive in zip(Y, group.X, strict=True):
+        for row, drive in zip(Y, _exact_or(group.exact_X, group.X), strict=True):
             parts = [(x, own[t]) for t, x in enumerate(row) if x != 0]
-            parts += [(float(x), left[t]) for t, x in enumerate(drive) if x]
+            parts += [(x, left[t]) for t, x in enumerate(drive) if x]
             rows.append(_sum(parts))
         found.append(rows)
         for pivot, row in zip(group.pivots, rows, strict=True):
@@ -60,8 +62,12 @@ def _numbers(group) -> tuple[list, list]:
     """A group's grouping and carrying matrices, exact where they are known exactly."""
     if group.exact_Y is None:
         return group.Y.tolist(), group.K.tolist()
-    Y = [[from_text(x) for x in row] for row in group.exact_Y]
-    return Y, [[[from_text(x) for x in row] for row in K] for K in group.exact_K]
+    return _exact_or(group.exact_Y, group.Y), [_exact_or(K, None) for K in group.exact_K]
+
+
+def _exact_or(texts, numbers) -> list[list]:
+    """Rows of exact numbers, or of floats where they are not known exactly."""
+    return numbers.tolist() if texts is None else [[from_text(x) for x in row] for row in texts]
 
 
 def _sum(parts: list[tuple[Any, Terms]]) -> Terms:

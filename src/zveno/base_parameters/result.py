@@ -31,7 +31,7 @@ class Group:
         X: (r, drive columns) what of the drives adds to each.
         K: (n, 10, 10) from each link's parameters to the parent's, at the reference configuration.
         kept, dropped: smallest singular value counted and largest not counted; lengths and gravity are of size 1.
-        exact_Y, exact_K: Y and K in exact numbers, as texts, where they are known exactly.
+        exact_Y, exact_K, exact_X: Y, K and X in exact numbers, as texts, where they are known exactly.
     """
 
     bodies: tuple[int, ...]
@@ -44,6 +44,7 @@ class Group:
     dropped: float
     exact_Y: tuple[tuple[str, ...], ...] | None = None
     exact_K: tuple[tuple[tuple[str, ...], ...], ...] | None = None
+    exact_X: tuple[tuple[str, ...], ...] | None = None
 
 
 @registered
@@ -71,6 +72,7 @@ class BaseParameters(Result):
         why_not_certified: what stood in the way.
         notes: what deserves a second look, such as near-degenerate geometry.
         inputs: hash of what it was computed from.
+        exact_drive_grouping: `drive_grouping` in exact numbers, as texts, where it is known exactly.
     """
 
     kind = "base parameters"
@@ -91,6 +93,7 @@ class BaseParameters(Result):
     why_not_certified: str
     notes: tuple[str, ...]
     inputs: str
+    exact_drive_grouping: tuple[tuple[str, ...], ...] | None = None
 
     # --- what it is
 
