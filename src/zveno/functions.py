@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from .algorithms import center_of_mass as com
-from .algorithms import drives, energy, forward_dynamics, forward_kinematics, inverse_dynamics, mass_matrix
+from .algorithms import drives, energy, forward_dynamics, forward_kinematics, inverse_dynamics, linear, mass_matrix
+from .algorithms import inverse_dynamics_derivatives as slopes
 from .algorithms import jacobian as jac
 from .algorithms import regressor as reg
 from .algorithms import velocities as vel
@@ -34,8 +35,7 @@ class Function:
     Attributes:
         name: the public name.
         inputs: among q, v, a, tau, q0, q1.
-        compute: called with the mechanism, one array an input, and the options by keyword; None for derivatives,
-            which `zveno.programs` makes from the program of another function.
+        compute: called with the mechanism, one array an input, and the options by keyword.
         outputs: names of what it returns.
         depends_on: kinds of `PARAMETERS` that the result depends on.
         frame_free: whether the result does not depend on where link frames sit, so that it may be computed on the
@@ -44,7 +44,7 @@ class Function:
 
     name: str
     inputs: tuple[str, ...]
-    compute: Callable[..., Any] | None
+    compute: Callable[..., Any]
     outputs: tuple[str, ...]
     depends_on: frozenset[str] = frozenset()
     frame_free: bool = False
@@ -59,6 +59,21 @@ def _forward_dynamics(mechanism, q, v, tau, external=None, friction=False):
     if friction:
         tau = tau - drives.friction_torque(mechanism, v, FRICTION_SMOOTHING)
     return forward_dynamics.forward_dynamics(mechanism, q, v, tau, external)
+
+
+def _inverse_dynamics_derivatives(mechanism, q, v, a, friction=False):
+    by_q, by_v, M = slopes.inverse_dynamics_derivatives(mechanism, q, v, a)
+    return by_q, by_v + np.diag(drives.friction_slope(mechanism, v)) if friction else by_v, M
+
+
+def _forward_dynamics_derivatives(mechanism, q, v, tau, friction=False):
+    """∂a/∂x = −M⁻¹ ∂τ/∂x at the acceleration found, and ∂a/∂τ = M⁻¹ (Carpentier and Mansard 2018)."""
+    a = _forward_dynamics(mechanism, q, v, tau, friction=friction)
+    by_q, by_v, M = slopes.inverse_dynamics_derivatives(mechanism, q, v, a)
+    if friction:
+        by_v = by_v + np.diag(drives.friction_slope(mechanism, v, FRICTION_SMOOTHING))
+    M_inverse = linear.inverse(M)
+    return -(M_inverse @ by_q), -(M_inverse @ by_v), M_inverse
 
 
 def _bias(mechanism, q, v, external=None):
@@ -130,8 +145,22 @@ FUNCTIONS: dict[str, Function] = _table(
     Function("energy", ("q", "v"), _energy, ("kinetic", "potential"), _FORCE, frame_free=True),
     Function("regressor", ("q", "v", "a"), reg.regressor, ("W",), frozenset({"geometry", "gravity"})),
     Function("drive_regressor", ("v", "a"), reg.drive_regressor, ("W",)),
-    Function("inverse_dynamics_derivatives", ("q", "v", "a"), None, ("dtau_dq", "dtau_dv", "dtau_da"), _FORCE),
-    Function("forward_dynamics_derivatives", ("q", "v", "tau"), None, ("da_dq", "da_dv", "da_dtau"), _FORCE),
+    Function(
+        "inverse_dynamics_derivatives",
+        ("q", "v", "a"),
+        _inverse_dynamics_derivatives,
+        ("dtau_dq", "dtau_dv", "dtau_da"),
+        _FORCE,
+        frame_free=True,
+    ),
+    Function(
+        "forward_dynamics_derivatives",
+        ("q", "v", "tau"),
+        _forward_dynamics_derivatives,
+        ("da_dq", "da_dv", "da_dtau"),
+        _FORCE,
+        frame_free=True,
+    ),
 )
 """Every function a robot offers, by name."""
 
@@ -192,7 +221,6 @@ def traceable(mechanism: Mechanism, name: str, parameters: Sequence[str] = (), *
             model = substituted(mechanism, given)
         else:
             model = _reduced_with(mechanism, smaller, given)
-        assert function.compute is not None, f"{name} is made by zveno.programs"
         return function.compute(model, *own, **used)
 
     return run, shapes(mechanism, inputs + tuple(parameters))

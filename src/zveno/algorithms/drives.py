@@ -59,6 +59,22 @@ def friction_torque(mechanism: Mechanism, v, smoothing: float = 0.0):
     return mechanism.gather_velocities([np.zeros(0), *spent])
 
 
+def friction_slope(mechanism: Mechanism, v, smoothing: float = 0.0):
+    """The derivative of every entry of `friction_torque` by its own velocity, (n_v,); the jump of sign has none."""
+    own, follows = mechanism.joint_velocities(v), mechanism.joint_velocities(np.ones(mechanism.n_v))
+    slopes = []
+    for i, _, joint in mechanism.outward():
+        drive = joint.drive
+        slope = np.zeros(len(own[i]))
+        if drive is not None:
+            slope = slope + drive.viscous
+            if smoothing:
+                bend = tanh(own[i] / smoothing)
+                slope = slope + drive.coulomb * (1.0 - bend * bend) / smoothing
+        slopes.append(slope * follows[i])
+    return mechanism.gather_velocities([np.zeros(0), *slopes])
+
+
 def couples_joints(mechanism: Mechanism) -> bool:
     """Whether rotors or mimic relations tie joints together, so that the tree no longer separates the bodies."""
     if any(joint.mimic is not None for joint in mechanism.joints):

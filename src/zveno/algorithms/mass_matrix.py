@@ -26,7 +26,7 @@ def mass_matrix(mechanism: Mechanism, q):
     S = [joint.subspace(q_own[i]) for i, _, joint in mechanism.outward()]
     M = [[0.0] * mechanism.n_v for _ in range(mechanism.n_v)]
     for i, columns in _momenta(mechanism, T, S):
-        first, factor = _place(mechanism, i)
+        first, factor = place(mechanism, i)
         for k, momentum in enumerate(columns):
             j, at, passed = i, first, factor
             while j:
@@ -35,7 +35,7 @@ def mass_matrix(mechanism: Mechanism, q):
                     _add(M, at + row, first + k, passed * factor * entry, diagonal=j == i)
                 momentum = move_wrench(T[j - 1], momentum)
                 j = mechanism.tree.parents[j]
-                at, passed = _place(mechanism, j) if j else (0, 1.0)
+                at, passed = place(mechanism, j) if j else (0, 1.0)
     return linear.symmetric(np.array(M).reshape(mechanism.n_v, mechanism.n_v) + rotor_matrix(mechanism))
 
 
@@ -53,7 +53,7 @@ def centroidal_matrix(mechanism: Mechanism, q):
     center = transform(None, -center_of_mass(mechanism, q))
     columns = [np.zeros(6) for _ in range(mechanism.n_v)]
     for i, momenta in _momenta(mechanism, T, S):
-        first, factor = _place(mechanism, i)
+        first, factor = place(mechanism, i)
         for k, momentum in enumerate(momenta):
             columns[first + k] = columns[first + k] + factor * move_wrench(center @ poses[i], momentum)
     return np.stack(columns, axis=1) if columns else np.zeros((6, 0))
@@ -73,7 +73,8 @@ def momentum(p, twist):
     return np.concatenate([p[0] * v + cross(w, p[1:4]), cross(p[1:4], v) + tensor(p) @ w])
 
 
-def _place(mechanism: Mechanism, i: int) -> tuple[int, float]:
+def place(mechanism: Mechanism, i: int) -> tuple[int, float]:
+    """Where the velocity of link i's joint begins among all, and its multiple if the joint follows another."""
     joint = mechanism.joints[i - 1]
     factor = 1.0 if joint.mimic is None else joint.mimic.multiplier
     return mechanism.v_slices[joint.name].start, factor

@@ -72,6 +72,8 @@ class JointType(ABC):
     """What distinguishes the coordinates of one joint when each needs a name; (n_q,)."""
     sigma: ClassVar[int | None] = None
     """σ of document 003: 1 revolute, 0 prismatic, None where the document has no such joint."""
+    in_sequence: ClassVar[bool] = False
+    """Whether the coordinates are those of joints one after the other; otherwise all axes are fixed on the child."""
 
     @abstractmethod
     def motion(self, q) -> Any:
@@ -253,6 +255,7 @@ class Universal(JointType):
     second: np.ndarray = (0.0, 1.0, 0.0)  # pyright: ignore[reportAssignmentType]
 
     kind = "universal"
+    in_sequence = True
     n_q = n_v = 2
     units = ("rad", "rad")
     suffixes = ("1", "2")
@@ -296,6 +299,7 @@ class Planar(JointType):
     normal: np.ndarray = (0.0, 0.0, 1.0)  # pyright: ignore[reportAssignmentType]  (a tuple becomes an array)
 
     kind = "planar"
+    in_sequence = True
     n_q = n_v = 3
     units = ("m", "m", "rad")
     suffixes = ("x", "y", "angle")
