@@ -89,6 +89,8 @@ def test_new_places_are_added_where_they_are_asked_for(first, puma):
     assert more.value > 1.02 * same.value
     with pytest.raises(zveno.ZvenoError, match="one place only"):
         plan_poses(puma, KINDS["plane"], 30, candidates=300, places=2)
+    with pytest.raises(zveno.ZvenoError, match="touches nothing"):
+        plan_poses(puma, "position", 30, candidates=300, places=2)
     with pytest.raises(zveno.ZvenoError, match="cannot be planned"):
         plan_poses(puma, KINDS["point"], 30, candidates=300, places=-1)
 

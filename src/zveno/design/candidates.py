@@ -137,7 +137,7 @@ class Admissible:
         q = np.concatenate(kept)[:n] if kept else np.zeros((0, self.robot.n_q))
         if not len(q):
             tightest = min(shares, key=lambda name: shares[name])
-            said = ", ".join(f"{name} {100 * share:.2g} %" for name, share in shares.items())
+            said = ", ".join(f"{name} {100 * share:.3g} %" for name, share in shares.items())
             raise ZvenoError(
                 f"none of {drawn} random postures is allowed (let through: {said})",
                 element="candidates",

@@ -117,6 +117,12 @@ def problem(
 ) -> Problem:
     """The problem of `plan_poses`; arguments as there."""
     kind = named_measurement(measurement)
+    if places is not None and not kind.implicit:
+        raise ZvenoError(
+            f"a {kind.kind} measurement touches nothing",
+            element="places",
+            remedy="Leave places out, or plan contacts",
+        )
     before, said = measured_before(have, kind, robot.mechanism)
     rows = Rows(
         robot,
