@@ -98,7 +98,7 @@ def _eaik(arm):
     """EAIK's robot, if it is installed and knows the arm's class."""
     if importlib.util.find_spec("eaik") is None:
         return None
-    from eaik.IK_Homogeneous import HomogeneousRobot  # type: ignore[import-not-found]
+    from eaik.IK_Homogeneous import HomogeneousRobot  # type: ignore[import-not-found]  (a rival, an extra)
 
     frames, T = [], np.eye(4)
     for F in arm.F:

@@ -121,7 +121,7 @@ def problem(
         raise ZvenoError(
             f"a {kind.kind} measurement touches nothing",
             element="places",
-            remedy="Leave places out, or plan contacts",
+            remedy="Leave places out",
         )
     before, said = measured_before(have, kind, robot.mechanism)
     rows = Rows(
