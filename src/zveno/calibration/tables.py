@@ -11,6 +11,7 @@ from ..errors import ModelError
 from ..io.measurements import MeasurementTable, group_names, joint_values, read_measurements
 from ..mechanism import Mechanism
 from .campaigns import Campaign
+from .headers import understood
 from .measurements import Distance, Measurement, Position, measurement
 from .models import redundant_model
 
@@ -33,13 +34,14 @@ def campaign_from(
     """
     kind = kind or table.settings.get("kind")
     if kind is None:
-        raise ModelError(
-            "does not say what was measured", file=table.file, remedy="Give kind=, or write # kind = position"
-        )
-    what = _with_several(measurement(kind), table)
+        raise ModelError("does not say what was measured", file=table.file, remedy=_likely(table, mechanism))
+    what = measurement(kind)
     if what.frame is None and "frame" in table.settings:
         what = replace(what, frame=table.settings["frame"])
-    q = joint_values(table, mechanism, _needed(mechanism, what))
+    needed = _needed(mechanism, what)
+    table = understood(table, mechanism, needed)
+    what = _with_several(what, table)
+    q = joint_values(table, mechanism, needed)
     y = None if (what.implicit or planned) and not _has(table, what) else _readings(table, what)
     made = Campaign(what, q, groups=group_names(table), name=table.settings.get("name", ""), lines=table.lines)
     return made if y is None else replace(made, y=y)
@@ -57,6 +59,24 @@ def template(mechanism: Mechanism, kind: Measurement | str, rows: np.ndarray | N
         where = [mechanism.coordinate_names.index(name) for name in names]
         lines += [",".join([*(repr(float(row[k])) for k in where), *[""] * len(readings)]) for row in rows]
     return "\n".join(lines) + "\n"
+
+
+def _likely(table: MeasurementTable, mechanism: Mechanism) -> str:
+    """What the columns look like, as a remedy."""
+    found = understood(table, mechanism, mechanism.coordinate_names).columns
+    for needed, text in (
+        (("x", "qw"), "a pose: # kind = relative_pose, or pose if it is given in the robot's own world"),
+        (("x",), "a position: # kind = relative_position, or position if it is given in the robot's own world"),
+        (("x1",), "several points: # kind = relative_position, or position"),
+        (("d",), "a distance: # kind = distance"),
+        (("d1",), "distances: # kind = distance"),
+        (("ax",), "a direction: # kind = direction"),
+        (("place",), "contacts: # kind = sockets"),
+        (("group",), "contacts: # kind = point or plane"),
+    ):
+        if all(name in found for name in needed):
+            return f"Give kind=, or write what it is into the file. It looks like {text}"
+    return "Give kind=, or write # kind = position"
 
 
 def _needed(mechanism: Mechanism, what: Measurement) -> list[str]:
@@ -93,6 +113,13 @@ def _has(table: MeasurementTable, what: Measurement) -> bool:
     return all(name in table.columns for name in _columns(table, what))
 
 
+def _other_kind(table: MeasurementTable, what: Measurement) -> str:
+    """A kind that the readings would do for."""
+    if "qw" in what.columns and {"x", "y", "z"} <= set(table.columns):
+        return f". Without orientations, write # kind = {what.kind.replace('pose', 'position')}"
+    return ""
+
+
 def _readings(table: MeasurementTable, what: Measurement) -> np.ndarray:
     columns = _columns(table, what)
     missing = [name for name in columns if name not in table.columns]
@@ -100,7 +127,7 @@ def _readings(table: MeasurementTable, what: Measurement) -> np.ndarray:
         raise ModelError(
             f"has no column {', '.join(missing)}, which a {what.kind} measurement needs",
             file=table.file,
-            remedy=f"Columns: {', '.join(table.columns)}",
+            remedy=f"Columns: {', '.join(table.columns)}{_other_kind(table, what)}",
         )
     metric = {"x", "y", "z", "d", "height"}
     return np.stack(
