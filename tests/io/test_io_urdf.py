@@ -253,7 +253,7 @@ def test_many_near_exact_joints_make_one_note():
     )
     text = f'<robot name="long">{links}{joints}</robot>'
     (note,) = parse_urdf(text).notes
-    assert "12 joints" in note
+    assert "12 places" in note
     assert "j11" in note
     assert len(parse_urdf(text, snap=True).notes) == 12
 

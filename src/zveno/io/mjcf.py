@@ -28,9 +28,9 @@ from ..mechanism import (
 )
 from ..spatial import inertia, rotations
 from ..spatial.transforms import transform
-from .mjcf_angles import AngleKeeper, tidy_rotation, tidy_vector
 from .mjcf_compile import compiled_file, compiled_text, mujoco_module
 from .mjcf_extras import check_numbers, drive_of, limits_of, mimics_of, notes_on_omissions
+from .near_exact import AngleKeeper, tidy_rotation, tidy_vector
 
 _UNNAMED_MODEL = "MuJoCo Model"
 

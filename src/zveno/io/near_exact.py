@@ -1,4 +1,4 @@
-"""Angles and axes of a model file that were probably meant to be exact, such as rpy="1.5708 0 0"."""
+"""Numbers of a model file that were probably meant to be exact: rpy="1.5708 0 0", quaternions that were rounded."""
 
 from __future__ import annotations
 
@@ -6,20 +6,26 @@ import math
 
 import numpy as np
 
-from ..spatial.angles import REPORT_TOLERANCE, is_near_exact, nearest_multiple, snapped
-from ..spatial.rotations import cos_sin
+from ..mechanism.joints import unit_axis
+from ..spatial import rotations
+from ..spatial.angles import REPORT_TOLERANCE, is_near_exact, nearest_multiple, off_exact, snapped
+from ..spatial.transforms import transform
 
 SNAP_ON_REQUEST = REPORT_TOLERANCE
 """With `snap=True`, readers move angles and axes by at most this, rad: what they would have reported."""
 MOST_NOTES = 10
-"""Near-exact angles of more joints than this are put into one note."""
+"""Near-exact angles of more places than this are put into one note."""
 _ROUNDING = 1e-15
+_COMPONENT = 4 * np.finfo(float).eps
+"""What rounding can make of a component that is 0 or ±1."""
+_COMPILED = 1e-13
+"""What quaternions computed by a model compiler can add to an angle, rad."""
 
 
 def snapped_rpy(rpy) -> tuple[np.ndarray, list[str]]:
     """Roll, pitch and yaw at the multiples of 15° they are near to, and what is near in words."""
     words = [
-        f"{name} {angle!r} is {abs(angle - nearest_multiple(angle)):.1e} rad from {_degrees(angle)}°"
+        f"{name} {angle!r} is {off_exact(angle):.1e} rad from {_degrees([nearest_multiple(angle)])}"
         for name, angle in zip(("roll", "pitch", "yaw"), rpy, strict=True)
         if is_near_exact(angle)
     ]
@@ -32,7 +38,7 @@ def snapped_axis(axis) -> tuple[np.ndarray, list[str]]:
     a, b = [k for k in range(3) if k != across]
     angle = nearest_multiple(math.atan2(axis[b], axis[a]))
     meant = np.zeros(3)
-    meant[a], meant[b] = cos_sin(angle)
+    meant[a], meant[b] = rotations.cos_sin(angle)
     off = float(np.linalg.norm(axis - meant))
     if not _ROUNDING < off <= SNAP_ON_REQUEST:
         return np.asarray(axis), []
@@ -41,19 +47,86 @@ def snapped_axis(axis) -> tuple[np.ndarray, list[str]]:
 
 
 def near_exact_notes(near: dict[str, list[str]], snap: bool) -> list[str]:
-    """Notes for a mechanism from the near-exact angles by joint name: what was snapped, or what could be."""
+    """Notes for a mechanism from near-exact angles by place ("joint elbow"): what was snapped, or could be."""
     if snap:
-        return [f"snapped at joint {name}: {'; '.join(words)}" for name, words in near.items()]
+        return [f"snapped at {place}: {'; '.join(words)}" for place, words in near.items()]
     if len(near) > MOST_NOTES:
         return [
-            f"near-exact angles or axes at {len(near)} joints were kept as they are (snap=True makes them exact): "
+            f"near-exact angles or axes at {len(near)} places were kept as they are (snap=True makes them exact): "
             + ", ".join(near)
         ]
     return [
-        f"near-exact angle kept at joint {name} (snap=True makes it exact): {'; '.join(words)}"
-        for name, words in near.items()
+        f"near-exact angle kept at {place} (snap=True makes it exact): {'; '.join(words)}"
+        for place, words in near.items()
     ]
 
 
-def _degrees(angle: float) -> int:
-    return round(math.degrees(nearest_multiple(angle)))
+class AngleKeeper:
+    """Makes placements and axes, and remembers (with `snap`: corrects) those near a multiple of 15°."""
+
+    def __init__(self, snap: bool):
+        self.snap = snap
+        self._near: dict[str, list[str]] = {}
+
+    def placement(self, position, quaternion, what: str) -> np.ndarray:
+        """(4, 4) transform from a position (3,) and a quaternion wxyz (4,); `what` names it in notes."""
+        return transform(self.rotation(quaternion, what), tidy_vector(position))
+
+    def rotation(self, quaternion, what: str) -> np.ndarray:
+        """(3, 3) rotation of a quaternion wxyz."""
+        R = tidy_rotation(rotations.from_quaternion(quaternion))
+        read = _angles(R)
+        meant = [snapped(angle, REPORT_TOLERANCE) for angle in read]
+        exact = rotations.from_rpy(meant)
+        if np.linalg.norm(rotations.log(R.T @ exact)) <= _COMPILED:
+            return R
+        self._remember(what, [f"roll, pitch, yaw {_degrees(read)} near {_degrees(meant)}"])
+        return exact if self.snap else R
+
+    def axis(self, axis, what: str) -> np.ndarray:
+        """(3,) unit axis."""
+        read = unit_axis(tidy_vector(axis))
+        meant, words = snapped_axis(read)
+        self._remember(what, words)
+        return meant if self.snap else read
+
+    def angle(self, angle: float, what: str) -> float:
+        """An angle that stands by itself, rad."""
+        if not is_near_exact(angle):
+            return angle
+        meant = snapped(angle, REPORT_TOLERANCE)
+        self._remember(what, [f"angle {_degrees([angle])} near {_degrees([meant])}"])
+        return meant if self.snap else angle
+
+    def notes(self) -> list[str]:
+        """What was snapped, or what could be."""
+        return near_exact_notes(self._near, self.snap)
+
+    def _remember(self, what: str, words: list[str]):
+        if words:
+            self._near.setdefault(what, []).extend(words)
+
+
+def _degrees(angles) -> str:
+    return ", ".join(f"{math.degrees(angle) + 0.0:.9g}°" for angle in angles)
+
+
+def tidy_rotation(R) -> np.ndarray:
+    """The rotation with entries that are 0 or ±1 but for rounding made exactly so."""
+    whole = np.round(R)
+    return np.where(abs(R - whole) <= _COMPONENT, whole, R) + 0.0
+
+
+def tidy_vector(vector) -> np.ndarray:
+    """The vector with components that are rounding beside its largest one made exactly zero."""
+    vector = np.array(vector, dtype=float)
+    vector[abs(vector) <= _COMPONENT * abs(vector).max()] = 0.0
+    return vector
+
+
+def _angles(R) -> np.ndarray:
+    """Roll, pitch and yaw; with the pitch near ±90° the roll, which is then the yaw's, is set to zero."""
+    rpy = rotations.to_rpy(R)
+    if abs(abs(rpy[1]) - math.pi / 2) <= REPORT_TOLERANCE:
+        rpy[0], rpy[2] = 0.0, math.atan2(-R[0, 1], R[1, 1])
+    return rpy

@@ -35,7 +35,7 @@ def read_joint(reading: Reading, element: Element, gears: dict[str, Gear]) -> Jo
     T_parent_joint, near = reading.origin(element, owner)
     joint_type, near_axes = _joint_type(reading, element, kind, owner)
     if near or near_axes:
-        reading.near[name] = near + near_axes
+        reading.near[f"joint {name}"] = near + near_axes
     return Joint(
         name,
         parent,

@@ -59,7 +59,7 @@ class Reading:
 
     Attributes:
         snap: whether near-exact angles and axes are made exact.
-        near: near-exact angles and axes in words, by joint name.
+        near: near-exact angles and axes in words, by place ("joint elbow").
         lines: where every link and joint begins, by `link name` and `joint name`.
     """
 
