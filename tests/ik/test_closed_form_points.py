@@ -1,4 +1,4 @@
-"""Points by three joints, slides and turns in any order, wrists on any arm: all branches, up to the edge and past."""
+"""Points by three joints, slides and turns in any order, wrists on any arm: all branches, to the edge and past."""
 
 from __future__ import annotations
 
