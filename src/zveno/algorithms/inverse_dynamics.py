@@ -22,9 +22,7 @@ def inverse_dynamics(mechanism: Mechanism, q, v, a, external=None, base: Motion 
         base: the motion of link 0, at rest unless given.
     """
     wrenches = joint_wrenches(mechanism, q, v, a, external, base)
-    q_own = mechanism.joint_positions(q)
-    own = [np.zeros(0)] + [joint.subspace(q_own[i]).T @ wrenches[i] for i, _, joint in mechanism.outward()]
-    return mechanism.gather_velocities(own) + rotor_torque(mechanism, a)
+    return along_axes(mechanism, q, wrenches) + rotor_torque(mechanism, a)
 
 
 def joint_wrenches(mechanism: Mechanism, q, v, a, external=None, base: Motion = AT_REST) -> list:
@@ -37,10 +35,22 @@ def joint_wrenches(mechanism: Mechanism, q, v, a, external=None, base: Motion = 
     wrenches = [link_wrench(link.inertia, motions[i]) for i, link in enumerate(mechanism.links)]
     if external is not None:
         wrenches = [own - external[i] for i, own in enumerate(wrenches)]
-    q_own = mechanism.joint_positions(q)
+    return passed_down(mechanism, q, wrenches)
+
+
+def passed_down(mechanism: Mechanism, q, own: list) -> list:
+    """The wrench through each link's joint, from those that the links themselves need; both by link number."""
+    wrenches, q_own = list(own), mechanism.joint_positions(q)
     for i, f, joint in mechanism.inward():
         wrenches[f] = wrenches[f] + move_wrench(joint.transform(q_own[i]), wrenches[i])
     return wrenches
+
+
+def along_axes(mechanism: Mechanism, q, wrenches: list):
+    """The part of the wrenches through the joints that moves them, (n_v,)."""
+    q_own = mechanism.joint_positions(q)
+    own = [joint.subspace(q_own[i]).T @ wrenches[i] for i, _, joint in mechanism.outward()]
+    return mechanism.gather_velocities([np.zeros(0), *own])
 
 
 def falling(base: Motion, gravity) -> Motion:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.inverse_dynamics import falling
+from ..algorithms.inverse_dynamics import along_axes, falling, passed_down
 from ..algorithms.regressor import DRIVE_PARAMETER_NAMES, drive_regressor
 from ..algorithms.velocities import AT_REST, Motion, body_motions
 from ..errors import ModelError, ZvenoWarning
@@ -20,10 +20,8 @@ from ..kernels.program import Program
 from ..kernels.trace import trace
 from ..mechanism import Mechanism
 from ..mechanism.reduce import reduced
-from ..programs import program as program_of
 from ..robot import Robot
 from ..spatial.inertia import pseudo_inertia
-from ..spatial.transforms import move_wrench
 from ..spatial.vectors import cross
 from .analyse import base_parameters
 from .drives import drive_vector
@@ -49,13 +47,8 @@ def base_inverse_dynamics(mechanism: Mechanism, places: Sequence[int], q, v, a, 
         else:
             of_drives.append((place - n_link, value))
     motions = body_motions(mechanism, q, v, a, falling(AT_REST, mechanism.gravity))
-    wrenches = [_wrench(h, motion) for h, motion in zip(numbers, motions, strict=True)]
-    q_own = mechanism.joint_positions(q)
-    own: list[Any] = [np.zeros(0)] * mechanism.n_links
-    for i, f, joint in mechanism.inward():
-        own[i] = joint.subspace(q_own[i]).T @ wrenches[i]
-        wrenches[f] = wrenches[f] + move_wrench(joint.transform(q_own[i]), wrenches[i])
-    torques = mechanism.gather_velocities(own)
+    wrenches = passed_down(mechanism, q, [_wrench(h, motion) for h, motion in zip(numbers, motions, strict=True)])
+    torques = along_axes(mechanism, q, wrenches)
     if of_drives:
         D = drive_regressor(mechanism, v, a)
         for column, value in of_drives:
@@ -110,12 +103,7 @@ class BaseModel:
     @cached_property
     def program(self) -> Program:
         """(q, v, a, values) → torques, for counting operations and for `export_c`."""
-        places = self.base.columns.tolist()
-
-        def run(q, v, a, values):
-            return base_inverse_dynamics(self.mechanism, places, q, v, a, values)
-
-        return trace(run, states_of(self.mechanism) | {"values": (self.base.rank,)}, name=NAME, outputs=("tau",))
+        return _program(self.mechanism, self.base.columns.tolist())
 
     @cached_property
     def kernel(self):
@@ -133,17 +121,26 @@ class BaseModel:
         return count_operations(self.program)
 
 
+def _program(mechanism: Mechanism, places: Sequence[int]) -> Program:
+    """(q, v, a, values) → torques, where values are the parameters at these places and all others are zero."""
+
+    def run(q, v, a, values):
+        return base_inverse_dynamics(mechanism, places, q, v, a, values)
+
+    return trace(run, states_of(mechanism) | {"values": (len(places),)}, name=NAME, outputs=("tau",))
+
+
 def compared_operations(robot: Robot) -> tuple[int, int]:
     """Multiplications and additions of inverse dynamics in base parameters, and with all ten of every link.
 
-    Both with the parameters as inputs and without drives, in the frames that need the fewest.
+    Both with the pseudo-inertias as inputs and without drives, in the frames that need the fewest.
     """
     joints = tuple(replace(joint, drive=None) for joint in robot.mechanism.joints)
     bare = reduced(replace(robot.mechanism, joints=joints, transmission=None)).mechanism
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ZvenoWarning)  # about geometry: the count does not need them
         model = BaseModel(Robot(bare))
-    counts = model.operations, count_operations(program_of(bare, "inverse_dynamics", ("inertia",)))
+    counts = model.operations, count_operations(_program(bare, range(10 * len(bare.joints))))
     return counts[0].multiplies + counts[0].adds, counts[1].multiplies + counts[1].adds
 
 
