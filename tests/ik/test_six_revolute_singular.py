@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from ik_arms import Arm as Chain
@@ -16,7 +18,7 @@ from zveno.spatial.transforms import exp
 KNOWN = known_arms()
 RNG = np.random.default_rng
 CLASSES = {
-    "puma": {"shoulder": (1,), "elbow": (2,), "wrist": (4,), "elbow and wrist": (2, 4), "all": (1, 2, 4)},
+    "puma": {"shoulder": (1,), "elbow": (2,), "wrist": (4,), "elbow and wrist": (2, 4)},
     "kuka": {"shoulder": (1,), "elbow": (2,), "wrist": (4,), "elbow and wrist": (2, 4)},
     "ur5": {"shoulder": (1,), "elbow": (2,), "wrist": (4,)},
     "jaco": {"any": (2,)},
@@ -46,15 +48,20 @@ def singular_at(arm, q, k):
         x[k] = angle
         return np.sign(np.linalg.det(arm.jacobian(x)))
 
-    grid = np.linspace(-3.0, 3.0, 61)
+    grid = np.linspace(-3.0, 3.0, 13)
     signs = [sign(angle) for angle in grid]
     for low, high, one, other in zip(grid[:-1], grid[1:], signs[:-1], signs[1:], strict=True):
         if one * other < 0:
-            for _ in range(60):
+            for _ in range(50):
                 middle = (low + high) / 2
                 low, high = (middle, high) if sign(middle) == one else (low, middle)
             return low
     return None
+
+
+@cache
+def ready_arm(name):
+    return Arm(KNOWN[name].F)
 
 
 def near_singular(arm, joints, away, n, seed=0):
@@ -85,14 +92,14 @@ def isolated(arm, q):
 
 
 @pytest.mark.parametrize("route", ["general", "closed form"])
-@pytest.mark.parametrize("away", [0.0, 1e-9, 1e-6, 1e-4, 1e-2])
+@pytest.mark.parametrize("away", [0.0, 1e-9, 1e-6, 1e-3])
 @pytest.mark.parametrize(("name", "kind"), [(name, kind) for name, kinds in CLASSES.items() for kind in kinds])
 def test_nothing_isolated_is_lost_near_singularities(name, kind, away, route):
     arm = KNOWN[name]
     if route == "closed form" and form_of(arm.F.tobytes()) is None:
         pytest.skip("no closed form")
-    ready = Arm(arm.F)
-    q = near_singular(arm, CLASSES[name][kind], away, 4)
+    ready = ready_arm(name)
+    q = near_singular(arm, CLASSES[name][kind], away, 3)
     X = targets(arm, arm.forward(q))
     if route == "general":
         found = ready.solve(X)
@@ -101,7 +108,7 @@ def test_nothing_isolated_is_lost_near_singularities(name, kind, away, route):
         pose, own, _ = all_solutions(arm.F.tobytes(), X)
     np.testing.assert_allclose(arm.forward(own), arm.forward(q)[pose], atol=1e-9)
     for i in range(len(q)):
-        truth = isolated(arm, np.concatenate([dense(ready, X[i], 300, i), q[i : i + 1]]))
+        truth = isolated(arm, np.concatenate([dense(ready, X[i], 200, i), q[i : i + 1]]))
         assert distance(truth, own[pose == i]).max(initial=0) < 1e-3
         assert (pose == i).any()
 
