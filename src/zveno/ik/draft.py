@@ -47,6 +47,7 @@ class Draft:
         aim: what is made least where a pose is not reached, and what is near enough.
         families: continua by pose.
         roots: isolated solutions with a singular Jacobian by pose.
+        notes: what else there is to say, by pose.
     """
 
     problem: Problem
@@ -59,6 +60,7 @@ class Draft:
     aim: Aim
     families: dict[int, tuple[Family, ...]] = field(default_factory=dict)
     roots: dict[int, list[Singular]] = field(default_factory=dict)
+    notes: dict[int, str] = field(default_factory=dict)
 
     @property
     def x(self) -> np.ndarray:
@@ -144,7 +146,7 @@ class Draft:
             inputs=inputs,
             objective=self.aim.objective,
             value=value,
-            notes={i: _said(roots, int(self.codes[i])) for i, roots in self.roots.items()},
+            notes=self.notes | {i: _said(roots, int(self.codes[i])) for i, roots in self.roots.items()},
         )
 
 

@@ -8,6 +8,7 @@ from . import scan, seven
 from .distinct import all_distinct, distinct
 from .draft import Draft, blank
 from .families import families_of
+from .grid_slices import redundant_coordinates, regular, sheets_of, slice_grid, solve_sheets, values_each
 from .judge import SINGULAR, SLACK, Judgement, errors, jacobians, judged
 from .local import solve_local
 from .multiplicity import countable, sides
@@ -68,9 +69,9 @@ def local_result(problem: Problem, targets: Targets, seed, aim: Aim, inputs: str
 
 
 def sliced_result(
-    problem: Problem, targets: Targets, slices: int, redundant: str | None, method: str, aim: Aim, inputs: str
+    problem: Problem, targets: Targets, slices: int, redundant, method: str, aim: Aim, inputs: str
 ) -> Solutions:
-    """A sample of a redundant chain's continua: slices where one coordinate is redundant, else local solutions."""
+    """A sample of a redundant chain's continua: slices over as many coordinates as are redundant."""
     T, lanes = targets.T, targets.lanes
     if problem.redundancy == 1:
         coordinate = redundant_coordinate(problem, redundant)
@@ -88,16 +89,7 @@ def sliced_result(
                 Family(dimension, problem.to_q(found.x[rows] * problem.units), closed) for rows, closed in curves
             )
     else:
-        draft = _empty(problem, targets, "local, sampled", aim)
-        pose = np.repeat(np.arange(len(T)), slices)
-        x, good, _ = solve_local(problem, T[pose], attempts=4)
-        pose, x = pose[good], x[good] / problem.units
-        keep = distinct(problem, pose, x)
-        draft.add(pose[keep], x[keep])
-        dimension = free_dimension(problem, lanes, draft.pose, draft.x)
-        for i in np.unique(draft.pose):
-            q = problem.to_q(draft.x[draft.pose == i] * problem.units)
-            draft.families[int(i)] = (Family(dimension, q),)
+        draft = _sheets(problem, targets, slices, redundant, aim) or _sampled(problem, targets, slices, aim)
     missing = np.flatnonzero(draft.count == 0)
     if len(missing):
         # Between the slices there may still be solutions.
@@ -105,6 +97,45 @@ def sliced_result(
         draft.add(missing[good], x[good] / problem.units)
     draft.codes[list(draft.families)] = FAMILY
     return _result(draft, None, inputs)
+
+
+def _sheets(problem: Problem, targets: Targets, slices: int, redundant, aim: Aim) -> Draft | None:
+    """Slices over a grid of all redundant coordinates; None if too few are wanted, or they would not be points."""
+    each = values_each(problem, slices)
+    if each < 2 or not regular(problem):
+        return None
+    coordinates = redundant_coordinates(problem, redundant)
+    grid = slice_grid(problem, coordinates, each)
+    found = solve_sheets(problem, targets.T, coordinates, grid)
+    names = _coordinate_names(problem)
+    size = " × ".join(map(str, grid.counts))
+    draft = _empty(problem, targets, f"scan, {size} slices of {', '.join(names[k] for k in coordinates)}", aim)
+    draft.density = np.full(len(targets.T), found.density)
+    draft.add(found.pose, found.x)
+    dimension = free_dimension(problem, targets.lanes, found.pose, found.x)
+    for i in np.unique(found.pose):
+        rows = sheets_of(problem, found, int(i))
+        draft.families[int(i)] = tuple(
+            Family(dimension, problem.to_q(found.x[own] * problem.units)) for own in rows
+        )
+        if found.unstable[i]:
+            draft.notes[int(i)] = f"{found.unstable[i]} of {grid.size} slices may hold more"
+    return draft
+
+
+def _sampled(problem: Problem, targets: Targets, slices: int, aim: Aim) -> Draft:
+    """Local solutions from random starts."""
+    draft = _empty(problem, targets, "local, sampled", aim)
+    pose = np.repeat(np.arange(len(targets.T)), slices)
+    x, good, _ = solve_local(problem, targets.T[pose], attempts=4)
+    pose, x = pose[good], x[good] / problem.units
+    keep = distinct(problem, pose, x)
+    draft.add(pose[keep], x[keep])
+    dimension = free_dimension(problem, targets.lanes, draft.pose, draft.x)
+    for i in np.unique(draft.pose):
+        q = problem.to_q(draft.x[draft.pose == i] * problem.units)
+        draft.families[int(i)] = (Family(dimension, q),)
+    return draft
 
 
 def _empty(problem: Problem, targets: Targets, method: str, aim: Aim) -> Draft:

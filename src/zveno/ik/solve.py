@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -40,7 +41,7 @@ def solve_ik(
     windings: bool = False,
     seed=None,
     slices: int = 16,
-    redundant: str | None = None,
+    redundant: str | Sequence[str] | None = None,
     objective: str = "squares",
     tolerance: tuple[float, float] | None = None,
     percent: float | None = None,
@@ -59,8 +60,9 @@ def solve_ik(
         method: "auto"; a solver by name, see `METHODS`; or "local": one solution, from `seed`.
         windings: also return the solutions that differ by whole turns, where limits allow several.
         seed: q for method "local", (n_q,) or (..., n_q); random starts if not given.
-        slices: for redundant robots, at how many values of the redundant joint to solve.
-        redundant: name of that joint; the one that moves most in self-motions if not given.
+        slices: for redundant robots, at how many values of the redundant joint to solve; at how many points of a
+            grid, where several joints are redundant: as many values a joint as make no more points than this.
+        redundant: name of that joint, or names; those that move most in self-motions if not given.
         objective: what a scan compares numbers by, and what the nearest configuration makes least where there is no
             solution: "squares", "norm" or "absolute", formulas (13), (11) and (12) of document 004.
         tolerance: (metres, radians): without an exact solution, the nearest one counts if it misses by no more.
