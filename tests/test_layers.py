@@ -17,6 +17,7 @@ LAYERS = (
     "algorithms",
     "functions",
     "programs",
+    "parametric",
     "robot",
     "scale",
     "fit",

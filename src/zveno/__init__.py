@@ -12,7 +12,7 @@ from .errors import ZvenoWarning as ZvenoWarning
 from .kernels.threads import get_threads as get_threads
 from .kernels.threads import set_threads as set_threads
 from .mechanism import Mechanism as Mechanism
-from .robot import ParametricRobot as ParametricRobot
+from .parametric import ParametricRobot as ParametricRobot
 from .robot import Robot as Robot
 
 if TYPE_CHECKING:
