@@ -9,18 +9,19 @@ from pathlib import Path
 import numpy as np
 
 import zveno
+from zveno.algorithms.factors import BodyFactors, MassFactors
 from zveno.io.write_urdf import write_urdf
-from zveno.simulation import PointContact, simulate
-from zveno.simulation.equations import Equations, Inputs
+from zveno.simulation import LoopClosure, PointContact, constrained_dynamics, simulate
+from zveno.simulation.equations import Equations
 
 ROW = ("what", "ours", "rival", "ratio", "unit")
 
 
 def run() -> list[dict]:
-    return [rollouts(), constrained(), adaptive()]
+    return [rollouts(), *constrained(), factorisations(), adaptive()]
 
 
-def row(what: str, ours: list[float], rival: list[float], unit: str) -> dict:
+def row(what: str, ours, rival, unit: str) -> dict:
     a, b = float(np.median(ours)), float(np.median(rival))
     return dict(zip(ROW, (what, a, b, b / a, unit), strict=True))
 
@@ -80,8 +81,8 @@ def rollouts(n: int = 4096, steps: int = 200, repeats: int = 3) -> dict:
     return row(what, [a * scale for a, _ in pairs], [b * scale for _, b in pairs], "ns a step")
 
 
-def constrained(n: int = 4096, repeats: int = 7) -> dict:
-    """A quadruped with four point contacts: ours in batches on one core, Pinocchio in a Python loop."""
+def constrained(n: int = 4096, repeats: int = 7) -> list[dict]:
+    """A quadruped with four point contacts: ours in batches on one core and one by one, Pinocchio in a loop."""
     import sys
 
     import pinocchio as pin
@@ -106,11 +107,7 @@ def constrained(n: int = 4096, repeats: int = 7) -> dict:
     rng = np.random.default_rng(0)
     q = np.stack([robot.random(rng=rng) for _ in range(n)])
     v, tau = rng.normal(size=(n, robot.n_v)), rng.normal(size=(n, robot.n_v))
-    equations = Equations(robot, tuple(PointContact(foot, point=(0, 0, 0)) for foot in feet), _given(robot))
-    y = equations.state(q, v)
-    c = equations.settings(q[0])
-    kernel = equations.solution
-    inputs = Inputs(tau, c).arrays()
+    held = [PointContact(foot) for foot in feet]
     q_pin, v_pin = [oracle.q(x) for x in q], [oracle.v(x, w) for x, w in zip(q, v, strict=True)]
     settings = pin.ProximalSettings(1e-12, 0.0, 1)
 
@@ -118,20 +115,44 @@ def constrained(n: int = 4096, repeats: int = 7) -> dict:
         for k in range(n):
             pin.constraintDynamics(model, data, q_pin[k], v_pin[k], tau[k], contacts, contact_data, settings)
 
+    def together():
+        return constrained_dynamics(robot, q, v, tau, held)
+
+    def one_by_one():
+        for k in range(n):
+            constrained_dynamics(robot, q[k], v[k], tau[k], held)
+
     threads = zveno.get_threads()
     zveno.set_threads(1)
-    kernel(0.0, y, *inputs)
-    pairs = [(timed(lambda: kernel(0.0, y, *inputs)), timed(theirs)) for _ in range(repeats)]
+    assert together().status == "solved"
+    times = np.array([[timed(together), timed(one_by_one), timed(theirs)] for _ in range(repeats)]) * 1e6 / n
     zveno.set_threads(threads)
-    scale = 1e6 / n
-    what = "quadruped on four point contacts, batch on one core, against Pinocchio constraintDynamics from Python"
-    return row(what, [a * scale for a, _ in pairs], [b * scale for _, b in pairs], "µs a state")
+    what = "quadruped on four point contacts, {}, against Pinocchio constraintDynamics from Python"
+    batch, single, rival = times.T
+    return [
+        row(what.format("batch on one core"), batch, rival, "µs a state"),
+        row(what.format("single calls"), single, rival, "µs a state"),
+    ]
 
 
-def _given(robot):
-    from zveno.simulation.controllers import as_control
-
-    return as_control(lambda t, q, v: v, robot.mechanism)
+def factorisations(n: int = 1024, repeats: int = 7) -> dict:
+    """A chain of 30 rods closed to a loop: separate bodies against the sparse factors of the mass matrix."""
+    robot = zveno.load("chain(30)")
+    rng = np.random.default_rng(0)
+    q = rng.normal(size=(n, 30))
+    loop = (LoopClosure("tool", locked=("x", "y"), placement=np.eye(4)),)
+    calls = []
+    for kind in (BodyFactors, MassFactors):
+        equations = Equations(robot, loop, factors=kind)
+        y, c, kernel = equations.state(q, q), equations.settings(q[0]), equations.rhs
+        calls.append(lambda kernel=kernel, y=y, c=c: kernel(0.0, y, c))
+        calls[-1]()
+    threads = zveno.get_threads()
+    zveno.set_threads(1)
+    bodies, entries = np.array([[timed(call) for call in calls] for _ in range(repeats)]).T * 1e6 / n
+    zveno.set_threads(threads)
+    what = "chain(30) closed to a loop, batch on one core: separate bodies against the factors of the mass matrix"
+    return row(what, bodies, entries, "µs a state")
 
 
 def adaptive(repeats: int = 3) -> dict:

@@ -136,6 +136,7 @@ def test_schur_form_equals_the_full_matrix(seed):
         return  # it takes seconds to build
     found = constrained_dynamics(Robot(mechanism), q, v, tau, chosen)
     assert found.status == "solved"
+    assert relative_error(found.violation, rows.value) < 1e-11
     assert relative_error(found.a, a) < scale
     assert relative_error(found.reactions, R) < scale
 

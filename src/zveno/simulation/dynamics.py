@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -68,29 +68,31 @@ def constrained_dynamics(
         stabilization: as in `simulate`.
         friction: whether the drives' friction acts.
     """
-    mechanism = robot.mechanism
-    q, v, tau = mechanism.checked_q(q), mechanism.checked_v(v), mechanism.checked_v(tau, "tau")
-    shape = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1])
-    equations = _equations_of(robot, tuple(constraints), friction)
-    y = np.zeros((*shape, equations.n_y))
-    y[..., equations.q], y[..., equations.v] = q, v
-    if not equations.constraints:
-        a = equations.solution(t, y, tau)[0]
-        nothing = np.zeros((*shape, 0))
-        return Constrained(a, nothing, nothing, nothing, ())
-    c = batch_settings(equations, np.broadcast_to(q, (*shape, robot.n_q)), stabilization)
-    inputs = Inputs(tau, c)
+    equations, given = _equations_of(robot, tuple(constraints), friction)
     with np.errstate(all="ignore"):  # rows that depend on one another divide by zero, and are solved below
-        a, reactions, value, speed, quality = equations.solution(t, y, *inputs.arrays())
+        a, reactions, value, speed, quality = equations.direct(t, stabilization, q, v, tau, *given)
+    found = Constrained(a, reactions, value, speed, equations.row_names)
+    # The kernel's own pivots say where that was a regular solution.
+    return found if (quality > QUALITY).all() else _repaired(found, equations, t, stabilization, q, v, tau, quality)
+
+
+def _repaired(found: Constrained, equations: Equations, t, k, q, v, tau, quality) -> Constrained:
+    """The same with reactions of least norm, and faults by name, where rows depend on one another."""
+    mechanism, shape = equations.mechanism, np.shape(quality)
+    q, v, tau = (
+        np.broadcast_to(np.asarray(x, dtype=float), (*shape, n))
+        for x, n in ((q, mechanism.n_q), (v, mechanism.n_v), (tau, mechanism.n_v))
+    )
+    y = equations.state(q, v)
     bad = ~(quality > QUALITY) & np.isfinite(y).all(axis=-1) & np.isfinite(tau).all(axis=-1)
     if not np.any(bad):
-        return Constrained(a, reactions, value, speed, equations.row_names)
-    c_all, tau_all = np.broadcast_to(c, (*shape, equations.n_c)), np.broadcast_to(tau, (*shape, robot.n_v))
-    found = robust_rate(equations, t, y[bad], Inputs(tau_all[bad], c_all[bad]))
-    a, reactions = np.array(a), np.array(reactions)
-    a[bad], reactions[bad] = found.y[..., equations.v], found.reactions
-    at_fault = contradictions(equations, t, y[bad], Inputs(tau_all[bad], c_all[bad]))
-    return Constrained(a, reactions, value, speed, equations.row_names, found.redundant, at_fault)
+        return found
+    inputs = Inputs(tau[bad], batch_settings(equations, q, k)[bad])
+    robust = robust_rate(equations, t, y[bad], inputs)
+    a, reactions = np.array(found.a), np.array(found.reactions)
+    a[bad], reactions[bad] = robust.y[..., equations.v], robust.reactions
+    at_fault = contradictions(equations, t, y[bad], inputs)
+    return replace(found, a=a, reactions=reactions, redundant=robust.redundant, inconsistent=at_fault)
 
 
 class _Hashed:
@@ -115,9 +117,13 @@ class _Hashed:
 
 
 @lru_cache(maxsize=32)
-def _equations_of(robot: Robot, constraints: tuple[Constraint, ...], friction: bool) -> Equations:
-    """The equations by the very objects, which is quick, and else by what they say."""
-    return _commanded_equations(robot, tuple(_Hashed(one) for one in constraints), friction)
+def _equations_of(
+    robot: Robot, constraints: tuple[Constraint, ...], friction: bool
+) -> tuple[Equations, tuple[np.ndarray, ...]]:
+    """The equations by the very objects, which is quick, and else by what they say; and the anchors given."""
+    equations = _commanded_equations(robot, tuple(_Hashed(one) for one in constraints), friction)
+    given = equations.given_anchors
+    return equations, (given,) if len(given) else ()
 
 
 @lru_cache(maxsize=32)

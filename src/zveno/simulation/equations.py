@@ -295,14 +295,43 @@ class Equations:
         program = trace(self._with_inputs(run), self._inputs(h=()), name=f"step_{method}")
         return self._steps.setdefault((method, n), compiled(program))
 
+    def _anchors(self, q) -> np.ndarray:
+        parts = [np.asarray(one.anchor(self.mechanism, q)) for one in self.constraints]
+        return np.concatenate([np.zeros(0), *parts])
+
     @cached_property
     def anchors(self) -> Kernel:
         """q → the anchors of all constraints at that configuration, for batches."""
+        return compiled(trace(self._anchors, {"q": (self.mechanism.n_q,)}, name="anchors"))
+
+    @cached_property
+    def given_anchors(self) -> np.ndarray:
+        """Those numbers among the anchors that do not depend on the configuration."""
+        found: list[float] = []
 
         def run(q):
-            return np.concatenate([np.asarray(one.anchor(self.mechanism, q)) for one in self.constraints])
+            found[:] = [x for x in self._anchors(q) if isinstance(x, float)]
+            return q
 
-        return compiled(trace(run, {"q": (self.mechanism.n_q,)}, name="anchors"))
+        trace(run, {"q": (self.mechanism.n_q,)})
+        return np.array(found)
+
+    @cached_property
+    def direct(self) -> Kernel:
+        """(t, k, q, v, u, given anchors) → what `solution` says, all constraints active and anchored at q."""
+
+        def run(t, k, q, v, u, given=()):
+            left = iter(given)
+            anchors = [next(left) if isinstance(x, float) else x for x in self._anchors(q)]
+            c = np.concatenate([np.array([k]), np.ones(self.n_rows), np.array(anchors)])
+            _, acting, _ = self.forces(t, q, v, None, u)
+            return self.solved(t, q, v, acting, c)[:5]
+
+        n_q, n_v = self.mechanism.n_q, self.mechanism.n_v
+        inputs: dict[str, tuple[int, ...]] = {"t": (), "k": (), "q": (n_q,), "v": (n_v,), "tau": (n_v,)}
+        if len(self.given_anchors):
+            inputs["given"] = self.given_anchors.shape
+        return compiled(trace(run, inputs, name="constrained_dynamics"))
 
     @property
     def solution_program(self) -> Program:
