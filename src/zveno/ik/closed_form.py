@@ -70,7 +70,7 @@ class Form:
         q = q[pose, branch]
         links = self.links if self.links.ndim == 3 else self.links[pose]
         q, closed = polish(links, X[pose, :3], q[:, ::-1] if self.backwards else q, steps=30)
-        if not closed.all():
+        if np.count_nonzero(closed) < len(closed):
             pose, q = pose[closed], q[closed]
         return *merged(pose, q), meeting
 
@@ -137,7 +137,7 @@ def all_solutions(links: bytes, X: np.ndarray, allowed=None) -> tuple[np.ndarray
         return found.pose, found.q, found.sure
     pose, q, meeting = form.solve(X)
     complete = ~meeting
-    if meeting.any():
+    if np.count_nonzero(meeting):
         arm = arm_of(links)
         if arm.solvable:
             more = arm.solve(X[meeting], allowed)

@@ -154,9 +154,9 @@ class Arm:
         """Some of the targets; poses are counted among them."""
         found = self._run(self.chosen[0], X, allowed, which)
         certain = self.chosen[0].dimension <= CERTAIN_DIMENSION
-        again = np.nonzero(~found.sure)[0]
-        if not len(again) and certain:
+        if certain and np.count_nonzero(found.sure) == len(found.sure):
             return found
+        again = np.nonzero(~found.sure)[0]
         pose, q, sure, settled = found.pose, found.q, found.sure & certain, found.settled.astype(int)
         for e in self.chosen[1:]:
             if not len(again):
@@ -188,7 +188,7 @@ class Arm:
         pose = found.pose[of]
         q, closed = polish(L if L.ndim == 3 else L[pose], X[0] if len(X) == 1 else X[pose], q)
         sure, settled = np.ones(len(X), bool), np.ones(len(X), bool)
-        if doubtful is not None or not closed.all():
+        if doubtful is not None or np.count_nonzero(closed) < len(closed):
             accounted = np.ones(len(found.pose), bool) if doubtful is None else ~doubtful
             accounted[of] = False
             accounted[of[closed]] = True
@@ -227,7 +227,7 @@ def _candidates(e: Eliminated, E, links, found: roots.Roots) -> tuple[np.ndarray
         if e.equations != N_EQUATIONS:
             doubtful &= pivot < NEARLY_SINGULAR
     unclear = doubtful | ~found.simple
-    if not unclear.any():
+    if not np.count_nonzero(unclear):
         return root, y, None
     again = unclear.nonzero()[0]
     for dimension in range(e.dimension + 1, min(e.dimension + 3, GREATEST_DIMENSION + 1)):
@@ -294,9 +294,9 @@ def merged(pose: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     place = _mark()(q)
     key = 4.0 * pose + place
-    if (pose[1:] >= pose[:-1]).all():
+    if not np.count_nonzero(pose[1:] < pose[:-1]):
         key.sort()
-        if not (key[1:] - key[:-1] < 2 * SAME).any():
+        if not np.count_nonzero(key[1:] - key[:-1] < 2 * SAME):
             return pose, q
         key = 4.0 * pose + place
     order = key.argsort(kind="stable")

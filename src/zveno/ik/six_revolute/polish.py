@@ -113,9 +113,10 @@ def polish(L, X, q, steps: int = 12):
     """
     q, square, moved = _steps()(L, X, q)
     done = square < CLOSED
-    if (done & (moved < SHORT)).all():
+    arrived = done & (moved < SHORT)
+    if np.count_nonzero(arrived) == len(arrived):
         return q, done
-    left = (~(done & (moved < SHORT)) & np.isfinite(square)).nonzero()[0]
+    left = (~arrived & np.isfinite(square)).nonzero()[0]
     for number in range(UNROLLED, steps, UNROLLED):
         own = X if X.ndim == 2 else X[left]
         q[left], square, moved = _steps()(L if L.ndim == 3 else L[left], own, q[left])

@@ -20,6 +20,8 @@ SAMPLES = 32
 CELLS, MANY_CELLS, SMALL = 64, 256, 8
 """Cells to begin with; more for batches smaller than `SMALL`, so that few have to be split, which costs a call."""
 LEAST_WIDTH = 1e-5
+SETTLED = 1e-12
+"""A Newton step shorter than this, rad, is the last: solutions are polished afterwards."""
 
 EMPTY, SINGLE, SPLIT, NOISE = 0.0, 1.0, 2.0, 3.0
 _PIECES, _MANY_PIECES = (2.0 * np.arange(n) + 1.0 - n for n in (4, 16))
@@ -167,7 +169,7 @@ def isolate(c, allowed=None) -> Roots:
     pose, column = kind.nonzero()
     kind, at, y = kind[pose, column], at[pose, column], grid[column]
     simple = kind == SINGLE
-    if simple.all():
+    if np.count_nonzero(simple) == len(simple):
         return _refined(c, pose, at, y, r, simple, ordered=True)
     parts: list[tuple[np.ndarray, ...]] = []
     while True:
@@ -196,34 +198,33 @@ def _refined(c, pose, at, y, r, simple, ordered: bool) -> Roots:
     step = _newton()
     reach = 1.001 * r
     low, high = y - reach, y + reach
-    left = None if simple.all() else simple.nonzero()[0]
+    left = None if np.count_nonzero(simple) == len(simple) else simple.nonzero()[0]
     for _ in range(12):  # sixty halvings at worst
         if left is None:
             low, high, at, moved = step(c[pose] if len(c) > 1 else c, low, high, at)
-            settled = abs(moved) < 1e-13
-            if settled.all():
+            left = (abs(moved) >= SETTLED).nonzero()[0]
+            if not len(left):
                 break
-            left = (~settled).nonzero()[0]
         else:
             if not len(left):
                 break
             low[left], high[left], at[left], moved = step(c[pose[left]], low[left], high[left], at[left])
-            left = left[~(abs(moved) < 1e-13)]
+            left = left[~(abs(moved) < SETTLED)]
     keep = ~simple | (abs(at - y) < 1.0005 * r)
     if not ordered:
         order = np.argsort(8.0 * pose + at, kind="stable")
         order = order[keep[order]]
         pose, at, simple = pose[order], at[order], simple[order]
-    elif not keep.all():
+    elif np.count_nonzero(keep) < len(keep):
         pose, at, simple = pose[keep], at[keep], simple[keep]
     if len(at) < 2:
         return Roots(pose, at, simple)
     gap = abs(at[1:] - at[:-1])
     close = (gap < 3 * LEAST_WIDTH) & (pose[1:] == pose[:-1])
-    if not close.any():
+    if not np.count_nonzero(close):
         return Roots(pose, at, simple)
     again = np.zeros(len(pose), bool)
-    width = np.where(simple[1:], 1e-12, 3 * LEAST_WIDTH)
+    width = np.where(simple[1:], 10 * SETTLED, 3 * LEAST_WIDTH)
     again[1:] = close & (simple[1:] == simple[:-1]) & (gap < width)
     return Roots(pose[~again], at[~again], simple[~again])
 

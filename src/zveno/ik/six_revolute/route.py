@@ -82,9 +82,8 @@ class SixRevolute:
         found = _real(arm.solve(X, allowed), problem.n)
         if allowed is not None:
             inside = over_limits(problem, found.q) <= SLACK
-            some = np.bincount(found.pose[inside], minlength=len(X)) > 0
-            if not some.all():
-                none = (~some).nonzero()[0]
+            none = (np.bincount(found.pose[inside], minlength=len(X)) == 0).nonzero()[0]
+            if len(none):
                 found = _with(found, _real(arm.solve(X[none]), problem.n), none)
         return as_raw(found.pose, found.q, found.sure)
 
