@@ -144,7 +144,9 @@ def test_the_rule_of_what_merges(seed):
 def test_four_bar_and_parallelogram(lengths, q0, gravity, rank, kind):
     base = base_parameters(four_bar(*lengths, gravity), loops=[replace(LOOP, kind=kind)], q0=q0)
     assert base.rank == rank
-    assert not base.certified
+    # The parallelogram moves in constant proportion, which has an exact meaning; the general four-bar does not.
+    assert base.certified == (lengths == PARALLEL)
+    assert ("proportion" in base.why_not_certified) == (lengths == GENERIC)
 
 
 def test_the_parallelogram_in_words():

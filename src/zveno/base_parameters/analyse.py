@@ -303,7 +303,8 @@ class Certificate:
         if not self.why_not:
             try:
                 if problem.motors is None:
-                    self.groups = ExactRecursion(problem.mechanism, problem.nodes).groups(problem.massless, view)
+                    exactly = ExactRecursion(problem.mechanism, problem.nodes, problem.samples, problem.loops)
+                    self.groups = exactly.groups(problem.massless, view)
                 else:
                     driven = ExactDriven(problem.mechanism, problem.nodes, problem.kinds)
                     self.groups = driven.groups(problem.massless, view)
@@ -318,8 +319,8 @@ class Certificate:
     def _obstacle(problem: Problem) -> str:
         if flint() is None:
             return "python-flint is not installed (pip install 'zveno[exact]')"
-        if not all(node.simple for node in problem.nodes):
-            return "joints that share coordinates or close loops are analysed at sampled states"
+        if problem.motors is not None and not all(node.simple for node in problem.nodes):
+            return "drives of joints that share coordinates or close loops are analysed in floating point"
         return ""
 
     @property

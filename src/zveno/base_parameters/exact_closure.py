@@ -14,7 +14,7 @@ their joints.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..mechanism import Mechanism
+from . import exact_sampled
 from .blocks import grouped
 from .exact import ROOTS, Matrix, Surd, exact_gravity, exact_transform, exact_twist
 from .exact_operators import (
@@ -36,7 +37,9 @@ from .exact_operators import (
     view_matrix,
     weighted,
 )
+from .loops import Loop
 from .nodes import Node
+from .samples import Samples
 from .views import PAIRS, View
 
 FULL = {"c": 10, "b": 10, "a": 5, "p": 4}
@@ -60,11 +63,11 @@ States = dict[str, Space]
 
 
 class ExactBlock(NamedTuple):
-    """A link's block in row echelon form, over the pseudo-inertia, and its pose in its parent, both exact."""
+    """A node's block in row echelon form, over the pseudo-inertia, and its bodies' poses in its parent."""
 
     B: Any
     field: Field
-    T: Matrix
+    T: dict[int, Matrix]
 
 
 class ExactGroup(NamedTuple):
@@ -96,12 +99,28 @@ def full_space(name: str) -> Space:
 
 
 class ExactRecursion:
-    """The exact blocks of a mechanism of simple nodes."""
+    """The exact blocks of a mechanism, by the first body of their nodes.
 
-    def __init__(self, mechanism: Mechanism, nodes: Sequence[Node]):
+    Args:
+        mechanism: the mechanism.
+        nodes: parents first.
+        samples: of every node that is not simple, by its first body, in floating point.
+        loops: what closes the mechanism.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        nodes: Sequence[Node],
+        samples: Mapping[int, Samples] | None = None,
+        loops: Sequence[Loop] = (),
+    ):
         self.mechanism, self.nodes = mechanism, nodes
+        self.samples, self.loops = samples or {}, loops
         self.placements, self.twists = {}, {}
         for node in nodes:
+            if not node.simple:
+                continue
             (i,) = node.bodies
             joint = mechanism.joints[i - 1]
             what = f"joint {joint.name}"
@@ -123,8 +142,11 @@ class ExactRecursion:
         self.states[0] = {name: Space(rows, field) for name, rows in root.items()}
         found = {}
         for node in self.nodes:
-            (i,) = node.bodies
-            self.states[i], found[i] = self._advance(self.states[node.parent], i)
+            i = node.bodies[0]
+            if node.simple:
+                self.states[i], found[i] = self._advance(self.states[node.parent], i)
+            else:
+                found[i] = self._cross(self.states[node.parent], node)
         return found
 
     def _advance(self, states: States, i: int) -> tuple[States, ExactBlock]:
@@ -147,7 +169,21 @@ class ExactRecursion:
                 lower.append(weighted(field, rows * ten) if wide else in_moments(field, rows * four))
         B = field.basis(field.empty(10), *lower)
         B, field = field.lowered(B)
-        return _moved(states, after), ExactBlock(B, field, before @ after)
+        return _moved(states, after), ExactBlock(B, field, {i: before @ after})
+
+    def _cross(self, states: States, node: Node) -> ExactBlock:
+        """Across joints that share coordinates."""
+        loop = self.samples[node.bodies[0]]
+        joints = exact_sampled.followers(self.mechanism, node, loop if loop.closed else None)
+        points = exact_sampled.exact_points(joints)
+        if loop.closed:
+            exact_sampled.check_closed(self.mechanism, self.loops, points, node)
+        field = exact_sampled.field_of_points(points, *(space.field for space in states.values()))
+        lifted = [field.lifted(states[name].rows, states[name].field) for name in "cbap"]
+        B, bodies = exact_sampled.sampled_rows(field, lifted, points, node.bodies)
+        for i, spaces in bodies.items():
+            self.states[i] = {name: _settled(name, rows, field) for name, rows in zip("cbap", spaces, strict=True)}
+        return ExactBlock(*field.lowered(B), {i: Matrix(points[0].T[i]) for i in node.bodies})
 
     def groups(self, massless, view: View) -> list[ExactGroup]:
         """Pivots and grouping of every group of links in a view, exactly."""
@@ -155,16 +191,17 @@ class ExactRecursion:
             found = []
             for node in self.nodes:
                 block = self.blocks[node.bodies[0]]
-                found.append(_solved(node.bodies, block.B, block.field, [block.T], view))
+                found.append(_solved(node.bodies, block.B, block.field, list(block.T.values()), view))
             return found
         field = join(RATIONAL, *(block.field for block in self.blocks.values()))
-        every = join(frozenset().union(*(block.T.roots for block in self.blocks.values())), field)
+        T = {i: A for block in self.blocks.values() for i, A in block.T.items()}
+        every = join(frozenset().union(*(A.roots for A in T.values())), field)
         rows = []
         for node in self.nodes:
             block = self.blocks[node.bodies[0]]
             numbers = [[every.number(x) for x in row] for row in block.field.rows(block.B)]
-            rows.append(np.array(numbers, dtype=object).reshape(-1, 10))
-        poses = {i: np.array(block.T.rows, dtype=object) for i, block in self.blocks.items()}
+            rows.append(np.array(numbers, dtype=object).reshape(-1, 10 * len(node.bodies)))
+        poses = {i: np.array(A.rows, dtype=object) for i, A in T.items()}
 
         def carry(T):
             return np.array([[every.number(x) for x in row] for row in carried_numbers(Matrix(T))], dtype=object)

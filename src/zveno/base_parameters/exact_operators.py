@@ -275,3 +275,23 @@ def moments_matrix(field: Field):
 def in_moments(field: Field, P):
     """Rows of the potential energy, over Sx Sy Sz m, as rows over all ten numbers."""
     return P * moments_matrix(field)
+
+
+def from_entries(field: Field, A: Sequence[Sequence], B: Sequence[Sequence]):
+    """Operator of X → AᵀXB on rows of sixteen."""
+    left, right = ([[(j, field.number(x)) for j, x in enumerate(row) if x != 0] for row in rows] for rows in (A, B))
+    return _linear(field, 16, 16, lambda s: [(4 * a + b, x * y) for a, x in left[s // 4] for b, y in right[s % 4]])
+
+
+@lru_cache(maxsize=4)
+def double_matrix(field: Field):
+    """10×16: the upper triangle of a symmetric matrix → all of it."""
+    one = field.number(1)
+    return _linear(field, 10, 16, lambda s: [(4 * i + j, one) for i, j in _entries(s)])
+
+
+@lru_cache(maxsize=4)
+def symmetric_matrix(field: Field):
+    """16×10: a matrix → the upper triangle of its symmetric part."""
+    one, half = field.number(1), field.number(Fraction(1, 2))
+    return _linear(field, 16, 10, lambda s: [(_PLACE[divmod(s, 4)], one if s // 4 == s % 4 else half)])

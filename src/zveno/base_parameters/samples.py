@@ -26,6 +26,8 @@ class Samples(NamedTuple):
     """(S, m, n, 4, 4): derivative along each of m independent velocities."""
     velocities: np.ndarray
     """(S, n_v, m): all velocities from the independent ones."""
+    q: np.ndarray
+    """(n_q,) the reference state."""
     closed: bool
     """Whether loops tie the velocities, so that the independent ones are combinations of them."""
 
@@ -38,7 +40,7 @@ class Samples(NamedTuple):
         # Velocities are measured in the new unit as well, the independent ones too where they are coordinates.
         factors = np.ones(dT.shape[1]) if self.closed else unit @ abs(self.velocities[0])
         velocities = self.velocities * factors / unit[:, None]
-        return Samples(T, dT * factors[:, None, None, None], velocities, self.closed)
+        return Samples(T, dT * factors[:, None, None, None], velocities, self.q, self.closed)
 
 
 def node_samples(mechanism: Mechanism, node: Node, loops: Sequence[Loop], q0, rng) -> Samples:
@@ -60,7 +62,7 @@ def node_samples(mechanism: Mechanism, node: Node, loops: Sequence[Loop], q0, rn
         q = np.array([mechanism.integrate(start, step) for step in moved])
         G = np.broadcast_to(np.eye(mechanism.n_v)[:, own], (count, mechanism.n_v, own.sum()))
     T, dT = zip(*(_poses(mechanism, node, one, basis) for one, basis in zip(q, G, strict=True)), strict=True)
-    return Samples(np.array(T), np.array(dT), np.array(G), bool(inside))
+    return Samples(np.array(T), np.array(dT), np.array(G), q[0], bool(inside))
 
 
 def _poses(mechanism: Mechanism, node: Node, q, G) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,301 @@
+"""Joints that share a coordinate, in exact arithmetic: sampled at enough rational points to be a proof.
+
+With u = L w, where L makes all ratios whole, a joint that turns by r u + o has cos and sin of a whole multiple
+of w, and these are rational where tan(w/2) is. The rows of a node are then trigonometric polynomials of w of
+known degree D (and polynomials of a length), and a vanishing combination of their values at 2D + 1 different
+points vanishes everywhere: the span of the samples is the span of the functions. An angle and a length that
+follow the same coordinate, as in a rack and pinion, are sampled independently, which changes no span: u is no
+algebraic function of cos u and sin u.
+
+A closed loop whose joints move in constant proportion, such as a parallelogram, is the same. That it closes is
+checked exactly at the same points, hence everywhere on the branch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..mechanism import Mechanism
+from .exact import Matrix, NotExact, Surd, cosine, decimal, exact_transform, steps_of_15
+from .exact_operators import Field, double_matrix, from_entries, join, symmetric_matrix, weights_matrix
+from .loops import Loop
+from .nodes import Node
+from .samples import Samples
+
+MOST_POINTS = 100
+"""Nodes that would need more samples are left to floating point."""
+
+
+class Follower(NamedTuple):
+    """A joint of the node: it moves by ratio · u + offset of coordinate number `lead`."""
+
+    body: int
+    parent: int
+    before: Matrix
+    after: Matrix
+    axis: int
+    sign: int
+    turns: bool
+    slides: Fraction
+    lead: int
+    ratio: Fraction
+    offset: float
+
+
+class Point(NamedTuple):
+    """Poses of the bodies and their derivatives by the coordinates, as rows of exact numbers."""
+
+    T: dict[int, list]
+    dT: dict[int, list[list]]
+
+
+def followers(mechanism: Mechanism, node: Node, loop: Samples | None) -> list[Follower]:
+    """The node's joints as functions of its independent coordinates; refused where they are not that simple."""
+    leads: dict[str, int] = {}
+    relation: dict[str, tuple[str, float, float]] = {}
+    for i in node.bodies:
+        joint = mechanism.joints[i - 1]
+        if joint.mimic is not None:
+            relation[joint.name] = (joint.mimic.joint, joint.mimic.multiplier, joint.mimic.offset)
+        elif joint.type.n_v:
+            relation[joint.name] = (joint.name, 1.0, 0.0)
+    if loop is not None:
+        relation = _proportional(mechanism, node, loop)
+    found = []
+    for i in node.bodies:
+        joint = mechanism.joints[i - 1]
+        what = f"joint {joint.name}"
+        before, after = (exact_transform(T, what) for T in (joint.T_parent_joint, joint.T_joint_child))
+        f = mechanism.tree.parents[i]
+        if not joint.type.n_v:
+            found.append(Follower(i, f, before, after, 0, 1, False, Fraction(0), 0, Fraction(0), 0.0))
+            continue
+        twist = joint.type.subspace(joint.type.neutral())
+        direction = twist[3:, 0] if twist.shape[1] == 1 and twist[3:].any() else twist[:3, 0]
+        if twist.shape[1] != 1 or np.count_nonzero(direction) != 1:
+            raise NotExact(f"{what}: shares its node with others and is not one motion about a coordinate axis")
+        axis = int(np.argmax(abs(direction)))
+        leader, ratio, offset = relation[joint.name]
+        lead = leads.setdefault(leader, len(leads))
+        turns = bool(twist[3:].any())
+        slides = decimal(float(twist[axis, 0] * direction[axis])) if twist[:3].any() else Fraction(0)
+        sign = 1 if direction[axis] > 0 else -1
+        found.append(
+            Follower(i, f, before, after, axis, sign, turns, slides, lead, decimal(float(ratio)), float(offset))
+        )
+    return found
+
+
+def _proportional(mechanism: Mechanism, node: Node, loop: Samples) -> dict[str, tuple[str, float, float]]:
+    """Ratios and offsets of the joints of a loop with one freedom, from its floating-point samples."""
+    names = [mechanism.joints[i - 1].name for i in node.bodies if mechanism.joints[i - 1].type.n_v]
+    places = [mechanism.v_slices[name].start for name in names]
+    which = f"the loop at {', '.join(mechanism.link_names[i] for i in node.bodies)}"
+    rates = loop.velocities[:, places]
+    if rates.shape[2] != 1 or any(mechanism.joints[i - 1].mimic is not None for i in node.bodies):
+        raise NotExact(f"{which} has several freedoms or followers: its states are found in floating point")
+    shares = rates[:, :, 0] / rates[:, :1, 0]
+    if not np.isfinite(shares).all() or np.ptp(shares, axis=0).max() > 1e-9:
+        raise NotExact(
+            f"{which} does not move in constant proportion: its states are roots found in floating point"
+        )
+    ratios = [Fraction(float(x)).limit_denominator(60) for x in shares[0]]
+    units = [mechanism.joint(name).type.units[0] for name in names]
+    q = [float(loop.q[mechanism.q_slices[name]][0]) for name in names]
+    found = {}
+    for name, ratio, unit, own in zip(names, ratios, units, q, strict=True):
+        offset = own - float(ratio) * q[0]
+        if unit == "rad":  # found by Newton's method, so good to about 1e-12
+            steps = round(offset / (math.pi / 12))
+            offset = steps * math.pi / 12 if abs(offset - steps * math.pi / 12) < 1e-9 else offset
+        else:
+            offset = round(offset, 9)
+        found[name] = (names[0], float(ratio), offset)
+    return found
+
+
+def exact_points(joints: Sequence[Follower]) -> list[Point]:
+    """The reference and so many other states that a function which vanishes at all of them is zero."""
+    grids = []
+    for lead in range(1 + max(joint.lead for joint in joints)):
+        own = [joint for joint in joints if joint.lead == lead]
+        whole = math.lcm(1, *(joint.ratio.denominator for joint in own if joint.turns))
+        degree = 2 * _largest(
+            joints, lead, lambda joint, whole=whole: abs(joint.ratio * whole) if joint.turns else 0
+        )
+        linear = 2 * _largest(joints, lead, lambda joint: int(bool(joint.slides)))
+        # tan(w/2) = 0, 1/2, −1/2, 1/3, … : small and different.
+        tangents = [Fraction(0)] + [Fraction(s, n) for n in range(2, 3 + degree) for s in (1, -1)]
+        lengths = [Fraction(0)] + [Fraction(s * n, 2) for n in range(1, 2 + linear) for s in (1, -1)]
+        angles, distances = tangents[: 2 * degree + 1], lengths[: linear + 1]
+        grids.append([(whole, t, x) for t in angles for x in distances])
+    if math.prod(len(grid) for grid in grids) > MOST_POINTS:
+        raise NotExact("joints that share coordinates would need too many exact samples")
+    return [_point(joints, states) for states in product(*grids)]
+
+
+def _largest(joints: Sequence[Follower], lead: int, weight) -> int:
+    """The largest sum of weights on the way from the node's parent to one of its bodies."""
+    total: dict[int, int] = {}
+    for joint in joints:
+        own = int(weight(joint)) if joint.lead == lead else 0
+        total[joint.body] = total.get(joint.parent, 0) + own
+    return max(total.values())
+
+
+def _point(joints: Sequence[Follower], states) -> Point:
+    T: dict[int, list] = {}
+    dT: dict[int, list[list]] = {}
+    count = len(states)
+    for joint in joints:
+        motion, rate = _motion(joint, states[joint.lead])
+        step = _times(_times(joint.before.rows, motion), joint.after.rows)
+        slope = _times(_times(joint.before.rows, rate), joint.after.rows)
+        above = T.get(joint.parent, _IDENTITY)
+        T[joint.body] = _times(above, step)
+        dT[joint.body] = [
+            _sum(
+                _times(dT[joint.parent][x], step) if joint.parent in dT else _ZERO,
+                _times(above, slope) if x == joint.lead else _ZERO,
+            )
+            for x in range(count)
+        ]
+    return Point(T, dT)
+
+
+_IDENTITY: list[list[Any]] = [[Fraction(int(i == j)) for j in range(4)] for i in range(4)]
+_ZERO: list[list[Any]] = [[Fraction(0)] * 4 for _ in range(4)]
+
+
+def _times(A, B) -> list[list]:
+    return [
+        [sum((A[i][k] * B[k][j] for k in range(4) if A[i][k] != 0 and B[k][j] != 0), Fraction(0)) for j in range(4)]
+        for i in range(4)
+    ]
+
+
+def _sum(A, B) -> list[list]:
+    return [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(A, B, strict=True)]
+
+
+def _motion(joint: Follower, state) -> tuple[list, list]:
+    """exp(D (r u + o)) and its derivative by u."""
+    whole, t, x = state
+    motion, rate = [list(row) for row in _IDENTITY], [list(row) for row in _ZERO]
+    if joint.turns:
+        square = 1 + t * t
+        power = complex_power((1 - t * t) / square, 2 * t / square, int(joint.ratio * whole) * joint.sign)
+        steps = steps_of_15(joint.offset) * joint.sign
+        c0, s0 = cosine(steps), cosine(steps - 6)
+        c, s = power[0] * c0 - power[1] * s0, power[1] * c0 + power[0] * s0
+        c, s = (y.parts[0] if isinstance(y, Surd) and not any(y.parts[1:]) else y for y in (c, s))
+        a, b = (joint.axis + 1) % 3, (joint.axis + 2) % 3
+        motion[a][a] = motion[b][b] = c
+        motion[a][b], motion[b][a] = -s, s
+        r = joint.ratio * joint.sign
+        rate[a][a] = rate[b][b] = -(s * r)
+        rate[a][b], rate[b][a] = -(c * r), c * r
+        if joint.slides and joint.offset:
+            raise NotExact("a screw that follows with an offset has no exact pose")
+    if joint.slides:
+        along = joint.slides * joint.sign
+        shift = 0 if joint.turns else decimal(joint.offset)
+        motion[joint.axis][3] = along * (joint.ratio * x + shift)
+        rate[joint.axis][3] = along * joint.ratio
+    return motion, rate
+
+
+def complex_power(c: Fraction, s: Fraction, n: int) -> tuple[Fraction, Fraction]:
+    """(c + i s)ⁿ for a point of the unit circle."""
+    if n < 0:
+        s, n = -s, -n
+    x, y = Fraction(1), Fraction(0)
+    for _ in range(n):
+        x, y = x * c - y * s, x * s + y * c
+    return x, y
+
+
+def check_closed(mechanism: Mechanism, loops: Sequence[Loop], points: Sequence[Point], node: Node):
+    """The loops close at every point, in exact numbers; otherwise the proportion was a coincidence."""
+    for loop in loops:
+        ends = [mechanism.frame(name) for name in (loop.frame_a, loop.frame_b)]
+        links = [mechanism.link_number(frame.link) for frame in ends]
+        if not set(links) <= {*node.bodies, node.parent}:
+            continue
+        frames = [exact_transform(frame.T_link_frame, f"frame {frame.name}").rows for frame in ends]
+        for point in points:
+            A, B = (_times(point.T.get(i, _IDENTITY), T) for i, T in zip(links, frames, strict=True))
+            columns = {"point": (3,), "hinge": (3, 2), "weld": (3, 0, 1, 2)}[loop.kind]
+            if any(A[i][j] - B[i][j] != 0 for i in range(3) for j in columns):
+                raise NotExact(
+                    f"the loop {loop.frame_a}–{loop.frame_b} does not close exactly in the numbers as typed"
+                )
+
+
+def field_of_points(points: Sequence[Point], *fields: Field) -> Field:
+    """The smallest field of the poses that contains the fields of the states."""
+    roots = set()
+    for T in points[-1].T.values():
+        roots |= Matrix(T).roots
+    return join(frozenset(roots), *fields)
+
+
+def sampled_rows(field: Field, states, points: Sequence[Point], bodies: Sequence[int]):
+    """The node's block (rows over 10 n) and, for every body, its states c, b, a, p; all as echelon bases.
+
+    Args:
+        field: of everything.
+        states: c, b, a, p of the parent, lifted to the field.
+        points: the reference first.
+        bodies: link numbers.
+    """
+    c, b, a, p = states
+    double, half, weights = double_matrix(field), symmetric_matrix(field), weights_matrix(field)
+    c16, a16 = c * double, a * double
+    blocks = [field.empty(10 * len(bodies))]
+    found = {i: {name: [] for name in "cbap"} for i in bodies}
+    first = {i: c16 * from_entries(field, points[0].T[i], points[0].T[i]) * half for i in bodies}
+    for point in points:
+        wide: dict[tuple, list] = {}
+        for i in bodies:
+            A, slopes = point.T[i], point.dT[i]
+            both = from_entries(field, A, A)
+            moved = c16 * both * half
+            wide.setdefault(("c",), []).append((moved - first[i]) * weights if moved.nrows() else moved)
+            own = found[i]
+            own["c"].append(moved)
+            own["b"].append(b * both)
+            own["a"].append(a16 * both * half)
+            own["p"].append(p * field.matrix([[field.number(x) for x in row] for row in A], 4))
+            for x, d in enumerate(slopes):
+                new = b * from_entries(field, A, d) * half
+                own["c"].append(new)
+                own["b"].append(a16 * from_entries(field, d, A))
+                wide.setdefault(("b", x), []).append(new * weights)
+                wide.setdefault(("p", x), []).append(_in_moments(field, p, d))
+                for y in range(x, len(slopes)):
+                    square = a16 * from_entries(field, d, slopes[y]) * half
+                    own["c"].append(square)
+                    wide.setdefault(("a", x, y), []).append(square * weights)
+        blocks += [_beside(field, parts) for parts in wide.values() if parts[0].nrows()]
+    block = field.basis(*blocks)
+    return block, {i: [field.basis(*own[name]) for name in "cbap"] for i, own in found.items()}
+
+
+def _in_moments(field: Field, p, d):
+    """p dT in the columns of Sx Sy Sz m."""
+    columns = [[field.number(0)] * 6 + [field.number(x) for x in row] for row in d]
+    return p * field.matrix(columns, 10)
+
+
+def _beside(field: Field, parts: Sequence):
+    """Matrices of as many rows side by side."""
+    tables = [part.tolist() for part in parts]
+    rows = [[x for table in tables for x in table[n]] for n in range(parts[0].nrows())]
+    return field.fmpq_mat(len(rows), len(rows[0]), [x for row in rows for x in row])
