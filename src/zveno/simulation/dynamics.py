@@ -73,7 +73,10 @@ def constrained_dynamics(
         a, reactions, value, speed, quality = equations.direct(t, stabilization, q, v, tau, *given)
     found = Constrained(a, reactions, value, speed, equations.row_names)
     # The kernel's own pivots say where that was a regular solution.
-    return found if (quality > QUALITY).all() else _repaired(found, equations, t, stabilization, q, v, tau, quality)
+    regular = quality > QUALITY
+    if regular if quality.ndim == 0 else regular.all():  # `all` of a single number takes a microsecond
+        return found
+    return _repaired(found, equations, t, stabilization, q, v, tau, quality)
 
 
 def _repaired(found: Constrained, equations: Equations, t, k, q, v, tau, quality) -> Constrained:
