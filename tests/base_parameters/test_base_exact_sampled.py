@@ -21,7 +21,8 @@ from zveno.spatial.transforms import transform
 
 pytest.importorskip("flint")
 
-from zveno.base_parameters.exact_sampled import complex_power, exact_points, followers
+from zveno.base_parameters.exact_closure import ExactRecursion
+from zveno.base_parameters.exact_sampled import complex_power, exact_points, followers, sampled_rows
 
 
 def tied_tree(seed: int, step: float = 90.0):
@@ -138,3 +139,18 @@ def test_a_loop_that_closes_only_nearly_is_not_certified():
     exact, _ = both_ways(nearly, loops=[LOOP], q0=(1.0, -1.0, 1.0))
     assert not exact.certified
     assert "close exactly" in exact.why_not_certified or "proportion" in exact.why_not_certified
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_sampling_a_joint_of_its_own_gives_what_the_closure_gives(seed):
+    tree = tied_tree(seed)
+    free = replace(tree, joints=tuple(replace(joint, mimic=None) for joint in tree.joints))
+    recursion = ExactRecursion(free, nodes_of(free))
+    for node in recursion.nodes:
+        (i,) = node.bodies
+        block, field = recursion.blocks[i].B, recursion.blocks[i].field
+        states = [recursion.states[node.parent][name].rows for name in "cbap"]
+        rows, spaces = sampled_rows(field, states, exact_points(followers(free, node, None)), node.bodies)
+        assert rows.entries() == block.entries()
+        for name, space in zip("cbap", spaces[i], strict=True):
+            assert space.entries() == recursion.states[i][name].rows.entries(), name
