@@ -95,3 +95,5 @@ def test_figures_are_drawn(tmp_path):
     two = draw_study(studies, tmp_path / "two.svg")
     assert one.stat().st_size > 5000
     assert two.stat().st_size > 5000
+    with pytest.raises(zveno.ZvenoError, match="cannot be written"):
+        draw_axis_errors(one / "three.png", range(3, 6))

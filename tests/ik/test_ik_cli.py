@@ -124,7 +124,7 @@ def test_pictures_of_the_polynomial_follow_the_method(tmp_path):
         run(*at, "--explain", "--method", method, "--plot", str(tmp_path / f"{name}.svg"))
     zeros, same, numbers = ((tmp_path / f"{name}.svg").read_text() for name in ("zeros", "same", "numbers"))
     assert len(zeros) == len(same) != len(numbers)
-    with pytest.raises(ZvenoError, match="pictures are"):
+    with pytest.raises(ZvenoError, match="cannot be saved as"):
         run(*at, "--plot", str(tmp_path / "zeros.doc"))
 
 

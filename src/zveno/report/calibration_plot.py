@@ -7,17 +7,14 @@ from pathlib import Path
 import numpy as np
 
 from ..calibration.accuracy import AccuracyMap
-from ..errors import MissingExtraError
+from .draw import checked_picture
+from .figure import new_figure, saved
 
 
 def plot_accuracy(accuracy: AccuracyMap, path: Path) -> Path:
     """Predicted accuracy over the workspace, seen from above and from the side."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("matplotlib is not installed", remedy="pip install 'zveno[plot]'") from error
-
-    figure = Figure(figsize=(10, 4.6), layout="constrained")
+    file = checked_picture(path)
+    figure = new_figure((10, 4.6))
     axes = figure.subplots(1, 2)
     order = np.argsort(accuracy.sigma_position)
     p, size = accuracy.points[order], 1e3 * accuracy.sigma_position[order]
@@ -28,5 +25,4 @@ def plot_accuracy(accuracy: AccuracyMap, path: Path) -> Path:
         ax.set_aspect("equal")
     figure.colorbar(dots, ax=axes, label="standard deviation of the position / mm")
     figure.suptitle("What calibration leaves uncertain")
-    figure.savefig(path, dpi=150)
-    return path
+    return saved(figure, file)

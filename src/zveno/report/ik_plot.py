@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import MissingExtraError, ZvenoError
 from ..ik.six_revolute.route import Curve
-from .draw import FAINT, FORMATS, GRID, INK, TRAIL
+from .draw import FAINT, GRID, INK, TRAIL, checked_picture
+from .figure import new_figure, plain, saved
 from .number_plot import LINE
 
 _LEAST, _MOST = 1e-12, 1e-2
@@ -25,17 +25,9 @@ def draw_zeros(curve: Curve, file, *, robot: str = "", degrees: bool = False, si
         degrees: whether the angle's axis is in degrees.
         size: inches.
     """
-    file = Path(file)
-    if file.suffix.lower() not in FORMATS:
-        raise ZvenoError(f"pictures are {' or '.join(FORMATS)}", file=file)
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError(
-            "pictures need matplotlib, which is not installed", remedy="pip install 'zveno[plot]'"
-        ) from None
+    file = checked_picture(file)
     unit = 180.0 / np.pi if degrees else 1.0
-    figure = Figure(figsize=size, layout="constrained")
+    figure = new_figure(size)
     axes = figure.add_subplot()
     axes.axhline(0.0, color=FAINT, linewidth=0.8)
     axes.plot(unit * curve.angle, curve.value, color=LINE, linewidth=1.4, label="p, zero at every configuration")
@@ -67,16 +59,9 @@ def draw_zeros(curve: Curve, file, *, robot: str = "", degrees: bool = False, si
     axes.set_title(
         f"{robot}: {held} of {n} configurations inside the limits{shaded}", loc="left", color=INK, fontsize=10
     )
-    axes.grid(color=GRID, linewidth=0.6)
-    axes.tick_params(colors=FAINT)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    plain(axes)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4, frameon=False, fontsize=8, labelcolor=INK)
-    try:
-        figure.savefig(file, dpi=150)
-    except OSError as problem:
-        raise ZvenoError(f"it cannot be written: {problem.strerror or problem}", file=file) from None
-    return file
+    return saved(figure, file)
 
 
 def _linear_part(curve: Curve) -> float:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import MissingExtraError, ZvenoError
-from .draw import FAINT, FORMATS, GRID, INK, TRAIL
+from .draw import INK, TRAIL, checked_picture
+from .figure import new_figure, plain, saved
 
 LINE = "#3d7dca"
 _MOST = 200_000
@@ -34,16 +34,8 @@ def draw_numbers(
         logarithmic: whether the values' axis is.
         size: inches.
     """
-    file, values = Path(file), np.asarray(values, dtype=float)
-    if file.suffix.lower() not in FORMATS:
-        raise ZvenoError(f"pictures are {' or '.join(FORMATS)}", file=file)
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError(
-            "pictures need matplotlib, which is not installed", remedy="pip install 'zveno[plot]'"
-        ) from None
-    figure = Figure(figsize=size, layout="constrained")
+    file, values = checked_picture(file), np.asarray(values, dtype=float)
+    figure = new_figure(size)
     axes = figure.add_subplot()
     step = max(1, len(values) // _MOST)
     axes.plot(np.arange(1, len(values) + 1)[::step], values[::step], color=LINE, linewidth=0.5)
@@ -55,15 +47,8 @@ def draw_numbers(
     axes.set_xlabel(names[0], color=INK)
     axes.set_ylabel(names[1], color=INK)
     axes.set_title(caption, loc="left", color=INK, fontsize=10)
-    axes.grid(color=GRID, linewidth=0.6)
-    axes.tick_params(colors=FAINT)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    try:
-        figure.savefig(file, dpi=150)
-    except OSError as problem:
-        raise ZvenoError(f"it cannot be written: {problem.strerror or problem}", file=file) from None
-    return file
+    plain(axes)
+    return saved(figure, file)
 
 
 def draw_scan(problem, T, q, file) -> Path:

@@ -10,8 +10,8 @@ import numpy as np
 from ..design import closed_forms as cf
 from ..design.result import Curve, Plan
 from ..design.study import NAMES, Study
-from ..errors import MissingExtraError
 from .draw import FAINT, GRID, INK, TRAIL, checked_picture
+from .figure import new_figure, plain, saved
 
 LINE, OTHER = "#3d7dca", "#ee8434"
 
@@ -44,8 +44,7 @@ def draw_plan(plan: Plan, curve: Curve | None, file) -> Path:
     if curve is not None:
         draw_curve(curve, axes[2])
     figure.suptitle(f"{plan.robot}: {len(plan.q)} postures, criterion {plan.criterion}", color=INK, fontsize=10)
-    figure.savefig(file, dpi=150)
-    return file
+    return saved(figure, file)
 
 
 def _draw_parameters(plan: Plan, axes):
@@ -111,8 +110,7 @@ def draw_axis_errors(file, numbers: Sequence[int] = range(3, 21), width: float =
         panel.legend(fontsize=7)
         panel.locator_params(axis="x", integer=True)
         _label(panel, "measurements m", f"{label}, in units of σ/r")
-    figure.savefig(file, dpi=150)
-    return file
+    return saved(figure, file)
 
 
 def _axis_spread(q) -> float:
@@ -148,8 +146,7 @@ def draw_study(studies: Mapping[str, Study], file) -> Path:
             if row < len(NAMES) - 1:
                 panel.tick_params(labelbottom=False)
         _label(grid[-1, column], "experiment")
-    figure.savefig(file, dpi=150)
-    return file
+    return saved(figure, file)
 
 
 def _label(axes, x: str, y: str = ""):
@@ -159,18 +156,8 @@ def _label(axes, x: str, y: str = ""):
 
 
 def _figure(panels: int, size: tuple[float, float], rows: int = 1):
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError(
-            "pictures need matplotlib, which is not installed", remedy="pip install 'zveno[plot]'"
-        ) from None
-    figure = Figure(figsize=size, layout="constrained")
+    figure = new_figure(size)
     axes = [figure.add_subplot(rows, panels // rows, k + 1) for k in range(panels)]
     for one in axes:
-        one.grid(color=GRID, linewidth=0.6)
-        one.tick_params(colors=FAINT, labelsize=7)
-        one.set_axisbelow(True)
-        for side in ("top", "right"):
-            one.spines[side].set_visible(False)
+        plain(one, 7)
     return figure, axes

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import MissingExtraError, ZvenoError
+from .draw import checked_picture
+from .figure import new_figure, saved
 
-FORMATS = (".png", ".svg")
 _MOST_LINES = 12
 
 
@@ -40,16 +40,8 @@ def draw_lines(
     x, panels: dict[str, np.ndarray], file: str | Path, caption: str = "", names=None, x_name="t, s"
 ) -> Path:
     """Panels of lines over a common axis: name → (n,) or (n, lines); `names` of the lines by panel."""
-    file = Path(file)
-    if file.suffix.lower() not in FORMATS:
-        raise ZvenoError(f"pictures are {' or '.join(FORMATS)}", file=file)
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError(
-            "pictures need matplotlib, which is not installed", remedy="pip install 'zveno[plot]'"
-        ) from None
-    figure = Figure(figsize=(8.0, 1.2 + 2.0 * len(panels)), layout="constrained")
+    file = checked_picture(file)
+    figure = new_figure((8.0, 1.2 + 2.0 * len(panels)))
     all_axes = np.atleast_1d(figure.subplots(len(panels), sharex=True))
     for axes, (title, values) in zip(all_axes, panels.items(), strict=True):
         values = np.asarray(values, dtype=float)
@@ -61,12 +53,7 @@ def draw_lines(
         axes.grid(linewidth=0.4, alpha=0.5)
     all_axes[-1].set_xlabel(x_name)
     figure.suptitle(_folded(caption), fontsize=9, x=0.01, ha="left")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(file, dpi=120)
-    except OSError as problem:
-        raise ZvenoError(f"it cannot be written: {problem.strerror or problem}", file=file) from None
-    return file
+    return saved(figure, file, 120)
 
 
 def _folded(text: str, width: int = 100) -> str:
