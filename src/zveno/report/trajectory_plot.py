@@ -11,10 +11,13 @@ from .draw import checked_picture
 from .figure import new_figure, saved
 
 _MOST_LINES = 12
+_MOST_MARKS = 100
 
 
 def draw_trajectory(trajectory: Any, file: str | Path, caption: str | None = None) -> Path:
     """Coordinates, velocities and the energy balance of a run, and its reactions if it has any.
+
+    Contacts, limits and events are thin vertical lines.
 
     Args:
         trajectory: a `Trajectory`; of a batch, the first run is drawn.
@@ -32,23 +35,33 @@ def draw_trajectory(trajectory: Any, file: str | Path, caption: str | None = Non
     names = {
         "coordinates, rad or m": trajectory.coordinate_names,
         "energy, J": ("kinetic", "potential", "work done"),
+        "reactions, N or N·m": trajectory.reaction_names,
     }
-    return draw_lines(trajectory.t, panels, file, caption or trajectory.summary, names)
+    if len(trajectory.joint_names) == trajectory.v.shape[-1]:
+        names["velocities, rad/s or m/s"] = trajectory.joint_names
+    marks = sorted({one.t for one in trajectory.happenings})[:_MOST_MARKS]
+    return draw_lines(trajectory.t, panels, file, caption or trajectory.summary, names, marks=marks)
 
 
 def draw_lines(
-    x, panels: dict[str, np.ndarray], file: str | Path, caption: str = "", names=None, x_name="t, s"
+    x, panels: dict[str, np.ndarray], file: str | Path, caption: str = "", names=None, x_name="t, s", marks=()
 ) -> Path:
-    """Panels of lines over a common axis: name → (n,) or (n, lines); `names` of the lines by panel."""
+    """Panels of lines over a common axis: name → (n,) or (n, lines); `names` of the lines by panel.
+
+    `marks` are places on the common axis at which something happens.
+    """
     file = checked_picture(file)
-    figure = new_figure((8.0, 1.2 + 2.0 * len(panels)))
+    figure = new_figure((9.0, 1.2 + 2.0 * len(panels)))
     all_axes = np.atleast_1d(figure.subplots(len(panels), sharex=True))
     for axes, (title, values) in zip(all_axes, panels.items(), strict=True):
         values = np.asarray(values, dtype=float)
         lines = axes.plot(x, values, linewidth=1.0)
         labels = (names or {}).get(title, ())[: len(lines)]
         if labels:
-            axes.legend(lines[: len(labels)], labels, fontsize=7, ncols=4, frameon=False)
+            beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+            axes.legend(lines[: len(labels)], labels, fontsize=7, frameon=False, **beside)
+        for mark in marks:
+            axes.axvline(mark, linewidth=0.5, color="0.6", zorder=0)
         axes.set_title(title, loc="left", fontsize=9)
         axes.grid(linewidth=0.4, alpha=0.5)
     all_axes[-1].set_xlabel(x_name)
