@@ -11,10 +11,12 @@ import numpy as np
 from ..errors import ShapeError
 from ..io.results import Result, registered
 from .problem import Problem
-from .sequence import best_sequence
+from .sequence import Sequence, best_sequence
+from .solutions import Solutions
 from .solve import _problem, solve_ik
 from .targets import checked_targets
-from .track import Branch, tracked
+from .track import NEARLY_SINGULAR, Branch, tracked
+from .track_balls import Tangent, singular_poses, tracked_q
 
 
 @registered
@@ -104,6 +106,8 @@ def solve_path(
         )
     windings = problem.redundancy == 0
     found = solve_ik(robot, T, frame, relative_to, limits, task, method, windings=windings, slices=slices)
+    if problem.has_balls:
+        return _through_balls(robot, problem, T, found, largest_step, start, track)
     layers = [_coordinates(problem, found.of(k)) for k in range(len(T))]
     first = None if start is None else _coordinates(problem, problem.mechanism.checked_q(start, "start")[None])[0]
     sequence = best_sequence(problem, layers, largest_step, first)
@@ -119,11 +123,31 @@ def solve_path(
         if track and len(T) > 1 and len(layers[0])
         else ()
     )
+    return _path(problem, found, sequence, q, _singular(problem, T, x), branches)
+
+
+def _through_balls(
+    robot, problem: Problem, T: np.ndarray, found: Solutions, largest: float, start, track: bool
+) -> Path:
+    """The path of a chain with ball joints, in its own q: steps are velocities, not differences of angles."""
+    tangent = Tangent(robot, problem)
+    layers = [found.of(k) for k in range(len(T))]
+    first = None if start is None else problem.mechanism.checked_q(start, "start")
+    sequence = best_sequence(problem, layers, largest, first, tangent.step)
+    q = np.full((len(T), problem.mechanism.n_q), np.nan)
+    for k, row in enumerate(sequence.rows):
+        if row is not None:
+            q[k] = layers[k][row]
+    branches = tracked_q(tangent, T, layers[0], largest, found.count > 0) if track and len(T) > 1 else ()
+    return _path(problem, found, sequence, q, singular_poses(tangent, T, q, NEARLY_SINGULAR), branches)
+
+
+def _path(problem: Problem, found: Solutions, sequence: Sequence, q: np.ndarray, singular, branches) -> Path:
     return Path(
         q=q,
         jumps=tuple(sequence.jumps),
         unsolved=tuple(int(k) for k in np.flatnonzero(found.count == 0)),
-        singular=_singular(problem, T, x),
+        singular=singular,
         branches=branches,
         cost=sequence.cost,
         joint_names=problem.mechanism.coordinate_names,
@@ -140,8 +164,6 @@ def _coordinates(problem: Problem, q: np.ndarray) -> np.ndarray:
     """Chain coordinates, in chain units, of configurations (s, n_q)."""
     index = np.zeros(problem.n, int)
     for step in problem.steps:
-        if step.index is None:
-            raise ShapeError("paths of chains with ball joints are not supported", element=f"joint {step.joint}")
         index[step.coordinate] = step.index
     return q[:, index] / problem.units
 

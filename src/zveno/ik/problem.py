@@ -82,6 +82,11 @@ class Problem:
         )
 
     @cached_property
+    def has_balls(self) -> bool:
+        """Whether some angles stand for a quaternion."""
+        return any(step.index is None for step in self.steps)
+
+    @cached_property
     def turning(self) -> np.ndarray:
         """(n,) booleans: x[k] + 2π is the same pose."""
         turning = np.ones(self.n, bool)
@@ -284,6 +289,9 @@ def problem_of(
 def _limits(mechanism: Mechanism, steps: tuple[Step, ...], limits) -> tuple[np.ndarray, np.ndarray]:
     n = 1 + max(step.coordinate for step in steps)
     lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
+    for k in _middle_angles(steps):
+        # Rz(a) Ry(b) Rx(c) has every rotation twice; with b in the right half plane, once.
+        lower[k], upper[k] = -math.pi / 2, math.pi / 2
     if limits is False:
         return lower, upper
     low, high = mechanism.lower.copy(), mechanism.upper.copy()
@@ -301,6 +309,15 @@ def _limits(mechanism: Mechanism, steps: tuple[Step, ...], limits) -> tuple[np.n
                     remedy="Give a lower limit that is not above the upper one, inside the model's limits",
                 )
     return lower, upper
+
+
+def _middle_angles(steps: tuple[Step, ...]) -> list[int]:
+    """Coordinates that are the second of the three angles of a ball."""
+    angles: dict[str, list[int]] = {}
+    for step in steps:
+        if step.index is None:
+            angles.setdefault(step.joint, []).append(step.coordinate)
+    return [sorted(three)[1] for three in angles.values()]
 
 
 def _given(mechanism: Mechanism, limits) -> tuple[np.ndarray, np.ndarray]:
