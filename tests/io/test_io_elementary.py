@@ -14,7 +14,7 @@ from zveno.algorithms.forward_kinematics import frame_pose
 from zveno.errors import ModelError, ZvenoError
 from zveno.io.elementary import elementary_mechanism, read_elementary
 from zveno.io.write_elementary import constant_terms, to_elementary, write_elementary
-from zveno.mechanism import Fixed, Joint, Link, Prismatic, Revolute, assemble
+from zveno.mechanism import Fixed, Helical, Joint, Link, Prismatic, Revolute, assemble
 from zveno.spatial.rotations import elementary as rotation
 from zveno.spatial.transforms import transform
 
@@ -152,6 +152,19 @@ def test_mimic_joints_read_back():
         back = elementary_mechanism(to_elementary(m))
         q = m.random(seed)
         assert abs(frame_pose(back, q) - frame_pose(m, q)).max() < POSE
+
+
+@pytest.mark.parametrize("mimic", [0.0, 0.5])
+def test_screws_read_back_as_rotations_with_a_translation_that_follows(mimic):
+    for seed in range(8):
+        m = random_mechanism(seed, n=5, kinds=("helical", "revolute"), branching=0.0, mimic=mimic)
+        back = elementary_mechanism(to_elementary(m))
+        assert back.n_q == m.n_q
+        q = m.random(seed)
+        assert abs(frame_pose(back, q) - frame_pose(m, q)).max() < POSE
+    links = [Link("a"), Link("b")]
+    down = assemble("x", links, [Joint("q", "a", "b", Helical((0, 0, -1), 0.002))])
+    assert to_elementary(down).split("\n")[1] == "Rz(-q) Tz(-0.002*q)"
 
 
 def test_only_the_chain_to_the_frame_is_written():

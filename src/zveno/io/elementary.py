@@ -7,7 +7,8 @@
 
 Numbers are metres and radians unless the header or a suffix (`m`, `cm`, `mm`, `rad`, `deg`) says otherwise. Any
 other word is a joint: `q1`, `-q1` (counted the other way), `q1 - 90deg` (an offset). A joint that comes back,
-with a factor if wished (`Rz(-q2)`, `Tz(0.5*q3)`), is a mimic joint that follows its first occurrence.
+with a factor if wished (`Rz(-q2)`, `Tz(0.5*q3)`), is a mimic joint that follows its first occurrence; so a screw is
+`Rz(q1) Tz(0.002*q1)`, 2 mm a radian.
 
 Link k (`link1`, …; `base` is the fixed one) has its frame right after the k-th joint; what precedes a joint is
 its place on the link before. What follows the last joint is the frame `tool`.

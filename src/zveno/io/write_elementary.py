@@ -32,7 +32,8 @@ def to_elementary(mechanism: Mechanism, frame: str | None = None) -> str:
     """The chain from the fixed link to `frame` (the default frame if not named) as text that reads back.
 
     Geometry only: inertia, limits and drives have no place in this form, and branches off the chain are left out.
-    Fixed joints become constants. Joints of other types than revolute, continuous and prismatic are refused.
+    Fixed joints become constants. A helical joint is a rotation and a translation that follows it; it reads back as
+    these two. Joints of other types than revolute, continuous, prismatic and helical are refused.
     """
     end = mechanism.frame(frame)
     number = mechanism.link_number(end.link)
@@ -114,22 +115,27 @@ def _factors(R: np.ndarray, axes: tuple[str, ...]) -> list[tuple[str, float]]:
 
 def _about_coordinate_axis(joint: Joint) -> tuple[np.ndarray, str, np.ndarray]:
     """Constant transforms around the joint's motion, and its term with a place for the argument."""
-    letter = {"revolute": "R", "continuous": "R", "prismatic": "T"}.get(joint.type.kind)
+    letter = {"revolute": "R", "continuous": "R", "prismatic": "T", "helical": "R"}.get(joint.type.kind)
     if letter is None:
         raise ModelError(
             f"a {joint.type.kind} joint is not an elementary transform",
             element=f"joint {joint.name}",
-            remedy="Only chains of revolute and prismatic joints can be written in this form; write URDF instead",
+            remedy="Only chains of joints with one axis can be written in this form; write URDF instead",
         )
-    axis = np.asarray(joint.type.parameters()["axis"])
+    parameters = joint.type.parameters()
+    axis, pitch = np.asarray(parameters["axis"]), float(parameters.get("pitch", 0.0))
+
+    def term(name: str, sign: str) -> str:
+        follower = f" T{name}({_number(-pitch if sign else pitch)}*{{0}})" if pitch else ""
+        return f"{letter}{name}({sign}{{0}}){follower}"
+
     for k, name in enumerate("xyz"):
         if abs(axis[k]) == 1.0:
-            sign = "" if axis[k] > 0 else "-"
-            return np.eye(4), f"{letter}{name}({sign}{{}})", np.eye(4)
+            return np.eye(4), term(name, "" if axis[k] > 0 else "-"), np.eye(4)
     # Turning z to the half space it points into keeps the rotation away from 180°, where digits are lost.
     sign, axis = ("-", -axis) if axis[2] < 0 else ("", axis)
     turn = transform(z_to(axis))
-    return turn, f"{letter}z({sign}{{}})", turn.T
+    return turn, term("z", sign), turn.T
 
 
 def _argument(joint: Joint, words: dict[str, str]) -> str:
