@@ -16,14 +16,22 @@ from zveno.spatial.transforms import transform
 
 
 def shoulder_arm():
-    """A ball for a shoulder, an elbow, and two wrist axes."""
-    links = [Link("ground"), Link("upper"), Link("fore"), Link("hand")]
+    """A ball for a shoulder, an elbow, and two wrist axes; a mast beside it carries another frame."""
+    links = [Link("ground"), Link("upper"), Link("fore"), Link("hand"), Link("mast")]
     joints = [
         Joint("shoulder", "ground", "upper", Spherical(), transform(None, [0, 0, 0.5])),
         Joint(
             "elbow", "upper", "fore", Revolute((0, 1, 0)), transform(None, [0.4, 0, 0]), limits=Limits(-2.5, -0.1)
         ),
         Joint("wrist", "fore", "hand", Universal((0, 0, 1), (0, 1, 0)), transform(None, [0.35, 0, 0])),
+        Joint(
+            "mast",
+            "ground",
+            "mast",
+            Revolute((0.3, 0.1, 1)),
+            transform(None, [0.2, -0.3, 0]),
+            transform(None, [0, 0.2, 0.1]),
+        ),
     ]
     tool = Frame("tool", "hand", transform(None, [0.1, 0.05, 0.02]))
     return zveno.Robot(assemble("shoulder", links, joints, [tool]))
@@ -34,6 +42,7 @@ ROBOT = shoulder_arm()
 
 def test_every_rotation_of_a_ball_counts_once():
     q = ROBOT.random(20, 0)
+    q[:, -1] = 0.0
     T = ROBOT.forward_kinematics(q)
     found = solve_ik(ROBOT, T)
     for k in range(20):
@@ -51,7 +60,7 @@ def turning_path(n=30):
         R = exp(np.array([0.0, 0.0, 0.3])) @ exp(np.array([0.0, angle, 0.0])) @ exp(np.array([0.2, 0, 0]))
         w = np.sqrt(1 + np.trace(R)) / 2
         v = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / (4 * w)
-        q[k] = [w, *v, -1.1 - 0.2 * angle, 0.4, 0.3]
+        q[k] = [w, *v, -1.1 - 0.2 * angle, 0.4, 0.3, 0.0]
     return q
 
 
@@ -83,7 +92,7 @@ def test_a_branch_ends_at_the_elbow_with_a_reason():
 
 
 @pytest.mark.parametrize("task", ["pose", "position", "position+axis", "rotation", (1, 1, 0, 0, 0, 1)])
-@pytest.mark.parametrize("reference", [None, "upper"])
+@pytest.mark.parametrize("reference", [None, "upper", "mast"])
 def test_the_tangents_jacobian_is_the_derivative_of_its_error(task, reference):
     tangent = Tangent(ROBOT, problem_of(ROBOT, relative_to=reference, task=task))
     q = ROBOT.random(1, 5)
