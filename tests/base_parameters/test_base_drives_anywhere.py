@@ -90,6 +90,7 @@ def test_rotors_on_a_ball_joint_merge_only_where_they_are_alike():
     mechanism = assemble("ball", links, [Joint("ball", "ground", "ball", Spherical(), drive=drive)])
     base = base_parameters(mechanism, drives=("rotor",))
     assert base.rank == base_parameters(mechanism).rank + 2
+    assert "Ia}^{1.2}" in base.to_latex()
     W = sampled(mechanism, drives=True)
     alike = np.zeros(base.n_parameters)
     for name, value in {"I1xx": 1.0, "I1yy": 1.0, "I1zz": 1.0, "Ia1.1": -1 / 4, "Ia1.2": -1 / 9}.items():

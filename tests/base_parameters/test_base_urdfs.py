@@ -100,10 +100,12 @@ def test_links_stated_to_have_no_mass_are_not_counted():
     found = base_parameters(mechanism_of("romeo", "fixed"), exact=False)
     assert len(found.massless) > 40
     assert found.rank == 193
+    assert f"{len(found.massless)} links are without inertia and not counted" in found.summary
+    assert "massless" not in base_parameters(mechanism_of("romeo", "fixed"), exact=False, massless=()).summary
 
 
 @pytest.mark.parametrize("name", ["so100", "so101"])
 def test_five_digit_angles_as_typed(name):
-    with pytest.warns(ZvenoWarning, match="36 parameters if"):
+    with pytest.warns(ZvenoWarning, match="38 parameters as typed, 36 as meant"):
         found = base_parameters(mechanism_of(name, "fixed", snap=False))
     assert found.rank == 38

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -25,19 +26,14 @@ def causes(mechanism: Mechanism, rank: int, rank_of: Callable[[Mechanism], int])
         rank: its rank.
         rank_of: the rank of a changed mechanism.
     """
-    found = []
-    for text, aligned in _gravity(mechanism):
-        other = rank_of(aligned)
-        if other != rank:
-            found.append(f"{text}: {other} parameters if aligned, {rank} if not")
-            break
     exact, near = _made_exact(mechanism)
-    if near:
-        other = rank_of(exact)
-        if other != rank:
-            shown = "; ".join(near[:4]) + (f"; and {len(near) - 4} more" if len(near) > 4 else "")
-            found.append(f"{shown}: {other} parameters if exact, {rank} as typed")
-    return found
+    if near and (other := rank_of(exact)) != rank:
+        shown = "; ".join(near[:4]) + (f"; and {len(near) - 4} more" if len(near) > 4 else "")
+        return [f"{shown}: {rank} parameters as typed, {other} as meant"]
+    for text, aligned in _gravity(mechanism):
+        if (other := rank_of(aligned)) != rank:
+            return [f"{text}: {other} parameters if aligned, {rank} if not"]
+    return []
 
 
 def _gravity(mechanism: Mechanism) -> list[tuple[str, Mechanism]]:
@@ -55,13 +51,18 @@ def _gravity(mechanism: Mechanism) -> list[tuple[str, Mechanism]]:
         number = mechanism.link_number(joint.child)
         if 0 < across < NEAR:
             aligned = replace(mechanism, gravity=(axis @ g) * axis)
-            found.append((f"gravity is {math.asin(across):.1g} rad off joint {number}'s axis", aligned))
+            found.append((f"gravity is {_short(math.asin(across))} rad off joint {number}'s axis", aligned))
         elif 0 < along < NEAR:
             aligned = replace(mechanism, gravity=g - (axis @ g) * axis)
             found.append(
-                (f"gravity is {math.asin(along):.1g} rad off the plane across joint {number}'s axis", aligned)
+                (f"gravity is {_short(math.asin(along))} rad off the plane across joint {number}'s axis", aligned)
             )
     return found
+
+
+def _short(x: float) -> str:
+    """One digit: 1e-9, not 1e-09."""
+    return re.sub(r"e-0*", "e-", f"{x:.1g}")
 
 
 def _made_exact(mechanism: Mechanism) -> tuple[Mechanism, list[str]]:

@@ -49,6 +49,9 @@ def summary(base: BaseParameters) -> str:
     else:
         kept, dropped = base.gap
         sure = f"smallest value kept {kept:.1e}, largest dropped {dropped:.1e}" if base.rank else "nothing moves"
+    if base.massless:
+        some = f"{len(base.massless)} links are" if len(base.massless) > 1 else f"link {base.massless[0]} is"
+        sure += f"; {some} without inertia and not counted, massless=() counts every link"
     drives = f" with {', '.join(base.kinds)}" if base.kinds else ""
     text = f"{base.mechanism.name}{drives}: {base.rank} base parameters of {counted} ({sure})"
     return text + "".join(f"; {note}" for note in base.notes)
@@ -122,7 +125,9 @@ def csv_text(base: BaseParameters) -> str:
     return out.getvalue()
 
 
-_SYMBOL = re.compile(r"(?<![A-Za-z])(I|J|h|S|m|c|Ia|Fv|Fc|off|Iam|Fvm|Fcm)(\d+)(xx|yy|zz|xy|xz|yz|x|y|z)?")
+_SYMBOL = re.compile(
+    r"(?<![A-Za-z])(I|J|h|S|m|c|Ia|Fv|Fc|off|Iam|Fvm|Fcm)(\d+(?:\.\d+)?)(xx|yy|zz|xy|xz|yz|x|y|z)?"
+)
 
 
 def latex(base: BaseParameters) -> str:
