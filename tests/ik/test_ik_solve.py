@@ -330,6 +330,21 @@ def test_survivors_are_doubled_while_solutions_turn_up(monkeypatch):
     assert doubled.sum() > some.count.sum()
 
 
+def test_workers_do_not_change_the_answer():
+    robot = zveno.load("stanford")
+    T = robot.forward_kinematics(robot.random(150, 6))
+    before = zveno.get_threads()
+    try:
+        zveno.set_threads(1)
+        one = solve_ik(robot, T, method="scan")
+        zveno.set_threads(3)
+        three = solve_ik(robot, T, method="scan")
+    finally:
+        zveno.set_threads(before)
+    assert np.array_equal(one.q, three.q, equal_nan=True)
+    assert np.array_equal(one.codes, three.codes)
+
+
 def test_choosing():
     robot = zveno.load("puma560")
     q = robot.random(6, 3)

@@ -7,11 +7,13 @@ and their number is doubled until the set of solutions does not grow any more.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from ..kernels.threads import get_threads
 from .distinct import distinct
 from .judge import jacobians, judged
 from .problem import Problem
@@ -59,10 +61,18 @@ class Scan:
         """All solutions of k poses (k, 4, 4)."""
         lanes = lanes_of(problem, T)
         poses = int(np.clip(_AT_ONCE // table_of(problem).size, 16, 1024))
-        parts = [
-            _scanned(problem, Lanes(lanes.targets[start : start + poses], lanes.tool), self.objective)
-            for start in range(0, max(1, len(T)), poses)
-        ]
+
+        def part(start: int):
+            return _scanned(problem, Lanes(lanes.targets[start : start + poses], lanes.tool), self.objective)
+
+        starts = range(0, max(1, len(T)), poses)
+        workers = min(get_threads(), len(starts))
+        if workers == 1:
+            parts = [part(start) for start in starts]
+        else:
+            # Trick 4 of document 004. Each part is computed alone, so the answer does not change.
+            with ThreadPoolExecutor(workers) as pool:
+                parts = list(pool.map(part, starts))
         pose = np.concatenate([p.pose + k * poses for k, (p, _, _) in enumerate(parts)])
         x = np.concatenate([p.x for p, _, _ in parts])
         count = np.bincount(pose, minlength=len(T))
