@@ -1,6 +1,7 @@
 """Every solution of arms with six revolute joints: time a pose, set-up and recall, beside EAIK if installed.
 
-Recall is against the union of all templates, the closed form, and Newton's method from random starts.
+Recall is against the union of all templates, the closed form, and Newton's method from random starts. Other rivals
+are in `ik_rivals`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 import zveno
 from zveno.ik import seven
 from zveno.ik.closed_form import form_of
+from zveno.ik.closed_form_points import point_form
 from zveno.ik.problem import problem_of
 from zveno.ik.six_revolute.arm import Arm, merged
 from zveno.ik.six_revolute.polish import polish
@@ -36,7 +38,7 @@ def run() -> list[Row]:
     """All comparisons."""
     zveno.set_threads(1)
     arms = [*known_arms().values(), *general_arms(3, seed=500), *industrial_arms(5, seed=600)]
-    return [row for arm in arms for row in _of(arm)] + _slices()
+    return [row for arm in arms for row in _of(arm)] + _points() + _slices()
 
 
 def _of(arm) -> list[Row]:
@@ -108,9 +110,24 @@ def _eaik(arm):
     return robot if robot.hasKnownDecomposition() else None
 
 
+def _points() -> list[Row]:
+    """Points by three joints of no special geometry, against the scan."""
+    rng = np.random.default_rng(3)
+    rows = []
+    for kinds in ("RRR", "RRP", "PRR"):
+        h = np.array([v / np.linalg.norm(v) for v in rng.standard_normal((3, 3))])
+        form = point_form(kinds, h, rng.uniform(-1, 1, (3, 3)), rng.uniform(-1, 1, 3))
+        goals = rng.uniform(-0.8, 0.8, (1000, 3))
+        if form is not None:
+            taken = interleaved({"points": lambda form=form, goals=goals: form.solve(goals)}, 1000, repeats=5)
+            rows.append(Row(f"a point by {kinds}, any geometry", taken["points"], CLOSED, "promised", 1.0))
+    return rows
+
+
 def _slices() -> list[Row]:
     rows = []
-    for name, coordinate in (("panda", 6), ("panda", 2), ("iiwa14", 2)):
+    sliced = [("panda", 6), ("panda", 2), ("iiwa14", 2), ("xarm7", 2), ("xarm7", 6), ("gen3", 2), ("gen3", 6)]
+    for name, coordinate in sliced:
         robot = zveno.load(name)
         problem = problem_of(robot)
         T = robot.forward_kinematics(robot.random(1, 1))

@@ -9,7 +9,7 @@ import zveno
 from zveno.ik import seven, six_revolute
 from zveno.ik.problem import problem_of
 from zveno.ik.six_revolute.polish import polish
-from zveno.ik.six_revolute.route import curve
+from zveno.ik.six_revolute.route import curve, over_limits
 from zveno.ik.six_revolute.templates import rigid_inverse
 from zveno.mechanism import edit
 from zveno.robot import Robot
@@ -57,6 +57,16 @@ def test_limits_prune_and_never_lose():
     )
     kept = narrow.inside(narrow.wrapped(some.x)) & (np.arange(some.x.shape[1]) < some.count[:, None])
     np.testing.assert_array_equal(inside.sum(1), kept.sum(1))
+
+
+@pytest.mark.parametrize("name", ["puma560", "tx40", "gen3"])
+def test_excess_over_limits_is_that_of_the_problem(name):
+    problem = problem_of(zveno.load(name))
+    q = np.random.default_rng(1).uniform(-7, 7, (4000, problem.n))
+    q[:2000] = np.random.default_rng(2).uniform(*problem.span, (2000, problem.n)) * 1.05
+    inside = problem.inside(problem.wrapped(q), 0.0)
+    assert 100 < inside.sum() < 3900
+    np.testing.assert_array_equal(over_limits(problem, q) <= 0, inside)
 
 
 def test_where_limits_leave_nothing_the_others_are_given():

@@ -163,9 +163,9 @@ def over_limits(problem: Problem, q: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=64)
 def _limits(problem: Problem):
     n = problem.n
-    open_ended = ~np.isfinite(problem.upper - problem.lower)
-    middle = np.where(open_ended, 0.0, (problem.lower + problem.upper) / 2)
-    half = np.where(open_ended, TURN, (problem.upper - problem.lower) / 2)
+    ended = np.isfinite(problem.upper - problem.lower)
+    lower, upper = np.where(ended, problem.lower, -TURN), np.where(ended, problem.upper, TURN)
+    middle, half = (lower + upper) / 2, (upper - lower) / 2
     return compiled(excess, {"q": (n,), "middle": (n,), "half": (n,)}), middle, half
 
 
