@@ -85,7 +85,7 @@ def _rivals(robot: zveno.Robot, T: np.ndarray) -> dict:
 
         ets = rtb.models.ETS.Panda().ets()
         own = [ets.eval(q) for q in robot.random(len(T), 0)]  # its Panda has another tool
-        success = np.mean([bool(ets.ik_LM(one)[1]) for one in own])
+        success = np.mean([bool(ets.ik_LM(one).success) for one in own])
         found[f"RTB ik_LM (C++), success {100 * success:.0f} %"] = lambda: [ets.ik_LM(one) for one in own]
     except ImportError:
         print("roboticstoolbox: not installed")
