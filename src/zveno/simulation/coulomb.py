@@ -17,7 +17,9 @@ from .redundancy import least_squares
 
 STOP_SPEED = 1e-5
 """A contact slower than this, m/s, may stick: its direction of sliding means nothing."""
-_SWEEPS, _ROUNDS = 2000, 60
+STILL = 1e-8
+"""An acceleration, m/s², that counts as none."""
+_SWEEPS, _ROUNDS = 3000, 60
 
 
 class Rest(NamedTuple):
@@ -52,31 +54,37 @@ def at_rest(A, short, active, G, contacts: Sequence[Sliding]) -> Rest:
     mobility, start = (A @ answer)[flat], (A @ free - short)[flat]
     normals = np.array([one.row for one in contacts], dtype=int)
     mu = np.array([one.mu for one in contacts])
-    T, size = np.zeros(len(flat)), 1e-300
+    # Where all can hold at once this is the answer, but for forces beyond their discs.
+    T = -np.linalg.lstsq(mobility, start, rcond=1e-9)[0] if len(flat) else np.zeros(0)
     for _ in range(_ROUNDS):
         radius = mu * np.maximum((free + answer @ T)[normals], 0.0)
         before, T = T, _dissipating(mobility, start, radius, T)
-        size = max(size, abs(T).max(initial=0.0))
-        if abs(T - before).max(initial=0.0) <= 1e-12 * size:
+        if abs(T - before).max(initial=0.0) <= 1e-10 * max(abs(T).max(initial=0.0), 1e-300):
             break
     return Rest(free + answer @ T, (mobility @ T + start).reshape(-1, 2))
 
 
 def _dissipating(mobility, start, radius, T):
-    """T within discs that minimises ½ TᵀB T + Tᵀ start, contact by contact."""
-    T = T.copy()
-    blocks = [slice(2 * i, 2 * i + 2) for i in range(len(radius))]
-    stiff = [max(float(np.trace(mobility[at, at])), 1e-300) for at in blocks]
-    scale = max(float(radius.max(initial=0.0)), 1e-300)
+    """T within discs that minimises ½ TᵀB T + Tᵀ start, by projected gradients with momentum and restarts."""
+    if not len(T):
+        return T
+    weight = 1.0 / max(float(np.linalg.norm(mobility, 2)), 1e-300)
+    T = ahead = _within(T, radius)
+    momentum = 1.0
     for _ in range(_SWEEPS):
-        change = 0.0
-        for at, bound, weight in zip(blocks, radius, stiff, strict=True):
-            new = T[at] - (mobility[at] @ T + start[at]) / weight
-            length = float(np.hypot(*new))
-            if length > bound:
-                new *= bound / length
-            change = max(change, float(abs(new - T[at]).max()))
-            T[at] = new
-        if change <= 1e-13 * scale:
-            break
+        new = _within(ahead - weight * (mobility @ ahead + start), radius)
+        step = new - T
+        if abs(step).max() <= 1e-14 * max(float(radius.max()), 1e-300) or abs(mobility @ new + start).max() < STILL:
+            return new
+        # Momentum that points back is dropped.
+        grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum * momentum)) if (ahead - new) @ step <= 0 else 1.0
+        ahead = new + max(momentum - 1.0, 0.0) / grown * step if grown > 1.0 else new
+        T, momentum = new, grown
     return T
+
+
+def _within(T, radius):
+    """T (2n,) cut to discs."""
+    pairs = T.reshape(-1, 2)
+    length = np.hypot(pairs[:, 0], pairs[:, 1])
+    return (pairs * np.minimum(1.0, radius / np.maximum(length, 1e-300))[:, None]).ravel()

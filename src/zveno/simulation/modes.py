@@ -49,6 +49,7 @@ class Modes:
         self.sides: dict[int, float] = {}
         """for joints at a limit: 1 at the lower end, −1 at the upper one"""
         self._sliding = {one.number: one for one in equations.sliding}
+        self._escapes: tuple[tuple, dict[int, float]] = ((), {})
 
     # --- changes
 
@@ -144,9 +145,12 @@ class Modes:
 
     def escape(self, i: int, t: float, y, u=None) -> float:
         """Tangential acceleration with which contact i, at rest, would leave its place, m/s²."""
-        terms = self._terms(t, y, u)
-        numbers = [one.number for one in self._resting(terms.rate)]
-        return float(np.hypot(*self._rest(terms).a[numbers.index(i)])) if i in numbers else 0.0
+        key = (t, y.tobytes(), tuple(self.mode))
+        if self._escapes[0] != key:  # the contacts ask one after the other
+            terms = self._terms(t, y, u)
+            found = zip(self._resting(terms.rate), self._rest(terms).a, strict=True)
+            self._escapes = (key, {one.number: float(np.hypot(*a)) for one, a in found})
+        return self._escapes[1].get(i, 0.0)
 
     def _terms(self, t: float, y, u) -> _Terms:
         equations, c = self.equations, self._settings()
