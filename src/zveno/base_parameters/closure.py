@@ -22,9 +22,9 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 from scipy.linalg import lapack
 
+from ..errors import ZvenoError
 from ..mechanism import Mechanism
 from ..spatial.vectors import skew
 from .motors import Motors, offset_alone, offset_columns, rotor_columns
@@ -193,7 +193,10 @@ def condensed(*rows: np.ndarray) -> np.ndarray:
     R = r_factor(*rows)
     if not len(R):
         return R
-    _, s, Vt = np.linalg.svd(R, full_matrices=False)
+    # LAPACK itself: the wrappers around it cost as much as these small problems.
+    _, s, Vt, failed = lapack.dgesdd(R, full_matrices=0)  # type: ignore[attr-defined]  (made at import)
+    if failed:
+        raise ZvenoError("the singular values of a state could not be computed", remedy="Check the geometry")
     if s[0] == 0.0:
         return R[:0]
     s /= s[0]
@@ -206,7 +209,7 @@ def condensed(*rows: np.ndarray) -> np.ndarray:
 
 def _straightened(basis: np.ndarray) -> np.ndarray:
     """An orthonormal basis of the same space without rounding: its echelon form is mostly zeros and ones."""
-    _, _, order = scipy.linalg.qr(basis, mode="economic", pivoting=True)  # type: ignore[misc]  (stubs lack pivots)
+    order = lapack.dgeqp3(basis)[1] - 1  # type: ignore[attr-defined]  (made at import)
     echelon = np.linalg.solve(basis[:, order[: len(basis)]], basis)
     whole = np.rint(echelon)
     echelon = np.where(abs(echelon - whole) < ROUNDING, whole, echelon)

@@ -50,7 +50,7 @@ def summary(base: BaseParameters) -> str:
         kept, dropped = base.gap
         sure = f"smallest value kept {kept:.1e}, largest dropped {dropped:.1e}" if base.rank else "nothing moves"
     if base.massless:
-        some = f"{len(base.massless)} links are" if len(base.massless) > 1 else f"link {base.massless[0]} is"
+        some = f"{len(base.massless)} links are" if len(base.massless) > 1 else "one link is"
         sure += f"; {some} without inertia and not counted, massless=() counts every link"
     drives = f" with {', '.join(base.kinds)}" if base.kinds else ""
     text = f"{base.mechanism.name}{drives}: {base.rank} base parameters of {counted} ({sure})"
