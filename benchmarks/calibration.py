@@ -1,6 +1,6 @@
 """Calibration: identifiability and fits, against one `scipy.optimize.least_squares` on the same residuals.
 
-figaroh, the nearest tool, takes 8–70 s for a calibration of this size; it is not installed here.
+figaroh, the nearest tool, is compared on real data in `calibration_figaroh`.
 """
 
 from __future__ import annotations

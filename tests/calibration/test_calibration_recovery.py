@@ -326,3 +326,14 @@ def test_outliers_are_named_with_their_evidence():
     plain = calibrate(robot, campaign, loss="none", folds=0)
     assert not plain.outliers
     assert plain.sigma["position: position"] > 3 * found.sigma["position: position"]
+
+
+def test_few_good_rows_are_not_taken_for_outliers():
+    """42 equations for 31 unknowns: a fit that leaves a row out predicts it badly, which is no evidence."""
+    robot = arm("puma560")
+    chosen = identifiability(robot, "relative_position").chosen
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        values = truth(robot, chosen, rng)
+        campaign = simulated(robot, RelativePosition(), values, 14, rng, {"position": 1e-4}, {"tracker": FAR})
+        assert not calibrate(robot, campaign, folds=0).outliers, seed

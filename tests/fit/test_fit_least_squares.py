@@ -178,3 +178,16 @@ def test_scale_is_not_moved_by_outliers():
     d = np.linalg.norm(2.0 * rng.normal(size=(900, 3)), axis=1)
     d[:90] += 100
     assert robust.scale_of(d, np.full(900, 3)) == pytest.approx(2.0, rel=0.15)
+
+
+def test_limits_are_wider_where_the_noise_was_judged_from_few_residuals():
+    n = np.array([1, 3, 3, 6])
+    known, judged = robust.limit(1 - 1e-6, n), robust.limit(1 - 1e-6, n, 20)
+    assert (judged > 1.2 * known).all()
+    np.testing.assert_allclose(robust.limit(1 - 1e-6, n, 10**7), known, rtol=1e-4)
+
+
+def test_leverage_of_other_rows_is_the_variance_of_their_prediction():
+    rng = np.random.default_rng(7)
+    J, at = rng.normal(size=(40, 5)), rng.normal(size=(3, 5))
+    np.testing.assert_allclose(leverages(J, at), np.diag(at @ np.linalg.inv(J.T @ J) @ at.T), rtol=1e-9)

@@ -25,7 +25,7 @@ from .models import Model, redundant_model
 from .output import calibrated_mechanism
 from .postures import pulled
 from .result import Calibration, Outlier
-from .solve import FIRST_SIGMA, FLAG, Options, Solution, row_scales, solve, with_columns
+from .solve import FIRST_SIGMA, FLAG, Options, Solution, freedom, row_scales, solve, with_columns
 from .system import System
 from .verdict import verdict
 
@@ -46,7 +46,7 @@ def calibrate(
     fixed: Sequence[str] = (),
     priors: Mapping[str, float] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
-    plausible: tuple[float, float] | None = (0.05, 0.1),
+    plausible: tuple[float, float] | None = (0.005, 0.01),
     loss: str = "auto",
     linear: bool = False,
     folds: int = 10,
@@ -69,9 +69,9 @@ def calibrate(
         priors: name or pattern → standard deviation about nominal, m or rad.
         bounds: name or pattern → (lower, upper) deviation from nominal; −inf and inf for none. The fit is the best
             inside them; `at_bounds` says which hold.
-        plausible: standard deviation, m and rad, of the true geometry about nominal before anything is measured,
-            and of what joints yield under 1000 N or 100 Nm. It only matters for what the data hardly determine,
-            which it keeps from running away; None for no such bound.
+        plausible: standard deviation, m and rad, of the true links about nominal before anything is measured; ten
+            times as much for joint offsets, base and tool, and for what joints yield under 1000 N or 100 Nm. It
+            matters for what the data hardly determine, which it keeps from running away; None for no such bound.
         loss: "auto" fits least squares to all rows but those that clearly do not belong, which are named; "none" to
             all rows; "huber", "cauchy" and "tukey" weigh rows down.
         linear: one linearised step (19) instead of iterations.
@@ -205,7 +205,7 @@ def _outliers(system: System, whole: Solution, good: np.ndarray) -> tuple[Outlie
                     campaign.name,
                     int(part.line[k]),
                     float(whole.distance[first + k]),
-                    float(limit(1.0 - FLAG, whole.components[first + k])),
+                    float(limit(1.0 - FLAG, whole.components[first + k], freedom(system, whole.fit, whole.weight))),
                     own,
                 )
             )
@@ -267,9 +267,10 @@ def _bounds(model: Model, given: Mapping) -> dict[int, tuple[float, float]]:
 def _plausible(model: Model, plausible: tuple[float, float] | None) -> dict[int, float]:
     if plausible is None:
         return {}
-    sizes = {"m": plausible[0], "rad": plausible[1], "1": plausible[1]}
-    sizes |= {unit: sizes[unit.partition("/")[0]] / load for unit, load in PLAUSIBLE_LOAD.items()}
-    return {k: sizes[term.unit] for k, term in enumerate(model.terms) if term.unit in sizes}
+    loose = {"m": 10.0 * plausible[0], "rad": 10.0 * plausible[1], "1": 10.0 * plausible[1]}
+    loose |= {unit: loose[unit.partition("/")[0]] / load for unit, load in PLAUSIBLE_LOAD.items()}
+    tight = {"m": plausible[0], "rad": plausible[1]}
+    return {k: (tight if term.role == "link" else loose)[term.unit] for k, term in enumerate(model.terms)}
 
 
 def _encoder_variance(system: System, base: Solution) -> np.ndarray | None:

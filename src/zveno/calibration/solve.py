@@ -162,7 +162,7 @@ def _without_outliers(system, options, state, sigma, use):
     fit = _least_squares(system, options, state, sigma, weight, use)
     for turn in range(TURNS):
         new_sigma, distance, components = _judged(system, options, fit, sigma, weight, use)
-        new = inside & (distance > robust.limit(1.0 - FLAG, components))
+        new = inside & (distance > robust.limit(1.0 - FLAG, components, freedom(system, fit, weight, use)))
         settled = turn and (new == flagged).all() and abs(new_sigma / sigma - 1.0).max() < 5e-3
         flagged, sigma = new, new_sigma
         weight = np.where(flagged, 0.0, 1.0)
@@ -170,6 +170,12 @@ def _without_outliers(system, options, state, sigma, use):
             break
         fit = _least_squares(system, options, fit.state, sigma, weight, use)
     return fit, sigma, weight
+
+
+def freedom(system: System, fit: Fit, weight: np.ndarray, use: np.ndarray | None = None) -> int:
+    """Scalar rows of a fit less its parameters: how well its noise is known."""
+    rows = np.concatenate([weight, [1.0]])[system.row] > 0
+    return max(int((rows if use is None else rows & use).sum()) - int(fit.free.sum()), 1)
 
 
 def robust_start(system, options, state, sigma, use) -> np.ndarray:
@@ -288,7 +294,14 @@ def _judged(system, options, fit: Fit, sigma, weight, use):
         for k in np.flatnonzero(options.estimated):
             if k < len(found) and (group == k).any():
                 new[k] = max(sigma[k] * found[k], 1e-12)
-    shrunk = np.sqrt(np.clip(1.0 - leverage, 0.05, 1.0))
+    spread = np.clip(1.0 - leverage, 0.05, 1.0)
+    aside = use & (scale == 0) & (system.row >= 0)
+    if aside.any():  # rows the fit has not seen: its own uncertainty adds to theirs
+        values, frames = fit.state
+        J = system.evaluate(values, frames, list(options.columns))[1][np.ix_(aside, fit.free)]
+        J /= _row_sigma(system, options, sigma)[aside, None]
+        spread[aside] = 1.0 + leverages(fit.jacobian[:, fit.free], J)
+    shrunk = np.sqrt(spread)
     ratio = np.concatenate([sigma / new, [1.0]])[system.noise]
     distance, components = row_distances(system, whitened * ratio / shrunk, use)
     return new, distance, components

@@ -42,8 +42,11 @@ def factors(J: np.ndarray) -> Factors:
     return Factors(U, np.maximum(s, 1e-12 * s.max(initial=0.0)), Vt, norms)
 
 
-def leverages(J: np.ndarray) -> np.ndarray:
-    """Diagonal of the hat matrix of a weighted Jacobian (m, n), (m,): what `Factors.leverage` gives, cheaper."""
+def leverages(J: np.ndarray, at: np.ndarray | None = None) -> np.ndarray:
+    """Diagonal of the hat matrix of a weighted Jacobian (m, n), (m,): what `Factors.leverage` gives, cheaper.
+
+    For other rows `at` (k, n) it is the variance of what the fit predicts for them, (k,), in units of theirs.
+    """
     H = gram(J)
     norms = np.sqrt(np.diag(H))
     norms = np.where(norms > 0, norms, 1.0)
@@ -54,7 +57,7 @@ def leverages(J: np.ndarray) -> np.ndarray:
         w, V = np.linalg.eigh(H)
         good = w > 1e-13 * w.max(initial=0.0)
         W = V[:, good] / np.sqrt(w[good])
-    return np.sum(times(J, W / norms[:, None]) ** 2, axis=1)
+    return np.sum(times(J if at is None else at, W / norms[:, None]) ** 2, axis=1)
 
 
 def variance_factors(r: np.ndarray, leverage: np.ndarray, group: np.ndarray, weight: np.ndarray) -> np.ndarray:

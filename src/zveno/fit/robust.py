@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.stats import chi2
+from scipy.stats import f as fisher
 
 from ..errors import unknown_name
 
@@ -44,9 +45,17 @@ def scale_of(distance: np.ndarray, n: np.ndarray) -> float:
     return float(np.median(ratio)) if len(ratio) else 1.0
 
 
-def limit(probability: float, n: np.ndarray) -> np.ndarray:
-    """Distance that a good row with n components exceeds with probability 1 − `probability`."""
-    return _limit(probability, n)
+def limit(probability: float, n: np.ndarray, freedom: int | None = None) -> np.ndarray:
+    """Distance that a good row with n components exceeds with probability 1 − `probability`.
+
+    Where the noise was judged from residuals with some `freedom`, it may have been judged too small: squared
+    distances over n then follow F(n, freedom) instead of χ²(n)/n.
+    """
+    if freedom is None:
+        return _limit(probability, n)
+    n = np.maximum(n, 1)
+    kinds, place = np.unique(n, return_inverse=True)
+    return np.sqrt(kinds * fisher.ppf(probability, kinds, freedom))[place].reshape(np.shape(n))
 
 
 def _limit(probability: float, n) -> np.ndarray:
