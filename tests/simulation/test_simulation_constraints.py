@@ -20,7 +20,8 @@ from zveno.simulation import (
     constrained_dynamics,
     simulate,
 )
-from zveno.simulation.equations import Equations, Inputs
+from zveno.simulation.equations import Equations
+from zveno.simulation.inputs import Inputs
 from zveno.simulation.partition import partitioned
 from zveno.spatial import inertia
 from zveno.spatial.transforms import transform

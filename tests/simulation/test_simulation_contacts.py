@@ -21,8 +21,9 @@ from zveno.simulation import (
 )
 from zveno.simulation.controllers import as_control
 from zveno.simulation.drives import ServoDrive as Drive
-from zveno.simulation.equations import Equations, Inputs
+from zveno.simulation.equations import Equations
 from zveno.simulation.impacts import impact
+from zveno.simulation.inputs import Inputs
 from zveno.spatial import inertia
 from zveno.spatial.transforms import transform
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .equations import Sliding
+from .inputs import Sliding
 from .redundancy import least_squares
 
 STOP_SPEED = 1e-5

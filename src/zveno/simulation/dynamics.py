@@ -13,7 +13,8 @@ from ..robot import Robot
 from .checks import checked_constraints
 from .constraints import Constraint
 from .controllers import as_control
-from .equations import QUALITY, Equations, Inputs
+from .equations import Equations
+from .inputs import QUALITY, Inputs
 from .redundancy import contradictions, robust_rate
 
 

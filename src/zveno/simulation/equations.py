@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -34,35 +33,8 @@ from .constraints import Constraint
 from .controllers import Control
 from .drives import ServoDrive
 from .factoring import cheaper_factors
+from .inputs import Sliding, slices
 from .motion import base_motion
-
-QUALITY = 1e-9
-"""Pivots of J M⁻¹ Jᵀ below this share of its diagonal mean that constraints are redundant."""
-
-
-class Inputs(NamedTuple):
-    """What a kernel is given beside time and state: numbers or batches of them."""
-
-    u: Any = None
-    """command computed outside, (..., n_v)"""
-    c: Any = None
-    """settings of the constraints, (..., n_c): rate of stabilisation, active rows, anchors"""
-
-    def arrays(self) -> tuple:
-        """Those that are there, in the order of the kernels' inputs."""
-        return tuple(part for part in self if part is not None)
-
-
-class Sliding(NamedTuple):
-    """A contact with friction."""
-
-    number: int
-    """of the constraint"""
-    row: int
-    """of its normal; the two tangents follow"""
-    at: int
-    """where in c its μ while it slides (else 0), the direction and the lowest speed of sliding stand"""
-    mu: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,13 +101,13 @@ class Equations:
     @cached_property
     def row_slices(self) -> tuple[slice, ...]:
         """Where the rows of every constraint stand."""
-        return _slices([constraint.size for constraint in self.constraints])
+        return slices([constraint.size for constraint in self.constraints])
 
     @cached_property
     def anchor_slices(self) -> tuple[slice, ...]:
         """Where the anchors of every constraint stand in the anchors' part of c."""
         neutral = self.mechanism.neutral()
-        return _slices([len(constraint.anchor(self.mechanism, neutral)) for constraint in self.constraints])
+        return slices([len(constraint.anchor(self.mechanism, neutral)) for constraint in self.constraints])
 
     @cached_property
     def n_c(self) -> int:
@@ -379,8 +351,3 @@ class Equations:
             return y_rate, W, A, rows.J, rows.value, rows.J @ v + rows.rate, rows.bias
 
         return compiled(trace(self._with_inputs(run), self._inputs(), name="terms"))
-
-
-def _slices(sizes: list[int]) -> tuple[slice, ...]:
-    ends = np.cumsum([0, *sizes])
-    return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .coulomb import STOP_SPEED
-from .equations import Equations, Inputs
+from .equations import Equations
+from .inputs import Inputs
 from .redundancy import least_squares, sliding_map
 
 

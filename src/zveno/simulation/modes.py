@@ -9,7 +9,8 @@ import numpy as np
 
 from .contacts import JointLimit
 from .coulomb import STOP_SPEED, Rest, at_rest
-from .equations import Equations, Inputs, Sliding
+from .equations import Equations
+from .inputs import Inputs, Sliding
 from .rates import Stopped
 from .redundancy import sliding_map
 

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import ZvenoError
-from .equations import Equations, Inputs
+from .equations import Equations
+from .inputs import Inputs
 from .redundancy import least_squares, named
 
 POSITION_TOLERANCE = 1e-11

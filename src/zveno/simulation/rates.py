@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import ZvenoError
-from .equations import QUALITY, Equations, Inputs
+from .equations import Equations
+from .inputs import QUALITY, Inputs
 from .integrators import normalized, staged_step
 from .redundancy import contradictions, robust_rate
 

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algorithms.constraints import slip_direction
-from .equations import QUALITY, Equations, Inputs
+from .equations import Equations
+from .inputs import QUALITY, Inputs
 
 RANK_TOLERANCE = 1e-9
 """Eigenvalues of J M⁻¹ Jᵀ, scaled to unit diagonal, below this share of the largest count as zero."""

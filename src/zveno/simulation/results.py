@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .equations import Equations, Inputs
+from .equations import Equations
+from .inputs import Inputs
 from .rates import Rates, Stopped
 from .redundancy import reported
 from .trajectory import FINISHED, Trajectory

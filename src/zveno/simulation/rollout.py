@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .equations import QUALITY, Equations
+from .equations import Equations
+from .inputs import QUALITY
 from .integrators import staged_step
 from .rates import Rates, Stopped
 from .trajectory import FINISHED

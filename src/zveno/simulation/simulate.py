@@ -14,8 +14,9 @@ from .contacts import JointLimit
 from .controllers import as_control
 from .drives import ServoDrive
 from .dynamics import batch_settings
-from .equations import Equations, Inputs
+from .equations import Equations
 from .events import Event, limits_of
+from .inputs import Inputs
 from .integrators import FIXED, Adaptive, checked_method
 from .modes import OPEN, Modes
 from .progress import Progress

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .equations import Equations, Inputs
+from .equations import Equations
 from .events import Event, Watch, first_zero, watches
 from .impacts import impact
+from .inputs import Inputs
 from .integrators import normalized
 from .modes import Modes
 from .projection import project
