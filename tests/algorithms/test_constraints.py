@@ -155,7 +155,7 @@ def test_separate_bodies_equal_the_factors_of_the_mass_matrix(seed):
     solutions = []
     for kind in (MassFactors, BodyFactors):
         factors = kind(mechanism, q)
-        force = factors.force(v, tau, base)
+        force = factors.force(v, tau, base=base)
         free, W, A = algebra.schur(factors, force, rows.J)
         assert relative_error(mass_matrix(mechanism, q) @ W, rows.J.T) < 1e-11
         assert relative_error(free, forward_dynamics(mechanism, q, v, tau, None, base)) < 1e-11

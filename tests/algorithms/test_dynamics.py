@@ -12,7 +12,7 @@ from zveno.algorithms import linear
 from zveno.algorithms.center_of_mass import center_of_mass, total_mass
 from zveno.algorithms.drives import couples_joints, friction_torque, rotor_matrix, rotor_torque
 from zveno.algorithms.energy import kinetic_energy, potential_energy, total_energy, total_momentum
-from zveno.algorithms.forward_dynamics import forward_dynamics, separate_bodies
+from zveno.algorithms.forward_dynamics import forward_dynamics
 from zveno.algorithms.forward_kinematics import link_poses
 from zveno.algorithms.inverse_dynamics import bias, gravity_torque, inverse_dynamics, joint_wrenches
 from zveno.algorithms.jacobian import jacobian
@@ -85,7 +85,7 @@ def test_separate_bodies_equal_the_mass_matrix_solution(seed):
     mechanism, q, v, tau = case(seed, mimic=0.0)
     assert not couples_joints(mechanism)
     expected = np.linalg.solve(mass_matrix(mechanism, q), tau - bias(mechanism, q, v))
-    assert relative_error(separate_bodies(mechanism, q, v, tau), expected) < CONDITIONED
+    assert relative_error(forward_dynamics(mechanism, q, v, tau), expected) < CONDITIONED
 
 
 @mechanisms

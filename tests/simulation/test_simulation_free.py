@@ -7,6 +7,7 @@ import zveno
 from mechanisms import random_mechanism, random_state, relative_error
 from zveno.errors import ShapeError, ZvenoError
 from zveno.kernels import math as zm
+from zveno.report.reproduce_002_simulation import drift_range
 from zveno.robot import Robot
 from zveno.simulation import Event, Traced, simulate
 from zveno.spatial.rotations import about_axis_by
@@ -36,10 +37,11 @@ def test_document_002_states(chain, integrator):
 
 @pytest.mark.parametrize(("rtol", "drift"), [(1e-3, 1.2e-4), (1e-6, 3.6e-8), (1e-10, 1.8e-12)])
 def test_document_002_energy_drift(chain, rtol, drift):
-    run = simulate(chain, bent(chain), duration=10.0, rtol=rtol)
-    # Roundings of the energy itself are 1e-14 of its terms, so the last figure may differ there.
-    assert abs(run.energy_error[-1]) == pytest.approx(drift, rel=0.06, abs=3e-13)
-    assert run.energy_drift < 2 * drift + 1e-12
+    """A printed drift of two figures lies in the range that roundings of the start alone bring about."""
+    low, high = drift_range(chain, bent(chain), rtol)
+    assert 0.95 * low <= drift <= 1.05 * high
+    assert high < 1.3 * low  # the range is not wide
+    assert simulate(chain, bent(chain), duration=10.0, rtol=rtol).energy_drift < 2 * drift + 1e-12
 
 
 @pytest.mark.parametrize(("integrator", "order"), [("semi-implicit", 1), ("rk4", 4)])

@@ -16,8 +16,8 @@ from ..mechanism import Mechanism
 from ..spatial.transforms import move_wrench
 from ..spatial.vectors import cross
 from . import linear
+from .articulated import rigid
 from .drives import rotor_matrix
-from .forward_dynamics import rigid
 from .inverse_dynamics import bias, falling, link_wrench
 from .mass_matrix import mass_matrix
 from .velocities import AT_REST, Motion, body_motions
@@ -31,9 +31,9 @@ class MassFactors:
         self.L, r = linear.factor(mass_matrix(mechanism, q))
         self.r = np.array(r)
 
-    def force(self, v, tau, base: Motion = AT_REST):
-        """`half` of what drives the joints, τ − H, (n_v,)."""
-        return self.half(tau - bias(self.mechanism, self.q, v, None, base))
+    def force(self, v, tau, external=None, base: Motion = AT_REST):
+        """`half` of what drives the joints, τ − H, (n_v,); `external` is as in `inverse_dynamics`."""
+        return self.half(tau - bias(self.mechanism, self.q, v, external, base))
 
     def half(self, b):
         """F⁻ᵀ b, (n_v,)."""
@@ -46,6 +46,10 @@ class MassFactors:
 
 class BodyFactors:
     """The factors by separate bodies: M*, U = M* S and D = Sᵀ U of document 002, once for all right-hand sides.
+
+    From the leaves to the root M*_f += Cᵀ (M* − U D⁻¹ Uᵀ) C and Q*_f += Cᵀ (Q* + U D⁻¹ (τ − Sᵀ Q*)), where Q* is
+    the wrench still needed while no joint accelerates; from the root to the leaves q̈ = D⁻¹ (τ − Sᵀ Q* − Uᵀ C a_f),
+    a_f being what the joints' accelerations give the parent.
 
     For mechanisms without rotors or mimic relations that tie joints together (`drives.couples_joints`).
     """
@@ -68,10 +72,12 @@ class BodyFactors:
         r = [self._joints[i][2][1] for i, _, _ in mechanism.outward()]
         self.r = np.concatenate([np.zeros(0), *(np.array(part) for part in r)])
 
-    def force(self, v, tau, base: Motion = AT_REST):
-        """`half` of what drives the joints, τ − H, (n_v,): H comes in as the wrenches that zero q̈ needs."""
+    def force(self, v, tau, external=None, base: Motion = AT_REST):
+        """`half` of what drives the joints, τ − H, (n_v,): H comes in as the wrenches that zero q̈ needs (Q*)."""
         motions = body_motions(self.mechanism, self.q, v, np.zeros(len(tau)), falling(base, self.mechanism.gravity))
         needed = [link_wrench(link.inertia, motions[i]) for i, link in enumerate(self.mechanism.links)]
+        if external is not None:
+            needed = [own - external[i] for i, own in enumerate(needed)]
         return self.half(tau, needed)
 
     def half(self, b, needed=None):

@@ -10,8 +10,8 @@ from ..errors import ModelError
 from ..mechanism import Joint, Mechanism
 from ..spatial import inertia
 from . import linear
+from .articulated import rigid
 from .drives import couples_joints, rotor_inertias, rotor_torque
-from .forward_dynamics import rigid
 from .mass_matrix import mass_matrix
 
 RELATIVE = 1e-13

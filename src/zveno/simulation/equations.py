@@ -201,7 +201,7 @@ class Equations:
         rate = rows.J @ v + rows.rate
         wanted = -(rows.bias + 2.0 * c[0] * rate + c[0] * c[0] * rows.value)
         factors = self._factors(mechanism, q)
-        force = factors.force(v, acting, base)
+        force = factors.force(v, acting, base=base)
         slips = [
             algebra.Slip(row, c[at], algebra.slip_direction(rate[row + 1 : row + 3], c[at + 1 : at + 3], c[at + 3]))
             for _, row, at, _ in self.sliding
@@ -345,7 +345,7 @@ class Equations:
             rows = self.rows(t, q, v, c)
             mechanism, base = self._carried(t)
             factors = self._factors(mechanism, q)
-            free, W, A = algebra.schur(factors, factors.force(v, acting, base), rows.J)
+            free, W, A = algebra.schur(factors, factors.force(v, acting, base=base), rows.J)
             power = [np.array([v @ acting])] if self.works else []
             y_rate = np.concatenate([self.mechanism.tangent(q) @ v, free, z_rate, *power])
             return y_rate, W, A, rows.J, rows.value, rows.J @ v + rows.rate, rows.bias
