@@ -149,3 +149,24 @@ def test_joined_batches_are_the_whole():
 def test_nothing_to_solve():
     with pytest.raises(ZvenoError, match="one pose"):
         run("puma560")
+
+
+def test_tolerances_objectives_and_redundant_joints(capsys):
+    """The flags reach the solver: a miss that is allowed counts, and the slices are of the joint named."""
+    pose = ["puma560", "--pose", "1.2", "0", "0", "--position-only", "--json"]
+    run(*pose)
+    alone = json.loads(capsys.readouterr().out)
+    run(*pose, "--tolerance", "1", "1", "--objective", "absolute")
+    allowed = json.loads(capsys.readouterr().out)
+    assert alone["poses"][0]["status"] == "unreachable"
+    assert allowed["poses"][0]["status"] == "within tolerance"
+    arm = ["panda", "--at", "0.1", "0.2", "0.3", "-1", "0.5", "1.5", "0.1", "--slices", "3", "--json"]
+    found = {}
+    for joint in ("joint1", "joint7"):
+        run(*arm, "--redundant", joint)
+        found[joint] = json.loads(capsys.readouterr().out)
+    assert found["joint1"] != found["joint7"]
+    with pytest.raises(ZvenoError, match="objective"):
+        run(*pose, "--objective", "wrong")
+    with pytest.raises(ZvenoError, match="joint9"):
+        run(*arm, "--redundant", "joint9")

@@ -10,6 +10,8 @@ from .options import MODEL, OUTPUT, PICTURE, File, Flag, ModelFlags, OutputFlags
 from .output import Answer, deliver, say_written
 
 Numbers = Annotated[tuple[str, ...], tyro.conf.arg(metavar="X ...", help_behavior_hint="")]
+Names = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")]
+Pair = Annotated[tuple[float, float] | None, tyro.conf.arg(metavar="M RAD", help_behavior_hint="")]
 Name = Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
 
 
@@ -29,6 +31,10 @@ def ik(
     windings: Flag = False,
     method: str = "auto",
     slices: int = 16,
+    redundant: Names = (),
+    objective: str = "squares",
+    tolerance: Pair = None,
+    percent: float | None = None,
     explain: Flag = False,
     model: ModelFlags = MODEL,
     picture: PictureFlags = PICTURE,
@@ -49,7 +55,11 @@ def ik(
         no_limits: ignore the joint limits.
         windings: also solutions that differ by whole turns, where limits allow.
         method: auto, scan, closed_form, six_revolute, reduction or local.
-        slices: for redundant robots, values of the redundant joint.
+        slices: for redundant robots, values of the redundant joint, or points of a grid over several.
+        redundant: names of those joints; the ones that move most in self-motions by default.
+        objective: what the nearest configuration makes least where nothing reaches: squares, norm or absolute.
+        tolerance: metres and radians by which the nearest configuration may miss and still count.
+        percent: the same in percent of distances, as document 004 has it.
         explain: also say how the solver goes about it; with --plot, draw the function whose zeros it finds.
         model: how the robot is read.
         picture: the frame meant; --plot draws, for the first pose, the polynomial whose zeros are all solutions, or
@@ -76,7 +86,8 @@ def ik(
         found = solve_path(arm, T, start=start, method=method, slices=slices, **options)
         answer = Answer(lambda: path_data(found), lambda console: print_path(console, mechanism, found, model.deg))
     else:
-        found = _solved(arm, T, method, windings, slices, options)
+        ways = {"redundant": redundant or None, "objective": objective, "tolerance": tolerance, "percent": percent}
+        found = _solved(arm, T, method, windings, slices, options | ways)
         if nearest:
             found = _only_nearest(found, given(mechanism, nearest, model), mechanism)
         problem = problem_of(arm, **options)

@@ -72,6 +72,7 @@ def only_nearest(solutions: Solutions, q, robot=None) -> Solutions:
         residual=taken(solutions.residual),
         condition=taken(solutions.condition),
         families={},
+        notes={},
         codes=np.where(solutions.codes == FAMILY, UNDECIDED, solutions.codes),
     )
 

@@ -12,14 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import ShapeError, unknown_name
 from .distinct import distinct
 from .judge import SINGULAR, jacobians
 from .numbers import Grid, decode, encode
 from .problem import Problem
 from .refine import CONVERGED, Lanes, lanes_of, newton
 from .scan import ACCEPTED, ITERATIONS, STRAGGLERS, _ranked
-from .slices import LINK
+from .slices import LINK, named_coordinates
 from .table import table_of
 
 SURVIVORS = (64, 128, 256)
@@ -50,18 +49,7 @@ class Sheets(NamedTuple):
 def redundant_coordinates(problem: Problem, names=None) -> tuple[int, ...]:
     """The coordinates that are sliced: the joints named, or those that together move most in self-motions."""
     if names is not None:
-        names = [names] if isinstance(names, str) else list(names)
-        known = {step.joint: step.coordinate for step in problem.steps}
-        for name in names:
-            if name not in known:
-                raise unknown_name("joint of this chain", name, known)
-        named = tuple(dict.fromkeys(known[name] for name in names))
-        if len(named) != problem.redundancy:
-            raise ShapeError(
-                f"{len(named)} joints are named, and {problem.redundancy} coordinates are redundant",
-                element="redundant",
-            )
-        return named
+        return named_coordinates(problem, names)
     kernels = _jacobians(problem)[1][:, -problem.redundancy :]
 
     def volume(which: list[int]) -> float:

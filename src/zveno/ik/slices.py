@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -30,14 +31,24 @@ class Sliced(NamedTuple):
     """(s, n), chain units."""
 
 
-def redundant_coordinate(problem: Problem, name: str | None = None) -> int:
+def redundant_coordinate(problem: Problem, names: str | Sequence[str] | None = None) -> int:
     """The coordinate that is sliced: the joint named, or the one that moves most in self-motions."""
-    if name is not None:
-        found = [step.coordinate for step in problem.steps if step.joint == name]
-        if not found:
-            raise unknown_name("joint of this chain", name, [step.joint for step in problem.steps])
-        return found[0]
-    return _most_moving(problem)
+    return _most_moving(problem) if names is None else named_coordinates(problem, names)[0]
+
+
+def named_coordinates(problem: Problem, names: str | Sequence[str]) -> tuple[int, ...]:
+    """The coordinates of joints by name, as many as are redundant."""
+    known = {step.joint: step.coordinate for step in problem.steps}
+    for name in (names := [names] if isinstance(names, str) else list(names)):
+        if name not in known:
+            raise unknown_name("joint of this chain", name, known)
+    named = tuple(dict.fromkeys(known[name] for name in names))
+    if len(named) != problem.redundancy:
+        raise ShapeError(
+            f"{len(named)} joints are named, and {problem.redundancy} coordinates are redundant",
+            element="redundant",
+        )
+    return named
 
 
 @lru_cache(maxsize=32)

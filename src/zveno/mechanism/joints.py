@@ -73,7 +73,7 @@ class JointType(ABC):
     sigma: ClassVar[int | None] = None
     """σ of document 003: 1 revolute, 0 prismatic, None where the document has no such joint."""
     in_sequence: ClassVar[bool] = False
-    """Whether the coordinates are those of joints one after the other; otherwise all axes are fixed on the child."""
+    """Whether the coordinates are those of joints one after the other; if not, all axes are fixed on the child."""
 
     @abstractmethod
     def motion(self, q) -> Any:
