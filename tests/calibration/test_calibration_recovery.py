@@ -146,7 +146,7 @@ def test_covariance_is_calibrated():
         system = System(redundant_model(robot.mechanism), campaigns)
         found = found or structure(system, "planar")
         columns = _columns(system, found)
-        options = _options(system, columns, "none", {}, {}, False)
+        options = _options(system, columns, "none", {}, False)
         fit = solve(system, options, values, system.frames)
         std = np.sqrt(np.diag(fit.factors.covariance()))
         errors.append((fit.values[list(columns)] - values[list(columns)]) / std)

@@ -24,6 +24,7 @@ from .initial import first_frames
 from .models import Model, redundant_model
 from .output import calibrated_mechanism
 from .postures import pulled
+from .prior import USUAL, Prior, alone, learned, prior
 from .result import Calibration, Outlier
 from .solve import FIRST_SIGMA, FLAG, Options, Solution, freedom, row_scales, solve, with_columns
 from .system import System
@@ -31,8 +32,6 @@ from .verdict import verdict
 
 FIRM = 1e-2
 """Fits are parametrised by columns at least this independent, where the strategy leaves a choice."""
-PLAUSIBLE_LOAD = {"rad/Nm": 100.0, "m/N": 1000.0}
-"""Load under which a compliant joint may plausibly yield as much as geometry may plausibly be off."""
 
 
 @in_one_thread
@@ -46,7 +45,7 @@ def calibrate(
     fixed: Sequence[str] = (),
     priors: Mapping[str, float] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
-    plausible: tuple[float, float] | None = (0.005, 0.01),
+    plausible: tuple[float, float] | str | None = "estimated",
     loss: str = "auto",
     linear: bool = False,
     folds: int = 10,
@@ -69,9 +68,10 @@ def calibrate(
         priors: name or pattern → standard deviation about nominal, m or rad.
         bounds: name or pattern → (lower, upper) deviation from nominal; −inf and inf for none. The fit is the best
             inside them; `at_bounds` says which hold.
-        plausible: standard deviation, m and rad, of the true links about nominal before anything is measured; ten
-            times as much for joint offsets, base and tool, and for what joints yield under 1000 N or 100 Nm. It
-            matters for what the data hardly determine, which it keeps from running away; None for no such bound.
+        plausible: how far the true robot is off before anything is measured, which matters for what the data hardly
+            determine. "estimated": links, joint offsets and joint terms each by what the data suggest. Or standard
+            deviations, m and rad, of links; ten times as much for joint offsets, base and tool, and for what joints
+            yield under 1000 N or 100 Nm. None for no such bound.
         loss: "auto" fits least squares to all rows but those that clearly do not belong, which are named; "none" to
             all rows; "huber", "cauchy" and "tukey" weigh rows down.
         linear: one linearised step (19) instead of iterations.
@@ -89,7 +89,7 @@ def calibrate(
     check_reach(system)
     nominal = np.zeros(len(model.terms))
     system.frames = first_frames(system, nominal)
-    base_options = _options(system, (), "none", None, None, False)
+    base_options = _options(system, (), "none", None, False)
     base = solve(system, with_columns(base_options, _frame_columns(system)), nominal, system.frames)
     system.frames = base.frames
     hint = hopeless(system, base)
@@ -99,17 +99,20 @@ def calibrate(
     found = structure(system, robot.name, strategy, chosen)
     check_enough(system, found, robot, chosen)
     columns = _columns(system, found)
-    options = _options(
-        system,
-        columns,
-        loss,
-        _plausible(model, plausible) | _by_column(model, priors or {}),
-        _bounds(model, bounds or {}),
-        linear,
-    )
+    options = _options(system, columns, loss, _bounds(model, bounds or {}), linear)
     options = replace(options, extra=_encoder_variance(system, base))
+    given = _by_column(model, priors or {})
+    known = _prior(model, found, plausible, given)
+    options = replace(options, prior=alone(given, columns) if known is None else known.rows())
     whole = solve(system, options, nominal, base.frames)
-    return _judged(robot, system, options, base, whole, found, folds, seed, notes, progress, joint_terms)
+    if known is not None and plausible == "estimated" and known.kinds:
+        known = learned(system, options, whole, known)
+        options = replace(options, prior=known.rows())
+        if linear:
+            whole = solve(system, options, nominal, base.frames)
+        else:
+            whole = solve(system, options, whole.values, whole.frames, sigma=whole.sigma)
+    return _judged(robot, system, options, base, whole, found, known, folds, seed, notes, progress, joint_terms)
 
 
 def structure(
@@ -133,7 +136,7 @@ def structure(
         system.frames = kept
 
 
-def _judged(robot, system, options, base, whole: Solution, found, folds, seed, notes, progress, joint_terms):
+def _judged(robot, system, options, base, whole: Solution, found, known, folds, seed, notes, progress, joint_terms):
     good = whole.weight > 0.05
     kept = np.concatenate([good, [True]])[system.row]
     unseen = np.full(system.n_rows, np.nan)
@@ -162,6 +165,7 @@ def _judged(robot, system, options, base, whole: Solution, found, folds, seed, n
             f"{campaign}: {name}": float(s)
             for (campaign, name, _), s in zip(system.noise_names, whole.sigma, strict=True)
         },
+        plausible={} if known is None else known.sizes,
         identifiability=found,
         baseline=errors(system, base.residual),
         training=errors(system, whole.residual, good),
@@ -236,7 +240,7 @@ def _frame_columns(system: System) -> list[int]:
     return beyond(triangle(scaled_jacobian(system)), system.columns_of() + placing, [])[1]
 
 
-def _options(system: System, columns, loss, priors, bounds, linear) -> Options:
+def _options(system: System, columns, loss, bounds, linear) -> Options:
     sigma, estimated = [], []
     for part in system.parts:
         given = part.measurement.sigmas()
@@ -244,7 +248,7 @@ def _options(system: System, columns, loss, priors, bounds, linear) -> Options:
             value = given[noise.name]
             sigma.append(FIRST_SIGMA[noise.unit] if value is None else value)
             estimated.append(value is None)
-    return Options(tuple(columns), np.array(sigma), np.array(estimated), loss, priors, bounds, linear)
+    return Options(tuple(columns), np.array(sigma), np.array(estimated), loss, None, bounds, linear)
 
 
 def _by_column(model: Model, given: Mapping) -> dict:
@@ -264,13 +268,14 @@ def _bounds(model: Model, given: Mapping) -> dict[int, tuple[float, float]]:
     return found
 
 
-def _plausible(model: Model, plausible: tuple[float, float] | None) -> dict[int, float]:
+def _prior(model: Model, found: Identifiability, plausible, given: Mapping[int, float]) -> Prior | None:
     if plausible is None:
-        return {}
-    loose = {"m": 10.0 * plausible[0], "rad": 10.0 * plausible[1], "1": 10.0 * plausible[1]}
-    loose |= {unit: loose[unit.partition("/")[0]] / load for unit, load in PLAUSIBLE_LOAD.items()}
-    tight = {"m": plausible[0], "rad": plausible[1]}
-    return {k: (tight if term.role == "link" else loose)[term.unit] for k, term in enumerate(model.terms)}
+        return None
+    if isinstance(plausible, str):
+        if plausible != "estimated":
+            raise unknown_name("plausible", plausible, ("estimated",))
+        return prior(model, found, USUAL, given)
+    return prior(model, found, plausible, given)
 
 
 def _encoder_variance(system: System, base: Solution) -> np.ndarray | None:

@@ -101,7 +101,7 @@ def folds_of(system: System, folds: int, seed: int) -> list[np.ndarray]:
 def held_out(system: System, options: Options, whole: Solution, folds: int, seed: int, progress=None) -> np.ndarray:
     """Residual of every scalar row from a fit that did not see its posture; NaN where there was none.
 
-    Each fit starts from the whole one, with its noise and without the rows it flagged. Unknowns that only
+    Each fit starts from the whole one, with its noise and prior and without the rows it flagged. Unknowns that only
     held-out rows touch are fitted to those alone, parameters fixed.
     """
     fixed = replace(options, sigma=whole.sigma, estimated=np.zeros_like(options.estimated), loss="none")

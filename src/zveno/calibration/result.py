@@ -60,6 +60,7 @@ class Calibration(Result):
         unknowns: frames, points and planes estimated beside them, by name, (4, 4).
         unknown_names, unknown_std: their displacements and standard deviations.
         sigma: standard deviation of the readings, by campaign and noise, estimated where not given.
+        plausible: standard deviation that terms of each kind were taken to have; found in the data unless given.
         identifiability: the structure the fit rests on.
         baseline: errors of the nominal robot *with all frames fitted*.
         training: errors of the calibrated robot on the rows used.
@@ -86,6 +87,7 @@ class Calibration(Result):
     unknown_names: tuple[str, ...]
     unknown_std: np.ndarray
     sigma: dict[str, float]
+    plausible: dict[str, float]
     identifiability: Identifiability
     baseline: tuple[Error, ...]
     training: tuple[Error, ...]

@@ -29,7 +29,8 @@ class Options:
         sigma: standard deviation of every noise, (noises,); start values where they are estimated.
         estimated: which of them are estimated, (noises,).
         loss: "auto" (least squares without the rows that are flagged), "none", "huber", "cauchy" or "tukey".
-        priors: column → standard deviation about its nominal value.
+        prior: columns, and rows (k, columns) whose products with the deviations there are independent and of
+            variance one.
         bounds: column → (lower, upper).
         linear: whether to take one linearised step (19) instead of iterating.
         extra: variance that encoders add to every scalar row, (rows,).
@@ -39,7 +40,7 @@ class Options:
     sigma: np.ndarray
     estimated: np.ndarray
     loss: str = "auto"
-    priors: Mapping[int, float] | None = None
+    prior: tuple[tuple[int, ...], np.ndarray] | None = None
     bounds: Mapping[int, tuple[float, float]] | None = None
     linear: bool = False
     extra: np.ndarray | None = None
@@ -83,7 +84,12 @@ class Solution:
 
 
 def solve(
-    system: System, options: Options, values: np.ndarray, frames: np.ndarray, use: np.ndarray | None = None
+    system: System,
+    options: Options,
+    values: np.ndarray,
+    frames: np.ndarray,
+    use: np.ndarray | None = None,
+    sigma: np.ndarray | None = None,
 ) -> Solution:
     """Fit the columns asked for.
 
@@ -92,13 +98,17 @@ def solve(
         options: columns, noise and loss.
         values, frames: where to start.
         use: scalar rows to use, (rows,) booleans; all if None.
+        sigma: noise found by a fit that ended there, so that this one need not look for it from afar.
     """
     use = np.ones(system.n_rows, dtype=bool) if use is None else use
     weight = np.ones(system.n_data_rows)
     loss = "tukey" if options.loss == "auto" else options.loss
-    state, sigma = (_within(values, options.bounds), frames), options.sigma.copy()
+    state = (_within(values, options.bounds), frames)
     if loss == "none" and not options.estimated.any():
+        sigma = options.sigma.copy()
         fit = _least_squares(system, options, state, sigma, weight, use)
+    elif sigma is not None and options.loss == "auto":
+        fit, sigma, weight = _without_outliers(system, options, state, sigma, use)
     else:
         # The noise is judged where the fit starts, so that nothing is weighted absurdly.
         sigma = _started(system, options, state, use)
@@ -202,18 +212,17 @@ def _least_squares(system, options, state, sigma, weight, use, rough: bool = Fal
     scale = _scalar_weights(system, options, sigma, weight)
     rows = use & (scale > 0)
     all_rows = bool(rows.all())
-    priors = [(columns.index(k), k, 1.0 / s) for k, s in (options.priors or {}).items() if k in columns and k < P]
-
-    prior_columns = [column for _, column, _ in priors]
-    prior_factors = np.array([factor for *_, factor in priors])
-    prior_rows = np.zeros((len(priors), len(columns)))
-    prior_rows[range(len(priors)), [place for place, _, _ in priors]] = prior_factors
+    prior_columns, own, prior_rows = [], np.zeros((0, 0)), np.zeros((0, len(columns)))
+    if options.prior is not None and set(options.prior[0]) <= set(columns):
+        prior_columns, own = list(options.prior[0]), options.prior[1]
+        prior_rows = np.zeros((len(own), len(columns)))
+        prior_rows[:, [columns.index(k) for k in prior_columns]] = own
     bounds = {columns.index(k): (k, *sides) for k, sides in (options.bounds or {}).items() if k in columns}
 
     def whitened(at, r, J):
         r, J = (scale * r, scale[:, None] * J) if all_rows else (scale[rows] * r[rows], scale[rows, None] * J[rows])
-        if priors:
-            r = np.concatenate([r, at[0][prior_columns] * prior_factors])
+        if prior_columns:
+            r = np.concatenate([r, own @ at[0][prior_columns]])
             J = np.concatenate([J, prior_rows])
         return r, J
 

@@ -20,7 +20,7 @@ def verdict(result: Calibration) -> str:
     if flagged:
         share = 100.0 * flagged / max(result.rows, 1)
         words.append(f"{flagged} of {result.rows} rows ({share:.1f} %) do not belong and were left out.")
-    words.append(_knowledge(result))
+    words += [_knowledge(result), _sizes(result)]
     words += _advice(result)
     return " ".join(word for word in words if word)
 
@@ -52,6 +52,16 @@ def _knowledge(result: Calibration) -> str:
         shown = ", ".join(f"{result.names[k]} (±{_size(std[k], result.units[k])})" for k in weak[:4])
         text += f"; least known: {shown}"
     return text + "."
+
+
+def _sizes(result: Calibration) -> str:
+    """How far terms of each kind are taken to be off."""
+    sizes: dict[str, list[str]] = {}
+    for word, size in result.plausible.items():
+        what, _, unit = word.rstrip(")").partition(" (")
+        sizes.setdefault(what, []).append(_size(size, unit))
+    shown = ", ".join(f"{what} {' and '.join(own)}" for what, own in sizes.items())
+    return f"What the data hardly tell was held near nominal, as if off by: {shown}." if shown else ""
 
 
 def _advice(result: Calibration) -> list[str]:

@@ -1,0 +1,84 @@
+"""How far a robot is off before it is measured: found from the data, and the same whatever was chosen."""
+
+import numpy as np
+import pytest
+from calibration_arms import arm, simulated
+
+from zveno.calibration.estimate import calibrate
+from zveno.calibration.measurements import RelativePosition
+from zveno.calibration.models import redundant_model
+from zveno.errors import ZvenoError
+from zveno.spatial.rotations import exp
+from zveno.spatial.transforms import transform
+
+FAR = transform(exp(np.array([0.4, 1.1, -0.7])), np.array([1.2, -0.8, 0.3]))
+SMALL, LARGE = (3e-4, 5e-4, 3e-3), (20e-3, 30e-3, 50e-3)
+
+
+def _off(robot, sizes, rng) -> np.ndarray:
+    """Every term of the redundant model off by chance: lengths and angles of links, joint offsets; base, tool."""
+    own = {("link", "m"): sizes[0], ("link", "rad"): sizes[1], ("joint", "rad"): sizes[2]}
+    terms = redundant_model(robot.mechanism).terms
+    return np.array([rng.normal() * own.get((term.role, term.unit), 3e-3) for term in terms])
+
+
+def _measured(robot, sizes, n, sigma, seed):
+    rng = np.random.default_rng(seed)
+    values, kind = _off(robot, sizes, rng), RelativePosition()
+    campaign = simulated(robot, kind, values, n, rng, {"position": sigma}, {"tracker": FAR})
+    return campaign, simulated(robot, kind, values, 50, rng, {}, {"tracker": FAR})
+
+
+@pytest.mark.parametrize("sizes", [(1e-3, 3e-3, 1e-2), (4e-3, 1e-3, 3e-2), LARGE])
+def test_sizes_are_found(sizes):
+    robot = arm("panda")
+    found = [calibrate(robot, _measured(robot, sizes, 60, 1e-4, seed)[0], folds=0).plausible for seed in range(4)]
+    for word, size in zip(("links (m)", "links (rad)", "joint offsets (rad)"), sizes, strict=True):
+        assert np.sqrt(np.mean([one[word] ** 2 for one in found])) == pytest.approx(size, rel=0.35), word
+
+
+@pytest.mark.parametrize(("sizes", "gain"), [(SMALL, 0.8), (LARGE, 0.3)])
+def test_few_postures_tell_more_with_sizes_from_the_data(sizes, gain):
+    """Robots that are off by less, or by more, than usual."""
+    robot = arm("panda")
+    squares = np.zeros(2)
+    for seed in range(4):
+        campaign, unseen = _measured(robot, sizes, 15, 1e-3, seed)
+        for k, plausible in enumerate(("estimated", (0.005, 0.01))):
+            squares[k] += calibrate(robot, campaign, plausible=plausible, folds=0).score(unseen)[0].rms ** 2
+    assert np.sqrt(squares[0] / squares[1]) < gain
+
+
+def test_many_postures_leave_nothing_to_the_sizes():
+    robot = arm("puma560")
+    campaign, _ = _measured(robot, (1e-3, 3e-3, 1e-2), 200, 5e-5, 1)
+    free, usual = (calibrate(robot, campaign, plausible=word, folds=0) for word in (None, "estimated"))
+    assert abs((usual.values - free.values) / free.std).max() < 0.3
+    np.testing.assert_allclose(usual.std, free.std, rtol=0.05)
+    assert not free.plausible
+
+
+def test_predictions_do_not_depend_on_which_parameters_were_chosen():
+    robot = arm("puma560")
+    campaign, unseen = _measured(robot, (1e-3, 3e-3, 1e-2), 15, 1e-3, 5)
+    options = {"plausible": (1e-3, 2e-3), "loss": "none", "folds": 0}
+    one, other = (calibrate(robot, campaign, strategy=word, **options) for word in ("JL", "TR"))
+    assert set(one.names) != set(other.names)
+    assert one.score(unseen)[0].rms == pytest.approx(other.score(unseen)[0].rms, rel=0.01)
+    assert next(iter(one.sigma.values())) == pytest.approx(next(iter(other.sigma.values())), rel=0.01)
+
+
+def test_sizes_that_are_given_stay_and_are_said():
+    robot = arm("puma560")
+    campaign, _ = _measured(robot, SMALL, 20, 1e-3, 2)
+    found = calibrate(robot, campaign, plausible=(0.002, 0.004), priors={"Rzq3": 1e-6}, folds=0)
+    assert found.plausible == pytest.approx(
+        {"links (m)": 0.002, "links (rad)": 0.004, "joint offsets (rad)": 0.04}, rel=1e-12
+    )
+    assert "links 2 mm and 4 mrad, joint offsets 40 mrad" in found.verdict
+    assert abs(found.parameters["Rzq3"]) < 1e-5
+    estimated = calibrate(robot, campaign, priors={"Rzq3": 1e-6}, folds=0)
+    assert abs(estimated.parameters["Rzq3"]) < 1e-5
+    assert 1e-4 < estimated.plausible["links (m)"] < 1e-3
+    with pytest.raises(ZvenoError, match="plausible"):
+        calibrate(robot, campaign, plausible="guessed")
