@@ -14,12 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import gammaincinv
 
 from ..io.results import registered
 from .campaigns import Campaign
-from .kinematics import frame_motion
-from .models import redundant_model
+from .compiled import pose_kernel
 from .postures import pulled, random_postures
 from .solve import Options, Solution
 from .system import System
@@ -101,7 +100,7 @@ def _known_distances(system: System, whole: Solution) -> np.ndarray | None:
 
 def _tool_slopes(system: System, whole: Solution, q) -> np.ndarray:
     tau = np.zeros((len(q), system.model.mechanism.n_v))
-    _, J = frame_motion(system.model, system.model.frames[0], q, whole.values, tau)
+    _, J = pose_kernel(system.model, system.parts[0].frame)(q, whole.values, tau)
     return J[:, :3].reshape(-1, J.shape[-1])
 
 
@@ -177,13 +176,8 @@ def lacking(
     for word in ("gear", "compliance"):
         if word in joint_terms or (word == "compliance" and gravity is None):
             continue
-        terms = [word, *joint_terms]
-        model = redundant_model(system.model.mechanism, list(system.model.frames), terms)
-        values = np.zeros(len(model.terms))
-        values[[model.numbers[name] for name in system.model.names]] = whole.values
-        columns = [k for k, term in enumerate(model.terms) if term.role == word]
-        _, extra = System(model, system.campaigns, gravity).evaluate(values, whole.frames, columns, compiled=False)
-        C = np.zeros((len(r), len(columns)))
+        extra = _joint_slopes(system, whole, word, gravity)
+        C = np.zeros((len(r), extra.shape[1]))
         used = scale > 0
         C[: used.sum()] = scale[used, None] * extra[used]
         before = np.linalg.norm(C, axis=0)
@@ -196,6 +190,19 @@ def lacking(
         U = U[:, s > 1e-3 * s[0]]
         drop, total, k = float(np.sum((U.T @ r) ** 2)), float(r @ r), U.shape[1]
         share = 1.0 - (total - drop) / max(freedom - k, 1) / (total / max(freedom, 1))
-        if drop > chi2.ppf(1.0 - SURE, k) * total / max(freedom, 1) and share > WORTH:
+        if drop > 2.0 * gammaincinv(0.5 * k, 1.0 - SURE) * total / max(freedom, 1) and share > WORTH:
             found[word] = share
     return found
+
+
+def _joint_slopes(system: System, whole: Solution, word: str, gravity: Callable | None) -> np.ndarray:
+    """Derivatives (rows, joints) by gear ratios or compliances: those by joint offsets, times position or load."""
+    moves = [move for move in system.model.moves if move.sigma is not None]
+    _, J = system.evaluate(whole.values, whole.frames, [move.own for move in moves])
+    q = np.concatenate([part.q for part in system.parts])
+    if word == "gear" or gravity is None:
+        factor = [move.multiplier * q[:, move.position.start] + move.offset for move in moves]
+    else:
+        tau = gravity(q)
+        factor = [-tau[:, move.velocity.start] for move in moves]
+    return J * np.array(factor).reshape(len(moves), len(q)).T[system.posture]

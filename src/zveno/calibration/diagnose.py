@@ -8,9 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import ZvenoError, ZvenoWarning
+from ..fit.products import triangle
 from ..robot import Robot
-from .identifiability import Identifiability, identifiability
+from .identifiability import TOLERANCE, Identifiability, beyond, identifiability, scaled_jacobian
 from .initial import first_frames
+from .postures import random_postures
 from .solve import Solution
 from .system import System
 
@@ -86,6 +88,8 @@ def _lost(system: System, found: Identifiability, robot: Robot, parameters) -> l
     proved = found.counts is not None and found.counts.proved == found.rank
     if proved or len(kinds) > 1 or system.n_postures >= 4 * len(system.model.terms):
         return []
+    if parameters == "all" and _as_good_as_random(system, found):
+        return []
     terms = [
         word
         for word, letter in (("gear", "K"), ("compliance", "C"))
@@ -99,6 +103,21 @@ def _lost(system: System, found: Identifiability, robot: Robot, parameters) -> l
         return []
     lost = [name for name in could.chosen if name not in found.chosen]
     return lost[-missing:] if len(lost) >= missing else lost
+
+
+def _as_good_as_random(system: System, found: Identifiability) -> bool:
+    """Whether random postures, read as the measured ones were, would determine no more."""
+    if any(part.measurement.implicit or not part.known.all() for part in system.parts):
+        return False
+    rng = np.random.default_rng(0)
+    times = int(np.ceil(2.0 * system.n_columns / system.n_rows)) + 1
+    draws = [
+        [random_postures(system.model.mechanism, len(part.q), rng) for part in system.parts] for _ in range(times)
+    ]
+    A = triangle(np.concatenate([scaled_jacobian(system, q, compiled=True) for q in draws]))
+    columns = [*range(len(system.model.terms)), *system.columns_of(True)]
+    s = np.linalg.svd(beyond(A, system.columns_of(False), columns)[0], compute_uv=False)
+    return int((s > TOLERANCE * s[0]).sum()) <= found.rank
 
 
 def first_frames_with(system: System, q: Sequence[np.ndarray]) -> np.ndarray:

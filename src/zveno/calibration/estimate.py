@@ -131,7 +131,7 @@ def structure(
         ]
         one = len(system.parts) == 1 and parameters == "all"
         counted = counts(system.model, system.parts[0].measurement) if one else None
-        return analyse(system, robot, strategy, parameters, counted, q, FIRM)
+        return analyse(system, robot, strategy, parameters, counted, q, FIRM, compiled=True)
     finally:
         system.frames = kept
 
@@ -237,7 +237,7 @@ def _frame_columns(system: System) -> list[int]:
     """Everything that places a nominal robot: base, tool and unknowns, as far as they can be told apart."""
     model = system.model
     placing = [model.numbers[name] for name in model.choose("hand_eye")]
-    return beyond(triangle(scaled_jacobian(system)), system.columns_of() + placing, [])[1]
+    return beyond(triangle(scaled_jacobian(system, compiled=True)), system.columns_of() + placing, [])[1]
 
 
 def _options(system: System, columns, loss, bounds, linear) -> Options:

@@ -141,6 +141,7 @@ def analyse(
     counted: Counts | None = None,
     q: list[np.ndarray] | None = None,
     firm: float = 0.0,
+    compiled: bool = False,
 ) -> Identifiability:
     """Identifiability of the rows of a system at zero residual.
 
@@ -151,10 +152,11 @@ def analyse(
         counted: independent counts.
         q: postures of every part, pulled into contact where needed; those of the system if None.
         firm: columns that are independent by less than this share of a usual column are avoided where possible.
+        compiled: whether the pose comes from a kernel, where one is needed anyway.
     """
     model = system.model
     strategy = checked_strategy(strategy)
-    A = triangle(scaled_jacobian(system, q))
+    A = triangle(scaled_jacobian(system, q, compiled))
     looked_at = [model.numbers[name] for name in model.choose(parameters)]
     wanted, in_the_way = system.columns_of(True), system.columns_of(False)
     columns = looked_at + wanted
@@ -191,9 +193,9 @@ def analyse(
     )
 
 
-def scaled_jacobian(system: System, q: list[np.ndarray] | None = None) -> np.ndarray:
+def scaled_jacobian(system: System, q: list[np.ndarray] | None = None, compiled: bool = False) -> np.ndarray:
     """Derivatives of all rows by all columns at zero residual, with lengths in units of the robot's size."""
-    _, J = system.evaluate(np.zeros(len(system.model.terms)), system.frames, q=q, compiled=False, exact=True)
+    _, J = system.evaluate(np.zeros(len(system.model.terms)), system.frames, q=q, compiled=compiled, exact=True)
     length = system.model.scale
     units = np.array([1.0 / length if unit == "m" else 1.0 for *_, unit in system.noise_names] + [1.0 / length])
     return units[system.noise][:, None] * J / column_scales(system)

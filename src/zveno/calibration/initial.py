@@ -25,7 +25,7 @@ def first_frames(system: System, values: np.ndarray, rows: list[np.ndarray] | No
     frames = system.frames.copy()
     done = {unknown.label for unknown in system.unknowns if unknown.given}
     for k, part in enumerate(system.parts):
-        T, _ = system.poses(part, values, part.q, compiled=False)
+        T, _ = system.poses(part, values, part.q)
         use = part.known.all(axis=1) if rows is None else part.known.all(axis=1) & rows[k]
         if use.sum() < MIN_ROWS:
             use = part.known.all(axis=1)

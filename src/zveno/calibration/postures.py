@@ -23,9 +23,15 @@ N_GROUPS = 6
 
 def random_postures(mechanism: Mechanism, n: int, rng: np.random.Generator) -> np.ndarray:
     """(n, n_q) coordinates, uniform within limits, unlimited angles within ±π."""
-    if mechanism.n_q == mechanism.n_v and np.isfinite([mechanism.lower, mechanism.upper]).all():
-        return rng.uniform(mechanism.lower, mechanism.upper, (n, mechanism.n_q))
-    return np.array([mechanism.random(rng) for _ in range(n)])
+    lower, upper = mechanism.lower, mechanism.upper
+    if mechanism.n_q != mechanism.n_v or (np.isfinite(lower) != np.isfinite(upper)).any():
+        return np.array([mechanism.random(rng) for _ in range(n)])
+    reach = np.ones(mechanism.n_q)
+    for joint in mechanism.joints:
+        if joint.name in mechanism.q_slices:
+            reach[mechanism.q_slices[joint.name]] = [np.pi if unit == "rad" else 1.0 for unit in joint.type.units]
+    limited = np.isfinite(lower)
+    return rng.uniform(np.where(limited, lower, -reach), np.where(limited, upper, reach), (n, mechanism.n_q))
 
 
 def imagined(

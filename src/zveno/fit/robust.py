@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.stats import chi2
-from scipy.stats import f as fisher
+from scipy.special import fdtri, gammaincinv
 
 from ..errors import unknown_name
 
@@ -41,7 +40,7 @@ def weights(loss: str, distance: np.ndarray, n: np.ndarray) -> np.ndarray:
 
 def scale_of(distance: np.ndarray, n: np.ndarray) -> float:
     """Standard deviation of whitened components judged from the median row: outliers do not move it."""
-    ratio = distance / np.sqrt(chi2.ppf(0.5, np.maximum(n, 1)))
+    ratio = distance / _limit(0.5, np.maximum(n, 1))
     return float(np.median(ratio)) if len(ratio) else 1.0
 
 
@@ -55,8 +54,9 @@ def limit(probability: float, n: np.ndarray, freedom: int | None = None) -> np.n
         return _limit(probability, n)
     n = np.maximum(n, 1)
     kinds, place = np.unique(n, return_inverse=True)
-    return np.sqrt(kinds * fisher.ppf(probability, kinds, freedom))[place].reshape(np.shape(n))
+    return np.sqrt(kinds * fdtri(kinds, freedom, probability))[place].reshape(np.shape(n))
 
 
 def _limit(probability: float, n) -> np.ndarray:
-    return np.sqrt(chi2.ppf(probability, n))
+    """Root of the quantile of χ²(n)."""
+    return np.sqrt(2.0 * gammaincinv(0.5 * np.asarray(n), probability))
