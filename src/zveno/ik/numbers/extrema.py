@@ -115,10 +115,12 @@ def global_extremum(
         alive = np.arange(stop - start) if mask is None else np.flatnonzero(mask(start, stop))
         points = grid.points(_numbers(start, alive)) if mask is not None else grid.range_points(start, stop)
         value = sign * evaluated(function, points)
-        value = np.where(np.isnan(value), np.inf, value)
         if not len(value):
             return np.inf, []
         best = float(value.min())
+        if np.isnan(best):
+            value[np.isnan(value)] = np.inf
+            best = float(value.min())
         return best, [_numbers(start, alive[value == best])]
 
     def merge(a, b):

@@ -83,8 +83,10 @@ class Grid:
     def range_points(self, start: int, stop: int) -> np.ndarray:
         """Parameters (stop − start, J) of the numbers start … stop − 1."""
         if stop <= _EXACT:
-            places = _decoder(self.n_parameters)(np.arange(start - 1.0, stop - 1.0), np.array(self.counts, float))
-            return self.lower + self.step * places
+            points = _decoder(self.n_parameters)(np.arange(start - 1.0, stop - 1.0), np.array(self.counts, float))
+            points *= self.step  # in place: fresh memory costs more than the arithmetic
+            points += self.lower
+            return points
         if stop <= 2**62:
             return self.points(np.arange(start, stop))
         return self.points(np.array(range(start, stop), dtype=object))

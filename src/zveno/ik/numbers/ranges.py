@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from ...errors import ShapeError
 
-CHUNK = 1 << 14
+CHUNK = 1 << 15
 """Numbers that are evaluated at once."""
 
 A = TypeVar("A")
