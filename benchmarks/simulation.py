@@ -14,16 +14,16 @@ from zveno.io.write_urdf import write_urdf
 from zveno.simulation import LoopClosure, PointContact, constrained_dynamics, simulate
 from zveno.simulation.equations import Equations
 
-ROW = ("what", "ours", "rival", "ratio", "unit")
+from .timing import Row
 
 
-def run() -> list[dict]:
+def run() -> list[Row]:
     return [rollouts(), *constrained(), factorisations(), adaptive()]
 
 
-def row(what: str, ours, rival, unit: str) -> dict:
-    a, b = float(np.median(ours)), float(np.median(rival))
-    return dict(zip(ROW, (what, a, b, b / a, unit), strict=True))
+def row(what: str, ours, rival, rival_name: str, bar: float | None = None) -> Row:
+    """Medians of seconds for one item."""
+    return Row(what, float(np.median(ours)), float(np.median(rival)), rival_name, bar)
 
 
 def timed(function) -> float:
@@ -33,7 +33,7 @@ def timed(function) -> float:
     return time.process_time() - start
 
 
-def rollouts(n: int = 4096, steps: int = 200, repeats: int = 3) -> dict:
+def rollouts(n: int = 4096, steps: int = 200, repeats: int = 3) -> Row:
     """4096 arms × RK4 steps, every state kept, contacts off, all cores on both sides.
 
     The cost of a step does not depend on how many there are; 1000 of them take MuJoCo minutes.
@@ -76,12 +76,11 @@ def rollouts(n: int = 4096, steps: int = 200, repeats: int = 3) -> dict:
     gap = np.nanmax(abs(ours_kept[-1, :64, : robot.n_q] - kept[:64, -1, 1 : 1 + robot.n_q]))
     assert gap < 1e-6, f"the two do not simulate the same arm: {gap}"
     pairs = [(timed(ours), timed(theirs)) for _ in range(repeats)]
-    scale = 1e9 / (n * steps)
-    what = f"{n} ur5 × {steps} RK4 steps, against mujoco.rollout, {threads} threads"
-    return row(what, [a * scale for a, _ in pairs], [b * scale for _, b in pairs], "ns a step")
+    ours_s, theirs_s = np.array(pairs).T / (n * steps)
+    return row(f"{n} UR5 × {steps} RK4 steps, {threads} threads", ours_s, theirs_s, "mujoco.rollout", 15.0)
 
 
-def constrained(n: int = 4096, repeats: int = 7) -> list[dict]:
+def constrained(n: int = 4096, repeats: int = 7) -> list[Row]:
     """A quadruped with four point contacts: ours in batches on one core and one by one, Pinocchio in a loop."""
     import sys
 
@@ -125,17 +124,16 @@ def constrained(n: int = 4096, repeats: int = 7) -> list[dict]:
     threads = zveno.get_threads()
     zveno.set_threads(1)
     assert together().status == "solved"
-    times = np.array([[timed(together), timed(one_by_one), timed(theirs)] for _ in range(repeats)]) * 1e6 / n
+    times = np.array([[timed(together), timed(one_by_one), timed(theirs)] for _ in range(repeats)]) / n
     zveno.set_threads(threads)
-    what = "quadruped on four point contacts, {}, against Pinocchio constraintDynamics from Python"
     batch, single, rival = times.T
     return [
-        row(what.format("batch on one core"), batch, rival, "µs a state"),
-        row(what.format("single calls"), single, rival, "µs a state"),
+        row("quadruped on four point contacts, batch, one core", batch, rival, "constraintDynamics", 10.0),
+        row("quadruped on four point contacts, single calls", single, rival, "constraintDynamics"),
     ]
 
 
-def factorisations(n: int = 1024, repeats: int = 7) -> dict:
+def factorisations(n: int = 1024, repeats: int = 7) -> Row:
     """A chain of 30 rods closed to a loop: separate bodies against the sparse factors of the mass matrix."""
     robot = zveno.load("chain(30)")
     rng = np.random.default_rng(0)
@@ -149,13 +147,12 @@ def factorisations(n: int = 1024, repeats: int = 7) -> dict:
         calls[-1]()
     threads = zveno.get_threads()
     zveno.set_threads(1)
-    bodies, entries = np.array([[timed(call) for call in calls] for _ in range(repeats)]).T * 1e6 / n
+    bodies, entries = np.array([[timed(call) for call in calls] for _ in range(repeats)]).T / n
     zveno.set_threads(threads)
-    what = "chain(30) closed to a loop, batch on one core: separate bodies against the factors of the mass matrix"
-    return row(what, bodies, entries, "µs a state")
+    return row("chain(30) closed to a loop, batch, separate bodies", bodies, entries, "factors of the mass matrix")
 
 
-def adaptive(repeats: int = 3) -> dict:
+def adaptive(repeats: int = 3) -> Row:
     """The 10-rod chain for 10 s at rtol 1e-6: ours, and SciPy's solver on the same equations in plain NumPy.
 
     The rival is timed over 0.2 s and scaled by its number of evaluations, which takes minutes otherwise.
@@ -185,10 +182,5 @@ def adaptive(repeats: int = 3) -> dict:
     pairs = [
         (timed(lambda: simulate(robot, q0, duration=10.0)), timed(theirs) * n[0] / n[1]) for _ in range(repeats)
     ]
-    what = "chain(10), 10 s at rtol 1e-6, against SciPy's DOP853 on the same equations in plain NumPy"
-    return row(what, [a for a, _ in pairs], [b for _, b in pairs], "s")
-
-
-if __name__ == "__main__":
-    for one in run():
-        print(f"{one['what']}: {one['ours']:.4g} against {one['rival']:.4g} {one['unit']}, {one['ratio']:.1f}×")
+    ours_s, theirs_s = np.array(pairs).T
+    return row("chain(10), 10 s at rtol 1e-6", ours_s, theirs_s, "SciPy's DOP853 on plain NumPy", 20.0)
