@@ -23,7 +23,8 @@ from .models import Pair
 from .timing import Row, interleaved
 
 LENGTHS = (3, 10, 30, 100, 300, 1000)
-PICTURE = Path(__file__).parent.parent / "docs" / "pictures" / "base_parameters_scaling.png"
+PICTURE = Path("out/base_parameters_scaling.png")
+"""A copy of a run on a quiet machine is in docs/pictures."""
 
 
 def run() -> list[Row]:
@@ -100,6 +101,7 @@ def _draw(curves: dict[str, list[float]]):
     axes.set(xlabel="revolute joints of a chain", ylabel="base parameters, ms of CPU time")
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
+    PICTURE.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(PICTURE, dpi=110)
 
 
