@@ -107,4 +107,4 @@ def _contacts(robot, kind, model, values, n, rng, sigma):
         r, by_T, *_ = residual_kernel(type(kind))(T, L, R, X, noise)
         slope = by_T @ system.by_q(J)
         q = q - (np.linalg.pinv(slope) @ r[..., None])[..., 0]
-    return Campaign(kind, q, None, system.campaigns[0].groups)
+    return Campaign(kind, q, groups=system.campaigns[0].groups)

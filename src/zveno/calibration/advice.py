@@ -142,14 +142,20 @@ def _system(system: System, whole: Solution, campaigns) -> System:
 def _greedy(C: np.ndarray, A: np.ndarray, M: np.ndarray) -> tuple[list[int], np.ndarray]:
     """Numbers of the postures taken one by one, and the covariance after them."""
     picked: list[int] = []
+    n, m, width = A.shape
+    AC, one = (A.reshape(-1, width) @ C).reshape(A.shape), np.eye(m)
+    ACM = (AC.reshape(-1, width) @ M).reshape(A.shape)
     for _ in range(MORE):
-        AC = A @ C
-        inner = np.eye(A.shape[1]) + AC @ np.swapaxes(A, 1, 2)
         # trace(M C Aᵀ inner⁻¹ A C) of every candidate
-        gain = np.einsum("nij,nij->n", np.linalg.solve(inner, AC), AC @ M)
+        inner = one + AC @ np.swapaxes(A, 1, 2)
+        gain = np.einsum("nij,nij->n", np.linalg.solve(inner, AC), ACM)
         gain[picked] = -np.inf
-        picked.append(int(np.argmax(gain)))
-        C = _updated(C, A[picked[-1]])
+        best = int(np.argmax(gain))
+        picked.append(best)
+        # C loses K A C of the posture taken: so do all products with it.
+        K = np.linalg.solve(inner[best], (AC.reshape(-1, width) @ A[best].T).T).T
+        AC, ACM = ((X.reshape(-1, width) - K @ X[best]).reshape(n, m, width) for X in (AC, ACM))
+        C = _updated(C, A[best])
     return picked, C
 
 

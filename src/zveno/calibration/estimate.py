@@ -111,7 +111,7 @@ def calibrate(
         if linear:
             whole = solve(system, options, nominal, base.frames)
         else:
-            whole = solve(system, options, whole.values, whole.frames, sigma=whole.sigma)
+            whole = solve(system, options, whole.values, whole.frames, after=whole)
     return _judged(robot, system, options, base, whole, found, known, folds, seed, notes, progress, joint_terms)
 
 

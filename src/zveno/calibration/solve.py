@@ -89,7 +89,7 @@ def solve(
     values: np.ndarray,
     frames: np.ndarray,
     use: np.ndarray | None = None,
-    sigma: np.ndarray | None = None,
+    after: Solution | None = None,
 ) -> Solution:
     """Fit the columns asked for.
 
@@ -98,7 +98,7 @@ def solve(
         options: columns, noise and loss.
         values, frames: where to start.
         use: scalar rows to use, (rows,) booleans; all if None.
-        sigma: noise found by a fit that ended there, so that this one need not look for it from afar.
+        after: a fit that ended there, with much the same options: its noise is where to start, too.
     """
     use = np.ones(system.n_rows, dtype=bool) if use is None else use
     weight = np.ones(system.n_data_rows)
@@ -107,8 +107,8 @@ def solve(
     if loss == "none" and not options.estimated.any():
         sigma = options.sigma.copy()
         fit = _least_squares(system, options, state, sigma, weight, use)
-    elif sigma is not None and options.loss == "auto":
-        fit, sigma, weight = _without_outliers(system, options, state, sigma, use)
+    elif after is not None and options.loss == "auto":
+        fit, sigma, weight = _without_outliers(system, options, state, after.sigma, use)
     else:
         # The noise is judged where the fit starts, so that nothing is weighted absurdly.
         sigma = _started(system, options, state, use)
@@ -139,17 +139,22 @@ def refit(system: System, options: Options, state, use: np.ndarray, start=None) 
 
 
 def _reweighted(system, options, loss: str, state, sigma, use):
-    """State, noise and weights that agree with each other: least squares, then judged anew, until they stay."""
+    """State, noise and weights that agree with each other: least squares, then judged anew, until they stay.
+
+    Where only a start is wanted, from which flags are judged anew, they agree roughly.
+    """
+    start = options.loss == "auto"
+    enough = 2e-2 if start else 1e-3, 2e-2 if start else 5e-3
     weight = np.ones(system.n_data_rows)
     inside = _rows_used(system, use)
-    for turn in range(TURNS):
-        fit = _least_squares(system, options, state, sigma, weight, use, rough=turn < 2)
+    for turn in range(TURNS // 2 if start else TURNS):
+        fit = _least_squares(system, options, state, sigma, weight, use, rough=start or turn < 2)
         state = fit.state
         new_sigma, distance, components = _judged(system, options, fit, sigma, weight, use)
         new = np.ones_like(weight)
         if loss != "none":
             new = np.where(inside, robust.weights(loss, distance, components), 1.0)
-        steady = abs(new - weight).max() < 1e-3 and abs(new_sigma / sigma - 1.0).max() < 5e-3
+        steady = abs(new - weight).max() < enough[0] and abs(new_sigma / sigma - 1.0).max() < enough[1]
         weight, sigma = new, new_sigma
         if steady and turn > 0:
             break
