@@ -274,8 +274,10 @@ def _explain(draft: Draft, empty: np.ndarray, outside, decided: bool, nearest, d
     """Why poses have no solutions, and what comes nearest; the last four arrays are filled in, one row a pose."""
     problem, T, aim = draft.problem, draft.targets.T, draft.aim
     if decided:
+        # A complete answer of a method that does not scan has the solutions outside limits too, if there are any.
+        told = (draft.codes[empty] == COMPLETE) & (draft.density.ravel()[empty] == 0)
         draft.codes[empty] = UNREACHABLE
-        for i, over in _excesses(problem, T, empty, outside).items():
+        for i, over in _excesses(problem, T, empty, empty[told], outside).items():
             draft.codes[i] = EXCLUDED
             exceeded[i] = over
     x, value[empty] = scan.nearest(problem, T[empty], objective=aim.objective)
@@ -289,12 +291,17 @@ def _explain(draft: Draft, empty: np.ndarray, outside, decided: bool, nearest, d
         draft.add(empty[enough], x[enough] / problem.units)
 
 
-def _excesses(problem: Problem, T: np.ndarray, empty: np.ndarray, outside) -> dict[int, np.ndarray]:
-    """By pose without solutions inside limits: how far its best solution is outside them, (n_q,)."""
+def _excesses(
+    problem: Problem, T: np.ndarray, empty: np.ndarray, told: np.ndarray, outside
+) -> dict[int, np.ndarray]:
+    """By pose without solutions inside limits: how far its best solution is outside them, (n_q,).
+
+    Solutions outside limits are known of the poses `told`, and looked for of the others.
+    """
     if not np.isfinite(np.concatenate([problem.lower, problem.upper])).any():
         return {}
     pose, x = outside if outside is not None else (np.zeros(0, int), np.zeros((0, problem.n)))
-    unknown = np.setdiff1d(empty, pose)
+    unknown = np.setdiff1d(empty, np.concatenate([pose, told]))
     if len(unknown):
         free = problem.without_limits()
         if problem.redundancy:
