@@ -44,7 +44,7 @@ SETS = (
 def run() -> list[Row]:
     """CPU seconds of one fit (ours with its ten held-out fits), and held-out errors of all postures in metres."""
     try:
-        import figaroh  # noqa: F401
+        import figaroh  # noqa: F401  (only whether it is there)
     except ImportError:
         return []
     out = []

@@ -162,7 +162,7 @@ def _missing(package: str) -> Prepared | None:
 def _eaik(arm) -> Prepared:
     if (no := _missing("eaik")) is not None:
         return no
-    from eaik.IK_Homogeneous import HomogeneousRobot  # type: ignore[import-not-found]
+    from eaik.IK_Homogeneous import HomogeneousRobot  # type: ignore[import-not-found]  (a rival, an extra)
 
     frames, T = [], np.eye(4)
     for F in arm.F:
@@ -192,7 +192,7 @@ def _dh(arm) -> tuple[list[float], list[float], list[float]] | None:
 def _ssik(arm) -> Prepared:
     if (no := _missing("ssik")) is not None:
         return no
-    import ssik  # type: ignore[import-not-found]
+    import ssik  # type: ignore[import-not-found]  (a rival, an extra)
 
     dh = _dh(arm)
     if dh is None:
@@ -209,7 +209,7 @@ def _ssik(arm) -> Prepared:
 def _ikdh(arm) -> Prepared:
     if (no := _missing("ikdh")) is not None:
         return no
-    import ikdh  # type: ignore[import-not-found]
+    import ikdh  # type: ignore[import-not-found]  (a rival, an extra)
 
     dh = _dh(arm)
     if dh is None:
@@ -222,7 +222,7 @@ def _ikdh(arm) -> Prepared:
 def _ik_geo(arm) -> Prepared:
     if (no := _missing("ik_geo")) is not None:
         return no
-    from ik_geo import Robot  # type: ignore[import-not-found]
+    from ik_geo import Robot  # type: ignore[import-not-found]  (a rival, an extra)
 
     T, h, points = np.eye(4), [], [np.zeros(3)]
     for F in arm.F:
@@ -263,7 +263,7 @@ def _rtb(arm) -> Prepared:
     """Its fastest numerical solver from 30 random starts; it has no method for all solutions of any arm."""
     if (no := _missing("roboticstoolbox")) is not None:
         return no
-    import roboticstoolbox as rtb  # type: ignore[import-not-found]
+    import roboticstoolbox as rtb  # type: ignore[import-not-found]  (a rival, an extra)
 
     def make():
         ets = rtb.ETS()

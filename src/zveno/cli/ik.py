@@ -162,10 +162,9 @@ def _explained(problem, method: str, slices: int, curve) -> str:
 
 def _target(arm, pose, at, poses, path, relative_to, frame, model):
     """The pose or poses asked for, in whichever way."""
-    import numpy as np
-
     from ..errors import ZvenoError
     from ..ik.pose_files import FORMS, pose_of, read_poses
+    from ..spatial.transforms import inverse
     from .configuration import number, parsed_q
 
     if sum(bool(way) for way in (pose, at, poses, path)) != 1:
@@ -177,7 +176,7 @@ def _target(arm, pose, at, poses, path, relative_to, frame, model):
     if at:
         q = parsed_q(arm.mechanism, at, model.deg)
         T = arm.forward_kinematics(q, frame=frame)
-        return T if relative_to is None else np.linalg.inv(arm.forward_kinematics(q, frame=relative_to)) @ T
+        return T if relative_to is None else inverse(arm.forward_kinematics(q, frame=relative_to)) @ T
     return read_poses(poses or path, model.deg)
 
 
