@@ -88,6 +88,7 @@ def test_ball_in_socket_one_place_held_out():
     assert error < 0.20e-3
     found, error = _one_place_held_out(robot, kind, q, groups)
     assert len(found.outliers) == 4
+    # Short of the 0.20 wanted: without four rows that look like a lifted ball it is 0.210, and must not get worse.
     assert error < 0.212e-3
 
 
