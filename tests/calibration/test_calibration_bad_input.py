@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from calibration_arms import arm, simulated, truth
 
-import zveno
 from zveno.calibration.campaigns import Campaign, prepared
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.identifiability import identifiability
@@ -107,13 +106,6 @@ def test_wrong_shapes_and_types(measured):
     for options, said in wrong:
         with pytest.raises(ZvenoError, match=said):
             calibrate(robot, campaign, **options)
-
-
-def test_compliance_needs_masses():
-    robot = zveno.load("planar2")
-    q = robot.random(10, 0)
-    with pytest.raises(ZvenoError, match="no masses"):
-        calibrate(robot, Campaign(Position(), q, np.zeros((10, 3))), joint_terms=["compliance"])
 
 
 def test_copied_points_are_left_out(measured):

@@ -38,14 +38,15 @@ def test_fr3_camera():
     data = np.load(DATA / "fr3_camera" / "calib_data.npz")
     campaign = Campaign(Camera(), data["joint_positions"], data["camera_poses"])
     found = calibrate(zveno.load("panda"), campaign)
-    assert len(found.names) + len(found.unknown_names) == 34 == found.identifiability.rank
+    assert found.identifiability.rank == 34 == found.identifiability.counts.value
     position, rotation = found.held_out_unflagged
     assert position.rms < 2.0e-3
     assert rotation.rms < np.radians(0.27)
     assert found.held_out[0].rms < 2.3e-3
     assert 0 < len(found.outliers) < 0.1 * found.rows
     assert found.baseline[0].rms > 4e-3
-    plain = calibrate(zveno.load("panda"), campaign, loss="none")
+    plain = calibrate(zveno.load("panda"), campaign, loss="none", joint_terms=())
+    assert len(plain.names) + len(plain.unknown_names) == 34
     assert plain.held_out[0].rms < 2.3e-3
     assert plain.held_out[1].rms < np.radians(0.28)
 
@@ -83,31 +84,33 @@ def test_ball_in_socket_one_place_held_out():
     robot = zveno.load(DATA / "ball_in_socket" / "urdf" / "panda.urdf")
     q, groups = _sockets("panda_2_clean", robot.n_q)
     kind = Sockets(frame="ball_link")
-    found, error = _one_place_held_out(robot, kind, q, groups, loss="none")
+    found, error = _one_place_held_out(robot, kind, q, groups)
     assert found.identifiability.rank == 25
     assert error < 0.20e-3
-    found, error = _one_place_held_out(robot, kind, q, groups)
-    assert len(found.outliers) == 4
-    # Short of the 0.20 wanted: without four rows that look like a lifted ball it is 0.210, and must not get worse.
-    assert error < 0.212e-3
+    assert found.joint_terms[0] == "compliance"
+    found, error = _one_place_held_out(robot, kind, q, groups, loss="none", joint_terms=())
+    assert not found.outliers
+    assert error < 0.20e-3
 
 
-@pytest.mark.parametrize(("arm", "gain"), [("panda_2_clean", 0.95), ("panda_3", 0.85), ("panda_1", 0.9)])
+@pytest.mark.parametrize(("arm", "gain"), [("panda_1", 0.75), ("panda_2_clean", 0.95), ("panda_3", 0.85)])
 def test_ball_in_socket_with_joints_that_yield(arm, gain):
-    """The file has no masses; with those of the built-in model the fit finds that joints yield, and says so."""
+    """The file has no masses: with rods, and with those of the built-in model, the fit finds that joints yield."""
     given = zveno.load(DATA / "ball_in_socket" / "urdf" / "panda.urdf")
     panda = zveno.load("panda")
     hand = panda.forward_kinematics(np.zeros(7), frame="link7")
-    robot = panda.with_tool(np.linalg.inv(hand) @ given.forward_kinematics(np.zeros(8), frame="ball_link"))
-    q, groups = _sockets(arm, 7)
-    campaign = Campaign(Sockets(), q, groups=tuple(groups))
-    stiff = calibrate(robot, campaign)
-    assert stiff.lacking["compliance"] > 0.1
-    soft = calibrate(robot, campaign, joint_terms=["compliance"])
-    assert soft.held_out_unflagged[0].mean < gain * stiff.held_out_unflagged[0].mean
+    weighed = panda.with_tool(np.linalg.inv(hand) @ given.forward_kinematics(np.zeros(8), frame="ball_link"))
+    q, groups = _sockets(arm, 8)
+    for robot, frame in ((given, "ball_link"), (weighed, None)):
+        campaign = Campaign(Sockets(frame=frame), q[:, : robot.n_q], groups=tuple(groups))
+        soft = calibrate(robot, campaign)
+        assert "compliance" in soft.joint_terms
+        assert any("no masses" in note for note in soft.notes) == (robot is given)
+        stiff = calibrate(robot, campaign, joint_terms=())
+        assert stiff.lacking["compliance"] > 0.1
+        assert soft.held_out_unflagged[0].mean < gain * stiff.held_out_unflagged[0].mean
     if arm == "panda_2_clean":
         assert 1e4 < 1.0 / soft.parameters["Cq4"] < 2e4  # Nm/rad
-        assert _one_place_held_out(robot, Sockets(), q, groups, joint_terms=["compliance"])[1] < 0.18e-3
 
 
 def test_tiago_motion_capture():
@@ -129,8 +132,11 @@ def test_talos_contact():
     campaign = read_campaign(file, robot.mechanism, kind)
     errors = {}
     for parameters in ("tcp", "offsets", "dh", "all"):
-        found = calibrate(robot, campaign, parameters=parameters)
+        found = calibrate(robot, campaign, parameters=parameters, joint_terms=())
         errors[parameters] = found.held_out[0].rms
     assert found.identifiability.rank == 30
     assert errors["tcp"] > 3 * errors["offsets"] > 3 * errors["dh"]
     assert errors["all"] < 0.9e-3
+    soft = calibrate(robot, campaign)
+    assert soft.joint_terms == ("compliance",)
+    assert soft.held_out[0].rms < 0.85 * errors["all"]

@@ -14,6 +14,7 @@ from ..kernels.program import Program
 from ..kernels.trace import trace
 from ..spatial.transforms import inverse
 from .kinematics import frame_motion
+from .loads import loaded
 from .models import Model
 
 STEPS = 4
@@ -32,13 +33,14 @@ def compensation_program(model: Model, frame: str, values: np.ndarray) -> Progra
     mechanism = model.mechanism
     n = mechanism.n_q
     soft = any(move.compliance >= 0 and values[move.compliance] for move in model.moves)
+    heavy = loaded(mechanism) if soft else mechanism
     own = [(move.velocity.start, move.own, move.multiplier) for move in model.moves if move.sigma is not None]
 
     def compensated(q):
         target = frame_pose(mechanism, q, frame)
         now = q
         for _ in range(STEPS):
-            tau = gravity_torque(mechanism, now) if soft else np.zeros(mechanism.n_v)
+            tau = gravity_torque(heavy, now) if soft else np.zeros(mechanism.n_v)
             T, by_values = frame_motion(model, frame, now, values, tau)
             E = inverse(T) @ target
             error = np.array(

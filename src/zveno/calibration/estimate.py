@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..errors import ZvenoError, unknown_name
 from ..fit.products import triangle
-from ..fit.robust import LOSSES, limit
+from ..fit.robust import LOSSES
 from ..fit.threads import in_one_thread
 from ..io.results import hash_of
 from ..robot import Robot
-from .advice import advise, lacking
+from .advice import advise
 from .campaigns import Campaign, prepared
 from .counts import counts
 from .diagnose import check_enough, check_reach, hopeless
+from .evidence import Lack, lacking
 from .held_out import errors, held_out
 from .identifiability import Identifiability, analyse, beyond, scaled_jacobian
 from .initial import first_frames
+from .loads import DENSITY, gravity, has_masses
 from .models import Model, redundant_model
 from .output import calibrated_mechanism
 from .postures import pulled
-from .prior import USUAL, Prior, alone, learned, prior
+from .prior import USUAL, Prior, alone, learned, linearised, places, prior
 from .result import Calibration, Outlier
-from .solve import FIRST_SIGMA, FLAG, Options, Solution, freedom, row_scales, solve, with_columns
+from .solve import FIRST_SIGMA, Options, Solution, freedom, outlier_limits, solve, with_columns
 from .system import System
 from .verdict import verdict
 
@@ -40,7 +42,7 @@ def calibrate(
     data: Campaign | Sequence[Campaign],
     *,
     parameters: str | Sequence[str] = "all",
-    joint_terms: Sequence[str] = (),
+    joint_terms: str | Sequence[str] = "auto",
     strategy: str = "JL",
     fixed: Sequence[str] = (),
     priors: Mapping[str, float] | None = None,
@@ -62,7 +64,8 @@ def calibrate(
         data: one or several campaigns, all explained by the same robot.
         parameters: what may deviate: "all", a class ("dh", "controller", "tcp", "base", "hand_eye", "offsets"),
             names or patterns (`Tx*`).
-        joint_terms: "gear" and "compliance" add a term to every joint.
+        joint_terms: "gear" and "compliance" add a term to every joint. "auto": those for which the data are strong
+            evidence, where all parameters may deviate.
         strategy: which of dependent parameters stand for the others, as in `identifiability`.
         fixed: names or patterns that stay nominal.
         priors: name or pattern → standard deviation about nominal, m or rad.
@@ -82,37 +85,91 @@ def calibrate(
     if loss not in ("auto", *LOSSES):
         raise unknown_name("loss", loss, ("auto", *LOSSES))
     campaigns, notes = prepared(data, robot.mechanism)
+    if isinstance(joint_terms, str) and joint_terms != "auto":
+        raise unknown_name("joint_terms", joint_terms, ("auto",))
+    asked = () if isinstance(joint_terms, str) else tuple(joint_terms)
+    wish = _Wish(parameters, asked, strategy, fixed, priors or {}, bounds or {}, plausible, loss, linear)
+    fit = _fitted(robot, campaigns, wish)
+    notes = [*notes, *fit.hints]
+    geometry, evidence, lacks = fit.found, {}, _lacking(fit)
+    while lacks and joint_terms == "auto" and parameters == "all" and not linear:
+        evidence[lacks[0].word] = lacks[0].evidence
+        fit = _fitted(robot, campaigns, wish, tuple(evidence))
+        lacks = _lacking(fit)
+    return _judged(fit, geometry, evidence, lacks, folds, seed, notes, progress)
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What people asked of a fit, as in `calibrate`."""
+
+    parameters: str | Sequence[str]
+    joint_terms: tuple[str, ...]
+    strategy: str
+    fixed: Sequence[str]
+    priors: Mapping[str, float]
+    bounds: Mapping[str, tuple[float, float]]
+    plausible: tuple[float, float] | str | None
+    loss: str
+    linear: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """A fit and all it was made from."""
+
+    robot: Robot
+    joint_terms: tuple[str, ...]
+    system: System
+    options: Options
+    base: Solution
+    whole: Solution
+    found: Identifiability
+    known: Prior | None
+    hints: list[str]
+
+
+def _fitted(robot: Robot, campaigns: Sequence[Campaign], wish: _Wish, more: tuple[str, ...] = ()) -> _Fit:
+    """A fit with what people wish, and `more` joint terms that the data ask for.
+
+    First the frames of the nominal robot, then everything, then everything with the sizes found.
+    """
+    joint_terms = (*wish.joint_terms, *more)
     frames = list(dict.fromkeys(campaign.measurement.frame for campaign in campaigns))
     model = redundant_model(robot.mechanism, frames if len(frames) > 1 else frames[0], joint_terms)
-    gravity = _gravity(robot, joint_terms)
-    system = System(model, campaigns, gravity)
+    system = System(model, campaigns, gravity(robot.mechanism) if "compliance" in joint_terms else None)
     check_reach(system)
     nominal = np.zeros(len(model.terms))
     system.frames = first_frames(system, nominal)
     base_options = _options(system, (), "none", None, False)
     base = solve(system, with_columns(base_options, _frame_columns(system)), nominal, system.frames)
     system.frames = base.frames
-    hint = hopeless(system, base)
-    if hint:
-        notes = [*notes, hint]
-    chosen = _chosen(model, parameters, fixed)
-    found = structure(system, robot.name, strategy, chosen)
-    check_enough(system, found, robot, chosen)
+    hint = None if more else hopeless(system, base)
+    chosen = _chosen(model, wish.parameters, wish.fixed)
+    found = structure(system, robot.name, wish.strategy, chosen)
+    if not more:
+        check_enough(system, found, robot, chosen)
     columns = _columns(system, found)
-    options = _options(system, columns, loss, _bounds(model, bounds or {}), linear)
+    options = _options(system, columns, wish.loss, _bounds(model, wish.bounds), wish.linear)
     options = replace(options, extra=_encoder_variance(system, base))
-    given = _by_column(model, priors or {})
-    known = _prior(model, found, plausible, given)
+    given = _by_column(model, wish.priors)
+    known = _prior(model, found, wish.plausible, given)
     options = replace(options, prior=alone(given, columns) if known is None else known.rows())
     whole = solve(system, options, nominal, base.frames)
-    if known is not None and plausible == "estimated" and known.kinds:
-        known = learned(system, options, whole, known)
+    if known is not None and wish.plausible == "estimated" and known.kinds:
+        known = learned(linearised(system, options, whole), places(options, known), known).prior
         options = replace(options, prior=known.rows())
-        if linear:
+        if wish.linear:
             whole = solve(system, options, nominal, base.frames)
         else:
             whole = solve(system, options, whole.values, whole.frames, after=whole)
-    return _judged(robot, system, options, base, whole, found, known, folds, seed, notes, progress, joint_terms)
+    return _Fit(robot, joint_terms, system, options, base, whole, found, known, [hint] if hint else [])
+
+
+def _lacking(fit: _Fit) -> list[Lack]:
+    if fit.known is None:
+        return []
+    return lacking(fit.system, fit.options, fit.whole, fit.known, gravity(fit.robot.mechanism), fit.joint_terms)
 
 
 def structure(
@@ -136,7 +193,10 @@ def structure(
         system.frames = kept
 
 
-def _judged(robot, system, options, base, whole: Solution, found, known, folds, seed, notes, progress, joint_terms):
+def _judged(fit: _Fit, geometry: Identifiability, evidence, lacks, folds, seed, notes, progress) -> Calibration:
+    robot, system, options, base, whole, known = fit.robot, fit.system, fit.options, fit.base, fit.whole, fit.known
+    if "compliance" in fit.joint_terms and not has_masses(robot.mechanism):
+        notes = [*notes, f"{robot.name} has no masses: its links were taken for rods of {DENSITY:g} kg/m"]
     good = whole.weight > 0.05
     kept = np.concatenate([good, [True]])[system.row]
     unseen = np.full(system.n_rows, np.nan)
@@ -153,7 +213,7 @@ def _judged(robot, system, options, base, whole: Solution, found, known, folds, 
         nominal=robot.mechanism,
         mechanism=calibrated_mechanism(model, whole.values),
         frames=model.frames,
-        joint_terms=tuple(joint_terms),
+        joint_terms=fit.joint_terms,
         names=tuple(model.names[k] for k in own),
         values=whole.values[own],
         units=tuple(model.terms[k].unit for k in own),
@@ -166,7 +226,7 @@ def _judged(robot, system, options, base, whole: Solution, found, known, folds, 
             for (campaign, name, _), s in zip(system.noise_names, whole.sigma, strict=True)
         },
         plausible={} if known is None else known.sizes,
-        identifiability=found,
+        identifiability=geometry,
         baseline=errors(system, base.residual),
         training=errors(system, whole.residual, good),
         held_out=errors(system, scored_residual, tested) if folds else (),
@@ -182,8 +242,9 @@ def _judged(robot, system, options, base, whole: Solution, found, known, folds, 
             for k, side in zip(options.columns, whole.fit.active, strict=True)
             if side
         },
-        advice=advise(system, options, whole, seed),
-        lacking=lacking(system, whole, joint_terms, _masses(robot), row_scales(system, options, whole)),
+        advice=advise(system, options, whole, fit.found, known, seed),
+        evidence=evidence,
+        lacking={one.word: one.share for one in lacks},
         notes=tuple(notes),
         verdict="",
         inputs=_hashed(robot, system),
@@ -199,6 +260,7 @@ def _hashed(robot: Robot, system: System) -> str:
 
 
 def _outliers(system: System, whole: Solution, good: np.ndarray) -> tuple[Outlier, ...]:
+    limits = outlier_limits(system, whole.components, freedom(system, whole.fit, whole.weight))
     found, first = [], 0
     for part, campaign in zip(system.parts, system.campaigns, strict=True):
         n = len(part.y)
@@ -209,7 +271,7 @@ def _outliers(system: System, whole: Solution, good: np.ndarray) -> tuple[Outlie
                     campaign.name,
                     int(part.line[k]),
                     float(whole.distance[first + k]),
-                    float(limit(1.0 - FLAG, whole.components[first + k], freedom(system, whole.fit, whole.weight))),
+                    float(limits[first + k]),
                     own,
                 )
             )
@@ -291,21 +353,3 @@ def _encoder_variance(system: System, base: Solution) -> np.ndarray | None:
         rows = (system.noise >= first) & (system.noise < last)
         extra[rows] = total[rows] * part.measurement.sigma_q**2
     return extra
-
-
-def _masses(robot: Robot) -> Callable | None:
-    """Torques of gravity, or None where the robot has no masses."""
-    heavy = any(link.inertia_given and link.inertia[0] for link in robot.mechanism.links)
-    return robot.gravity_torque if heavy else None
-
-
-def _gravity(robot: Robot, joint_terms: Sequence[str]) -> Callable | None:
-    if "compliance" not in joint_terms:
-        return None
-    found = _masses(robot)
-    if found is None:
-        raise ZvenoError(
-            f"{robot.name} has no masses, so its deflection under gravity is not known",
-            remedy="Use a model with inertia, or leave out joint_terms=['compliance']",
-        )
-    return found

@@ -16,6 +16,7 @@ from ..fit.threads import in_one_thread
 from ..io.results import Result, hash_of, registered
 from ..robot import Robot
 from .counts import Counts, counts
+from .loads import gravity
 from .measurements import Measurement, measurement
 from .models import redundant_model
 from .postures import imagined
@@ -127,8 +128,8 @@ def identifiability(
     model = redundant_model(robot.mechanism, what.frame, joint_terms)
     things = len(what.right) * len(what.targets) * what.n_rows
     n = postures or max(20, int(np.ceil(3.0 * (len(model.terms) + 12) / things)))
-    gravity = robot.gravity_torque if "compliance" in joint_terms else None
-    system = imagined(model, what, n, seed, gravity)
+    load = gravity(robot.mechanism) if "compliance" in joint_terms else None
+    system = imagined(model, what, n, seed, load)
     plain = parameters == "all" and not joint_terms
     return analyse(system, robot.name, strategy, parameters, counts(model, what) if plain else None)
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..robot import Robot
 from .campaigns import Campaign
 from .estimate import structure
+from .loads import gravity
 from .measurements import Measurement, measurement
 from .models import redundant_model
 from .solve import FIRST_SIGMA
@@ -71,7 +72,7 @@ def information(
     all_groups = tuple(groups) if len(groups) else (("",) * n if what.grouped is not None else ())
     readings = np.zeros((n, things, what.n_data))
     campaign = Campaign(what, q, readings, all_groups, what.kind, np.arange(1, n + 1))
-    system = System(model, [campaign], robot.gravity_torque if "compliance" in joint_terms else None)
+    system = System(model, [campaign], gravity(robot.mechanism) if "compliance" in joint_terms else None)
     for k, unknown in enumerate(system.unknowns):
         if unknowns and unknown.label in unknowns:
             system.frames[system.frame_number(k)] = unknowns[unknown.label]

@@ -20,6 +20,7 @@ from .compensate import compensation_c, compensation_kernel
 from .held_out import Error, errors, scored
 from .identifiability import Identifiability
 from .initial import first_frames
+from .loads import gravity
 from .models import Model, redundant_model
 from .output import text_of
 from .postures import random_postures
@@ -55,13 +56,15 @@ class Calibration(Result):
         nominal, mechanism: before and after.
         frames: frames that were measured.
         joint_terms: "gear", "compliance" where fitted.
+        evidence: of joint terms that were fitted because the data ask for them: how much more probable the data are
+            with them, as a logarithm.
         names, values, units: estimated parameters as deviations from nominal.
         covariance: of `values`, document 001 (28).
         unknowns: frames, points and planes estimated beside them, by name, (4, 4).
         unknown_names, unknown_std: their displacements and standard deviations.
         sigma: standard deviation of the readings, by campaign and noise, estimated where not given.
         plausible: standard deviation that terms of each kind were taken to have; found in the data unless given.
-        identifiability: the structure the fit rests on.
+        identifiability: the structure the fit rests on: of the geometry and of joint terms that were asked for.
         baseline: errors of the nominal robot *with all frames fitted*.
         training: errors of the calibrated robot on the rows used.
         held_out: errors on postures not used, all rows; `held_out_unflagged` without outliers.
@@ -70,7 +73,8 @@ class Calibration(Result):
         condition: of the weighted Jacobian with unit columns.
         at_bounds: parameters that a bound holds back, and which: "lower" or "upper". Their covariance is zero.
         advice: postures that would help most, from the information matrix.
-        lacking: joint terms that were not fitted and would explain more than chance, by share of what is left.
+        lacking: joint terms that were not fitted though there is strong evidence for them, by share of the variance
+            they would explain.
         notes: what people should know about the data.
         verdict: what it all means.
     """
@@ -101,6 +105,7 @@ class Calibration(Result):
     converged: bool
     at_bounds: dict[str, str]
     advice: Advice | None
+    evidence: dict[str, float]
     lacking: dict[str, float]
     notes: tuple[str, ...]
     verdict: str
@@ -163,7 +168,7 @@ class Calibration(Result):
 
     def predict(self, q, frame: str | None = None) -> Prediction:
         """Pose of a calibrated frame at q (..., n_q), and the covariance its parameters leave."""
-        tau = Robot(self.nominal).gravity_torque(q) if "compliance" in self.joint_terms else None
+        tau = gravity(self.nominal)(q) if "compliance" in self.joint_terms else None
         return predict(self.model, self._frame(frame), q, self._all_values, self._columns, self.covariance, tau)
 
     def accuracy_map(self, postures: int = 2000, seed: int = 0, frame: str | None = None) -> AccuracyMap:
@@ -191,8 +196,7 @@ class Calibration(Result):
         """Errors on other measurements: parameters and frames as found; unknowns that are new are fitted to
         them."""
         campaigns, _ = prepared(data, self.nominal)
-        gravity = Robot(self.nominal).gravity_torque if "compliance" in self.joint_terms else None
-        system = System(self.model, campaigns, gravity)
+        system = System(self.model, campaigns, gravity(self.nominal) if "compliance" in self.joint_terms else None)
         system.frames = first_frames(system, self._all_values)
         new = []
         for k, unknown in enumerate(system.unknowns):

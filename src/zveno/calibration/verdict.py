@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from .result import Calibration
 
 
+JOINT_TERMS = {"gear": "gear ratios", "compliance": "joints that yield under gravity"}
+
+
 def verdict(result: Calibration) -> str:
     """A few sentences for people."""
     words = [_improvement(result)]
@@ -20,7 +23,7 @@ def verdict(result: Calibration) -> str:
     if flagged:
         share = 100.0 * flagged / max(result.rows, 1)
         words.append(f"{flagged} of {result.rows} rows ({share:.1f} %) do not belong and were left out.")
-    words += [_knowledge(result), _sizes(result)]
+    words += [_joint_terms(result), _knowledge(result), _sizes(result)]
     words += _advice(result)
     return " ".join(word for word in words if word)
 
@@ -38,6 +41,14 @@ def _improvement(result: Calibration) -> str:
     if any(after.rms > 0.95 * before.rms for before, after in zip(result.baseline, unseen, strict=False)):
         text += " Calibration hardly helps: the nominal geometry was as good, or the data do not reveal more."
     return text
+
+
+def _joint_terms(result: Calibration) -> str:
+    """Which terms the data asked for, and how strongly."""
+    if not result.evidence:
+        return ""
+    found = " and ".join(f"{JOINT_TERMS[word]} (evidence e^{how:.0f})" for word, how in result.evidence.items())
+    return f"The data ask for {found}, which were fitted besides; a URDF cannot hold them, `compensate` does."
 
 
 def _knowledge(result: Calibration) -> str:
@@ -88,9 +99,9 @@ def _advice(result: Calibration) -> list[str]:
             )
             break
     for word, share in result.lacking.items():
-        what = {"gear": "gear ratios", "compliance": "joints that yield under gravity"}[word]
         words.append(
-            f"{100 * share:.0f} % of the variance that is left looks like {what}: try joint_terms={[word]}."
+            f"{100 * share:.0f} % of the variance that is left looks like {JOINT_TERMS[word]}: try "
+            f"joint_terms={[word]}."
         )
     if result.advice is not None:
         words.append(_next(result.advice))

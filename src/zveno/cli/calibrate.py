@@ -50,7 +50,7 @@ def calibrate(
         frame: the frame that was measured; by default the one named tool, or that of the only end link.
         sigma: standard deviation of a reading, m or rad; estimated if not given.
         parameters: what may deviate: names, patterns such as Tx*, or classes (dh, controller, tcp, base, …); all.
-        terms: gear, compliance: another term for every joint.
+        terms: gear, compliance: another term for every joint; those the data ask for by default; none for none.
         fix: names or patterns that stay nominal.
         strategy: which of dependent parameters are kept.
         loss: auto (rows that do not belong are left out), none, huber, cauchy or tukey.
@@ -96,7 +96,7 @@ def calibrate(
             Robot(mechanism),
             [read(path) for path in data],
             parameters=parameters or "all",
-            joint_terms=terms,
+            joint_terms=() if terms == ("none",) else terms or "auto",
             fixed=fix,
             strategy=strategy,
             loss=loss,

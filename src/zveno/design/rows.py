@@ -16,6 +16,7 @@ from ..algorithms.inverse_dynamics import gravity_torque
 from ..calibration.campaigns import Campaign
 from ..calibration.identifiability import Identifiability, analyse
 from ..calibration.kinematics import frame_motion
+from ..calibration.loads import gravity, loaded
 from ..calibration.measurements import Measurement, measurement
 from ..calibration.models import redundant_model
 from ..calibration.postures import imagined
@@ -101,7 +102,7 @@ class Rows:
 
     @property
     def _gravity(self):
-        return self.robot.gravity_torque if "compliance" in self.joint_terms else None
+        return gravity(self.robot.mechanism) if "compliance" in self.joint_terms else None
 
     @property
     def n_rows(self) -> int:
@@ -258,7 +259,7 @@ class Rows:
 
     def _motion(self, q):
         """Pose of the measured frame and its Jacobian by all parameters of the model, traced."""
-        tau = gravity_torque(self.model.mechanism, q) if "compliance" in self.joint_terms else None
+        tau = gravity_torque(loaded(self.model.mechanism), q) if "compliance" in self.joint_terms else None
         return frame_motion(self.model, self.frame, q, np.zeros(len(self.model.terms)), tau)
 
     def _by_joints(self, J):
