@@ -112,7 +112,7 @@ def test_the_same_numbers_however_they_are_written(measured):
     read = []
     for name, text in _variants(campaign):
         found = campaign_from(parse_measurements(text), robot.mechanism)
-        y = found.measurement.data(found.y, len(found.q))
+        y, _ = found.measurement.data(found.y, len(found.q))
         np.testing.assert_allclose(found.q, campaign.q, atol=1e-12, err_msg=name)
         np.testing.assert_allclose(y[:, 0], campaign.y.reshape(len(y), 12), atol=1e-9, err_msg=name)
         read.append(name)

@@ -91,8 +91,7 @@ def test_truth_is_found_within_what_is_predicted(name):
     assert abs(normalised).max() < 3.0
     assert np.sqrt(np.mean(normalised**2)) < 1.4
     for (_, estimated), given in zip(found.sigma.items(), sigma.values(), strict=True):
-        # Two of the three components of a unit vector are free, so its residuals are smaller than its turning.
-        assert estimated == pytest.approx(given, rel=0.35) or name == "direction"
+        assert estimated == pytest.approx(given, rel=0.35)
     assert not found.outliers
     assert found.held_out[0].rms < 0.7 * before
 

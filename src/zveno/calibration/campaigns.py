@@ -68,13 +68,19 @@ def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[
     if q.ndim != 2 or not len(q):
         raise ShapeError(f"has shape {q.shape}", element="q", remedy=f"Give (postures, {mechanism.n_q}) numbers")
     n = len(q)
-    y = campaign.measurement.data(campaign.y, n)
+    y, remarks = campaign.measurement.data(campaign.y, n)
     groups = _groups(campaign, n)
     lines = campaign.lines if len(campaign.lines) == n else np.arange(1, n + 1)
     campaign, y, notes = _without_copies(campaign, y)
+    notes += [
+        f"{campaign.name}: rows {_listed(lines[one.rows])} {one.words}"
+        for one in remarks
+        if one.rows.any() and not one.left_out
+    ]
     keep = np.ones(n, dtype=bool)
     for bad, why in (
         (~np.isfinite(q).all(axis=1), "have joint values that are not finite"),
+        *((one.rows, one.words) for one in remarks if one.left_out),
         (~np.isfinite(y).any(axis=(1, 2)), "have no reading"),
         (_repeated(q, y, groups), "repeat an earlier row"),
     ):

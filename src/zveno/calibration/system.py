@@ -224,13 +224,10 @@ class System:
         known = np.ones((n * things, kind.n_rows), dtype=bool)
         missing = ~np.isfinite(y)
         for noise in kind.noises:
-            rows = range(noise.rows.start, noise.rows.stop)
-            if kind.n_data == kind.n_rows:
+            if noise.numbers is None:
                 known[:, noise.rows] = ~missing[:, noise.rows]
-            elif noise.rows.start == 0:
-                known[:, list(rows)] = ~missing[:, : len(rows)]
             else:
-                known[:, list(rows)] = ~missing[:, noise.rows.start :].any(axis=1, keepdims=True)
+                known[:, noise.rows] = ~missing[:, noise.numbers].any(axis=1, keepdims=True)
         first_noise = len(self.noise_names)
         self.noise_names += [(campaign.name, noise.name, noise.unit) for noise in kind.noises]
         tau = np.zeros((n, self.model.mechanism.n_v)) if gravity is None else gravity(campaign.q)

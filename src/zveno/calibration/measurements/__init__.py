@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...errors import ZvenoError, unknown_name
 from .base import Measurement as Measurement
-from .points import AxisDirection as AxisDirection
+from .directions import AxisDirection as AxisDirection
 from .points import Distance as Distance
 from .points import FixedPoint as FixedPoint
 from .points import Plane as Plane

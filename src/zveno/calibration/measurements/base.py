@@ -26,11 +26,33 @@ DIRECTION = (3, 4)
 
 @dataclass(frozen=True)
 class Noise:
-    """Components of a residual that share one standard deviation."""
+    """Components of a residual that share one standard deviation.
+
+    Attributes:
+        name, unit: what it is called, and "m" or "rad".
+        rows: the components. They are independent: as many as the reading has degrees of freedom.
+        numbers: of the reading, which they depend on all together; each on the one at its own place if None.
+    """
 
     name: str
     rows: slice
     unit: str
+    numbers: slice | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Remark:
+    """What people should know about some postures of a campaign.
+
+    Attributes:
+        rows: which, (n,) booleans.
+        words: goes on after "rows 3, 5".
+        left_out: whether they cannot be used.
+    """
+
+    rows: np.ndarray
+    words: str
+    left_out: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,13 +134,13 @@ class Measurement(ABC):
     def reading(P, X) -> np.ndarray:
         """y (..., n_data) of a noise-free measurement, for batches of P and X."""
 
-    def data(self, y, n: int) -> np.ndarray:
-        """Readings as (n, things seen, n_data), NaN where a number is missing."""
+    def data(self, y, n: int) -> tuple[np.ndarray, list[Remark]]:
+        """Readings as (n, things seen, n_data), NaN where a number is missing; and what is wrong with some."""
         things = len(self.right) * len(self.targets)
         if y is None:
             if not self.implicit:
                 raise ShapeError(f"a {self.kind} measurement needs readings", element="y", remedy=self.expected())
-            return np.zeros((n, things, self.n_data))
+            return np.zeros((n, things, self.n_data)), []
         try:
             array = np.asarray(y, dtype=float)
         except (TypeError, ValueError):
@@ -129,7 +151,7 @@ class Measurement(ABC):
                 element="y",
                 remedy=self.expected(),
             )
-        return array.reshape(n, things, self.n_data)
+        return array.reshape(n, things, self.n_data), []
 
     def expected(self) -> str:
         """What `data` takes, for error messages."""

@@ -11,7 +11,7 @@ from ...errors import ShapeError, ZvenoError
 from ...kernels.math import sqrt
 from ...spatial.rotations import z_to
 from ...spatial.transforms import transform
-from .base import DIRECTION, KNOWN, PLANE, POINT, Measurement, Noise, Slot, frame_slot, point_frame
+from .base import KNOWN, PLANE, POINT, Measurement, Noise, Slot, frame_slot, point_frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,48 +213,3 @@ class Sockets(FixedPoint):
             for i, a in enumerate(found)
             for b in found[i + 1 : i + 2]
         ]
-
-
-@dataclass(frozen=True, eq=False)
-class AxisDirection(Measurement):
-    """Direction of an axis of the frame. Readings: (n, 3) unit vectors.
-
-    Attributes:
-        axis: in the frame, (3,).
-        unknown_axis: whether it is estimated, starting from `axis`.
-        reference: as for `Pose`.
-    """
-
-    axis: Any = (0.0, 0.0, 1.0)
-    unknown_axis: bool = False
-    reference: Any = "world"
-
-    kind = "direction"
-    n_data = 3
-    noises = (Noise("direction", slice(0, 3), "rad"),)
-    columns = ("ax", "ay", "az")
-
-    @property
-    def left(self) -> Slot:
-        """The measuring frame: only its orientation matters."""
-        slot = frame_slot(self.reference, "reference")
-        return slot if not slot.free else Slot(slot.label, (3, 4, 5))
-
-    @property
-    def right(self) -> tuple[Slot, ...]:
-        """A frame with the axis along z."""
-        axis = np.asarray(self.axis, dtype=float)
-        if axis.shape != (3,) or not np.linalg.norm(axis) > 0:
-            raise ShapeError("is not a direction", element="axis", remedy="Give three numbers")
-        T = transform(z_to(axis / np.linalg.norm(axis)))
-        return (Slot("axis", DIRECTION if self.unknown_axis else (), T),)
-
-    @staticmethod
-    def residual(P, X, y):
-        """Difference of unit vectors."""
-        return P[:3, 2] - y
-
-    @staticmethod
-    def reading(P, X):
-        """The direction."""
-        return P[..., :3, 2]

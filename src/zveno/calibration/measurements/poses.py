@@ -11,9 +11,9 @@ from ...errors import ShapeError, unknown_name
 from ...kernels.math import atan2, select, sqrt
 from ...spatial.rotations import from_quaternion, is_rotation
 from ..batches import inverses
-from .base import ALL_SIX, Measurement, Noise, Slot, frame_slot
+from .base import ALL_SIX, Measurement, Noise, Remark, Slot, frame_slot
 
-POSE_NOISES = (Noise("position", slice(0, 3), "m"), Noise("rotation", slice(3, 6), "rad"))
+POSE_NOISES = (Noise("position", slice(0, 3), "m"), Noise("rotation", slice(3, 6), "rad", slice(3, 12)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,8 @@ class Pose(Measurement):
 
     def data(self, y, n):
         """From (n, 4, 4), (n, 7) or (n, 12) to (n, 1, 12)."""
-        return super().data(poses_as_rows(y, n), n)
+        rows, remarks = poses_as_rows(y, n)
+        return super().data(rows, n)[0], remarks
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,45 +110,66 @@ class Camera(Measurement):
 
     def data(self, y, n):
         """Turned round so that it is what moves, seen from what stands."""
-        poses = super().data(poses_as_rows(y, n), n)
+        rows, remarks = poses_as_rows(y, n)
+        poses = super().data(rows, n)[0]
         moving = "camera" if self.mount == "hand" else "board"
         if self.gives == moving:
-            return poses
+            return poses, remarks
         T = np.zeros((n, 4, 4))
         T[:, :3, 3], T[:, :3, :3], T[:, 3, 3] = poses[:, 0, :3], poses[:, 0, 3:].reshape(n, 3, 3), 1.0
-        return self.reading(inverses(T), None)[:, None]
+        return self.reading(inverses(T), None)[:, None], remarks
 
 
-def poses_as_rows(y, n: int):
-    """Poses (n, 4, 4) or (n, 7) as positions and rotation matrices, (n, 12); anything else as it is."""
+def poses_as_rows(y, n: int) -> tuple[Any, list[Remark]]:
+    """Poses (n, 4, 4) or (n, 7) as positions and rotation matrices, (n, 12), anything else as it is; rows without a
+    proper orientation are left out, unless all are like that."""
     try:
         array = np.asarray(y, dtype=float)
     except (TypeError, ValueError):
-        return y
+        return y, []
     if array.shape == (n, 7):
         norms = np.linalg.norm(array[:, 3:], axis=1)
-        off = np.flatnonzero(abs(norms - 1.0) > 1e-3)
-        if len(off):
+        bad = abs(norms - 1.0) > 1e-3
+        if bad.any() and bad.sum() == np.isfinite(norms).sum():
             raise ShapeError(
-                f"the quaternion (wxyz) of row {off[0] + 1} has norm {norms[off[0]]:.4g}",
+                f"the quaternion (wxyz) of row {np.flatnonzero(bad)[0] + 1} has norm {norms[bad][0]:.4g}",
                 element="y",
                 remedy="Give unit quaternions qw qx qy qz",
             )
+        norms[bad] = np.nan
         R = np.array([from_quaternion(one) for one in array[:, 3:] / norms[:, None]])
-        return np.concatenate([array[:, :3], R.reshape(n, 9)], axis=1)
+        rows = np.concatenate([array[:, :3], R.reshape(n, 9)], axis=1)
+        return np.where(bad[:, None], np.nan, rows), [Remark(bad, "have quaternions whose norm is not one")]
     if array.shape == (n, 4, 4):
-        for k, T in enumerate(array):
-            if np.isfinite(T[:3, :3]).all() and not is_rotation(T[:3, :3], 1e-4):
-                raise ShapeError(f"the rotation of row {k + 1} is not orthonormal", element="y")
-        return Pose.reading(array, None)
-    return y
+        given = np.isfinite(array[:, :3, :3]).all(axis=(1, 2))
+        bad = given & np.array([not is_rotation(T[:3, :3], 1e-4) for T in array])
+        if bad.any() and bad.sum() == given.sum():
+            raise ShapeError(f"the rotation of row {np.flatnonzero(bad)[0] + 1} is not orthonormal", element="y")
+        rows = Pose.reading(array, None)
+        return np.where(bad[:, None], np.nan, rows), [Remark(bad, "have rotations that are not orthonormal")]
+    return y, []
 
 
 def rotation_vector(R):
-    """Rotation vector of a rotation matrix, smooth up to just below π; entries may be traced."""
+    """Rotation vector of a rotation matrix, smooth up to just below π; entries may be traced.
+
+    At π, where R is symmetric, the axis is the direction of the largest column of R + 1 = 2aaᵀ: a frame turned by
+    half a turn must not look as if it were in place.
+    """
     s = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     c = 0.5 * (R[0, 0] + R[1, 1] + R[2, 2] - 1.0)
     squared = s @ s
     small = squared < 1e-12
     sine = sqrt(select(small, 1.0, squared))
-    return select(small, 1.0 + squared / 6.0, atan2(sine, c) / sine) * s
+    vector = select(small, 1.0 + squared / 6.0, atan2(sine, c) / sine) * s
+    a = _largest_column(R)
+    half = select(small, select(c < 0.0, np.pi, 0.0), 0.0) / sqrt(a @ a)
+    return np.array([select(half > 0.0, half * x, own) for x, own in zip(a, vector, strict=True)])
+
+
+def _largest_column(R):
+    """The column of R + 1 with the largest diagonal."""
+    first, second = R[0, 0] < R[1, 1], select(R[0, 0] < R[1, 1], R[1, 1], R[0, 0]) < R[2, 2]
+    one = np.eye(3)
+    columns = [[R[i, k] + one[i, k] for i in range(3)] for k in range(3)]
+    return np.array([select(second, z, select(first, y, x)) for x, y, z in zip(*columns, strict=True)])

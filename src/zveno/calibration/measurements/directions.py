@@ -1,0 +1,105 @@
+"""Directions of an axis: two angles in every posture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...errors import ShapeError
+from ...kernels.math import atan2, select, sqrt
+from ...spatial.rotations import z_to
+from ...spatial.transforms import transform
+from .base import DIRECTION, Measurement, Noise, Remark, Slot, frame_slot
+
+UNIT = 2e-3
+"""Lengths nearer to one are rounding of unit vectors and not worth a word."""
+
+
+@dataclass(frozen=True, eq=False)
+class AxisDirection(Measurement):
+    """Direction of an axis of the frame. Readings: (n, 3) unit vectors.
+
+    Attributes:
+        axis: in the frame, (3,).
+        unknown_axis: whether it is estimated, starting from `axis`.
+        reference: as for `Pose`.
+    """
+
+    axis: Any = (0.0, 0.0, 1.0)
+    unknown_axis: bool = False
+    reference: Any = "world"
+
+    kind = "direction"
+    n_data = 3
+    noises = (Noise("direction", slice(0, 2), "rad", slice(0, 3)),)
+    columns = ("ax", "ay", "az")
+
+    @property
+    def left(self) -> Slot:
+        """The measuring frame: only its orientation matters."""
+        slot = frame_slot(self.reference, "reference")
+        return slot if not slot.free else Slot(slot.label, (3, 4, 5))
+
+    @property
+    def right(self) -> tuple[Slot, ...]:
+        """A frame with the axis along z."""
+        axis = np.asarray(self.axis, dtype=float)
+        if axis.shape != (3,) or not np.linalg.norm(axis) > 0:
+            raise ShapeError("is not a direction", element="axis", remedy="Give three numbers")
+        T = transform(z_to(axis / np.linalg.norm(axis)))
+        return (Slot("axis", DIRECTION if self.unknown_axis else (), T),)
+
+    @staticmethod
+    def residual(P, X, y):
+        """The angle from the direction read to the predicted one, along two axes across the former."""
+        return angle_across(y, P[:3, 2])
+
+    @staticmethod
+    def reading(P, X):
+        """The direction."""
+        return P[..., :3, 2]
+
+    def data(self, y, n):
+        """Unit vectors; rows that have no direction are left out."""
+        y, remarks = super().data(y, n)
+        read = np.isfinite(y).sum(axis=(1, 2))
+        length = np.linalg.norm(y[:, 0], axis=1)
+        off = (abs(length - 1.0) > UNIT) & (length > 0)
+        remarks += [
+            Remark((read > 0) & (read < 3), "have directions with a number missing, which leaves its sign open"),
+            Remark(length == 0, "have directions of length zero"),
+            Remark(off, f"have directions that are no unit vectors ({_range(length[off])} long)", left_out=False),
+        ]
+        usable = np.isfinite(length) & (length > 0)
+        return np.where(usable, y[:, 0].T / np.where(usable, length, 1.0), np.nan).T[:, None], remarks
+
+
+def angle_across(y, z):
+    """(2,) angle from the unit vector y to z, π at most, as a vector across y; entries may be traced.
+
+    It lies in the plane orthogonal to y, along axes that are smooth but where y crosses the plane of its first two
+    coordinates (Duff et al., Building an orthonormal basis, revisited, 2017). Towards the opposite of y every way
+    round is as long, and slopes along the circle would grow without limit: beyond 120° the first axis is taken.
+    The sum of squares stays smooth.
+    """
+    side = select(y[2] < 0.0, -1.0, 1.0)
+    a = -1.0 / (side + y[2])
+    b = y[0] * y[1] * a
+    first = (1.0 + side * y[0] * y[0] * a) * z[0] + side * b * z[1] - side * y[0] * z[2]
+    second = b * z[0] + (side + y[1] * y[1] * a) * z[1] - y[1] * z[2]
+    c, squared = y[0] * z[0] + y[1] * z[1] + y[2] * z[2], first * first + second * second
+    small = squared < 1e-12
+    sine = sqrt(select(small, 1.0, squared))
+    angle = select(small, select(c < 0.0, np.pi, 0.0), atan2(sine, c))
+    scale = select(small, 1.0 + squared / 6.0, angle / sine)
+    far = c < -0.5
+    return np.array([select(far, angle, scale * first), select(far, 0.0, scale * second)])
+
+
+def _range(lengths: np.ndarray) -> str:
+    if not len(lengths):
+        return ""
+    low, high = f"{lengths.min():.3g}", f"{lengths.max():.3g}"
+    return low if low == high else f"{low} to {high}"
