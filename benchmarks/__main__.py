@@ -61,15 +61,15 @@ def machine() -> dict:
 
 def table(name: str, rows: list[Row]) -> Table:
     shown = Table(title=name, title_justify="left")
-    for title in ("what", "zveno", "rival", "time", "ratio", "bar"):
+    for title in ("what", "zveno", "rival", "its", "ratio", "bar"):
         shown.add_column(title, justify="left" if title in ("what", "rival") else "right")
     for row in rows:
         met = row.bar is None or row.ratio >= row.bar
         shown.add_row(
             row.what,
-            seconds(row.ours),
+            quantity(row.ours, row.unit),
             row.rival_name,
-            seconds(row.rival),
+            quantity(row.rival, row.unit),
             f"{row.ratio:.3g}×",
             "" if row.bar is None else f"{row.bar:.3g}×" + ("" if met else " missed"),
             style="" if met else "yellow",
@@ -77,11 +77,11 @@ def table(name: str, rows: list[Row]) -> Table:
     return shown
 
 
-def seconds(t: float) -> str:
-    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if t >= scale:
-            return f"{t / scale:.3g} {unit}"
-    return f"{t / 1e-9:.3g} ns"
+def quantity(value: float, unit: str) -> str:
+    for prefix, scale in (("", 1.0), ("m", 1e-3), ("µ", 1e-6)):
+        if value >= scale:
+            return f"{value / scale:.3g} {prefix}{unit}"
+    return f"{value / 1e-9:.3g} n{unit}"
 
 
 if __name__ == "__main__":

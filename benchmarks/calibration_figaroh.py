@@ -3,7 +3,7 @@
 Needs figaroh, example-robot-data and the folder of real measurements beside the checkout; without them there are no
 rows. Every posture is held out once, in four fits that leave out every fourth. Both fit a base frame, the tool's
 point and full geometry to one marker; figaroh selects its parameters by its default method ("structural") and, on
-TIAGo, also with priors ("map"). Rows of errors hold metres.
+TIAGo, also with priors ("map").
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def run() -> list[Row]:
             their_seconds, their_error, n = _over_splits(_theirs, model, data, frame, method)
             rival = f"figaroh {method}, {n} parameters"
             out.append(Row(f"{name}: calibrate()", seconds, their_seconds, rival, 20.0))
-            out.append(Row(f"{name}: held-out rms error, m", error, their_error, rival, 1.0))
+            out.append(Row(f"{name}: held-out rms error", error, their_error, rival, 1.0, "m"))
     return out
 
 

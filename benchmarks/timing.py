@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison. Times are seconds for one item (a state, a call, a pose)."""
+    """One comparison: seconds for one item (a state, a call, a pose), or errors in metres."""
 
     what: str
     ours: float
@@ -18,10 +18,11 @@ class Row:
     rival_name: str
     bar: float | None = None
     """The ratio promised; None where none is."""
+    unit: str = "s"
 
     @property
     def ratio(self) -> float:
-        """How many times faster than the rival."""
+        """How many times faster, or more accurate, than the rival."""
         return self.rival / self.ours
 
     def to_dict(self) -> dict:
