@@ -1,8 +1,8 @@
 """Defaults of `calibrate` against their alternatives, on simulated robots: what docs/calibration.md says of them.
 
 PUMA and Panda, every term of their models off by chance, 40 postures seen by a tracker (0.1 mm). Rows hold the
-error of noise-free postures that were not used, root of the mean square over robots; bars are what a default may cost
-where it is not needed.
+error of noise-free postures that were not used, root of the mean square over robots; bars are what a default may
+cost where it is not needed.
 """
 
 from __future__ import annotations
