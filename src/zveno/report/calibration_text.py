@@ -91,8 +91,13 @@ def print_calibration(console: Console, found: Calibration, degrees: bool = Fals
 
 
 def _errors(found: Calibration) -> Table:
+    """A line a kind of error and noise; campaigns and noises are named where there are several."""
     table = Table(box=None, pad_edge=False)
+    names = [error.name for error in found.baseline]
+    single = len({name.partition(": ")[0] for name in names}) == 1
     table.add_column("errors")
+    if len(names) > 1:
+        table.add_column("of")
     for name in ("rms", "mean", "max", "AP", "RP"):
         table.add_column(name, justify="right")
     table.add_column("rows", justify="right")
@@ -102,8 +107,10 @@ def _errors(found: Calibration) -> Table:
         ("calibrated, postures not used", found.held_out),
         ("  without rows that do not belong", found.held_out_unflagged if found.outliers else ()),
     ):
-        for error in errors:
-            table.add_row(f"{title}: {error.name}", *_cells(error), str(error.rows))
+        for k, error in enumerate(errors):
+            name = error.name.partition(": ")[2] if single else error.name
+            cells = [*([name] if len(names) > 1 else []), *_cells(error), str(error.rows)]
+            table.add_row("" if k else title, *cells)
     return table
 
 
@@ -121,11 +128,12 @@ def _parameters(found: Calibration, degrees: bool) -> Table:
     table.add_column("unit")
     table.add_column("of", style="dim")
     scales = {"m": (1e3, "mm"), "rad": (180.0 / np.pi, "°") if degrees else (1e3, "mrad"), "1": (1e3, "‰")}
+    scales |= {"rad/Nm": (1e6, "µrad/Nm"), "m/N": (1e6, "µm/N")}
     for name, value, std, unit in zip(found.names, found.values, found.std, found.units, strict=True):
-        factor, shown = scales.get(unit, (1.0, unit))
-        digits = ".4f" if factor != 1.0 else ".3g"
+        factor, shown = scales[unit]
+        digits = 4 if factor < 1e6 else 1
         place = found.model.term(name).place
-        table.add_row(name, f"{value * factor:{digits}}", f"{std * factor:{digits}}", shown, _plain(place))
+        table.add_row(name, f"{value * factor:.{digits}f}", f"{std * factor:.{digits}f}", shown, _plain(place))
     return table
 
 
