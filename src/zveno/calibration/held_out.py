@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..fit.threads import in_one_thread
 from ..io.results import registered
-from .solve import Options, Solution, refit, solve, with_columns
+from .solve import At, Options, Solution, refit, solve, with_columns
 from .system import System
 
 
@@ -107,8 +108,7 @@ def held_out(system: System, options: Options, whole: Solution, folds: int, seed
     fixed = replace(options, sigma=whole.sigma, estimated=np.zeros_like(options.estimated), loss="none")
     residual = np.full(system.n_rows, np.nan)
     good = np.concatenate([whole.weight > 0.05, [True]])[system.row]
-    state = (whole.values, whole.frames)
-    r, J = system.evaluate(*state, options.columns)
+    start = whole.fit.state
     groups = folds_of(system, folds, seed)
     for number, postures in enumerate(groups):
         if progress is not None:
@@ -117,18 +117,13 @@ def held_out(system: System, options: Options, whole: Solution, folds: int, seed
         train_columns, test_columns, train_rows, test_rows = split(system, options.columns, test)
         if (good & train_rows).sum() < len(train_columns):
             continue
-        kept = np.isin(options.columns, train_columns)
-        unseen, found = refit(
-            system,
-            with_columns(fixed, train_columns),
-            state,
-            good & train_rows,
-            (r, J if kept.all() else J[:, kept]),
-        )
+        state = replace(start, J=start.J[:, np.isin(options.columns, train_columns)]) if test_columns else start
+        found = refit(system, with_columns(fixed, train_columns), state, good & train_rows)
         if test_columns:
             use = good & test_rows if (good & test).any() else test_rows
-            unseen, _ = refit(system, with_columns(fixed, test_columns), found, use)
-        residual[test] = unseen[test]
+            state = At.of(system, test_columns, found.values, found.frames)
+            found = refit(system, with_columns(fixed, test_columns), state, use)
+        residual[test] = found.r[test]
     return residual
 
 
@@ -161,6 +156,7 @@ def split(system: System, columns, test: np.ndarray):
     return train, [k for k in columns if not touched_by_train[k]], train_rows, test_rows
 
 
+@in_one_thread
 def scored(system: System, values: np.ndarray, frames: np.ndarray, columns) -> np.ndarray:
     """Residuals of other measurements with parameters as they are; `columns` of unknowns are fitted to them."""
     n = len(system.noise_names)

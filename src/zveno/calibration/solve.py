@@ -14,8 +14,10 @@ from ..fit.levenberg_marquardt import Fit, bounded_step, held_back, minimize
 from .system import CONSTRAINT, System
 
 FIRST_SIGMA = {"m": 1e-3, "rad": 1e-3}
-FLAG = 1e-6
-"""Share of good rows that may be flagged as outliers by chance."""
+CHANCE = 0.01
+"""That any good row of all measurements is flagged as an outlier."""
+LEAST_SIGMA = 1e-9
+"""Noise, m or rad, below which readings are as good as exact: what is left is rounding."""
 TURNS = 12
 """Rounds of judging noise and weights at most."""
 
@@ -47,6 +49,21 @@ class Options:
 
 
 @dataclass(frozen=True, eq=False)
+class At:
+    """Where a fit stands: parameters and frames, residuals (rows,), and derivatives (rows, n) by its columns."""
+
+    values: np.ndarray
+    frames: np.ndarray
+    r: np.ndarray
+    J: np.ndarray
+
+    @classmethod
+    def of(cls, system: System, columns: Sequence[int], values: np.ndarray, frames: np.ndarray) -> At:
+        """At given parameters and frames."""
+        return cls(values, frames, *system.evaluate(values, frames, columns))
+
+
+@dataclass(frozen=True, eq=False)
 class Solution:
     """Parameters and frames of a fit, with everything that describes how good they are.
 
@@ -58,7 +75,7 @@ class Solution:
         weight: of every row of data, 0 where it was flagged.
         distance: of every row of data, in standard deviations (root of the sum of squares over its components).
         components: number of components of every row.
-        fit: the last iteration, with the weighted Jacobian by the estimated columns.
+        fit: the last iteration, with the weighted Jacobian by the estimated columns; its state is an `At`.
     """
 
     values: np.ndarray
@@ -103,7 +120,7 @@ def solve(
     use = np.ones(system.n_rows, dtype=bool) if use is None else use
     weight = np.ones(system.n_data_rows)
     loss = "tukey" if options.loss == "auto" else options.loss
-    state = (_within(values, options.bounds), frames)
+    state = At.of(system, options.columns, _within(values, options.bounds), frames)
     if loss == "none" and not options.estimated.any():
         sigma = options.sigma.copy()
         fit = _least_squares(system, options, state, sigma, weight, use)
@@ -116,26 +133,23 @@ def solve(
         if options.loss == "auto":
             fit, sigma, weight = _without_outliers(system, options, state, sigma, use)
         else:
-            fit = _least_squares(system, options, state, sigma, weight, use)
+            fit = _least_squares(system, options, state, sigma, weight, use, near=True)
     _, distance, components = _judged(system, options, fit, sigma, weight, use)
-    values, frames = fit.state
-    r, _ = system.evaluate(values, frames, ())
-    return Solution(values, frames, sigma, r, weight, distance, components, fit)
+    end = fit.state
+    return Solution(end.values, end.frames, sigma, end.r, weight, distance, components, fit)
 
 
-def refit(system: System, options: Options, state, use: np.ndarray, start=None) -> tuple[np.ndarray, tuple]:
-    """Residuals of all rows, and the state (values, frames), of a least-squares fit to some rows.
+def refit(system: System, options: Options, state: At, use: np.ndarray) -> At:
+    """Where a least-squares fit to some rows ends that starts near by.
 
     Args:
         system: the rows.
         options: columns; noise known, no loss.
-        state: where to start: values and frames.
+        state: where to start.
         use: scalar rows to use, (rows,) booleans.
-        start: residuals and derivatives of all rows there, where they are known.
     """
-    fit = _least_squares(system, options, state, options.sigma, np.ones(system.n_data_rows), use, start=start)
-    values, frames = fit.state
-    return system.evaluate(values, frames, ())[0], (values, frames)
+    weight = np.ones(system.n_data_rows)
+    return _least_squares(system, options, state, options.sigma, weight, use, rough=True, near=True).state
 
 
 def _reweighted(system, options, loss: str, state, sigma, use):
@@ -148,7 +162,7 @@ def _reweighted(system, options, loss: str, state, sigma, use):
     weight = np.ones(system.n_data_rows)
     inside = _rows_used(system, use)
     for turn in range(TURNS // 2 if start else TURNS):
-        fit = _least_squares(system, options, state, sigma, weight, use, rough=start or turn < 2)
+        fit = _least_squares(system, options, state, sigma, weight, use, rough=True, near=turn > 0)
         state = fit.state
         new_sigma, distance, components = _judged(system, options, fit, sigma, weight, use)
         new = np.ones_like(weight)
@@ -174,17 +188,19 @@ def _without_outliers(system, options, state, sigma, use):
     flagged = np.zeros(system.n_data_rows, dtype=bool)
     inside = _rows_used(system, use)
     weight = robust_start(system, options, state, sigma, use)
-    fit = _least_squares(system, options, state, sigma, weight, use)
+    fit = _least_squares(system, options, state, sigma, weight, use, rough=True, near=True)
     for turn in range(TURNS):
         new_sigma, distance, components = _judged(system, options, fit, sigma, weight, use)
-        new = inside & (distance > robust.limit(1.0 - FLAG, components, freedom(system, fit, weight, use)))
+        new = inside & (distance > outlier_limits(system, components, freedom(system, fit, weight, use)))
         settled = turn and (new == flagged).all() and abs(new_sigma / sigma - 1.0).max() < 5e-3
-        flagged, sigma = new, new_sigma
-        weight = np.where(flagged, 0.0, 1.0)
         if settled:
             break
-        fit = _least_squares(system, options, fit.state, sigma, weight, use)
-    return fit, sigma, weight
+        flagged, sigma = new, new_sigma
+        weight = np.where(flagged, 0.0, 1.0)
+        fit = _least_squares(system, options, fit.state, sigma, weight, use, rough=True, near=True)
+    if not options.linear:
+        fit = _least_squares(system, options, fit.state, sigma, weight, use, near=True)
+    return fit, new_sigma, weight
 
 
 def freedom(system: System, fit: Fit, weight: np.ndarray, use: np.ndarray | None = None) -> int:
@@ -193,30 +209,37 @@ def freedom(system: System, fit: Fit, weight: np.ndarray, use: np.ndarray | None
     return max(int((rows if use is None else rows & use).sum()) - int(fit.free.sum()), 1)
 
 
+def outlier_limits(system: System, components: np.ndarray, freedom: int) -> np.ndarray:
+    """Distance beyond which rows with so many components do not belong."""
+    return robust.limit(1.0 - CHANCE / system.n_data_rows, components, freedom)
+
+
 def robust_start(system, options, state, sigma, use) -> np.ndarray:
     """Tukey weights at a state, the last of the robust fit."""
-    r, _ = system.evaluate(*state, ())
-    distance, components = row_distances(system, r / _row_sigma(system, options, sigma), use)
+    distance, components = row_distances(system, state.r / _row_sigma(system, options, sigma), use)
     return np.where(_rows_used(system, use), robust.weights("tukey", distance, components), 1.0)
 
 
 def _started(system, options, state, use) -> np.ndarray:
     """Noise from the residuals at the start, at most as small as they are."""
-    r, _ = system.evaluate(*state, ())
     sigma = options.sigma.copy()
     for k in np.flatnonzero(options.estimated):
-        own = r[use & (system.noise == k)]
+        own = state.r[use & (system.noise == k)]
         if len(own):
-            sigma[k] = max(1.5 * float(np.median(abs(own))), 1e-9)
+            sigma[k] = max(1.5 * float(np.median(abs(own))), LEAST_SIGMA)
     return sigma
 
 
-def _least_squares(system, options, state, sigma, weight, use, rough: bool = False, start=None) -> Fit:
+def _least_squares(
+    system, options, state: At, sigma, weight, use, *, rough: bool = False, near: bool = False
+) -> Fit:
+    """Least squares with given noise and weights; `near` says that the start is, so that steps need no damping."""
     columns = list(options.columns)
     P = len(system.model.terms)
     scale = _scalar_weights(system, options, sigma, weight)
     rows = use & (scale > 0)
-    all_rows = bool(rows.all())
+    used = slice(None) if rows.all() else rows
+    scale = scale[used]
     prior_columns, own, prior_rows = [], np.zeros((0, 0)), np.zeros((0, len(columns)))
     if options.prior is not None and set(options.prior[0]) <= set(columns):
         prior_columns, own = list(options.prior[0]), options.prior[1]
@@ -224,40 +247,34 @@ def _least_squares(system, options, state, sigma, weight, use, rough: bool = Fal
         prior_rows[:, [columns.index(k) for k in prior_columns]] = own
     bounds = {columns.index(k): (k, *sides) for k, sides in (options.bounds or {}).items() if k in columns}
 
-    def whitened(at, r, J):
-        r, J = (scale * r, scale[:, None] * J) if all_rows else (scale[rows] * r[rows], scale[rows, None] * J[rows])
-        if prior_columns:
-            r = np.concatenate([r, own @ at[0][prior_columns]])
-            J = np.concatenate([J, prior_rows])
-        return r, J
+    def whitened(at: At):
+        r = np.concatenate([scale * at.r[used], own @ at.values[prior_columns]])
+        return r, np.concatenate([scale[:, None] * at.J[used], prior_rows])
 
-    def evaluate(at):
-        return whitened(at, *system.evaluate(*at, columns))
-
-    def move(at, step):
+    def move(at: At, step):
         full = np.zeros(system.n_columns)
         full[columns] = step
-        return _within(at[0] + full[:P], options.bounds), system.moved(at[1], full)
+        values = _within(at.values + full[:P], options.bounds)
+        return At.of(system, columns, values, system.moved(at.frames, full))
 
-    def room(at):
+    def room(at: At):
         low, high = np.full(len(columns), -np.inf), np.full(len(columns), np.inf)
         for place, (column, least, most) in bounds.items():
-            low[place], high[place] = least - at[0][column], most - at[0][column]
+            low[place], high[place] = least - at.values[column], most - at.values[column]
         return low, high
 
     if options.linear:
-        r, J = evaluate(state)
+        r, J = whitened(state)
         state = move(state, bounded_step(J, r, room(state) if bounds else None))
-        r, J = evaluate(state)
+        r, J = whitened(state)
         return Fit(state, r, J, 0.5 * float(r @ r), 1, True, held_back(J, r, room(state) if bounds else None))
     return minimize(
-        evaluate,
+        whitened,
         state,
         move,
         room=room if bounds else None,
-        start=None if start is None else whitened(state, *start),
-        tolerance=1e-4 if rough else 1e-9,
-        max_iterations=15 if rough else 100,
+        tolerance=1e-10 if rough else 1e-14,
+        damping=1e-8 if near else 1e-4,
     )
 
 
@@ -293,31 +310,26 @@ def row_distances(system: System, whitened: np.ndarray, use: np.ndarray | None =
 
 def _judged(system, options, fit: Fit, sigma, weight, use):
     """Noise judged from the residuals, and distances of all rows, corrected for what the fit has absorbed."""
-    r, _ = system.evaluate(*fit.state, ())
-    whitened = r / _row_sigma(system, options, sigma)
-    scale = _scalar_weights(system, options, sigma, weight)
-    rows = use & (scale > 0)
-    leverage = np.zeros(system.n_rows)
-    leverage[rows] = leverages(fit.jacobian[:, fit.free])[: rows.sum()]
+    own_sigma = _row_sigma(system, options, sigma)
+    row_weight = np.concatenate([weight, [1.0]])[system.row]
+    rows = use & (row_weight > 0)
+    whitened = fit.state.r / own_sigma
+    free = slice(None) if fit.free.all() else fit.free
+    # Variance of what the fit predicts for every row, in units of the row's own.
+    predicted = leverages(fit.jacobian[:, free], fit.state.J[:, free] / own_sigma[:, None])
+    leverage = np.where(rows, row_weight * predicted, 0.0)
     new = sigma.copy()
     if options.estimated.any():
-        row_weight = np.concatenate([weight, [1.0]])[system.row]
         group = np.where(rows, system.noise, CONSTRAINT)
         found = np.sqrt(variance_factors(whitened, leverage, group, row_weight))
         # Weights below one take their share from large residuals: undo it by what they take from good rows.
         for k in np.flatnonzero(options.estimated):
             if k < len(found) and (group == k).any():
-                new[k] = max(sigma[k] * found[k], 1e-12)
-    spread = np.clip(1.0 - leverage, 0.05, 1.0)
-    aside = use & (scale == 0) & (system.row >= 0)
-    if aside.any():  # rows the fit has not seen: its own uncertainty adds to theirs
-        values, frames = fit.state
-        J = system.evaluate(values, frames, list(options.columns))[1][np.ix_(aside, fit.free)]
-        J /= _row_sigma(system, options, sigma)[aside, None]
-        spread[aside] = 1.0 + leverages(fit.jacobian[:, fit.free], J)
-    shrunk = np.sqrt(spread)
+                new[k] = max(sigma[k] * found[k], LEAST_SIGMA)
+    # To rows the fit has not seen, its own uncertainty adds.
+    spread = np.where(rows, np.clip(1.0 - leverage, 0.05, 1.0), np.where(use, 1.0 + predicted, 1.0))
     ratio = np.concatenate([sigma / new, [1.0]])[system.noise]
-    distance, components = row_distances(system, whitened * ratio / shrunk, use)
+    distance, components = row_distances(system, whitened * ratio / np.sqrt(spread), use)
     return new, distance, components
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import get_lapack_funcs
 
-from .products import gram, times
+_cholesky, _invert_triangle = get_lapack_funcs(("potrf", "trtri"), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,17 +47,22 @@ def leverages(J: np.ndarray, at: np.ndarray | None = None) -> np.ndarray:
 
     For other rows `at` (k, n) it is the variance of what the fit predicts for them, (k,), in units of theirs.
     """
-    H = gram(J)
-    norms = np.sqrt(np.diag(H))
+    rows = J if at is None else at
+    if not J.shape[1]:
+        return np.zeros(len(rows))
+    H = J.T @ J
+    norms = np.sqrt(H.diagonal())
     norms = np.where(norms > 0, norms, 1.0)
-    H = H / np.outer(norms, norms)
-    try:
-        W = solve_triangular(cholesky(H, lower=True), np.eye(len(H)), lower=True).T
-    except np.linalg.LinAlgError:
+    H = H / (norms[:, None] * norms)
+    L, singular = _cholesky(H, lower=True)
+    if singular:
         w, V = np.linalg.eigh(H)
         good = w > 1e-13 * w.max(initial=0.0)
         W = V[:, good] / np.sqrt(w[good])
-    return np.sum(times(J if at is None else at, W / norms[:, None]) ** 2, axis=1)
+    else:
+        W = _invert_triangle(L, lower=True)[0].T
+    half = rows @ (W / norms[:, None])
+    return np.einsum("ij,ij->i", half, half)
 
 
 def variance_factors(r: np.ndarray, leverage: np.ndarray, group: np.ndarray, weight: np.ndarray) -> np.ndarray:

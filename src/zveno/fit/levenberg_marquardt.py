@@ -16,10 +16,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import get_lapack_funcs, solve_triangular
 from scipy.optimize import lsq_linear
 
-from .products import gram
+RIGHT = 0.1
+"""A step that gains what was predicted to this share shows that no damping is needed."""
+ROUNDING = 1e-11
+"""Share of the cost below which it is not known well enough to tell which of two is less."""
+
+(_solve_positive,) = get_lapack_funcs(("posv",), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +61,6 @@ def minimize(
     move: Callable[[Any, np.ndarray], Any],
     *,
     room: Callable[[Any], tuple[np.ndarray, np.ndarray]] | None = None,
-    start: tuple[np.ndarray, np.ndarray] | None = None,
     max_iterations: int = 100,
     tolerance: float = 1e-10,
     damping: float = 1e-4,
@@ -68,12 +72,11 @@ def minimize(
         state: where to start, inside the bounds; anything that `move` understands.
         move: (state, step (n,)) → state.
         room: state → the lowest and highest step (n,) that bounds allow, −inf and inf where there are none.
-        start: what `evaluate` gives at the start, where it is known.
         max_iterations: Jacobians evaluated at most.
-        tolerance: a step is negligible when it changes the cost by less than this share.
+        tolerance: a step is negligible, and not taken, when it would change the cost by less than this share.
         damping: at the start, relative to the squared column norms.
     """
-    r, J = evaluate(state) if start is None else start
+    r, J = evaluate(state)
     cost = 0.5 * float(r @ r)
     if not J.shape[1]:
         return Fit(state, r, J, cost, 1, True, np.zeros(0, dtype=int))
@@ -82,29 +85,30 @@ def minimize(
         return Fit(state, r, J, cost, iteration, converged, held_back(J, r, None if room is None else room(state)))
 
     for iteration in range(1, max_iterations + 1):
-        H = gram(np.column_stack([J, r]))
-        H, g = H[:-1, :-1], H[:-1, -1]
-        norms = np.sqrt(np.diag(H))
+        H, g = J.T @ J, J.T @ r
+        norms = np.sqrt(H.diagonal())
         norms = np.where(norms > 0, norms, 1.0)
-        H, g = H / np.outer(norms, norms), g / norms
+        H, g = H / (norms[:, None] * norms), g / norms
         box = None if room is None else tuple(norms * side for side in room(state))
         while True:
             scaled = _step(H, g, damping, box)
+            predicted = -float(g @ scaled + 0.5 * scaled @ (H @ scaled))
+            if predicted <= tolerance * cost or damping > 1e12:
+                return ended(iteration, True)
             trial = move(state, scaled / norms)
             r_new, J_new = evaluate(trial)
             new = 0.5 * float(r_new @ r_new)
-            predicted = -float(g @ scaled + 0.5 * scaled @ (H @ scaled))
             if np.isfinite(new) and new <= cost:
                 break
-            if predicted <= tolerance * cost or damping > 1e12:
+            if predicted <= ROUNDING * cost:
                 return ended(iteration, True)
             damping *= 8.0
-        gained = cost - new
+        gained = (cost - new) / predicted
         state, r, J, cost = trial, r_new, J_new, new
-        if predicted > 0 and gained > 0.25 * predicted:
-            damping = max(damping / (8.0 if gained > 0.75 * predicted else 2.0), 1e-14)
-        if max(gained, predicted) <= tolerance * cost + 1e-300 or cost == 0.0:
-            return ended(iteration, True)
+        if abs(gained - 1.0) < RIGHT:
+            damping = max(1e-3 * damping, 1e-14)
+        elif gained > 0.25:
+            damping = max(damping / (8.0 if gained > 0.75 else 2.0), 1e-14)
     return ended(max_iterations, False)
 
 
@@ -114,25 +118,22 @@ def bounded_step(J: np.ndarray, r: np.ndarray, room: tuple[np.ndarray, np.ndarra
     norms = np.where(norms > 0, norms, 1.0)
     step = np.linalg.lstsq(J / norms, -r, rcond=None)[0]
     if room is not None and not _inside(step, tuple(norms * side for side in room)):
-        H, g = gram(J / norms), (J / norms).T @ r
+        H, g = (J / norms).T @ (J / norms), (J / norms).T @ r
         step = _step(H, g, 1e-14, tuple(norms * side for side in room))
     return step / norms
 
 
 def _step(H, g, damping: float, box) -> np.ndarray:
     """argmin |J d + r|² + damping |d|² inside a box, from H = JᵀJ with unit diagonal and g = Jᵀr."""
-    while True:
-        try:
-            factor = cho_factor(H + damping * np.eye(len(g)), lower=True, check_finite=False)
-            break
-        except np.linalg.LinAlgError:
-            damping = max(10.0 * damping, 1e-14)
-    step = cho_solve(factor, -g, check_finite=False)
+    singular = True
+    while singular:
+        factor, step, singular = _solve_positive(H + damping * np.eye(len(g)), -g, lower=True)
+        damping = max(10.0 * damping, 1e-14)
     if box is None or _inside(step, box):
         return step
     # |Lᵀ d + L⁻¹ g|² is the same quadratic. Sides a hair apart keep a parameter whose bounds meet.
     low, high = box
-    L = np.tril(factor[0])
+    L = np.tril(factor)
     target = -solve_triangular(L, g, lower=True, check_finite=False)
     return lsq_linear(L.T, target, (np.minimum(low, -1e-15), np.maximum(high, 1e-15)), method="bvls").x
 

@@ -18,12 +18,6 @@ def gram(A: np.ndarray) -> np.ndarray:
     return (np.swapaxes(pieces, 1, 2) @ pieces).sum(axis=0)
 
 
-def times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """A B of a tall A (m, n) and a small B (n, k)."""
-    product = _pieces(A, B.size) @ B
-    return product.reshape(product.shape[0] * product.shape[1], B.shape[1])[: len(A)]
-
-
 def triangle(A: np.ndarray) -> np.ndarray:
     """R (at most n, n) of A = Q R for a tall A (m, n): the same singular values, row space and column relations.
 

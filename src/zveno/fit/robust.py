@@ -52,11 +52,11 @@ def limit(probability: float, n: np.ndarray, freedom: int | None = None) -> np.n
     """
     if freedom is None:
         return _limit(probability, n)
-    n = np.maximum(n, 1)
-    kinds, place = np.unique(n, return_inverse=True)
-    return np.sqrt(kinds * fdtri(kinds, freedom, probability))[place].reshape(np.shape(n))
+    counts = np.arange(1, np.max(n, initial=1) + 1)
+    return np.sqrt(counts * fdtri(counts, freedom, probability))[np.maximum(n, 1) - 1]
 
 
 def _limit(probability: float, n) -> np.ndarray:
     """Root of the quantile of χ²(n)."""
-    return np.sqrt(2.0 * gammaincinv(0.5 * np.asarray(n), probability))
+    counts = np.arange(np.max(n, initial=0) + 1)
+    return np.sqrt(2.0 * gammaincinv(0.5 * counts, probability))[n]
