@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from calibration_arms import TWO_LINKS, arm, random_chain
+from calibration_arms import TWO_LINKS, arm, random_chain, simulated, truth
 
 import zveno
+from zveno.calibration.estimate import calibrate
 from zveno.calibration.identifiability import analyse, identifiability
 from zveno.calibration.kinematics import frame_motion
 from zveno.calibration.measurements import Camera, Distance, Pose, Position, RelativePose, RelativePosition
@@ -12,6 +13,7 @@ from zveno.calibration.models import redundant_model
 from zveno.calibration.proof import prove
 from zveno.calibration.rules import agrees, rule_model
 from zveno.errors import ModelError, ZvenoError
+from zveno.spatial.transforms import transform
 
 
 @pytest.fixture(scope="module")
@@ -209,9 +211,9 @@ def test_residuals_that_are_not_zero_do_not_fool_the_structure():
     from calibration_arms import simulated, truth
 
     from zveno.calibration.campaigns import prepared
-    from zveno.calibration.estimate import structure
     from zveno.calibration.initial import first_frames
     from zveno.calibration.measurements import Sockets
+    from zveno.calibration.structure import structure
     from zveno.calibration.system import System
 
     rng = np.random.default_rng(5)
@@ -238,3 +240,26 @@ def test_results_are_saved_and_loaded(two_links, tmp_path):
     assert again.chosen == found.chosen
     assert again.relations == found.relations
     assert again.summary == found.summary
+
+
+def test_a_point_beside_the_axis_it_was_thought_on_tells_more():
+    """The reflector is drawn at the flange, on the last axis, and is 60 mm beside it: two parameters more."""
+    robot, kind = zveno.load("panda"), RelativePosition()
+    beside = robot.with_tool(transform(None, np.array([0.04, 0.045, 0.02])))
+    assert identifiability(robot, kind).rank == 23
+    assert identifiability(beside, kind).rank == 25
+    rng = np.random.default_rng(4)
+    values = truth(beside, identifiability(beside, kind).chosen, rng)
+    campaign, unseen = (
+        simulated(beside, kind, values, n, rng, {"position": sigma}) for n, sigma in ((60, 1e-4), (50, 1e-9))
+    )
+    found = calibrate(robot, campaign, folds=0)
+    assert found.identifiability.rank == 25
+    assert found.identifiability.counts is not None
+    assert found.identifiability.counts.agree(25)
+    assert found.identifiability.counts.through == 0
+    assert found.score(unseen)[0].rms < 1e-4
+    on_axis = simulated(
+        robot, kind, truth(robot, identifiability(robot, kind).chosen, rng), 60, rng, {"position": 1e-4}
+    )
+    assert calibrate(robot, on_axis, folds=0).identifiability.rank == 23

@@ -127,9 +127,10 @@ def _relative(robot, q):
 def test_covariance_is_calibrated():
     """Normalised errors over 500 runs of a planar arm have the predicted covariance."""
     from zveno.calibration.campaigns import prepared
-    from zveno.calibration.estimate import _columns, _options, structure
+    from zveno.calibration.estimate import _columns, _options
     from zveno.calibration.models import redundant_model
     from zveno.calibration.solve import solve
+    from zveno.calibration.structure import structure
     from zveno.calibration.system import System
 
     robot = zveno.load("Rz(q1) Tx(0.25) Rz(q2) Tx(0.16)")

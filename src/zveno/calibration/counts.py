@@ -50,8 +50,13 @@ class Counts:
         return self.value == self.proved == rank
 
 
-def counts(model: Model, kind: Measurement) -> Counts | None:
-    """Counts for poses and positions of one frame on a chain of joints of any type; None for other measurements."""
+def counts(model: Model, kind: Measurement, moved: np.ndarray | None = None) -> Counts | None:
+    """Counts for poses and positions of one frame on a chain of joints of any type; None for other measurements.
+
+    Args:
+        model, kind: what is measured.
+        moved: displacement (4, 4) of the frame from where it is drawn.
+    """
     if not isinstance(kind, Pose | Position | Camera):
         return None
     if any(move.joint.mimic is not None for move in model.moves) or len(model.frames) > 1:
@@ -64,6 +69,7 @@ def counts(model: Model, kind: Measurement) -> Counts | None:
     p = sum(move.sigma == 0 for move in model.moves)
     point = next(iter(kind.right)).value if position else np.eye(4)
     assert point is not None  # points always have a value
+    point = point if moved is None else moved @ point
     s = tail_axes_through(model, point[:3, 3]) if position else 0
     proof = prove(model, point[:3, 3] if position else None)
     others = sum(proof.saturated) - 4 * r - 2 * p

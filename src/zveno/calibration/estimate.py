@@ -16,24 +16,20 @@ from ..io.results import hash_of
 from ..robot import Robot
 from .advice import advise
 from .campaigns import Campaign, prepared
-from .counts import counts
 from .diagnose import check_enough, check_reach, hopeless
 from .evidence import Lack, lacking
 from .held_out import errors, held_out
-from .identifiability import Identifiability, analyse, beyond, scaled_jacobian
+from .identifiability import Identifiability, beyond, scaled_jacobian
 from .initial import first_frames
 from .loads import DENSITY, gravity, has_masses
 from .models import Model, redundant_model
 from .output import calibrated_mechanism
-from .postures import pulled
 from .prior import USUAL, Prior, alone, learned, linearised, places, prior
 from .result import Calibration, Outlier
 from .solve import FIRST_SIGMA, Options, Solution, freedom, outlier_limits, solve, with_columns
+from .structure import structure
 from .system import System
 from .verdict import verdict
-
-FIRM = 1e-2
-"""Fits are parametrised by columns at least this independent, where the strategy leaves a choice."""
 
 
 @in_one_thread
@@ -146,7 +142,7 @@ def _fitted(robot: Robot, campaigns: Sequence[Campaign], wish: _Wish, more: tupl
     system.frames = base.frames
     hint = None if more else hopeless(system, base)
     chosen = _chosen(model, wish.parameters, wish.fixed)
-    found = structure(system, robot.name, wish.strategy, chosen)
+    found = structure(system, robot.name, wish.strategy, chosen, base.values)
     if not more:
         check_enough(system, found, robot, chosen)
     columns = _columns(system, found)
@@ -170,27 +166,6 @@ def _lacking(fit: _Fit) -> list[Lack]:
     if fit.known is None:
         return []
     return lacking(fit.system, fit.options, fit.whole, fit.known, gravity(fit.robot.mechanism), fit.joint_terms)
-
-
-def structure(
-    system: System, robot: str, strategy: str = "JL", parameters: str | Sequence[str] = "all"
-) -> Identifiability:
-    """Identifiability at the measured postures, those in contact pulled to where the nominal robot touches."""
-    frames = system.frames.copy()
-    for a, b, distance, _ in system.constraints:
-        apart = frames[b, :3, 3] - frames[a, :3, 3]
-        frames[b, :3, 3] = frames[a, :3, 3] + apart * (distance / max(float(np.linalg.norm(apart)), 1e-12))
-    kept, system.frames = system.frames, frames
-    try:
-        q = [
-            pulled(system, k, part.q)[0] if part.measurement.implicit else part.q
-            for k, part in enumerate(system.parts)
-        ]
-        one = len(system.parts) == 1 and parameters == "all"
-        counted = counts(system.model, system.parts[0].measurement) if one else None
-        return analyse(system, robot, strategy, parameters, counted, q, FIRM, compiled=True)
-    finally:
-        system.frames = kept
 
 
 def _judged(fit: _Fit, geometry: Identifiability, evidence, lacks, folds, seed, notes, progress) -> Calibration:

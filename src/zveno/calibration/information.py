@@ -9,11 +9,11 @@ import numpy as np
 
 from ..robot import Robot
 from .campaigns import Campaign
-from .estimate import structure
 from .loads import gravity
 from .measurements import Measurement, measurement
 from .models import redundant_model
 from .solve import FIRST_SIGMA
+from .structure import structure
 from .system import System
 
 

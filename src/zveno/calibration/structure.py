@@ -1,0 +1,61 @@
+"""What the measured postures can tell of a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..spatial.transforms import transform
+from .counts import counts
+from .identifiability import Identifiability, analyse
+from .models import Model
+from .output import deviation
+from .postures import pulled
+from .system import System
+
+FIRM = 1e-2
+"""Fits are parametrised by columns at least this independent, where the strategy leaves a choice."""
+
+
+def structure(
+    system: System,
+    robot: str,
+    strategy: str = "JL",
+    parameters: str | Sequence[str] = "all",
+    values: np.ndarray | None = None,
+) -> Identifiability:
+    """Identifiability at the measured postures, those in contact pulled to where the nominal robot touches.
+
+    A tool that was found (`values`) far from where it is drawn is studied where it was found: a point thought to be
+    on the last axis, but beside it, tells more.
+    """
+    frames = system.frames.copy()
+    for a, b, distance, _ in system.constraints:
+        apart = frames[b, :3, 3] - frames[a, :3, 3]
+        frames[b, :3, 3] = frames[a, :3, 3] + apart * (distance / max(float(np.linalg.norm(apart)), 1e-12))
+    one = len(system.parts) == 1 and parameters == "all"
+    counted = counts(system.model, system.parts[0].measurement) if one else None
+    if values is not None:
+        for part in system.parts:
+            moved = _moved_tool(system.model, part.frame, values)
+            if moved is not None:
+                places = np.unique(part.right)
+                frames[places] = moved @ frames[places]
+                counted = counts(system.model, part.measurement, moved) if one else None
+    kept, system.frames = system.frames, frames
+    try:
+        q = [
+            pulled(system, k, part.q)[0] if part.measurement.implicit else part.q
+            for k, part in enumerate(system.parts)
+        ]
+        return analyse(system, robot, strategy, parameters, counted, q, FIRM, compiled=True)
+    finally:
+        system.frames = kept
+
+
+def _moved_tool(model: Model, frame: str, values: np.ndarray) -> np.ndarray | None:
+    """Displacement (4, 4) of a frame, to 0.1 mm, where it is a firm part of the robot's size; else None."""
+    block = next(block for block in model.blocks if block.frame == frame)
+    moved = transform(None, np.round(deviation(block, values)[:3, 3], 4))
+    return moved if np.linalg.norm(moved[:3, 3]) > FIRM * model.scale else None
