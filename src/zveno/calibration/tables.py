@@ -3,24 +3,50 @@
 from __future__ import annotations
 
 import re
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, ZvenoWarning
+from ..io.measurement_arrays import ARRAYS, read_arrays
 from ..io.measurements import MeasurementTable, group_names, joint_values, read_measurements
 from ..mechanism import Mechanism
 from .campaigns import Campaign
+from .folders import read_folder
 from .headers import understood
 from .measurements import Distance, Measurement, Position, measurement
 from .models import redundant_model
+from .settings import with_options
 
 
 def read_campaign(
-    path, mechanism: Mechanism, kind: Measurement | str | None = None, *, planned: bool = False
+    path,
+    mechanism: Mechanism,
+    kind: Measurement | str | None = None,
+    *,
+    planned: bool = False,
+    settings: Mapping[str, str] | None = None,
 ) -> Campaign:
-    """A campaign from a CSV file; the kind may stand in it: `# kind = position`. A plan may lack readings."""
-    return campaign_from(read_measurements(path), mechanism, kind, planned=planned)
+    """A campaign from a CSV file, arrays (.npz, .json) or a folder of sockets.
+
+    Args:
+        path: the file or folder.
+        mechanism: the robot.
+        kind: what was measured; it may stand in the file: `# kind = position`.
+        planned: whether readings may be absent.
+        settings: what the file itself might say, such as {"unit": "mm", "angle": "deg"}.
+    """
+    if Path(path).is_dir():
+        table = read_folder(path)
+    elif Path(path).suffix.lower() in ARRAYS:
+        table = read_arrays(path, mechanism.coordinate_names)
+    else:
+        table = read_measurements(path, head_needed=False)
+    table = replace(table, settings=table.settings | {k.lower(): str(v) for k, v in (settings or {}).items()})
+    return campaign_from(table, mechanism, kind, planned=planned)
 
 
 def campaign_from(
@@ -38,8 +64,11 @@ def campaign_from(
     what = measurement(kind)
     if what.frame is None and "frame" in table.settings:
         what = replace(what, frame=table.settings["frame"])
+    what = with_options(what, table)
     needed = _needed(mechanism, what)
-    table = understood(table, mechanism, needed)
+    if not table.headed:
+        table = _named(table, what, needed)
+    table = _spread(understood(table, mechanism, needed), what)
     what = _with_several(what, table)
     q = joint_values(table, mechanism, needed)
     y = None if (what.implicit or planned) and not _has(table, what) else _readings(table, what)
@@ -59,6 +88,49 @@ def template(mechanism: Mechanism, kind: Measurement | str, rows: np.ndarray | N
         where = [mechanism.coordinate_names.index(name) for name in names]
         lines += [",".join([*(repr(float(row[k])) for k in where), *[""] * len(readings)]) for row in rows]
     return "\n".join(lines) + "\n"
+
+
+def _named(table: MeasurementTable, what: Measurement, needed: Sequence[str]) -> MeasurementTable:
+    """Columns without names as in a template: joints, then readings, which may be of several points or matrices."""
+    given = [name for name in table.columns if name.startswith("column ")]
+    rest = len(given) - len(needed)
+    plain = list(what.columns)
+    if not plain or rest == 0:
+        names = [] if what.implicit or rest == 0 else None
+    elif rest == len(plain):
+        names = plain
+    elif what.kind in ("position", "relative_position", "distance") and rest % len(plain) == 0:
+        names = [f"{name}{k}" for k in range(1, rest // len(plain) + 1) for name in plain]
+    elif "qw" in plain and rest in (12, 16):
+        names = [f"t_{k}" for k in range(rest)]
+    else:
+        names = None
+    if names is None or rest < 0:
+        raise ModelError(
+            f"has {len(given)} columns and no names for them",
+            file=table.file,
+            remedy=f"Put names above the numbers, in their order, for example {','.join([*needed, *plain])}",
+        )
+    names = [*needed, *names]
+    warnings.warn(
+        f"{table.file} has no header: its columns are taken for {', '.join(names)}", ZvenoWarning, stacklevel=3
+    )
+    renamed = dict(zip(given, names, strict=True))
+    return replace(table, columns={renamed.get(name, name): c for name, c in table.columns.items()}, headed=True)
+
+
+def _spread(table: MeasurementTable, what: Measurement) -> MeasurementTable:
+    """Readings of one of several points a row, named in a column `point`, as x1 y1 z1 x2 … with gaps."""
+    if what.kind not in ("position", "relative_position") or not {"x", "y", "z", "point"} <= set(table.columns):
+        return table
+    which = table.columns["point"]
+    points = sorted(set(which), key=lambda word: (not word.isdecimal(), int(word) if word.isdecimal() else 0, word))
+    columns = {name: cells for name, cells in table.columns.items() if name not in ("x", "y", "z", "point")}
+    for k, point in enumerate(points, start=1):
+        for a in "xyz":
+            cells = table.columns[a]
+            columns[f"{a}{k}"] = [cell if own == point else "" for cell, own in zip(cells, which, strict=True)]
+    return replace(table, columns=columns)
 
 
 def _likely(table: MeasurementTable, mechanism: Mechanism) -> str:

@@ -6,7 +6,8 @@
     10.0,20.0,412.31,83.20,,front
 
 Joints are known by their names (`joint_values`), the things touched by `group` or `place` and `hole`
-(`group_names`); which columns are readings is decided where the file is used.
+(`group_names`); which columns are readings is decided where the file is used. Columns may be parted by commas,
+semicolons, tabs or blanks; those without a name are not read.
 """
 
 from __future__ import annotations
@@ -26,7 +27,11 @@ from ..mechanism import Mechanism
 MAX_BYTES = 500_000_000
 LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "um": 1e-6, "in": 0.0254}
 ANGLES = {"rad": 1.0, "deg": np.pi / 180.0, "mrad": 1e-3}
-_SETTING = re.compile(r"#\s*([\w ]+?)\s*[=:]\s*(.*?)\s*$")
+MISSING = {"nan", "na", "n/a", "null", "none", "-"}
+"""Words that stand for a missing number."""
+TURNS = 4.0 * np.pi
+"""No joint of an arm turns further, rad."""
+_SETTING = re.compile(r"[#%]\s*([\w ]+?)\s*[=:]\s*(.*?)\s*$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +43,14 @@ class MeasurementTable:
         columns: texts by column name.
         settings: what comments of the form `# key = value` say.
         lines: line number of every row in the file.
+        headed: whether the file names its columns; if not, they are called `column 1`, `column 2`, ….
     """
 
     file: str
     columns: dict[str, list[str]]
     settings: dict[str, str]
     lines: np.ndarray
+    headed: bool = True
 
     def __len__(self):
         return len(self.lines)
@@ -82,8 +89,8 @@ class MeasurementTable:
         return known[word]
 
 
-def read_measurements(path) -> MeasurementTable:
-    """A measurement file; commas, semicolons or tabs between columns."""
+def read_measurements(path, *, head_needed: bool = True) -> MeasurementTable:
+    """A measurement file; commas, semicolons, tabs or blanks between columns."""
     path = Path(path)
     try:
         if path.stat().st_size > MAX_BYTES:
@@ -93,15 +100,15 @@ def read_measurements(path) -> MeasurementTable:
         raise ModelError(f"cannot be read: {error.strerror}", file=path) from error
     except UnicodeDecodeError as error:
         raise ModelError("is not a text file in UTF-8", file=path) from error
-    return parse_measurements(text, str(path))
+    return parse_measurements(text, str(path), head_needed=head_needed)
 
 
-def parse_measurements(text: str, file: str = "text") -> MeasurementTable:
-    """The table of a measurement file's text."""
+def parse_measurements(text: str, file: str = "text", *, head_needed: bool = True) -> MeasurementTable:
+    """The table of a measurement file's text; without a header only where none is needed."""
     settings: dict[str, str] = {}
     body: list[tuple[int, str]] = []
     for number, line in enumerate(text.splitlines(), start=1):
-        if line.lstrip().startswith("#"):
+        if line.lstrip().startswith(("#", "%")):
             found = _SETTING.match(line.strip())
             if found:
                 settings[found[1].strip().lower()] = found[2]
@@ -109,32 +116,68 @@ def parse_measurements(text: str, file: str = "text") -> MeasurementTable:
             body.append((number, line))
     if not body:
         raise ModelError("is empty", file=file, remedy="The first line names the columns")
-    head = body[0][1]
-    delimiter = max(",;\t", key=head.count)
-    if head.count(delimiter) == 0:
-        delimiter = ","
-    names = [name.strip() for name in next(csv.reader(io.StringIO(head), delimiter=delimiter))]
-    if any(_is_number(name) for name in names):
+    delimiter = _delimiter(body[0][1])
+    names = _without_tail(_cells(body[0][1], delimiter))
+    numbers = [_is_number(name) for name in names if name]
+    headed = not (all(numbers) and not head_needed)
+    if headed and any(numbers):
         raise ModelError(
             "the first line holds numbers", file=file, element=f"line {body[0][0]}", remedy="Name the columns in it"
         )
-    doubled = {name for name in names if names.count(name) > 1}
-    if doubled or not all(names):
-        raise ModelError(f"columns are not distinct: {', '.join(sorted(doubled)) or 'an empty name'}", file=file)
-    columns: dict[str, list[str]] = {name: [] for name in names}
+    if not headed:
+        names = [f"column {k}" for k in range(1, len(names) + 1)]
+    doubled = {name for name in names if name and names.count(name) > 1}
+    if doubled or not any(names):
+        raise ModelError(f"columns are not distinct: {', '.join(sorted(doubled)) or 'no names'}", file=file)
+    columns: dict[str, list[str]] = {name: [] for name in names if name}
     lines = []
-    for number, line in body[1:]:
-        cells = [cell.strip() for cell in next(csv.reader(io.StringIO(line), delimiter=delimiter))]
-        if len(cells) != len(names):
-            raise ModelError(
-                f"has {len(cells)} cells where the header has {len(names)}", file=file, element=f"line {number}"
-            )
-        for name, cell in zip(names, cells, strict=True):
-            columns[name].append("" if cell.lower() == "nan" else cell)
+    for number, line in body[1:] if headed else body:
+        for name, cell in zip(names, _row(line, delimiter, len(names), file, number), strict=True):
+            if name:
+                columns[name].append("" if cell.lower() in MISSING else cell)
         lines.append(number)
     if not lines:
         raise ModelError("has a header and no rows", file=file)
-    return MeasurementTable(file, columns, settings, np.array(lines))
+    return MeasurementTable(file, columns, settings, np.array(lines), headed)
+
+
+def _delimiter(head: str) -> str | None:
+    """What parts the columns; None for blanks."""
+    if ";" in head:
+        return ";"  # commas are decimal then
+    found = max(",\t", key=head.count)
+    if found in head:
+        return found
+    words = head.split()
+    return None if len(words) > 1 and all(_is_number(w) or w.isidentifier() for w in words) else ","
+
+
+def _cells(line: str, delimiter: str | None) -> list[str]:
+    if delimiter is None:
+        return line.split()
+    reader = csv.reader(io.StringIO(line), delimiter=delimiter, skipinitialspace=True)
+    return [cell.strip() for cell in next(reader)]
+
+
+def _row(line: str, delimiter: str | None, width: int, file: str, number: int) -> list[str]:
+    """The cells of a row; blanks and delimiters mixed are forgiven where they can only mean one thing."""
+    cells = _cells(line, delimiter)
+    if len(cells) > width:
+        cells = _without_tail(cells, width)
+    if len(cells) != width:
+        words = re.split(r"[\s,;]+", line.strip())
+        if len(words) == width and all(_is_number(word) for word in words):
+            return words
+        problem = f"has {len(cells)} cells where the header has {width}"
+        raise ModelError(problem, file=file, element=f"line {number}")
+    return cells
+
+
+def _without_tail(cells: list[str], least: int = 1) -> list[str]:
+    """Without empty cells at the end: lines may close with a delimiter."""
+    while len(cells) > least and not cells[-1]:
+        cells = cells[:-1]
+    return cells
 
 
 def joint_values(table: MeasurementTable, mechanism: Mechanism, needed: Sequence[str]) -> np.ndarray:
@@ -157,7 +200,21 @@ def joint_values(table: MeasurementTable, mechanism: Mechanism, needed: Sequence
     for k, (name, unit) in enumerate(zip(mechanism.coordinate_names, _coordinate_units(mechanism), strict=True)):
         if name in table.columns:
             q[:, k] = table.numbers(name) * factors[unit]
+            if unit == "rad" and "angle" not in table.settings:
+                _check_turns(q[:, k], name, table.file)
     return q
+
+
+def _check_turns(q: np.ndarray, name: str, file: str):
+    """Refuse angles that no joint turns where the file does not say what unit they are in."""
+    widest = float(np.nanmax(abs(q), initial=0.0))
+    if widest > TURNS:
+        raise ModelError(
+            f"goes to {widest:.4g} rad, which no joint turns",
+            file=file,
+            element=f"column {name}",
+            remedy="It looks like degrees: write # angle = deg, or # angle = rad if it is right",
+        )
 
 
 def group_names(table: MeasurementTable) -> tuple[str, ...]:
