@@ -95,17 +95,17 @@ def _errors(found: Calibration) -> Table:
     table = Table(box=None, pad_edge=False)
     names = [error.name for error in found.baseline]
     single = len({name.partition(": ")[0] for name in names}) == 1
-    table.add_column("errors")
+    table.add_column("errors", no_wrap=True)
     if len(names) > 1:
         table.add_column("of")
     for name in ("rms", "mean", "max", "AP", "RP"):
         table.add_column(name, justify="right")
     table.add_column("rows", justify="right")
     for title, errors in (
-        ("nominal robot, frames fitted", found.baseline),
+        ("nominal, frames fitted", found.baseline),
         ("calibrated, rows used", found.training),
-        ("calibrated, postures not used", found.held_out),
-        ("  without rows that do not belong", found.held_out_unflagged if found.outliers else ()),
+        ("postures not used", found.held_out),
+        ("  those that belong", found.held_out_unflagged if found.outliers else ()),
     ):
         for k, error in enumerate(errors):
             name = error.name.partition(": ")[2] if single else error.name
@@ -117,7 +117,12 @@ def _errors(found: Calibration) -> Table:
 def _cells(error: Error) -> list[str]:
     factor, unit = (1e3, "mm") if error.unit == "m" else (180.0 / np.pi, "°")
     values = (error.rms, error.mean, error.max, error.accuracy, error.repeatability)
-    return [f"{value * factor:.3f} {unit}" for value in values]
+    return [f"{value * factor:.{_digits(value * factor)}f} {unit}" for value in values]
+
+
+def _digits(value: float) -> int:
+    """Decimals that leave four figures or more."""
+    return 3 if value < 10 else 2 if value < 100 else 1
 
 
 def _parameters(found: Calibration, degrees: bool) -> Table:

@@ -1,0 +1,45 @@
+"""The verdict in words: what it says of rows that do not belong."""
+
+import numpy as np
+import pytest
+from calibration_arms import arm, simulated, truth
+
+from zveno.calibration.campaigns import Campaign
+from zveno.calibration.estimate import calibrate
+from zveno.calibration.identifiability import identifiability
+from zveno.calibration.measurements import RelativePosition
+
+
+@pytest.fixture(scope="module")
+def measured():
+    robot, kind = arm(), RelativePosition()
+    rng = np.random.default_rng(2)
+    values = truth(robot, identifiability(robot, kind).chosen, rng)
+    return robot, simulated(robot, kind, values, 60, rng, {"position": 1e-4})
+
+
+def _moved(campaign, rows):
+    y = campaign.y.copy()
+    y[rows] += np.array([0.0, 0.02, 0.005])
+    return Campaign(campaign.measurement, campaign.q, y)
+
+
+def test_rows_that_follow_each_other_suggest_that_something_moved(measured):
+    robot, campaign = measured
+    verdict = calibrate(robot, _moved(campaign, slice(10, 17)), folds=0).verdict
+    assert "7 of 60 rows (11.7 %) do not belong and were left out. Rows 11–17 follow each other" in verdict
+    scattered = calibrate(robot, _moved(campaign, [3, 20, 21, 22, 40, 55, 57]), folds=0).verdict
+    assert "7 of 60 rows" in scattered
+    assert "follow each other" not in scattered
+
+
+def test_too_many_rows_put_the_model_in_doubt(measured):
+    """A third of all rows left out: the verdict does not lead with the error of the others."""
+    robot, campaign = measured
+    found = calibrate(robot, _moved(campaign, slice(0, 60, 4)))
+    assert len(found.outliers) == 15
+    assert "so many mean that the model is wrong" in found.verdict
+    assert f"→ {1e3 * found.held_out[0].rms:.3g} mm" in found.verdict
+    assert found.held_out[0].rms > 10 * found.held_out_unflagged[0].rms
+    fine = calibrate(robot, _moved(campaign, [5]))
+    assert f"→ {1e3 * fine.held_out_unflagged[0].rms:.3g} mm" in fine.verdict
