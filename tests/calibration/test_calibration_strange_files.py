@@ -269,3 +269,16 @@ def test_arrays(measured, tmp_path):
     (tmp_path / "a.npz").write_bytes(b"PK no")
     with pytest.raises(ZvenoError, match=r"not an \.npz file"):
         read_campaign(tmp_path / "a.npz", robot.mechanism, "pose")
+
+
+def test_the_frame_is_the_last_link_that_the_joints_of_the_file_move():
+    robot = zveno.load("quadruped")
+    leg = [name for name in robot.mechanism.joint_names if robot.mechanism.joint(name).type.n_q == 1][:3]
+    other = [name for name in robot.mechanism.joint_names if robot.mechanism.joint(name).type.n_q == 1][3]
+    free = [name for name in robot.mechanism.coordinate_names if name not in robot.mechanism.joint_names]
+    text = ",".join([*free, *leg, "x", "y", "z"]) + "\n" + "0," * len(free) + "0.1,0.2,0.3,1,2,3\n"
+    with pytest.warns(ZvenoWarning, match="no frame is named"):
+        found = _read(text, robot, "relative_position")
+    assert found.measurement.frame == robot.mechanism.joint(leg[-1]).child
+    with pytest.raises(ZvenoError, match="the frame must be named"):
+        _read(text.replace(leg[0], other), robot, "relative_position")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import ModelError, ZvenoWarning
+from ..errors import ModelError, UnknownNameError, ZvenoWarning
 from ..io.measurement_arrays import ARRAYS, read_arrays
 from ..io.measurements import MeasurementTable, group_names, joint_values, read_measurements
 from ..mechanism import Mechanism
@@ -62,9 +62,7 @@ def campaign_from(
     if kind is None:
         raise ModelError("does not say what was measured", file=table.file, remedy=_likely(table, mechanism))
     what = measurement(kind)
-    if what.frame is None and "frame" in table.settings:
-        what = replace(what, frame=table.settings["frame"])
-    what = with_options(what, table)
+    what = _framed(with_options(what, table), table, mechanism)
     needed = _needed(mechanism, what)
     if not table.headed:
         table = _named(table, what, needed)
@@ -88,6 +86,30 @@ def template(mechanism: Mechanism, kind: Measurement | str, rows: np.ndarray | N
         where = [mechanism.coordinate_names.index(name) for name in names]
         lines += [",".join([*(repr(float(row[k])) for k in where), *[""] * len(readings)]) for row in rows]
     return "\n".join(lines) + "\n"
+
+
+def _framed(what: Measurement, table: MeasurementTable, mechanism: Mechanism) -> Measurement:
+    """The measurement with its frame: with several ends, the last link that the joints of the file move."""
+    if what.frame is not None:
+        return what
+    try:
+        mechanism.frame()
+        return what
+    except UnknownNameError as error:
+        father = {i: f for i, f, _ in mechanism.outward()}
+        moved = [i for i, _, joint in mechanism.outward() if joint.name in table.columns]
+        way = [moved[-1]] if moved else [0]
+        while way[-1]:
+            way.append(father[way[-1]])
+        if not moved or not set(moved) <= set(way):
+            raise error.located(file=table.file) from None
+        name = mechanism.link_names[moved[-1]]
+    warnings.warn(
+        f"{table.file}: no frame is named; {name} is taken, the last link that its joints move",
+        ZvenoWarning,
+        stacklevel=4,
+    )
+    return replace(what, frame=name)
 
 
 def _named(table: MeasurementTable, what: Measurement, needed: Sequence[str]) -> MeasurementTable:
@@ -139,7 +161,8 @@ def _likely(table: MeasurementTable, mechanism: Mechanism) -> str:
     for needed, text in (
         (("x", "qw"), "a pose: # kind = relative_pose, or pose if it is given in the robot's own world"),
         (("x",), "a position: # kind = relative_position, or position if it is given in the robot's own world"),
-        (("x1",), "several points: # kind = relative_position, or position"),
+        (("x1", "x2"), "several points: # kind = relative_position, or position"),
+        (("x1",), "a position: # kind = relative_position, or position if it is given in the robot's own world"),
         (("d",), "a distance: # kind = distance"),
         (("d1",), "distances: # kind = distance"),
         (("ax",), "a direction: # kind = direction"),
@@ -147,8 +170,8 @@ def _likely(table: MeasurementTable, mechanism: Mechanism) -> str:
         (("group",), "contacts: # kind = point or plane"),
     ):
         if all(name in found for name in needed):
-            return f"Give kind=, or write what it is into the file. It looks like {text}"
-    return "Give kind=, or write # kind = position"
+            return f"Give --measure (kind= in Python), or write what it is into the file. It looks like {text}"
+    return "Give --measure (kind= in Python), or write # kind = position"
 
 
 def _needed(mechanism: Mechanism, what: Measurement) -> list[str]:
