@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import tyro
 from calibration_arms import arm, simulated, truth
 
 import zveno
@@ -11,6 +12,7 @@ from zveno.calibration.estimate import calibrate
 from zveno.calibration.identifiability import identifiability
 from zveno.calibration.measurements import Camera, RelativePose, RelativePosition, Sockets
 from zveno.calibration.tables import campaign_from, read_campaign
+from zveno.cli.calibrate import calibrate as calibrate_verb
 from zveno.errors import ModelError, ZvenoError, ZvenoWarning
 from zveno.io.measurements import parse_measurements
 from zveno.spatial.rotations import elementary, exp, log, to_quaternion, to_rpy
@@ -282,3 +284,26 @@ def test_the_frame_is_the_last_link_that_the_joints_of_the_file_move():
     assert found.measurement.frame == robot.mechanism.joint(leg[-1]).child
     with pytest.raises(ZvenoError, match="the frame must be named"):
         _read(text.replace(leg[0], other), robot, "relative_position")
+
+
+def test_the_command_line_says_what_the_file_does_not(measured, tmp_path, capsys):
+    _, q, p, R = measured
+    file = tmp_path / "joints and poses.txt"
+    turn = np.array([log(one) for one in R])
+    file.write_text(",".join([*NAMES, "x", "y", "z", "rx", "ry", "rz"]) + "\n" + _lines([q, 1e3 * p, turn]))
+    words = [
+        "puma560",
+        str(file),
+        "--measure",
+        "relative_pose",
+        "--folds",
+        "0",
+        "--settings",
+        "rotation=ur",
+        "unit=mm",
+    ]
+    config = (tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes)
+    tyro.cli(calibrate_verb, args=words, config=config)
+    assert "24 of 24 parameters" in " ".join(capsys.readouterr().out.split())
+    with pytest.raises(ZvenoError, match="says nothing"):
+        tyro.cli(calibrate_verb, args=[*words[:4], "--settings", "mm"], config=config)

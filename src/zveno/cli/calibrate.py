@@ -26,6 +26,7 @@ def calibrate(
     *,
     measure: KindName = None,
     frame: FrameName = None,
+    settings: Words = (),
     sigma: Number = None,
     parameters: Words = (),
     terms: Words = (),
@@ -44,10 +45,12 @@ def calibrate(
 
     Args:
         robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
-        data: CSV files of joint values and readings, all explained by one robot; see docs/calibration.md.
+        data: files of joint values and readings (CSV, .npz, .json, or a folder of sockets), all explained by one
+            robot; see docs/calibration.md.
         measure: what was measured, where the files do not say: pose, position, relative_pose, relative_position,
             distance, plane, point, sockets, direction or camera.
         frame: the frame that was measured; by default the one named tool, or that of the only end link.
+        settings: what the files do not say, as KEY=VALUE: unit=mm, angle=deg, rotation=rotvec, distance=0.04, ….
         sigma: standard deviation of a reading, m or rad; estimated if not given.
         parameters: what may deviate: names, patterns such as Tx*, or classes (dh, controller, tcp, base, …); all.
         terms: gear, compliance: another term for every joint; those the data ask for by default; none for none.
@@ -84,9 +87,16 @@ def calibrate(
             "there is no data file", remedy="Give one or several CSV files; --template prints an empty one"
         )
 
+    for pair in settings:
+        if not pair.partition("=")[2]:
+            raise ZvenoError(
+                f"{pair!r} says nothing", element="settings", remedy="Write KEY=VALUE, such as unit=mm"
+            )
+    said = {key.strip(): value.strip() for key, _, value in (pair.partition("=") for pair in settings)}
+
     def read(path) -> Campaign:
         kind = None if measure is None else replace(measurement(measure), frame=frame)
-        campaign = read_campaign(path, mechanism, kind)
+        campaign = read_campaign(path, mechanism, kind, settings=said)
         what = campaign.measurement
         what = replace(what, frame=what.frame or frame, sigma=what.sigma if sigma is None else sigma)
         return replace(campaign, measurement=what, name=campaign.name or Path(path).stem)
