@@ -1,15 +1,13 @@
-"""What to measure next and what the model lacks: predictions that come true."""
+"""What to measure next: predictions that come true."""
 
 import numpy as np
 import pytest
 from calibration_arms import arm, simulated, truth
 
-import zveno
 from zveno.calibration.campaigns import Campaign
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.identifiability import identifiability
-from zveno.calibration.measurements import Pose, RelativePosition, Sockets
-from zveno.calibration.models import redundant_model
+from zveno.calibration.measurements import RelativePosition, Sockets
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform
 
@@ -60,36 +58,3 @@ def test_known_distances_that_limit_the_scale_are_named():
     tight = calibrate(robot, Campaign(Sockets(sigma_distance=1e-4), campaign.q, groups=campaign.groups), folds=0)
     assert tight.advice is not None
     assert tight.advice.now == pytest.approx(loose.advice.distances, rel=0.1)
-
-
-@pytest.mark.parametrize("term", ["gear", "compliance", ""])
-def test_terms_that_are_missing_are_found_and_no_others(term):
-    robot = zveno.load("ur5").with_tool(transform(None, np.array([0.05, 0.04, 0.1])))
-    rng = np.random.default_rng(13)
-    terms = (term,) if term else ()
-    model = redundant_model(robot.mechanism, None, terms)
-    values = np.zeros(len(model.terms))
-    sizes = {"m": 1e-3, "rad": 2e-3, "1": 5e-4, "rad/Nm": 1e-5}
-    for name in identifiability(robot, "pose", joint_terms=terms).chosen:
-        values[model.numbers[name]] = rng.normal() * sizes[model.term(name).unit]
-    sigma = {"position": SIGMA, "rotation": 1e-4}
-    campaign = simulated(robot, Pose(), values, 60, rng, sigma, joint_terms=terms)
-    plain = calibrate(robot, campaign, folds=0)
-    if not term:
-        assert plain.lacking == {}
-        return
-    assert max(plain.lacking, key=lambda word: plain.lacking[word]) == term
-    assert f"joint_terms=['{term}']" in plain.verdict
-    full = calibrate(robot, campaign, folds=0, joint_terms=terms)
-    assert full.lacking == {}
-    kept = np.mean([(full.sigma[name] / plain.sigma[name]) ** 2 for name in plain.sigma])
-    assert 1.0 - plain.lacking[term] == pytest.approx(kept, abs=0.1)
-
-
-def test_a_robot_without_masses_is_not_said_to_yield():
-    robot = zveno.load("planar2")
-    rng = np.random.default_rng(0)
-    q = robot.random(30, 2)
-    y = robot.forward_kinematics(q)[:, :3, 3] + 1e-4 * rng.normal(size=(30, 3))
-    found = calibrate(robot, Campaign("position", q, y), folds=0)  # type: ignore[arg-type]
-    assert "compliance" not in found.lacking

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ..mechanism import Mechanism
 from ..spatial.rotations import exp, z_to
 from ..spatial.transforms import transform
 from .campaigns import Campaign
-from .compiled import residual_kernel
+from .compiled import pose_kernel, residual_kernel
 from .kinematics import frame_motion
 from .measurements import Measurement
 from .models import Model
@@ -79,6 +80,7 @@ def pulled(
     many: Callable | None = None,
     tolerance: float = 1e-12,
     values: np.ndarray | None = None,
+    compiled: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Postures moved, as little as needed, so that the nominal robot has zero residual in every row of a part.
 
@@ -92,6 +94,7 @@ def pulled(
         many: makes other random postures for rows that do not converge.
         tolerance: of the residual, in units of the robot's size.
         values: deviations of the model's parameters, (P,), where not the nominal robot is to touch.
+        compiled: whether the pose comes from a kernel, where one is needed anyway.
 
     Returns:
         The postures, and for each whether it touches.
@@ -99,6 +102,7 @@ def pulled(
     part = system.parts[number]
     values = np.zeros(len(system.model.terms)) if values is None else values
     kernel = residual_kernel(type(part.measurement))
+    motion = pose_kernel(system.model, part.frame) if compiled else partial(frame_motion, system.model, part.frame)
     L, R, X = (system.frames[index] for index in (part.left, part.right, part.target))
     length = system.model.scale
     q = q.copy()
@@ -107,7 +111,7 @@ def pulled(
         if attempt and many is not None:
             q[waiting] = many(len(waiting))
         for _ in range(30):
-            T, J = frame_motion(system.model, part.frame, q[waiting], values, part.tau[waiting])
+            T, J = motion(q[waiting], values, part.tau[waiting])
             r, by_T, *_ = kernel(T, L[waiting], R[waiting], X[waiting], part.y[waiting])
             touching = abs(r).max(axis=1) < tolerance * length
             slope, r, waiting = (by_T @ system.by_q(J))[~touching], r[~touching], waiting[~touching]

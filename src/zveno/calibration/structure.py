@@ -38,7 +38,7 @@ def structure(
     counted = counts(system.model, system.parts[0].measurement) if one else None
     if values is not None:
         for part in system.parts:
-            moved = _moved_tool(system.model, part.frame, values)
+            moved = moved_tool(system.model, part.frame, values)
             if moved is not None:
                 places = np.unique(part.right)
                 frames[places] = moved @ frames[places]
@@ -54,7 +54,7 @@ def structure(
         system.frames = kept
 
 
-def _moved_tool(model: Model, frame: str, values: np.ndarray) -> np.ndarray | None:
+def moved_tool(model: Model, frame: str, values: np.ndarray) -> np.ndarray | None:
     """Displacement (4, 4) of a frame, to 0.1 mm, where it is a firm part of the robot's size; else None."""
     block = next(block for block in model.blocks if block.frame == frame)
     moved = transform(None, np.round(deviation(block, values)[:3, 3], 4))

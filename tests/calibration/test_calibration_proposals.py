@@ -1,0 +1,256 @@
+"""Other kinds of measurement: what is promised comes true, what is hidden is named, and following it shows it."""
+
+from dataclasses import replace
+from functools import partial
+
+import calibration_arms
+import numpy as np
+import pytest
+from calibration_arms import arm, simulated, truth
+
+import zveno
+from zveno.calibration.campaigns import Campaign
+from zveno.calibration.compiled import pose_kernel
+from zveno.calibration.estimate import calibrate
+from zveno.calibration.identifiability import identifiability
+from zveno.calibration.knowledge import eliminated
+from zveno.calibration.measurements import (
+    AxisDirection,
+    Camera,
+    Distance,
+    FixedPoint,
+    Plane,
+    Pose,
+    Position,
+    RelativePose,
+    RelativePosition,
+    Sockets,
+)
+from zveno.calibration.models import redundant_model
+from zveno.calibration.other_kinds import MARKERS, Postures, other_kinds
+from zveno.calibration.postures import imagined
+from zveno.calibration.proposals import SCALE
+from zveno.spatial.rotations import exp
+from zveno.spatial.transforms import transform
+
+FAR = transform(exp(np.array([0.4, 1.1, -0.7])), np.array([1.2, -0.8, 0.3]))
+HAND = transform(exp(np.array([0.2, -0.3, 0.5])), np.array([0.02, 0.03, 0.04]))
+SIGMA = {"position": 1e-4, "rotation": 1e-3}
+PLAUSIBLE = (0.5e-3, 2e-3)
+ANYWHERE = "seen from anywhere"
+REAL = {
+    "poses in the robot's world": Pose(),
+    f"poses {ANYWHERE}": RelativePose(),
+    "poses of a camera on the hand": Camera(),
+    "positions in the robot's world": Position(),
+    f"positions {ANYWHERE}": RelativePosition(),
+    f"positions of three markers on the tool {ANYWHERE}": RelativePosition(points=MARKERS, unknown_points=True),
+    "distances to one unknown point": Distance(),
+    "touches of one plane": Plane(),
+    "touches of one socket": FixedPoint(),
+    "touches of two sockets 300 mm apart, known to 0.1 mm": Sockets(distance=0.3, sigma_distance=1e-4),
+    "directions of the tool's z axis": AxisDirection(),
+}
+"""The measurement that each text means."""
+
+
+def sigma_of(kind) -> dict[str, float]:
+    unit = {"m": SIGMA["position"], "rad": SIGMA["rotation"]}
+    return {noise.name: unit[noise.unit] for noise in kind.noises}
+
+
+def measured(robot, kind, values, n, rng, q=None, name="") -> Campaign:
+    """A simulated campaign with one target, or two sockets, and its noise known."""
+    sigma = sigma_of(kind)
+    frames = {"tracker": FAR, "board": FAR, "camera": HAND, "centre1": FAR}
+    groups = ("a/1", "a/2") if isinstance(kind, Sockets) else ("a",)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(calibration_arms, "imagined", partial(imagined, groups=groups))
+        campaign = simulated(robot, replace(kind, sigma=sigma), values, n, rng, sigma, frames, q=q)
+    return replace(campaign, name=name)
+
+
+def skew(a) -> np.ndarray:
+    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
+
+
+@pytest.fixture(scope="module")
+def puma():
+    return arm("puma560")
+
+
+def poor(robot, kind, seed=1):
+    """A fit with two dozen postures around one, and the true robot."""
+    rng = np.random.default_rng(seed)
+    values = truth(robot, identifiability(robot, "pose").chosen, rng, *PLAUSIBLE)
+    q = None if kind.implicit else 0.4 * robot.random(24, 3)
+    campaign = measured(robot, kind, values, 24, rng, q, "first")
+    return campaign, values, calibrate(robot, campaign, folds=0, plausible=PLAUSIBLE, joint_terms=())
+
+
+def together(robot, campaign, values, kind, seed=0, n=10, **options):
+    """A real fit with random postures of another kind besides."""
+    more = measured(robot, kind, values, n, np.random.default_rng(100 + seed), name="second")
+    options = {"plausible": PLAUSIBLE, "joint_terms": ()} | options
+    return calibrate(robot, [campaign, more], folds=0, **options)
+
+
+def rms(values) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))
+
+
+@pytest.mark.parametrize("text", REAL)
+def test_rows_in_closed_form_tell_what_the_kind_tells(puma, text):
+    kind = REAL[text]
+    other = {one.text: one for one in other_kinds(0.3)}[text]
+    model = redundant_model(puma.mechanism)
+    groups = ("a/1", "a/2") if isinstance(kind, Sockets) else ("a",)
+    system = imagined(model, kind, 40, 3, groups=groups)
+    part = system.parts[0]
+    for number, unknown in enumerate(system.unknowns):
+        if unknown.label in ("tracker", "board"):
+            system.frames[system.frame_number(number)] = FAR
+    T, J = pose_kernel(model, part.frame)(part.q, np.zeros(len(model.terms)), part.tau)
+    at = Postures(part.q, T, J, system.by_q(J))
+    if isinstance(kind, Distance):
+        p = T[:, :3, 3]
+        system.frames[part.target[0]] = transform(None, p.mean(axis=0) + 0.5 * np.ptp(p, axis=0) * [1, 1, -1])
+    if isinstance(kind, Plane):  # touching a level plane
+        system.frames[part.target[0]] = transform(None, [0.0, 0.0, 0.3])
+    _, D = system.evaluate(np.zeros(len(model.terms)), system.frames, exact=True)
+    sigma = np.array([sigma_of(kind)[name] for _, name, _ in system.noise_names] + [1e-4])
+    D = D / sigma[system.noise][:, None]
+    A, N = D[:, : len(model.terms)], D[:, len(model.terms) :]
+    want = eliminated(A.T @ A, A.T @ N, N.T @ N)
+    noise = {"m": SIGMA["position"], "rad": SIGMA["rotation"]}
+    found = other.products(at, noise, 0.0, 1)
+    size = np.sqrt(np.diag(A.T @ A)) + 1e-4 * np.sqrt(np.diag(A.T @ A)).max()
+    assert abs(found.together() - want) / np.outer(size, size) == pytest.approx(0.0, abs=1e-10)
+    assert abs(found.each()[0] - found.together()) / np.outer(size, size) == pytest.approx(0.0, abs=1e-10)
+
+
+@pytest.mark.parametrize("first", [Position(), Pose()])
+def test_what_another_kind_would_bring_is_what_it_brings(puma, first):
+    campaign, values, found = poor(puma, first)
+    assert found.advice is not None
+    assert found.advice.now == pytest.approx(rms(found.accuracy_map(300).sigma_position), rel=0.02)
+    promised = {one.text: one.after for one in found.advice.kinds}
+    assert set(promised) == {text for text, kind in REAL.items() if kind.kind != first.kind or len(kind.right) > 1}
+    real = {}
+    for text in promised:
+        both = [together(puma, campaign, values, REAL[text], seed) for seed in range(2)]
+        real[text] = rms([one.accuracy_map(300).sigma_position for one in both])
+        # Contacts are made anywhere, and where the socket is matters.
+        assert promised[text] == pytest.approx(real[text], rel=0.3 if REAL[text].implicit else 0.05), text
+    for a in real:
+        for b in real:
+            if promised[a] < 0.85 * promised[b]:
+                assert real[a] < real[b], (a, b)
+
+
+@pytest.mark.parametrize("text", ["poses in the robot's world", "distances to one unknown point"])
+def test_where_the_base_is_does_not_count_where_it_was_not_seen(puma, text):
+    """The tool moves as parameters do by chance; then the base is moved to make up for it as well as it can."""
+    campaign, values, found = poor(puma, RelativePosition())
+    assert found.advice is not None
+    promised = {one.text: one.after for one in found.advice.kinds}
+    rng = np.random.default_rng(4)
+    q = puma.random(200, rng)
+    left = []
+    for seed in range(3):
+        both = together(puma, campaign, values, REAL[text], seed)
+        T, J = pose_kernel(both.model, both.frames[0])(q, np.zeros(len(both.model.terms)), np.zeros((200, 6)))
+        chance = rng.multivariate_normal(np.zeros(len(both.names)), both.covariance, 300)
+        moved = (T[:, :3, :3] @ (J[:, :3, both._columns] @ chance.T)).reshape(-1, 300)
+        rigid = np.concatenate([np.hstack([np.eye(3), -skew(one)]) for one in T[:, :3, 3]])
+        rest = moved - rigid @ np.linalg.lstsq(rigid, moved, rcond=None)[0]
+        left.append(np.sqrt(3.0) * rms(rest))
+    assert promised[text] == pytest.approx(rms(left), rel=0.1)
+
+
+@pytest.mark.parametrize("first", [RelativePosition(), FixedPoint()], ids=lambda kind: kind.kind)
+def test_what_one_kind_hides_and_another_shows_is_named(puma, first):
+    campaign, values, found = poor(puma, first)
+    assert found.advice is not None
+    before = identifiability(puma, first)
+    assert before.rank == found.identifiability.rank
+    for one in found.advice.kinds:
+        kind = REAL[one.text]
+        shown = [name for name in one.shows if name != SCALE]
+        assert not set(shown) & set(before.of_class("identifiable"))
+        both = together(puma, campaign, values, kind, n=40)
+        mounting = 12 if isinstance(kind, Camera) else 0
+        assert both.identifiability.rank == before.rank + len(one.shows) + mounting, one.text
+        if shown and one.kind in ("pose", "relative_pose"):
+            names = (*found.identifiability.chosen, *shown)
+            again = together(puma, campaign, values, kind, n=40, parameters=names)
+            assert set(again.names) == set(names)
+    whole = identifiability(puma, "pose").rank
+    assert whole == before.rank + max(len(one.shows) for one in found.advice.kinds)
+
+
+def test_a_socket_does_not_show_the_scale(puma):
+    campaign, values, found = poor(puma, FixedPoint())
+    assert found.advice is not None
+    showing = {one.text for one in found.advice.kinds if SCALE in one.shows}
+    assert showing == {text for text in REAL if not text.startswith(("touches of one", "directions"))}
+    assert found.advice.unseen[SCALE][0].startswith("touches of two sockets")
+    assert "the scale (touches of two sockets 300 mm apart, known to 0.1 mm)" in found.verdict
+    # Unseen lengths are as uncertain as they were before: more of the same does not help, a known distance does.
+    assert found.advice.chosen > 0.9 * found.advice.now
+    both = together(puma, campaign, values, Sockets(distance=0.3, sigma_distance=1e-4), n=40)
+    assert both.advice is not None
+    assert both.advice.now < 0.5 * found.advice.now
+    assert SCALE not in both.advice.unseen
+
+
+@pytest.mark.parametrize("first", [RelativePosition(), Position()], ids=lambda kind: kind.kind)
+def test_a_point_on_the_last_axis_is_moved_and_shows_what_it_hid(first):
+    robot = zveno.load("puma560")
+    campaign, values, found = poor(robot, first)
+    assert found.advice is not None
+    assert not any("beside" in one.text for one in poor(arm("puma560"), first)[2].advice.kinds)
+    beside = next(one for one in found.advice.kinds if "100 mm beside the last axis" in one.text)
+    assert len(beside.shows) == 2
+    assert found.advice.unseen[", ".join(beside.shows)][0] == beside.text
+    assert beside.text in found.verdict
+    chosen = found.identifiability.chosen
+    moved = replace(first, points=[[0.1, 0.0, 0.0]], unknown_points=True)
+    names = (*chosen, *beside.shows)
+    both = together(robot, campaign, values, moved, n=24, parameters=names)
+    assert set(both.names) == set(names)
+    for name in beside.shows:
+        k = both.names.index(name)
+        assert both.std[k] < (0.2e-3 if both.units[k] == "m" else 1e-3)
+    unused = measured(robot, moved, values, 50, np.random.default_rng(7))
+    assert both.score(unused)[0].rms < 1.2 * np.sqrt(3.0) * SIGMA["position"] < 0.8 * found.score(unused)[0].rms
+    same = together(robot, campaign, values, first, n=24)
+    assert same.identifiability.rank == len(chosen)
+
+
+def test_noise_is_that_found_or_a_usual_one_and_encoders_add_theirs(puma):
+    rng = np.random.default_rng(2)
+    values = truth(puma, identifiability(puma, "pose").chosen, rng, *PLAUSIBLE)
+    campaign = simulated(puma, RelativePosition(), values, 40, rng, {"position": 3e-4}, {"tracker": FAR})
+    found = calibrate(puma, campaign, folds=0)
+    assert found.advice is not None
+    noise = found.sigma["relative_position: position"]
+    assert noise == pytest.approx(3e-4, rel=0.2)
+    sigma = {one.text: one.sigma for one in found.advice.kinds}
+    assert sigma["poses in the robot's world"] == {"m": noise, "rad": 1e-3}
+    assert sigma["directions of the tool's z axis"] == {"rad": 1e-3}
+    at = Postures(*(np.ones((1, 6)), np.eye(4)[None], np.eye(6)[None], np.eye(6)[None]))
+    kind = other_kinds(0.3)[3]
+    noisy = kind.products(at, {"m": 3e-4}, 4e-4, 1).together()
+    assert np.diag(noisy)[:3] == pytest.approx(1.0 / 5e-4**2)
+
+
+def test_advice_survives_being_saved(puma, tmp_path):
+    found = poor(puma, FixedPoint())[2]
+    found.save(tmp_path / "found.json")
+    again = zveno.load_result(tmp_path / "found.json")
+    assert found.advice is not None
+    assert again.advice.unseen == found.advice.unseen
+    assert [(one.described, one.after, one.shows) for one in again.advice.kinds] == [
+        (one.described, one.after, one.shows) for one in found.advice.kinds
+    ]
