@@ -10,10 +10,23 @@ from calibration_arms import arm, simulated, truth
 from zveno.calibration.campaigns import Campaign, prepared
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.identifiability import identifiability
-from zveno.calibration.measurements import Distance, Pose, Position, RelativePose
+from zveno.calibration.measurements import (
+    AxisDirection,
+    Camera,
+    Distance,
+    Pose,
+    Position,
+    RelativePose,
+    RelativePosition,
+)
 from zveno.calibration.tables import campaign_from, template
 from zveno.errors import ZvenoError, ZvenoWarning
 from zveno.io.measurements import parse_measurements, read_measurements, write_measurements
+from zveno.spatial.rotations import exp
+from zveno.spatial.transforms import transform
+
+BOARD = transform(exp(np.array([0.4, 1.1, -0.7])), np.array([1.2, -0.8, 0.3]))
+CAMERA = transform(exp(np.array([-1.0, 0.2, 2.0])), np.array([0.05, 0.02, 0.1]))
 
 
 @pytest.fixture(scope="module")
@@ -52,16 +65,132 @@ def test_millimetres_read_as_metres(measured):
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda q: q[:, [0, 2, 1, 3, 4, 5]], "columns .*2 and .*3 were swapped"),
-        (lambda q: q * [1, -1, 1, 1, 1, 1], "joint .*2 had the opposite sign"),
+        (lambda q: q[:, [0, 2, 1, 3, 4, 5]], "columns joint2 and joint3 were swapped"),
+        (lambda q: q[:, [0, 1, 2, 4, 3, 5]], "columns joint4 and joint5 were swapped"),
+        (lambda q: q * [1, -1, 1, 1, 1, 1], "joint joint2 had the opposite sign"),
+        (lambda q: q * [1, 1, 1, 1, -1, 1], "joint joint5 had the opposite sign"),
         (np.rad2deg, "joint values were degrees"),
+        (np.deg2rad, "joint values were radians and taken for degrees"),
+        (lambda q: q + [0, 0, np.pi / 2, 0, 0, 0], "joint joint3 counted from elsewhere, 90° off"),
+        (lambda q: np.roll(q, 1, axis=0), "readings belonged to the next posture"),
     ],
 )
-def test_swapped_columns_and_wrong_signs_are_suggested(measured, spoil, said):
+def test_wrong_joint_values_are_recognised(measured, spoil, said):
+    """Also those of the wrist, which move the point little; and with a base that is not where it should be."""
     robot, campaign = measured
+    moved = replace(campaign, q=spoil(campaign.q), y=campaign.y + [0.1, 0.0, -0.05])
     with pytest.warns(ZvenoWarning, match=said):
-        found = calibrate(robot, replace(campaign, q=spoil(campaign.q)), folds=0)
+        found = calibrate(robot, moved, folds=0)
     assert any("misses the readings" in note for note in found.notes)
+
+
+def _xyzw(y):
+    from zveno.spatial.rotations import to_quaternion
+
+    quaternions = np.array([to_quaternion(R.reshape(3, 3)) for R in y[:, 0, 3:]])
+    return np.column_stack([y[:, 0, :3], quaternions[:, [1, 2, 3, 0]]])
+
+
+def _transposed(y):
+    return np.concatenate([y[..., :3], np.swapaxes(y[..., 3:].reshape(-1, 3, 3), 1, 2).reshape(-1, 1, 9)], axis=2)
+
+
+def _inverse(y):
+    T = np.tile(np.eye(4), (len(y), 1, 1))
+    T[:, :3, 3], T[:, :3, :3] = y[:, 0, :3], y[:, 0, 3:].reshape(-1, 3, 3)
+    return np.linalg.inv(T)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sigma", "spoil", "said"),
+    [
+        (Pose(), {"position": 5e-5, "rotation": 1e-4}, _xyzw, "quaternions were x y z w"),
+        (RelativePose(), {"position": 5e-5, "rotation": 1e-4}, _xyzw, "quaternions were x y z w"),
+        (Pose(), {"position": 5e-5, "rotation": 1e-4}, _transposed, "orientations were those of the inverse"),
+        (Camera(), {"position": 5e-5, "rotation": 1e-4}, _inverse, "poses were those of the inverse"),
+        (RelativePosition(), {"position": 5e-5}, lambda y: y * [1, -1, 1], "positions were given in a left-handed"),
+        (AxisDirection(), {"direction": 1e-4}, lambda y: -y, "directions were the opposite"),
+    ],
+)
+def test_wrong_readings_are_recognised(kind, sigma, spoil, said):
+    robot = arm("puma560")
+    rng = np.random.default_rng(1)
+    values = truth(robot, [one for one in identifiability(robot, kind).chosen if "." not in one], rng)
+    campaign = simulated(robot, kind, values, 40, rng, sigma, {"board": BOARD, "camera": CAMERA, "tracker": BOARD})
+    assert not calibrate(robot, campaign, folds=0).notes
+    with pytest.warns(ZvenoWarning, match=said):
+        calibrate(robot, replace(campaign, y=spoil(campaign.y)), folds=0)
+
+
+@pytest.mark.parametrize(
+    ("factor", "said"),
+    [
+        (1e3, "millimetres.*unit = mm"),
+        (1e2, "centimetres.*unit = cm"),
+        (1 / 0.0254, "inches.*unit = in"),
+        (1e6, "micrometres"),
+        (1e-3, "metres taken for millimetres"),
+        (0.0, "all readings are the same"),
+    ],
+)
+def test_wrong_units_of_readings_are_named(measured, factor, said):
+    robot, campaign = measured
+    with pytest.raises(ZvenoError, match=said):
+        calibrate(robot, replace(campaign, y=factor * campaign.y + [2.0, 0.0, 1.0]))
+
+
+def test_one_campaign_in_another_unit_is_named(measured):
+    robot, campaign = measured
+    good, bad = campaign.only(range(30)), campaign.only(range(30, 60))
+    with pytest.raises(ZvenoError, match=r"second: readings.*millimetres"):
+        calibrate(robot, [replace(good, name="first"), replace(bad, y=1e3 * bad.y, name="second")])
+
+
+def test_a_robot_that_stood_still(measured):
+    robot, campaign = measured
+    with pytest.raises(ZvenoError, match="all postures are the same"):
+        calibrate(robot, replace(campaign, q=np.tile(campaign.q[0], (60, 1))))
+
+
+def test_single_rows_far_away_are_left_out(measured):
+    """One reading in millimetres among those in metres, and one that is infinite."""
+    robot, campaign = measured
+    y = campaign.y.copy()
+    y[10] *= 1e3
+    y[20, 0, 1] = np.inf
+    with pytest.warns(ZvenoWarning) as said:
+        found = calibrate(robot, replace(campaign, y=y), folds=0)
+    words = [str(one.message) for one in said]
+    assert any("rows 11 have readings more than" in word for word in words)
+    assert any("rows 21 have infinite readings" in word for word in words)
+    assert len(words) == 2
+    assert (found.rows, found.scalar_rows) == (59, 3 * 59 - 1)
+    assert not found.outliers
+
+
+def test_joint_values_outside_limits_are_mentioned(measured):
+    robot, campaign = measured
+    q = campaign.q.copy()
+    q[4, 1] = 9.0
+    found = calibrate(robot, replace(campaign, q=q), folds=0)
+    assert [one.row for one in found.outliers] == [5]
+    assert any("rows 5 have joint2 outside its limits" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil", "said"),
+    [
+        ("puma560", lambda q: np.where(np.arange(6) == 3, 0.2, q), "joint4 never moves"),
+        ("ur5", lambda q: np.where(np.arange(6) == 2, 0.4 - q[:, [1]], q), ".* always moves with .*"),
+    ],
+)
+def test_joints_that_do_not_move_on_their_own_are_named(name, spoil, said):
+    robot = arm(name)
+    rng = np.random.default_rng(2)
+    q = spoil(robot.random(60, rng))
+    campaign = simulated(robot, RelativePosition(), np.zeros(50), 60, rng, {"position": 5e-5}, q=q)
+    with pytest.warns(ZvenoWarning, match=rf"singular manifold \({said}\)"):
+        calibrate(robot, campaign, folds=0)
 
 
 def test_bad_rows_are_named_and_the_rest_is_kept(measured):

@@ -11,6 +11,11 @@ import numpy as np
 from ..errors import ShapeError, ZvenoWarning
 from ..mechanism import Mechanism
 from .measurements import Measurement, Position, measurement
+from .measurements.base import Remark
+from .models import redundant_model
+
+FAR = 80.0
+"""A reading this many times the robot's size from the others is no reading of this robot."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +49,9 @@ class Campaign:
         rows = np.asarray(rows)
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         groups = tuple(self.groups[k] for k in rows) if self.groups else ()
-        return replace(self, q=self.q[rows], y=self.y[rows], groups=groups, lines=self.lines[rows])
+        y = None if self.y is None else self.y[rows]
+        lines = self.lines[rows] if len(self.lines) else rows + 1
+        return replace(self, q=self.q[rows], y=y, groups=groups, lines=lines)
 
 
 def prepared(campaigns, mechanism: Mechanism) -> tuple[list[Campaign], list[str]]:
@@ -52,15 +59,16 @@ def prepared(campaigns, mechanism: Mechanism) -> tuple[list[Campaign], list[str]
     given = [campaigns] if isinstance(campaigns, Campaign) else list(campaigns)
     if not given:
         raise ShapeError("there are no measurements", element="data", remedy="Give a Campaign or a list of them")
-    ready, notes = [], []
+    ready, notes, remarks = [], [], []
     for number, campaign in enumerate(given, start=1):
         name = campaign.name or (f"campaign {number}" if len(given) > 1 else campaign.measurement.kind)
         one, said = _prepared(replace(campaign, name=name), mechanism)
         ready.append(one)
         notes += said
+        remarks += _outside_limits(one, mechanism)
     for note in notes:
         warnings.warn(note, ZvenoWarning, stacklevel=3)
-    return ready, notes
+    return ready, notes + remarks
 
 
 def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[str]]:
@@ -72,6 +80,9 @@ def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[
     groups = _groups(campaign, n)
     lines = campaign.lines if len(campaign.lines) == n else np.arange(1, n + 1)
     campaign, y, notes = _without_copies(campaign, y)
+    endless = np.asarray(np.isinf(y).any(axis=(1, 2)))
+    remarks = [*remarks, Remark(endless, "have infinite readings, which are taken for missing", left_out=False)]
+    y = np.where(np.isfinite(y), y, np.nan)
     notes += [
         f"{campaign.name}: rows {_listed(lines[one.rows])} {one.words}"
         for one in remarks
@@ -81,6 +92,7 @@ def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[
     for bad, why in (
         (~np.isfinite(q).all(axis=1), "have joint values that are not finite"),
         *((one.rows, one.words) for one in remarks if one.left_out),
+        _out_of_reach(campaign.measurement, y, mechanism),
         (~np.isfinite(y).any(axis=(1, 2)), "have no reading"),
         (_repeated(q, y, groups), "repeat an earlier row"),
     ):
@@ -90,9 +102,36 @@ def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[
             keep &= ~bad
     if not keep.any():
         raise ShapeError("has no usable row", element=campaign.name, remedy=notes[-1] if notes else None)
-    y = np.where(np.isfinite(y), y, np.nan)
     whole = replace(campaign, q=q, y=y, groups=groups, lines=lines)
     return whole.only(keep), notes
+
+
+def _out_of_reach(what: Measurement, y: np.ndarray, mechanism: Mechanism) -> tuple[np.ndarray, str]:
+    """Single rows so far from the others that no robot of this size was there; none where most of them are."""
+    none = np.zeros(len(y), dtype=bool)
+    if what.implicit or what.noises[0].unit != "m" or len(y) < 3:
+        return none, ""
+    own = y[..., : min(what.n_data, 3)]
+    seen = np.isfinite(own).all(axis=(1, 2))
+    if seen.sum() < 3:
+        return none, ""
+    away = np.linalg.norm(own - np.median(own[seen], axis=0), axis=2).max(axis=1)
+    limit = FAR * redundant_model(mechanism, what.frame).scale
+    if float(np.median(away[seen])) > 0.1 * limit:  # most are that far: another unit, or another robot
+        return none, ""
+    far = np.nan_to_num(away, nan=0.0) > limit
+    return far, f"have readings more than {limit:.0f} m from the others, where no robot of this size gets"
+
+
+def _outside_limits(campaign: Campaign, mechanism: Mechanism) -> list[str]:
+    """A word about joint values that the robot is said not to have; they are used all the same."""
+    out = (campaign.q < mechanism.lower - 1e-3) | (campaign.q > mechanism.upper + 1e-3)
+    found = []
+    for k in np.flatnonzero(out.any(axis=0)):
+        rows, name = campaign.lines[out[:, k]], mechanism.coordinate_names[k]
+        limits = f"{mechanism.lower[k]:.4g} to {mechanism.upper[k]:.4g}"
+        found.append(f"{campaign.name}: rows {_listed(rows)} have {name} outside its limits, {limits}")
+    return found
 
 
 def _without_copies(campaign: Campaign, y: np.ndarray) -> tuple[Campaign, np.ndarray, list[str]]:

@@ -11,51 +11,83 @@ from ..errors import ZvenoError, ZvenoWarning
 from ..fit.products import triangle
 from ..robot import Robot
 from .identifiability import TOLERANCE, Identifiability, beyond, identifiability, scaled_jacobian
-from .initial import first_frames
+from .mistakes import likely_mistake, miss
 from .postures import random_postures
 from .solve import Solution
 from .system import System
 
 HOPELESS = 0.25
 """A nominal robot that misses by this share of its size, or this many radians, is not the one that was measured."""
+DOUBTFUL = 0.02
+"""From here on mistakes are tried that would explain it."""
+UNITS = {"millimetres": 1e3, "centimetres": 1e2, "inches": 1.0 / 0.0254, "micrometres": 1e6}
+WORDS = {"millimetres": "mm", "centimetres": "cm", "inches": "in", "micrometres": "um"}
 
 
 def check_reach(system: System):
-    """Refuse readings whose spread no robot of this size can have: millimetres read as metres."""
+    """Refuse readings whose spread the robot cannot have, such as millimetres read as metres, and postures that are
+    all the same."""
     for part, campaign in zip(system.parts, system.campaigns, strict=True):
-        if part.measurement.implicit or part.measurement.noises[0].unit != "m":
-            continue
-        width = 3 if part.measurement.n_data >= 3 else 1
-        own = part.y[part.known[:, :width].all(axis=1)][:, :width]
-        if len(own) < 2:
-            continue
-        spread = float(np.linalg.norm(own - np.median(own, axis=0), axis=1).max())
-        reach = 4.0 * system.model.scale + _travel(system)
-        if spread > 20.0 * reach:
-            likely = "millimetres" if spread / 1000.0 < 5.0 * reach else "another unit"
+        if len(part.q) > 1 and not any(np.ptp(part.q[:, move.position]) for move in system.model.moves):
             raise ZvenoError(
-                f"readings spread over {spread:.4g} m, and the robot reaches {reach:.3g} m",
+                "all postures are the same, which tells nothing about the robot",
                 element=campaign.name,
-                remedy=f"They look like {likely}; give metres (in a file: unit = mm)",
+                remedy="Check the joint columns; measure in postures that differ",
             )
+        kind = part.measurement
+        if kind.implicit or kind.noises[0].unit != "m":
+            continue
+        width = min(kind.n_data, 3)
+        rows = part.known[:, :width].all(axis=1)
+        if rows.sum() > 1:
+            T, _ = system.poses(part, np.zeros(len(system.model.terms)), part.q)
+            p = (T[part.posture] @ system.frames[part.right])[rows, :3, 3]
+            _check_spread(system, campaign.name, _spread(part.y[rows, :width]), _spread(p), exact=width == 3)
+
+
+def _check_spread(system: System, name: str, read: float, moved: float, exact: bool):
+    """Of the readings, and of the point as the nominal robot moves it. Distances may change less than the point."""
+    if not read and moved > 1e-6 * system.model.scale:
+        raise ZvenoError(
+            "all readings are the same, and the robot moved",
+            element=name,
+            remedy="Check the columns; the measuring system may have been stuck",
+        )
+    reach = 4.0 * system.model.scale + _travel(system)
+    if read > 10.0 * max(moved, reach / 8.0):
+        unit = min(UNITS, key=lambda word: abs(np.log(read / UNITS[word] / max(moved, 1e-3 * reach))))
+        raise ZvenoError(
+            f"readings spread over {read:.4g} m, and the robot over {moved:.3g} m (it reaches {reach:.3g} m)",
+            element=name,
+            remedy=f"They look like {unit}; give metres (in a file: unit = {WORDS[unit]})",
+        )
+    if exact and moved > 0.02 * reach and 0.0 < read < 0.01 * moved:
+        raise ZvenoError(
+            f"readings spread over {1e3 * read:.3g} mm, and the robot over {1e3 * moved:.4g} mm",
+            element=name,
+            remedy="They look like metres taken for millimetres; correct the unit (in a file: unit = m), or check "
+            "that what was measured is on the robot",
+        )
+
+
+def _spread(points: np.ndarray) -> float:
+    """Median distance from the middle: single wild rows do not count."""
+    return float(np.median(np.linalg.norm(points - np.median(points, axis=0), axis=1)))
 
 
 def hopeless(system: System, base: Solution) -> str:
-    """What would make sense of the joint values where the nominal robot does not; empty if it does."""
-    miss = _miss(system, base.values, base.frames)
-    if miss < HOPELESS:
+    """What would make sense of the data where the nominal robot does not; empty if it does."""
+    now = miss(system, base.residual)
+    if now < DOUBTFUL:
         return ""
-    best, cure = miss, ""
-    for name, changed in _changes(system):
-        frames = first_frames_with(system, changed)
-        got = _miss(system, np.zeros_like(base.values), frames, changed)
-        if got < best:
-            best, cure = got, name
-    text = f"the nominal robot misses the readings by {miss:.2g} of its size even with all frames fitted"
-    if cure and best < 0.5 * miss:
+    cure, best = likely_mistake(system)
+    text = f"the nominal robot misses the readings by {now:.2g} of its size even with all frames fitted"
+    if cure and best < (0.5 if now > HOPELESS else 0.25) * now:
         text += f"; it would be {best:.2g} if {cure}"
-    else:
+    elif now > HOPELESS:
         text += "; check the order, sign and unit of the joint columns, and the frame that was measured"
+    else:
+        return ""
     warnings.warn(text, ZvenoWarning, stacklevel=3)
     return text
 
@@ -70,16 +102,37 @@ def check_enough(system: System, found: Identifiability, robot: Robot, parameter
     a_posture = max(1.0, rows / max(system.n_postures, 1))
     enough = int(np.ceil((needed + len(lost)) / a_posture))
     if system.n_postures < enough or rows < needed:
+        counted = f"{system.n_postures} postures give" if system.n_postures > 1 else "1 posture gives"
         raise ZvenoError(
-            f"{system.n_postures} postures give {rows} equations, too few for {needed + len(lost)} unknowns",
+            f"{counted} {rows} equations, too few for {needed + len(lost)} unknowns",
+            element=", ".join(campaign.name for campaign in system.campaigns),
             remedy=f"Measure at least {enough} postures, better {2 * enough}; or estimate fewer parameters, for "
             f'example parameters="controller". Not determined now: {_listed(lost) or "nothing"}',
         )
     text = (
         f"the postures measured do not tell {_listed(lost)} apart from the others, which this kind of measurement "
-        "could: they lie on a singular manifold (one joint never moves, or always with another). These stay nominal"
+        f"could: they lie on a singular manifold{_stuck(system)}. These stay nominal"
     )
     warnings.warn(text, ZvenoWarning, stacklevel=3)
+
+
+def _stuck(system: System) -> str:
+    """Joints that never move, and pairs that always move together, in brackets."""
+    mechanism = system.model.mechanism
+    own = sorted({move.position.start for move in system.model.moves if move.sigma is not None})
+    names = [mechanism.coordinate_names[k] for k in own]
+    q = np.concatenate([part.q for part in system.parts])[:, own]
+    q = q - q.mean(axis=0)
+    size = np.linalg.norm(q, axis=0)
+    still = size <= 1e-4 * np.sqrt(len(q))
+    words = [f"{name} never moves" for name, its in zip(names, still, strict=True) if its]
+    together = abs(q.T @ q) > 0.9999 * np.outer(size, size)
+    words += [
+        f"{names[a]} always moves with {names[b]}"
+        for a, b in np.argwhere(np.triu(together, 1))
+        if not still[a] and not still[b]
+    ]
+    return f" ({', '.join(words[:4])})" if words else ""
 
 
 def _lost(system: System, found: Identifiability, robot: Robot, parameters) -> list[str]:
@@ -118,49 +171,6 @@ def _as_good_as_random(system: System, found: Identifiability) -> bool:
     columns = [*range(len(system.model.terms)), *system.columns_of(True)]
     s = np.linalg.svd(beyond(A, system.columns_of(False), columns)[0], compute_uv=False)
     return int((s > TOLERANCE * s[0]).sum()) <= found.rank
-
-
-def first_frames_with(system: System, q: Sequence[np.ndarray]) -> np.ndarray:
-    """First frames as they would be with other joint values."""
-    from dataclasses import replace
-
-    kept = system.parts
-    system.parts = [replace(part, q=own) for part, own in zip(kept, q, strict=True)]
-    try:
-        return first_frames(system, np.zeros(len(system.model.terms)))
-    finally:
-        system.parts = kept
-
-
-def _changes(system: System):
-    """Joint values with one plausible mistake undone."""
-    n = system.model.mechanism.n_q
-    names = system.model.mechanism.coordinate_names
-    used = sorted({move.position.start for move in system.model.moves if move.sigma is not None})
-
-    def changed(function):
-        return [function(part) for part in system.parts]
-
-    yield "joint values were degrees", changed(lambda part: np.deg2rad(part.q))
-    for k in used:
-        flip = np.where(np.arange(n) == k, -1.0, 1.0)
-        yield f"joint {names[k]} had the opposite sign", changed(lambda part, flip=flip: part.q * flip)
-    for i, a in enumerate(used):
-        for b in used[i + 1 :]:
-            order = np.arange(n)
-            order[[a, b]] = [b, a]
-            yield (
-                f"columns {names[a]} and {names[b]} were swapped",
-                changed(lambda part, order=order: part.q[:, order]),
-            )
-
-
-def _miss(system: System, values, frames, q: Sequence[np.ndarray] | None = None) -> float:
-    """Median size of residuals, lengths in units of the robot's size."""
-    r, _ = system.evaluate(values, frames, (), q=q, compiled=False)
-    units = np.array([system.model.scale if unit == "m" else 1.0 for *_, unit in system.noise_names])
-    data = system.noise >= 0
-    return float(np.median(abs(r[data]) / units[system.noise[data]]))
 
 
 def _travel(system: System) -> float:
