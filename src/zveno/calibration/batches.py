@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
+
+_SKEW = np.array([[0, 0, 0, 0, 0, -1, 0, 1, 0], [0, 0, 1, 0, 0, 0, -1, 0, 0], [0, -1, 0, 1, 0, 0, 0, 0, 0.0]])
+"""Turns w into the entries of w×."""
 
 
 def inverses(T: np.ndarray) -> np.ndarray:
@@ -17,16 +18,15 @@ def inverses(T: np.ndarray) -> np.ndarray:
     return out
 
 
-def displaced(T: np.ndarray, free: tuple[int, ...], step: np.ndarray) -> np.ndarray:
-    """T moved by the free entries of a small body displacement: translated, then turned by a rotation vector."""
-    d = [0.0] * 6
-    for k, value in zip(free, step.tolist(), strict=True):
-        d[k] = value
-    x, y, z = d[3:]
-    angle = math.sqrt(x * x + y * y + z * z)
-    a, b = (math.sin(angle) / angle, (1.0 - math.cos(angle)) / angle**2) if angle > 1e-8 else (1.0, 0.5)
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    E = np.eye(4)
-    E[:3, :3] += a * K + b * (K @ K)
-    E[:3, 3] = d[:3]
+def displaced(T: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """T moved by small body displacements d (..., 6): translated, then turned by a rotation vector."""
+    w = d[..., 3:]
+    K = (w @ _SKEW).reshape(*w.shape, 3)
+    half = 0.5 * np.sqrt(np.einsum("...i,...i", w, w))[..., None, None] + 1e-30
+    s = np.sin(half) / half
+    E = np.zeros(T.shape)
+    # exp K = 1 + K sin θ / θ + K² (1 − cos θ) / θ²
+    E[..., :3, :3] = np.eye(3) + s * np.cos(half) * K + 0.5 * s**2 * (K @ K)
+    E[..., :3, 3] = d[..., :3]
+    E[..., 3, 3] = 1.0
     return T @ E

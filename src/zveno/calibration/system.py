@@ -12,7 +12,7 @@ from .batches import displaced
 from .campaigns import Campaign
 from .compiled import pose_kernel, residual_kernel
 from .kinematics import frame_motion
-from .measurements.base import POINT, Measurement, Slot
+from .measurements.base import Measurement, Slot
 from .models import LETTERS, SIX, Model
 
 CONSTRAINT = -1
@@ -55,8 +55,8 @@ class Part:
     first_posture: int
     line: np.ndarray
     """(rows,) row number in the campaign as it was given, from 1."""
-    scattered: tuple[dict[int, np.ndarray], ...] = ()
-    """For L, R and X: in which rows each unknown frame stands."""
+    scattered: tuple[tuple[np.ndarray | slice, np.ndarray, np.ndarray] | None, ...] = ()
+    """For L, R and X: rows, columns and displacements by which frames are unknown; all rows are a slice."""
 
     @cached_property
     def n_known(self) -> int:
@@ -157,15 +157,8 @@ class System:
                 full = self._slopes(part, by_T, by_values, by_slots, chosen, place)
                 J[start:end] = full[part.known] if end - start < part.known.size else full.reshape(-1, len(chosen))
             start = end
-        for a, b, distance, _ in self.constraints:
-            d = frames[a, :3, 3] - frames[b, :3, 3]
-            length = float(np.linalg.norm(d))
-            r[start] = length - distance
-            for frame, sign in ((a, 1.0), (b, -1.0)):
-                unknown = self.unknowns[self._unknown_of[frame]]
-                at = place[unknown.start : unknown.start + 3]
-                J[start, at[at >= 0]] = (sign * (d / length) @ frames[frame, :3, :3])[at >= 0]
-            start += 1
+        if self.constraints:
+            self._constrain(r[start:], J[start:], frames, place)
         return r, J
 
     def poses(self, part: Part, values: np.ndarray, q: np.ndarray, compiled: bool = True):
@@ -184,16 +177,9 @@ class System:
 
     def moved(self, frames: np.ndarray, step: np.ndarray) -> np.ndarray:
         """Frames after a step (columns,) of the unknowns."""
-        frames = frames.copy()
-        for number, unknown in enumerate(self.unknowns):
-            own = step[unknown.start : unknown.start + len(unknown.free)]
-            if own.any():
-                at = self.frame_number(number)
-                if unknown.free == POINT:
-                    frames[at, :3, 3] += frames[at, :3, :3] @ own
-                else:
-                    frames[at] = displaced(frames[at], unknown.free, own)
-        return frames
+        d = np.zeros((len(frames), 6))
+        d[self._displaced] = step[len(self.model.terms) :]
+        return displaced(frames, d)
 
     def frame_number(self, unknown: int) -> int:
         """Where an unknown stands among the frames."""
@@ -248,14 +234,7 @@ class System:
             first_noise,
             first_posture,
             campaign.lines[posture],
-            tuple(
-                {
-                    int(frame): np.flatnonzero(slot == frame)
-                    for frame in np.unique(slot)
-                    if self._unknown_of[frame] >= 0
-                }
-                for slot in slots
-            ),
+            tuple(map(self._scattered, slots)),
         )
 
     def _slot(self, slot: Slot) -> int:
@@ -272,8 +251,26 @@ class System:
             self._width += len(slot.free)
         return number
 
+    def _scattered(self, slot: np.ndarray) -> tuple[np.ndarray | slice, np.ndarray, np.ndarray] | None:
+        """Rows, columns and displacements by which the frames of a slot (rows,) are unknown."""
+        found = []
+        for frame in np.unique(slot):
+            if self._unknown_of[frame] >= 0:
+                unknown, rows = self.unknowns[self._unknown_of[frame]], np.flatnonzero(slot == frame)
+                columns, free = unknown.start + np.arange(len(unknown.free)), np.array(unknown.free)
+                if len(rows) == len(slot):
+                    return slice(None), columns, free
+                found.append((np.repeat(rows, len(free)), np.tile(columns, len(rows)), np.tile(free, len(rows))))
+        if not found:
+            return None
+        rows, columns, free = (np.concatenate(pieces) for pieces in zip(*found, strict=True))
+        return rows, columns, free
+
     def _index(self):
-        """What every scalar row is: its noise, posture and row of data."""
+        """What every scalar row is: its noise, posture and row of data; and the displacement of a frame that every
+        column of the unknowns is."""
+        of = [(self.frame_number(k), axis) for k, unknown in enumerate(self.unknowns) for axis in unknown.free]
+        self._displaced = tuple(np.array(of, dtype=int).reshape(-1, 2).T)
         noise, posture, row, rows = [], [], [], 0
         for part in self.parts:
             n, m = part.known.shape
@@ -301,18 +298,26 @@ class System:
             return product
         full = np.zeros((n, m, len(chosen)))
         full[:, :, own] = product
-        for index, slope in zip(part.scattered, by_slots, strict=True):
-            self._scatter(full, index, slope, place)
+        for scattered, slope in zip(part.scattered, by_slots, strict=True):
+            if scattered is not None:
+                rows, columns, free = scattered
+                at = place[columns]
+                seen = at >= 0
+                if isinstance(rows, slice):
+                    full[:, :, at[seen]] += slope[:, :, free[seen]]
+                else:
+                    full[rows[seen], :, at[seen]] += slope[rows[seen], :, free[seen]]
         return full
 
-    def _scatter(self, full: np.ndarray, index: dict[int, np.ndarray], slope: np.ndarray, place: np.ndarray):
-        """Add derivatives by the displacements of frames to their columns; `index` says in which rows each
-        stands."""
-        for frame, rows in index.items():
-            unknown = self.unknowns[self._unknown_of[frame]]
-            at = place[unknown.start : unknown.start + len(unknown.free)]
-            free = np.array(unknown.free)[at >= 0]
-            if len(free) and len(rows) == len(full):
-                full[:, :, at[at >= 0]] += slope[:, :, free]
-            elif len(free):
-                full[rows[:, None, None], np.arange(full.shape[1])[:, None], at[at >= 0]] += slope[rows][:, :, free]
+    def _constrain(self, r: np.ndarray, J: np.ndarray, frames: np.ndarray, place: np.ndarray):
+        """Residuals and derivatives of known distances between points."""
+        ends = np.array([(a, b) for a, b, *_ in self.constraints])
+        d = frames[ends[:, 0], :3, 3] - frames[ends[:, 1], :3, 3]
+        length = np.linalg.norm(d, axis=1)
+        r[:] = length - [distance for *_, distance, _ in self.constraints]
+        for frame, sign in zip(ends.T, (1.0, -1.0), strict=True):
+            starts = [self.unknowns[self._unknown_of[k]].start for k in frame]
+            at = place[np.array(starts)[:, None] + np.arange(3)]
+            slope = np.einsum("ki,kij->kj", sign * d / length[:, None], frames[frame, :3, :3])
+            rows, axes = np.nonzero(at >= 0)
+            J[rows, at[rows, axes]] = slope[rows, axes]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import ModelError, unknown_name
-from ..spatial.transforms import is_transform
+from ..spatial.inertia import N_PARAMETERS
 from .mechanism import DEFAULT_GRAVITY, Mechanism
 from .parts import Frame, Joint, Link, Mimic
 
@@ -35,17 +35,21 @@ def assemble(
     _refuse_duplicates("joint", [joint.name for joint in joints])
     _refuse_duplicates("frame", [link.name for link in links] + [frame.name for frame in frames])
     names = {link.name for link in links}
-    for link in links:
-        _check_link(link)
+    _check_inertias(links)
     for joint in joints:
-        _check_joint(joint, names)
+        _check_ends(joint, names)
+    _check_limits(joints)
+    _check_drives([joint for joint in joints if joint.drive is not None])
     joints = _resolved_mimics(joints)
     for frame in frames:
         if frame.link not in names:
             raise unknown_name("link", frame.link, [link.name for link in links]).located(
                 element=f"frame {frame.name}"
             )
-        _check_transform(frame.T_link_frame, f"frame {frame.name}")
+    placements = [
+        (f"joint {joint.name}", T) for joint in joints for T in (joint.T_parent_joint, joint.T_joint_child)
+    ]
+    _check_placements(placements + [(f"frame {frame.name}", frame.T_link_frame) for frame in frames])
     if not np.isfinite(gravity).all():
         raise ModelError(f"gravity {gravity} is not finite", remedy="Give three numbers in m/s²")
     ordered_links, ordered_joints = _depth_first(links, joints)
@@ -71,18 +75,22 @@ def _refuse_duplicates(kind: str, names: list[str]):
         seen.add(name)
 
 
-def _check_link(link: Link):
-    if not np.isfinite(link.inertia).all():
-        raise ModelError("its mass, centre of mass or inertia is not finite", element=f"link {link.name}")
-    if link.inertia[0] < 0:
+# Numbers of all parts are checked together: robots have many, and checking one by one takes longer than the rest.
+
+
+def _check_inertias(links: list[Link]):
+    inertia = np.array([link.inertia for link in links]).reshape(-1, N_PARAMETERS)
+    for k in np.flatnonzero(~np.isfinite(inertia).all(axis=1)):
+        raise ModelError("its mass, centre of mass or inertia is not finite", element=f"link {links[k].name}")
+    for k in np.flatnonzero(inertia[:, 0] < 0):
         raise ModelError(
-            f"its mass is negative ({link.inertia[0]:g} kg)",
-            element=f"link {link.name}",
+            f"its mass is negative ({inertia[k, 0]:g} kg)",
+            element=f"link {links[k].name}",
             remedy="A mass is zero or positive",
         )
 
 
-def _check_joint(joint: Joint, links: set[str]):
+def _check_ends(joint: Joint, links: set[str]):
     where = f"joint {joint.name}"
     for role, link in (("parent", joint.parent), ("child", joint.child)):
         if link not in links:
@@ -93,35 +101,52 @@ def _check_joint(joint: Joint, links: set[str]):
             )
     if joint.parent == joint.child:
         raise ModelError(f"it connects link {joint.child!r} to itself", element=where)
-    _check_transform(joint.T_parent_joint, where)
-    _check_transform(joint.T_joint_child, where)
-    limits = joint.limits
-    for low, high in ((limits.lower, limits.upper), (0.0, limits.velocity), (0.0, limits.effort)):
-        if np.isnan(low).any() or np.isnan(high).any():
-            raise ModelError("a limit is not a number", element=where)
-        if np.any(np.asarray(low) > high):
-            raise ModelError(
-                f"its limits are reversed: {np.asarray(low).tolist()} > {np.asarray(high).tolist()}",
-                element=where,
-                remedy="Give the lower limit first; velocity and effort limits are positive",
-            )
-    drive = joint.drive
-    if drive is not None:
-        for what in ("rotor_inertia", "gear_ratio", "viscous", "coulomb", "offset"):
-            values = getattr(drive, what)
-            if not np.isfinite(values).all():
-                raise ModelError(f"its drive's {what} is not finite", element=where)
-            if what in ("rotor_inertia", "viscous", "coulomb") and np.any(values < 0):
-                raise ModelError(f"its drive's {what} is negative", element=where)
 
 
-def _check_transform(T: np.ndarray, where: str):
-    if not np.isfinite(T).all():
-        raise ModelError("its placement is not finite", element=where)
-    if not is_transform(T, ROTATION_TOLERANCE):
+def _check_limits(joints: list[Joint]):
+    sides = []
+    for joint in joints:
+        limits, zero = joint.limits, np.zeros(joint.type.n_v)
+        sides += [(joint, limits.lower, limits.upper), (joint, zero, limits.velocity), (joint, zero, limits.effort)]
+    low, own = _joined([low for _, low, _ in sides])
+    high, _ = _joined([high for *_, high in sides])
+    for k in own[np.isnan(low) | np.isnan(high)]:
+        raise ModelError("a limit is not a number", element=f"joint {sides[k][0].name}")
+    for k in own[low > high]:
+        joint, least, most = sides[k]
+        raise ModelError(
+            f"its limits are reversed: {least.tolist()} > {most.tolist()}",
+            element=f"joint {joint.name}",
+            remedy="Give the lower limit first; velocity and effort limits are positive",
+        )
+
+
+def _check_drives(joints: list[Joint]):
+    for what in ("rotor_inertia", "gear_ratio", "viscous", "coulomb", "offset"):
+        values, own = _joined([getattr(joint.drive, what) for joint in joints])
+        for k in own[~np.isfinite(values)]:
+            raise ModelError(f"its drive's {what} is not finite", element=f"joint {joints[k].name}")
+        for k in own[values < 0] if what in ("rotor_inertia", "viscous", "coulomb") else ():
+            raise ModelError(f"its drive's {what} is negative", element=f"joint {joints[k].name}")
+
+
+def _joined(arrays: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The entries of all arrays, and of which array each is."""
+    own = np.repeat(np.arange(len(arrays)), [len(array) for array in arrays])
+    return np.concatenate([np.zeros(0), *arrays]), own
+
+
+def _check_placements(placements: list[tuple[str, np.ndarray]]):
+    T = np.array([T for _, T in placements]).reshape(-1, 4, 4)
+    for k in np.flatnonzero(~np.isfinite(T).all(axis=(1, 2))):
+        raise ModelError("its placement is not finite", element=placements[k][0])
+    R = T[:, :3, :3]
+    off = abs(np.swapaxes(R, 1, 2) @ R - np.eye(3)).max(axis=(1, 2))
+    off = np.maximum(off, abs(T[:, 3] - [0.0, 0.0, 0.0, 1.0]).max(axis=1))
+    for k in np.flatnonzero(~((off <= ROTATION_TOLERANCE) & (np.linalg.det(R) > 0))):
         raise ModelError(
             "its placement is not a rigid transform",
-            element=where,
+            element=placements[k][0],
             remedy="The rotation must be orthonormal, det +1",
         )
 
@@ -140,7 +165,8 @@ def _resolved_mimics(joints: list[Joint]) -> list[Joint]:
                 factor, offset = mimic.multiplier, mimic.offset
                 mimic = Mimic(onward.joint, factor * onward.multiplier, factor * onward.offset + offset)
             resolved[follower.name] = mimic
-    return [replace(joint, mimic=resolved[joint.name]) if joint.mimic else joint for joint in joints]
+    chained = {name for name, mimic in resolved.items() if mimic != by_name[name].mimic}
+    return [replace(joint, mimic=resolved[joint.name]) if joint.name in chained else joint for joint in joints]
 
 
 def _mimic_chain(joint: Joint, by_name: dict[str, Joint], resolved: dict[str, Mimic]) -> list[str]:
