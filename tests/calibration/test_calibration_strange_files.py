@@ -243,7 +243,7 @@ def test_a_folder_of_sockets(tmp_path):
     assert found.groups[::3] == ("back/hole_0", "back/hole_1", "front/hole_0", "front/hole_1")
     assert isinstance(found.measurement, Sockets)
     assert found.measurement.distance == pytest.approx(0.04)
-    with pytest.raises(ZvenoError, match="folder without contacts"):
+    with pytest.raises(ZvenoError, match="folder without JSON"):
         read_campaign(tmp_path / "back", robot.mechanism, "sockets")
 
 
@@ -271,6 +271,38 @@ def test_arrays(measured, tmp_path):
     (tmp_path / "a.npz").write_bytes(b"PK no")
     with pytest.raises(ZvenoError, match=r"not an \.npz file"):
         read_campaign(tmp_path / "a.npz", robot.mechanism, "pose")
+
+
+def test_a_folder_of_records(measured, tmp_path):
+    """One file a posture, with the controller's own pose and intrinsics of the camera beside what was measured."""
+    robot, q, p, R = measured
+    for k in range(len(q)):
+        own = {
+            "joint_pose": q[k].tolist(),
+            "O_T_EE": np.eye(4).ravel().tolist(),
+            "camera_intrinsics": [[600.0, 0, 300], [0, 600, 200], [0, 0, 1]],
+            "T_cam_target_rvec": log(R[k])[:, None].tolist(),
+            "T_cam_target_tvec": p[k][:, None].tolist(),
+            "found": True,
+        }
+        (tmp_path / f"pose_{k:02}").mkdir()
+        (tmp_path / f"pose_{k:02}" / "data.json").write_text(json.dumps(own))
+    with pytest.raises(ZvenoError, match="O_T_EE and T_cam_target_tvec may both be readings"):
+        read_campaign(tmp_path, robot.mechanism, "relative_pose")
+    found = read_campaign(tmp_path, robot.mechanism, "relative_pose", settings={"readings": "T_cam"})
+    _same(found, q, p, R)
+
+
+def test_readings_are_chosen_by_how_their_names_begin():
+    robot = arm("puma560")
+    head = ",".join([*NAMES, *(f"tcp_{a}" for a in "xyz"), *(f"tracker_{a}" for a in "xyz")])
+    text = f"{head}\n1,2,3,4,5,6,7,8,9,10,11,12\n"
+    with pytest.raises(ZvenoError, match="# readings = tracker_"):
+        _read(text, robot, "relative_position")
+    found = _read(f"# readings = tracker\n{text}", robot, "relative_position")
+    np.testing.assert_array_equal(np.ravel(found.y), [10, 11, 12])
+    with pytest.raises(ZvenoError, match="no column begins with leica"):
+        _read(f"# readings = leica\n{text}", robot, "relative_position")
 
 
 def test_the_frame_is_the_last_link_that_the_joints_of_the_file_move():

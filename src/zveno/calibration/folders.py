@@ -13,16 +13,14 @@ from ..io.measurements import MeasurementTable, read_measurements
 HOLE = re.compile(r"(?:hole|socket|point|contact)?[_-]?(\d+)\.(?:csv|txt|dat)", re.IGNORECASE)
 
 
-def read_folder(path) -> MeasurementTable:
+def contacts(path: Path) -> list[Path]:
+    """Files of a folder that hold contacts."""
+    return sorted(file for file in path.glob("*/*") if HOLE.fullmatch(file.name))
+
+
+def read_folder(path: Path) -> MeasurementTable:
     """All contacts of a folder as one table with the columns `place` and `hole`."""
-    path = Path(path)
-    files = sorted(file for file in path.glob("*/*") if HOLE.fullmatch(file.name))
-    if not files:
-        raise ModelError(
-            "is a folder without contacts in it",
-            file=path,
-            remedy="Give CSV files, or a folder with joint values in <place>/hole_0.csv, <place>/hole_1.csv, …",
-        )
+    files = contacts(path)
     tables = [read_measurements(file, head_needed=False) for file in files]
     names = list(tables[0].columns)
     for table in tables[1:]:

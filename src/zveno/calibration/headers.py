@@ -62,6 +62,7 @@ def understood(table: MeasurementTable, mechanism: Mechanism, needed: Sequence[s
         mechanism: the robot.
         needed: coordinates that must have a column, in order: what `q1`, `q2`, … stand for.
     """
+    table = _chosen(table)
     columns: dict[str, list[str]] = {}
     origin: dict[str, str] = {}
     taken = set(mechanism.coordinate_names)
@@ -73,12 +74,31 @@ def understood(table: MeasurementTable, mechanism: Mechanism, needed: Sequence[s
             if origin[name] == name:
                 continue  # the column with the very name is meant
             if given != name:
-                raise ModelError(f"columns {origin[name]} and {given} both seem to be {name}", file=table.file)
+                raise ModelError(
+                    f"columns {origin[name]} and {given} both seem to be {name}",
+                    file=table.file,
+                    remedy="Say how the names of the readings begin, such as # readings = tracker_",
+                )
         cells = [_with_point(cell) for cell in cells]
         columns[name], origin[name] = cells, given
         if unit:
             columns[name] = _converted(replace(table, columns={given: cells}), given, unit)
     return _single(with_quaternions(replace(table, columns=columns)))
+
+
+def _chosen(table: MeasurementTable) -> MeasurementTable:
+    """Without the readings that the file, or the command, does not choose: `# readings = tracker_`."""
+    prefix = table.settings.get("readings", "").lower()
+    if not prefix:
+        return table
+    own = [name for name in table.columns if name.lower().startswith(prefix)]
+    if not own:
+        raise ModelError(f"no column begins with {prefix}", file=table.file, element="readings")
+    meant = {name: name[len(prefix) :].lstrip("_. ") for name in own}
+    read = {_meaning(word, set(), {})[0] for word in meant.values()}
+    dropped = {name for name in table.columns if name not in meant and _meaning(name, set(), {})[0] in read}
+    columns = {meant.get(name, name): cells for name, cells in table.columns.items() if name not in dropped}
+    return replace(table, columns=columns)
 
 
 def _meaning(given: str, taken: set[str], numbered: dict[str, str]) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from ..io.measurement_arrays import ARRAYS, read_arrays
 from ..io.measurements import MeasurementTable, group_names, joint_values, read_measurements
 from ..mechanism import Mechanism
 from .campaigns import Campaign
-from .folders import read_folder
+from .folders import contacts, read_folder
 from .headers import understood
 from .measurements import Distance, Measurement, Position, measurement
 from .models import redundant_model
@@ -30,7 +30,7 @@ def read_campaign(
     planned: bool = False,
     settings: Mapping[str, str] | None = None,
 ) -> Campaign:
-    """A campaign from a CSV file, arrays (.npz, .json) or a folder of sockets.
+    """A campaign from a CSV file, arrays (.npz, .json), or a folder of sockets or of JSON records.
 
     Args:
         path: the file or folder.
@@ -39,13 +39,15 @@ def read_campaign(
         planned: whether readings may be absent.
         settings: what the file itself might say, such as {"unit": "mm", "angle": "deg"}.
     """
-    if Path(path).is_dir():
-        table = read_folder(path)
-    elif Path(path).suffix.lower() in ARRAYS:
-        table = read_arrays(path, mechanism.coordinate_names)
+    said = {k.lower(): str(v) for k, v in (settings or {}).items()}
+    place = Path(path)
+    if place.is_dir() and contacts(place):
+        table = read_folder(place)
+    elif place.is_dir() or place.suffix.lower() in ARRAYS:
+        table = read_arrays(place, mechanism.coordinate_names, said.pop("readings", ""))
     else:
         table = read_measurements(path, head_needed=False)
-    table = replace(table, settings=table.settings | {k.lower(): str(v) for k, v in (settings or {}).items()})
+    table = replace(table, settings=table.settings | said)
     return campaign_from(table, mechanism, kind, planned=planned)
 
 

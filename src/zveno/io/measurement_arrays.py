@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,57 +15,84 @@ from .measurements import MAX_BYTES, MeasurementTable
 
 ARRAYS = (".npz", ".json")
 """Endings of files that hold arrays."""
+_ROTATION = re.compile(r"rvec|rotvec|rot_vec|rotation_vec|axis_angle", re.IGNORECASE)
 
 
-def read_arrays(path, coordinates: Sequence[str]) -> MeasurementTable:
-    """The arrays of a file as columns: joint values (n, n_q), positions (n, 3) or (n, points, 3), poses (n, 4, 4)
-    or (n, 3, 4), and single numbers (n,) by their names.
+def read_arrays(path, coordinates: Sequence[str], readings: str = "") -> MeasurementTable:
+    """The arrays of a file as columns: joint values (n, n_q), positions (n, 3) or (n, points, 3), rotation vectors
+    (n, 3) called so, poses (n, 4, 4), (n, 3, 4) or (n, 16), rotations (n, 3, 3), and numbers (n,) by their names.
 
     Args:
-        path: the file.
+        path: the file, or a folder of JSON files, each a record: `*.json` or `*/*.json`.
         coordinates: of the robot, in order: what the columns of the joint values are.
+        readings: how the names of arrays with readings begin, where there are others of the same kind.
     """
     path = Path(path)
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ModelError(f"has more than {MAX_BYTES // 1_000_000} MB", file=path)
-        arrays = _from_npz(path) if path.suffix.lower() == ".npz" else _from_json(path)
+        arrays = _arrays(path)
     except OSError as error:
         raise ModelError(f"cannot be read: {error.strerror or error}", file=path) from error
     settings = {name: str(value) for name, value in arrays.items() if isinstance(value, str)}
     numbers = {name: value for name, value in arrays.items() if isinstance(value, np.ndarray) and value.ndim}
     if not numbers:
         raise ModelError("holds no arrays of numbers", file=path)
-    lengths = {name: len(value) for name, value in numbers.items()}
-    n = max(set(lengths.values()), key=list(lengths.values()).count)
+    lengths = [len(value) for value in numbers.values()]
+    n = max(set(lengths), key=lengths.count)
     columns: dict[str, list[str]] = {}
+    origin: dict[str, str] = {}
     for name, value in numbers.items():
-        if len(value) == n:
-            columns |= _columns(name, value, coordinates, columns)
+        made = _columns(name, value, coordinates) if len(value) == n else {}
+        joints = set(made) <= set(coordinates)
+        if readings and not joints and not name.lower().startswith(readings.lower()):
+            continue
+        twice = next((origin[one] for one in made if one in columns), None)
+        if twice is not None:
+            raise ModelError(
+                f"{twice} and {name} may both be {'joint values' if joints else 'readings'}",
+                file=path,
+                remedy=f"Say how the name of the readings begins: readings = {name}",
+            )
+        columns |= made
+        origin.update({one: name for one in made})
     return MeasurementTable(str(path), columns, settings, np.arange(1, n + 1))
 
 
-def _columns(name: str, value: np.ndarray, coordinates: Sequence[str], so_far: dict) -> dict[str, list[str]]:
-    shape = value.shape[1:]
-    if not shape:
-        return {name: _texts(value)}
-    if shape in ((4, 4), (3, 4)):
-        names = [f"t{i + 1}{j + 1}" for i in range(3) for j in range(4)]
-        value = value[:, :3].reshape(len(value), 12)
-    elif shape == (3, 3):
-        names = [f"r{i + 1}{j + 1}" for i in range(3) for j in range(3)]
-    elif shape == (len(coordinates),) and not set(coordinates) & set(so_far):
+def _columns(name: str, value: np.ndarray, coordinates: Sequence[str]) -> dict[str, list[str]]:
+    """The columns of an array by its shape; none if it is not of a kind that is read."""
+    shape = tuple(k for k in value.shape[1:] if k != 1)
+    if shape == (len(coordinates),) and not (len(coordinates) == 3 and _ROTATION.search(name)):
         names = list(coordinates)
-    elif shape in ((3,), (1, 3), (3, 1)):
-        names = list("xyz")
+    elif shape == (16,):
+        T = value.reshape(len(value), 4, 4)
+        rows = bool(abs(np.nan_to_num(T[:, 3, :3])).max() < 1e-9)
+        return _columns(name, T if rows else T.transpose(0, 2, 1), coordinates)
+    elif shape in ((4, 4), (3, 4)):
+        place = {a: _texts(value[:, k, 3]) for k, a in enumerate("xyz")}
+        return place | _columns(name, value[:, :3, :3], coordinates)
+    elif shape == (3, 3):
+        if abs(np.nan_to_num(value @ value.transpose(0, 2, 1) - np.eye(3))).max() > 0.01:
+            return {}  # not rotations: intrinsics of a camera, or inertia
+        names = [f"r{i + 1}{j + 1}" for i in range(3) for j in range(3)]
+    elif shape == (3,):
+        names = ["rvx", "rvy", "rvz"] if _ROTATION.search(name) else ["x", "y", "z"]
     elif len(shape) == 2 and shape[1] == 3:
         names = [f"{a}{k}" for k in range(1, shape[0] + 1) for a in "xyz"]
     else:
-        names = [f"{name}_{k}" for k in range(int(np.prod(shape)))]
-    if set(names) & set(so_far):
-        names = [f"{name}_{one}" for one in names]
+        names = [name] if not shape else [f"{name}_{k}" for k in range(int(np.prod(shape)))]
     rows = value.reshape(len(value), -1)
     return {one: _texts(rows[:, k]) for k, one in enumerate(names)}
+
+
+def _arrays(path: Path) -> dict:
+    """The arrays of a file, or of a folder of records."""
+    if path.is_dir():
+        files = sorted(path.glob("*.json")) or sorted(path.glob("*/*.json"))
+        if not files:
+            raise ModelError("is a folder without JSON files in it", file=path)
+        return _stacked([_parsed(file) for file in files], path)
+    if path.stat().st_size > MAX_BYTES:
+        raise ModelError(f"has more than {MAX_BYTES // 1_000_000} MB", file=path)
+    return _from_npz(path) if path.suffix.lower() == ".npz" else _from_json(path)
 
 
 def _from_npz(path: Path) -> dict:
@@ -76,22 +104,32 @@ def _from_npz(path: Path) -> dict:
 
 
 def _from_json(path: Path) -> dict:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ModelError(f"is not JSON: {error}", file=path) from error
+    found = _parsed(path)
     if isinstance(found, dict) and len(found) == 1 and isinstance(next(iter(found.values())), list):
         found = next(iter(found.values()))
-    if isinstance(found, list) and found and all(isinstance(row, dict) for row in found):
-        names = [name for name in found[0] if all(name in row for row in found)]
-        found = {name: [row[name] for row in found] for name in names}
-    if not isinstance(found, dict):
+    if isinstance(found, list):
+        return _stacked(found, path)
+    return {name: value if isinstance(value, str) else _array(value) for name, value in found.items()}
+
+
+def _stacked(records: list, path: Path) -> dict:
+    """Arrays by name from records with equal names."""
+    if not records or not all(isinstance(row, dict) for row in records):
         raise ModelError(
             "holds neither named lists nor a list of records",
             file=path,
             remedy='Write {"q": [[…], …], "pose": [[[…]]]} or [{"q": […], "pose": …}, …]',
         )
-    return {name: value if isinstance(value, str) else _array(value) for name, value in found.items()}
+    names = [name for name in records[0] if all(name in row for row in records)]
+    return {name: _array([row[name] for row in records]) for name in names}
+
+
+def _parsed(path: Path):
+    try:
+        found = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ModelError(f"is not JSON: {error}", file=path) from error
+    return found if isinstance(found, (dict, list)) else [found]
 
 
 def _array(value):
