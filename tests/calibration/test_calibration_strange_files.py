@@ -295,11 +295,11 @@ def test_a_folder_of_records(measured, tmp_path):
 
 def test_readings_are_chosen_by_how_their_names_begin():
     robot = arm("puma560")
-    head = ",".join([*NAMES, *(f"tcp_{a}" for a in "xyz"), *(f"tracker_pos_{a}" for a in "xyz")])
+    head = ",".join([*NAMES, *(f"tcp_{a}" for a in "xyz"), *(f"tracker_{a}" for a in "xyz")])
     text = f"{head}\n1,2,3,4,5,6,7,8,9,10,11,12\n"
     with pytest.raises(ZvenoError, match="# readings = tracker_"):
         _read(text, robot, "relative_position")
-    found = _read(f"# readings = tracker\n{text}", robot, "relative_position")
+    found = _read(f"# readings = tracker\n{text.replace('tracker_', 'tracker_pos_')}", robot, "relative_position")
     np.testing.assert_array_equal(np.ravel(found.y), [10, 11, 12])
     with pytest.raises(ZvenoError, match="no column begins with leica"):
         _read(f"# readings = leica\n{text}", robot, "relative_position")
