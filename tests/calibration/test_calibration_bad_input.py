@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from calibration_arms import arm, simulated, truth
 
+import zveno
 from zveno.calibration.campaigns import Campaign, prepared
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.identifiability import identifiability
@@ -43,6 +44,30 @@ def test_too_few_postures(measured):
         ZvenoError, match=r"6 postures give 18 equations, too few for 27 unknowns.*at least 9 postures"
     ):
         calibrate(robot, replace(campaign, q=campaign.q[:6], y=campaign.y[:6]))
+
+
+def test_a_camera_needs_no_more_postures_than_unknowns():
+    """Its two frames are among the 30 parameters: six poses give 36 equations, enough."""
+    robot = zveno.load("puma560")
+    rng = np.random.default_rng(0)
+    sigma = {"position": 5e-5, "rotation": 1e-4}
+    campaign = simulated(robot, Camera(), np.zeros(50), 6, rng, sigma, {"board": BOARD, "camera": CAMERA})
+    assert len(calibrate(robot, campaign, folds=0).identifiability.chosen) == 30
+    with pytest.raises(ZvenoError, match=r"4 postures give 24 equations, too few for 30 unknowns.*at least 5"):
+        calibrate(robot, campaign_of(campaign, 4), folds=0)
+
+
+def campaign_of(campaign, n):
+    """Its first postures."""
+    return replace(campaign, q=campaign.q[:n], y=campaign.y[:n])
+
+
+def test_a_measurement_that_tells_nothing():
+    robot = zveno.load("Rz(q1) Tx(0.3)")
+    campaign = simulated(robot, Distance(centres=1), np.zeros(13), 30, np.random.default_rng(0), {"distance": 1e-4})
+    with pytest.warns(ZvenoWarning, match="cannot find any of the parameters"):
+        found = calibrate(robot, campaign, folds=0)
+    assert not found.names
 
 
 def test_a_joint_that_never_moved(measured):

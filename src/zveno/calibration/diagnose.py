@@ -92,13 +92,13 @@ def hopeless(system: System, base: Solution) -> str:
     return text
 
 
-def check_enough(system: System, found: Identifiability, robot: Robot, parameters: str | Sequence[str]):
-    """Refuse data that cannot determine what the measurement could: too few postures, or all on a singular
-    manifold."""
-    rows, needed = system.n_rows, found.rank + found.rank_unknowns
+def check_enough(system: System, found: Identifiability, robot: Robot, parameters: str | Sequence[str]) -> str:
+    """Refuse data that cannot determine what the measurement could because there are too few postures; say so where
+    they are on a singular manifold, or the measurement tells nothing of what was asked. Empty if all is well."""
+    rows, needed = system.n_rows, found.rank + len(found.unknowns)
     lost = _lost(system, found, robot, parameters)
     if not lost and rows >= needed:
-        return
+        return "" if found.chosen else _nothing(found)
     a_posture = max(1.0, rows / max(system.n_postures, 1))
     enough = int(np.ceil((needed + len(lost)) / a_posture))
     if system.n_postures < enough or rows < needed:
@@ -114,6 +114,16 @@ def check_enough(system: System, found: Identifiability, robot: Robot, parameter
         f"could: they lie on a singular manifold{_stuck(system)}. These stay nominal"
     )
     warnings.warn(text, ZvenoWarning, stacklevel=3)
+    return text
+
+
+def _nothing(found: Identifiability) -> str:
+    text = (
+        f"a {found.measurement} measurement of {found.robot} cannot find any of the parameters asked for; only "
+        "frames and targets were fitted"
+    )
+    warnings.warn(text, ZvenoWarning, stacklevel=4)
+    return text
 
 
 def _stuck(system: System) -> str:
