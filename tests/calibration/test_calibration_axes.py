@@ -6,7 +6,10 @@ import pytest
 from calibration_arms import arm
 
 import zveno
+from zveno.calibration.campaigns import Campaign
+from zveno.calibration.estimate import calibrate
 from zveno.calibration.joint_axes import axis_covariance, identify_chain, joint_axis
+from zveno.calibration.measurements import Position
 from zveno.errors import ZvenoError
 from zveno.spatial.rotations import exp, is_rotation
 
@@ -88,6 +91,34 @@ def test_a_whole_arm_without_a_nominal_model():
     found = zveno.Robot(identify_chain(axes, rest, seen(rest)))
     q = robot.random(20, 3)
     np.testing.assert_allclose(found.forward_kinematics(q)[:, :3, 3], seen(q), atol=1e-11)
+
+
+def test_the_chain_is_a_start_for_the_full_fit():
+    """Joints moved alone with noise, one of them prismatic, then sixty postures: no nominal model anywhere."""
+    robot = arm("scara")
+    rng = np.random.default_rng(4)
+    rest = robot.random(1, 3)[0]
+
+    def seen(q):
+        return robot.forward_kinematics(q, frame="tool")[..., :3, 3] + 1e-4 * rng.normal(size=(*q.shape[:-1], 3))
+
+    axes = []
+    for k, name in enumerate(robot.joint_names):
+        q = np.tile(rest, (9, 1))
+        q[:, k] = np.linspace(max(robot.lower[k], rest[k] - 1.5), min(robot.upper[k], rest[k] + 1.5), 9)
+        axes.append(joint_axis(q[:, k], seen(q), robot.mechanism.joint(name).type.kind))
+    start = zveno.Robot(identify_chain(axes, rest, seen(rest), robot.joint_names))
+    q = robot.random(60, rng)
+    found = calibrate(start, Campaign(Position(), q, seen(q)), folds=0)
+    unseen = robot.random(100, rng)
+    true = robot.forward_kinematics(unseen, frame="tool")[:, :3, 3]
+    before, after = (
+        np.sqrt(np.mean(np.sum((one.forward_kinematics(unseen)[:, :3, 3] - true) ** 2, axis=1)))
+        for one in (start, found.robot)
+    )
+    assert before < 2e-3
+    assert after < 1.5e-4
+    assert after < 0.5 * before
 
 
 def test_too_little_motion_is_refused():

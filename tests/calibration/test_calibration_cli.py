@@ -55,6 +55,14 @@ def test_identifiability_as_json(capsys):
     data = json.loads(capsys.readouterr().out)
     assert data["rank"] == 19
     assert data["formula"]["proved"] == 19
+    assert data["formula"]["bound"] is None
+    assert "1 axis passes through the measured point" in data["formula"]["why"]
+    _run("identifiability", "puma560", "--measure", "position", "--json")
+    assert json.loads(capsys.readouterr().out)["formula"]["bound"] == 25
+    _run("identifiability", "puma560", "--measure", "position")
+    assert "(20) = 25, at most 25 by (21), closure of twists 25: they agree" in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 def test_calibrate_from_a_file(files, capsys):

@@ -101,17 +101,21 @@ def test_one_prismatic_joint_is_8_and_5():
 
 @pytest.mark.parametrize("block", range(10))
 def test_formula_closure_and_rank_agree_on_random_chains(block):
-    """300 chains: the rank of a sampled Jacobian is what the closure of twists proves, and what the formula
-    counts."""
+    """300 chains: the rank of a sampled Jacobian is what the closure of twists proves, and what the formula counts.
+
+    The one exception is known: behind two joints a point need not show all six displacements of its base, and (24)
+    takes off six.
+    """
     for seed in range(30 * block, 30 * block + 30):
         robot = zveno.Robot(random_chain(seed))
         kind = (Pose(), Position(), RelativePose(), RelativePosition())[seed % 4]
         found = identifiability(robot, kind, seed=seed)
         assert found.counts is not None
         assert found.rank == found.counts.proved, seed
-        assert found.rank == found.counts.value or found.counts.why, seed
-        if seed % 4 in (0, 2) and len(robot.joint_names) > 2:
-            assert found.rank == found.counts.value or found.counts.why, seed
+        if found.rank != found.counts.value:
+            assert (kind.kind, len(robot.joint_names)) == ("relative_position", 2), seed
+            assert "displacements of the base can be seen" in found.counts.why
+            assert found.rank == found.counts.value + 6 - found.rank_unknowns, seed
 
 
 def test_full_pose_closure_is_saturated_for_any_geometry():

@@ -34,7 +34,13 @@ def identifiability_data(found: Identifiability, by_rules: tuple[bool, str] | No
         "gap": found.gap if np.isfinite(found.gap) else None,
         "formula": None
         if counts is None
-        else {"name": counts.formula, "value": counts.value, "proved": counts.proved},
+        else {
+            "name": counts.formula,
+            "value": counts.value,
+            "bound": counts.bound,
+            "proved": counts.proved,
+            "why": counts.why,
+        },
         "certified": found.certified,
     }
     if by_rules is not None:
@@ -61,8 +67,9 @@ def print_identifiability(console: Console, found: Identifiability, by_rules: tu
     if found.counts is not None:
         counts = found.counts
         agree = "agree" if counts.agree(found.rank) else "differ"
+        bound = "" if counts.bound is None else f", at most {counts.bound} by (21)"
         table.add_row(
-            "counts", f"{counts.formula} = {counts.value}, closure of twists {counts.proved}: they {agree}"
+            "counts", f"{counts.formula} = {counts.value}{bound}, closure of twists {counts.proved}: they {agree}"
         )
         table.add_row("proof", _plain("in exact numbers" if counts.certified else f"not exact: {counts.obstacle}"))
     if by_rules is not None:
