@@ -84,6 +84,29 @@ def test_a_number_of_columns_that_fits_nothing_is_refused_with_a_header_to_copy(
         _read(_lines([q, p[:, :2]]), robot, "relative_position")
 
 
+def test_blanks_and_tabs_mixed_and_columns_that_are_not_read(measured):
+    robot, q, p, _ = measured
+    numbers = "".join(
+        f"{_lines([a], chr(9)).strip()}  {_lines([b], ' ')}" for a, b in zip(q[:, None], p[:, None], strict=True)
+    )
+    with pytest.warns(ZvenoWarning, match="no header"):
+        _same(_read(numbers, robot, "relative_position"), q, p)
+    head = " ".join(["-", "x", "y", "z", "-", *NAMES])
+    body = _lines([np.zeros(len(q)), p, np.ones(len(q)), q], " ")
+    _same(_read(f"% from a tracker\n{head}\n{body}", robot, "relative_position"), q, p)
+
+
+def test_readings_in_another_file(measured):
+    robot, q, p, _ = measured
+    with pytest.raises(ModelError, match=r"no readings.*x, y, z.*paste -d, joints\.csv readings\.csv"):
+        _read(",".join(NAMES) + "\n" + _lines([q]), robot, "relative_position")
+    with (
+        pytest.warns(ZvenoWarning, match="no header"),
+        pytest.raises(ModelError, match="no angle of a joint in any unit"),
+    ):
+        _read(_lines([1e4 * p, q]), robot, "relative_position")
+
+
 def _named_variants(q, p, R):
     rpy, turn = np.array([to_rpy(one) for one in R]), np.array([log(one) for one in R])
     wxyz = np.array([to_quaternion(one) for one in R])
@@ -174,6 +197,19 @@ def test_joints_by_their_places():
     np.testing.assert_allclose(found.q, q, atol=1e-12)
     with pytest.raises(ZvenoError, match="no column for shoulder_pan"):
         _read(text.replace("Elbow", "wrist_3").replace("Wrist 3", "other"), robot, "position")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_signs_of_old_programs(tmp_path, encoding):
+    robot = arm("puma560")
+    head = ",".join([*(f"J{k} [°]" for k in SIX), "x (µm)", "y (µm)", "z (µm)"])
+    (tmp_path / "a.csv").write_bytes(f"{head}\r\n90,0,0,0,0,0,1,2,3\r\n".encode(encoding))
+    found = read_campaign(tmp_path / "a.csv", robot.mechanism, "position")
+    assert found.q[0, 0] == pytest.approx(np.pi / 2)
+    np.testing.assert_allclose(np.ravel(found.y), [1e-6, 2e-6, 3e-6])
+    (tmp_path / "a.csv").write_bytes(b"PK\x03\x04\x00\x00\x81\x00")
+    with pytest.raises(ModelError, match="not a text file"):
+        read_campaign(tmp_path / "a.csv", robot.mechanism, "position")
 
 
 @pytest.mark.parametrize(

@@ -220,6 +220,13 @@ def _other_kind(table: MeasurementTable, what: Measurement) -> str:
 def _readings(table: MeasurementTable, what: Measurement) -> np.ndarray:
     columns = _columns(table, what)
     missing = [name for name in columns if name not in table.columns]
+    if len(missing) == len(columns):
+        raise ModelError(
+            f"has no readings: a {what.kind} measurement needs columns {', '.join(what.columns)}",
+            file=table.file,
+            remedy=f"Columns: {', '.join(table.columns)}. If the readings are in another file, put both side by "
+            "side (paste -d, joints.csv readings.csv)",
+        )
     if missing:
         raise ModelError(
             f"has no column {', '.join(missing)}, which a {what.kind} measurement needs",

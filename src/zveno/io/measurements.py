@@ -29,6 +29,8 @@ LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "um": 1e-6, "in": 0.0254}
 ANGLES = {"rad": 1.0, "deg": np.pi / 180.0, "mrad": 1e-3}
 MISSING = {"nan", "na", "n/a", "null", "none", "-"}
 """Words that stand for a missing number."""
+NAMELESS = {"-", "_"}
+"""Names of columns that are not read."""
 TURNS = 4.0 * np.pi
 """No joint of an arm turns further, rad."""
 _SETTING = re.compile(r"[#%]\s*([\w ]+?)\s*[=:]\s*(.*?)\s*$")
@@ -95,12 +97,22 @@ def read_measurements(path, *, head_needed: bool = True) -> MeasurementTable:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise ModelError(f"has more than {MAX_BYTES // 1_000_000} MB", file=path)
-        text = path.read_text(encoding="utf-8-sig")
+        data = path.read_bytes()
     except OSError as error:
         raise ModelError(f"cannot be read: {error.strerror}", file=path) from error
-    except UnicodeDecodeError as error:
-        raise ModelError("is not a text file in UTF-8", file=path) from error
-    return parse_measurements(text, str(path), head_needed=head_needed)
+    return parse_measurements(_decoded(data, path), str(path), head_needed=head_needed)
+
+
+def _decoded(data: bytes, path: Path) -> str:
+    """Text in UTF-8, UTF-16 with its mark, or as old programs write it, where only signs such as ° differ."""
+    for encoding in ("utf-16",) if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ("utf-8-sig", "cp1252"):
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if "\0" not in text:
+            return text
+    raise ModelError("is not a text file", file=path, remedy="Save it as CSV in UTF-8")
 
 
 def parse_measurements(text: str, file: str = "text", *, head_needed: bool = True) -> MeasurementTable:
@@ -117,7 +129,7 @@ def parse_measurements(text: str, file: str = "text", *, head_needed: bool = Tru
     if not body:
         raise ModelError("is empty", file=file, remedy="The first line names the columns")
     delimiter = _delimiter(body[0][1])
-    names = _without_tail(_cells(body[0][1], delimiter))
+    names = ["" if name in NAMELESS else name for name in _without_tail(_cells(body[0][1], delimiter))]
     numbers = [_is_number(name) for name in names if name]
     headed = not (all(numbers) and not head_needed)
     if headed and any(numbers):
@@ -145,11 +157,14 @@ def _delimiter(head: str) -> str | None:
     """What parts the columns; None for blanks."""
     if ";" in head:
         return ";"  # commas are decimal then
+    if "," not in head and all(_is_number(word) for word in head.split()):
+        return None
     found = max(",\t", key=head.count)
     if found in head:
         return found
     words = head.split()
-    return None if len(words) > 1 and all(_is_number(w) or w.isidentifier() for w in words) else ","
+    named = all(word.isidentifier() or word in NAMELESS for word in words)
+    return None if len(words) > 1 and (named or all(_is_number(word) for word in words)) else ","
 
 
 def _cells(line: str, delimiter: str | None) -> list[str]:
@@ -208,6 +223,13 @@ def joint_values(table: MeasurementTable, mechanism: Mechanism, needed: Sequence
 def _check_turns(q: np.ndarray, name: str, file: str):
     """Refuse angles that no joint turns where the file does not say what unit they are in."""
     widest = float(np.nanmax(abs(q), initial=0.0))
+    if widest > np.degrees(TURNS):
+        raise ModelError(
+            f"goes to {widest:.4g}, which is no angle of a joint in any unit",
+            file=file,
+            element=f"column {name}",
+            remedy="Check which columns are joint values, and name them",
+        )
     if widest > TURNS:
         raise ModelError(
             f"goes to {widest:.4g} rad, which no joint turns",
