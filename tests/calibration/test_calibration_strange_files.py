@@ -91,6 +91,8 @@ def test_blanks_and_tabs_mixed_and_columns_that_are_not_read(measured):
     )
     with pytest.warns(ZvenoWarning, match="no header"):
         _same(_read(numbers, robot, "relative_position"), q, p)
+    tabs = "\t".join([*NAMES, "x", "y", "z"])
+    _same(_read(f"{tabs}\n{numbers}", robot, "relative_position"), q, p)
     head = " ".join(["-", "x", "y", "z", "-", *NAMES])
     body = _lines([np.zeros(len(q)), p, np.ones(len(q)), q], " ")
     _same(_read(f"% from a tracker\n{head}\n{body}", robot, "relative_position"), q, p)
