@@ -8,6 +8,7 @@ import zveno
 from zveno.calibration.campaigns import Campaign
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.identifiability import identifiability
+from zveno.calibration.joint_terms import WORDS
 from zveno.calibration.loads import DENSITY, has_masses, loaded
 from zveno.calibration.measurements import Pose, RelativePosition
 from zveno.calibration.models import redundant_model
@@ -37,7 +38,9 @@ def _measured(robot, terms, n, seed, kind=None, soft=1.0):
     return campaign, simulated(robot, kind, values, 50, rng, {}, {"tracker": FAR}, joint_terms=terms)
 
 
-@pytest.mark.parametrize("terms", [("gear",), ("compliance",), ("compliance", "gear"), ()])
+@pytest.mark.parametrize(
+    "terms", [*((word,) for word in WORDS), ("compliance", "gear"), ("eccentricity", "ovality", "compliance"), ()]
+)
 def test_terms_are_found_where_they_are(terms):
     robot = zveno.load("ur5").with_tool(transform(None, np.array([0.05, 0.04, 0.1])))
     campaign, unseen = _measured(robot, terms, 60, 13, Pose())

@@ -28,7 +28,7 @@ def test_pose_at_nominal_is_the_mechanisms_own(seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("joint_terms", [(), ("gear", "compliance")])
+@pytest.mark.parametrize("joint_terms", [(), ("gear", "compliance"), ("eccentricity", "ovality")])
 def test_derivatives_are_those_of_the_pose(seed, joint_terms):
     mechanism = random_mechanism(seed, n=5)
     model = redundant_model(mechanism, "tool", joint_terms)

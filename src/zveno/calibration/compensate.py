@@ -32,7 +32,7 @@ def compensation_program(model: Model, frame: str, values: np.ndarray) -> Progra
     """
     mechanism = model.mechanism
     n = mechanism.n_q
-    soft = any(move.compliance >= 0 and values[move.compliance] for move in model.moves)
+    soft = any(values[k] for k, term in enumerate(model.terms) if term.role == "compliance")
     heavy = loaded(mechanism) if soft else mechanism
     own = [(move.velocity.start, move.own, move.multiplier) for move in model.moves if move.sigma is not None]
 

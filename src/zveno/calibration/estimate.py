@@ -24,10 +24,10 @@ from .initial import first_frames
 from .loads import DENSITY, gravity, has_masses
 from .models import Model, redundant_model
 from .output import calibrated_mechanism
-from .prior import USUAL, Prior, alone, learned, linearised, places, prior
+from .prior import USUAL, Prior, alone, learned, prior
 from .result import Calibration, Outlier
 from .solve import FIRST_SIGMA, Options, Solution, freedom, outlier_limits, solve, with_columns
-from .structure import structure
+from .structure import placed_tools, structure
 from .system import System
 from .verdict import verdict
 
@@ -60,8 +60,8 @@ def calibrate(
         data: one or several campaigns, all explained by the same robot.
         parameters: what may deviate: "all", a class ("dh", "controller", "tcp", "base", "hand_eye", "offsets"),
             names or patterns (`Tx*`).
-        joint_terms: "gear" and "compliance" add a term to every joint. "auto": those for which the data are strong
-            evidence, where all parameters may deviate.
+        joint_terms: "gear", "compliance", "eccentricity" and "ovality" add terms to every joint. "auto": those for
+            which the data are strong evidence, where all parameters may deviate.
         strategy: which of dependent parameters stand for the others, as in `identifiability`.
         fixed: names or patterns that stay nominal.
         priors: name or pattern → standard deviation about nominal, m or rad.
@@ -69,8 +69,8 @@ def calibrate(
             inside them; `at_bounds` says which hold.
         plausible: how far the true robot is off before anything is measured, which matters for what the data hardly
             determine. "estimated": links, joint offsets and joint terms each by what the data suggest. Or standard
-            deviations, m and rad, of links; ten times as much for joint offsets, base and tool, and for what joints
-            yield under 1000 N or 100 Nm. None for no such bound.
+            deviations, m and rad, of links; ten times as much for joint offsets, base and tool. None for no such
+            bound.
         loss: "auto" fits least squares to all rows but those that clearly do not belong, which are named; "none" to
             all rows; "huber", "cauchy" and "tukey" weigh rows down.
         linear: one linearised step (19) instead of iterations.
@@ -89,7 +89,7 @@ def calibrate(
     notes = [*notes, *fit.hints]
     geometry, evidence, lacks = fit.found, {}, _lacking(fit)
     while lacks and joint_terms == "auto" and parameters == "all" and not linear:
-        evidence[lacks[0].word] = lacks[0].evidence
+        evidence |= {one.word: one.evidence for one in lacks}
         fit = _fitted(robot, campaigns, wish, tuple(evidence))
         lacks = _lacking(fit)
     return _judged(fit, geometry, evidence, lacks, folds, seed, notes, progress)
@@ -122,6 +122,7 @@ class _Fit:
     whole: Solution
     found: Identifiability
     known: Prior | None
+    placed: np.ndarray
     hints: list[str]
 
 
@@ -142,7 +143,8 @@ def _fitted(robot: Robot, campaigns: Sequence[Campaign], wish: _Wish, more: tupl
     system.frames = base.frames
     hint = None if more else hopeless(system, base)
     chosen = _chosen(model, wish.parameters, wish.fixed)
-    found = structure(system, robot.name, wish.strategy, chosen, base.values)
+    placed = placed_tools(system, base)
+    found = structure(system, robot.name, wish.strategy, chosen, placed)
     if not more:
         check_enough(system, found, robot, chosen)
     columns = _columns(system, found)
@@ -153,19 +155,17 @@ def _fitted(robot: Robot, campaigns: Sequence[Campaign], wish: _Wish, more: tupl
     options = replace(options, prior=alone(given, columns) if known is None else known.rows())
     whole = solve(system, options, nominal, base.frames)
     if known is not None and wish.plausible == "estimated" and known.kinds:
-        known = learned(linearised(system, options, whole), places(options, known), known).prior
+        known = learned(system, options, whole, known)
         options = replace(options, prior=known.rows())
         if wish.linear:
             whole = solve(system, options, nominal, base.frames)
         else:
             whole = solve(system, options, whole.values, whole.frames, after=whole)
-    return _Fit(robot, joint_terms, system, options, base, whole, found, known, [hint] if hint else [])
+    return _Fit(robot, joint_terms, system, options, base, whole, found, known, placed, [hint] if hint else [])
 
 
 def _lacking(fit: _Fit) -> list[Lack]:
-    if fit.known is None:
-        return []
-    return lacking(fit.system, fit.options, fit.whole, fit.known, gravity(fit.robot.mechanism), fit.joint_terms)
+    return lacking(fit.system, fit.options, fit.whole, gravity(fit.robot.mechanism), fit.joint_terms)
 
 
 def _judged(fit: _Fit, geometry: Identifiability, evidence, lacks, folds, seed, notes, progress) -> Calibration:
@@ -217,7 +217,7 @@ def _judged(fit: _Fit, geometry: Identifiability, evidence, lacks, folds, seed, 
             for k, side in zip(options.columns, whole.fit.active, strict=True)
             if side
         },
-        advice=advise(system, options, whole, fit.found, known, seed),
+        advice=advise(system, options, whole, fit.found, known, seed, fit.placed),
         evidence=evidence,
         lacking={one.word: one.share for one in lacks},
         notes=tuple(notes),

@@ -1,8 +1,14 @@
-"""Whether joints have more to them than an offset: gear ratios that are off, or joints that yield under gravity.
+"""Whether joints have more to them than an offset, as far as measurements tell.
 
-The fit without such terms is linearised, their columns are added, and the sizes of all kinds of terms are found
-with and without them (`prior.learned`). The ratio of the evidences of the data decides: it weighs what more terms
-explain against how many there are, and a kind that explains nothing gets the size zero.
+A fit without such terms leaves residuals r. Columns C of a kind of terms, as far as the fit could not absorb them,
+have the information M = CᵀC and the score b = Cᵀr. If the parameters are of size s (times what is usual, S = s²
+diag(usual²)), the data are more probable by
+
+    ln ratio = ½ bᵀ (S⁻¹ + M)⁻¹ b − ½ ln det(1 + S M)
+
+than if there are none (type-II likelihood of a linear model): what the terms explain, less what their number
+explains by chance. The best s decides. Noise and other sizes stay as they were found without the terms, which is on
+the safe side.
 """
 
 from __future__ import annotations
@@ -12,14 +18,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .models import redundant_model
-from .prior import Prior, learned, linearised, places
+from .joint_terms import JOINT_TERMS, WORDS, JointTerm
 from .solve import Options, Solution, row_scales
 from .system import System
 
-KINDS = ("compliance", "gear")
 STRONG = 5.0
-"""Logarithm of the ratio of evidences from which terms are taken to be there."""
+"""Logarithm of the ratio from which terms are taken to be there."""
+SIZES = np.geomspace(1e-2, 1e1, 25)
+"""Sizes that are tried, in units of what is usual."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +33,8 @@ class Lack:
     """Joint terms that were not fitted and seem to be there.
 
     Attributes:
-        word: "gear" or "compliance".
-        evidence: logarithm of the ratio of evidences with and without them.
+        word: which.
+        evidence: logarithm of how much more probable the data are with them.
         share: of the variance of the residuals that they explain.
     """
 
@@ -38,49 +44,76 @@ class Lack:
 
 
 def lacking(
-    system: System, options: Options, whole: Solution, known: Prior, gravity: Callable, fitted: Sequence[str]
+    system: System, options: Options, whole: Solution, gravity: Callable, fitted: Sequence[str]
 ) -> list[Lack]:
-    """Kinds of joint terms, not `fitted`, for which there is strong evidence; the strongest first.
+    """Kinds of joint terms, not `fitted`, for which there is strong evidence: the strongest first, then those that
+    are lacking beside it.
 
     Args:
         system, options, whole: the fit.
-        known: its prior.
         gravity: q → torques.
         fitted: kinds that the model has.
     """
-    problem = linearised(system, options, whole)
-    at = places(options, known)
     scale = row_scales(system, options, whole)
-    plain = learned(problem, at, known)
+    used = scale > 0
+    J, r = whole.fit.jacobian[:, whole.fit.free], whole.fit.residual
+    freedom = int(used.sum()) - J.shape[1]
+    if freedom < 1:
+        return []
+    candidates = {}
+    for word in WORDS:
+        columns, size = _columns(system, whole, [term for term in JOINT_TERMS if term.word == word], gravity)
+        C = np.zeros((len(r), columns.shape[1]))
+        C[: used.sum()] = (scale[:, None] * columns)[used] * size
+        C = C[:, C.any(axis=0)]
+        if word not in fitted and C.shape[1]:
+            candidates[word] = C
     found = []
-    for word in KINDS:
-        if word in fitted:
-            continue
-        more, terms = _columns(system, whole, word, gravity)
-        more = (scale[:, None] * more)[scale > 0]
-        seen = np.linalg.norm(more, axis=0) > 0
-        if not seen.any():
-            continue
-        own = [term for term, one in zip(terms, seen, strict=True) if one]
-        n = problem.J.shape[1]
-        wider = known.extended(range(n, n + len(own)), own)
-        full = learned(problem.with_columns(more[:, seen]), np.append(at, np.arange(n, n + len(own))), wider)
-        gain = full.evidence - plain.evidence
-        if gain > STRONG:
-            found.append(Lack(word, gain, 1.0 - full.variance / plain.variance))
-    return sorted(found, key=lambda one: -one.evidence)
+    while candidates:
+        Q = np.linalg.qr(J / np.maximum(np.linalg.norm(J, axis=0), 1e-300))[0]
+        free = {word: C - Q @ (Q.T @ C) for word, C in candidates.items()}
+        word, (gain, s) = max(((word, _evidence(C, r)) for word, C in free.items()), key=lambda one: one[1][0])
+        if gain < STRONG:
+            break
+        # The terms join the fit, with their size as a prior; what is left is the residual, and the noise smaller.
+        C, before = candidates.pop(word), float(r @ r)
+        k = C.shape[1]
+        J = np.block([[J, s * C], [np.zeros((k, J.shape[1])), np.eye(k)]])
+        r = np.concatenate([r, np.zeros(k)])
+        step = np.linalg.lstsq(J, r, rcond=None)[0]
+        r = r - J @ step
+        ratio = float(r @ r) / before
+        found.append(Lack(word, gain, 1.0 - ratio))
+        J, r = J / np.sqrt(ratio), r / np.sqrt(ratio)
+        candidates = {
+            word: np.concatenate([C, np.zeros((k, C.shape[1]))]) / np.sqrt(ratio) for word, C in candidates.items()
+        }
+    return found
 
 
-def _columns(system: System, whole: Solution, word: str, gravity: Callable):
-    """Derivatives (rows, joints) by gear ratios or compliances, those by joint offsets times position or load; and
-    their terms."""
+def _evidence(C: np.ndarray, r: np.ndarray) -> tuple[float, float]:
+    """The largest logarithm of the ratio over `SIZES`, and the size that gives it."""
+    M, V = np.linalg.eigh(C.T @ C)
+    M, b = np.maximum(M, 0.0), V.T @ (C.T @ r)
+    S = SIZES[:, None] ** 2
+    ratios = 0.5 * np.sum(S * b**2 / (1.0 + S * M) - np.log1p(S * M), axis=1)
+    best = int(np.argmax(ratios))
+    return float(ratios[best]), float(SIZES[best])
+
+
+def _columns(system: System, whole: Solution, terms: Sequence[JointTerm], gravity: Callable):
+    """Derivatives (rows, k) by terms of all joints, which are those by offsets times their shift; and their usual
+    sizes (k,)."""
     moves = [move for move in system.model.moves if move.sigma is not None]
     _, J = system.evaluate(whole.values, whole.frames, [move.own for move in moves])
     q = np.concatenate([part.q for part in system.parts])
-    tau = gravity(q) if word == "compliance" else None
-    factor = [
-        move.multiplier * q[:, move.position.start] + move.offset if tau is None else -tau[:, move.velocity.start]
-        for move in moves
-    ]
-    terms = redundant_model(system.model.mechanism, system.model.frames, (word,)).terms
-    return J * np.array(factor).T[system.posture], [term for term in terms if term.role == word]
+    tau = gravity(q)
+    columns, sizes = [], []
+    for number, move in enumerate(moves):
+        read = move.multiplier * q[:, move.position.start] + move.offset
+        for term in terms:
+            if term.units[move.sigma] is not None:
+                shift = term.shift(read, tau[:, move.velocity.start])
+                columns.append(J[:, number] * shift[system.posture])
+                sizes.append(term.size[move.sigma])
+    return np.stack(columns, axis=1) if columns else np.zeros((len(J), 0)), np.array(sizes)

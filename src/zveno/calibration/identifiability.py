@@ -120,7 +120,7 @@ def identifiability(
         kind: a measurement, or its name: "pose", "position", "relative_position", "distance", "sockets", …
         strategy: which of dependent parameters are kept: J, B, T first, then from L or R.
         parameters: the parameters looked at: names, patterns (`Tx*`) or classes ("dh", "controller", "tcp", …).
-        joint_terms: "gear" and "compliance" add a term to every joint.
+        joint_terms: "gear", "compliance", "eccentricity" and "ovality" add terms to every joint.
         postures: how many random postures; by default enough for three times as many rows as columns.
         seed: of the random postures.
     """

@@ -20,7 +20,7 @@ def frame_motion(model: Model, frame: str, q, values, tau=None):
         frame: one of its frames.
         q: joint coordinates, (..., n_q).
         values: deviations of all P parameters, (..., P).
-        tau: torques that hold the robot at rest, (..., n_v), where the model has compliance.
+        tau: torques that hold the robot at rest, (..., n_v), where joints of the model yield.
     """
     columns, p = list(_EYE), (0.0, 0.0, 0.0)
     found: list[tuple[int, str, tuple, tuple, object]] = []
@@ -57,21 +57,18 @@ def _along_block(block: Block, columns, p, values, found):
 def _along_joint(move: Move, columns, p, q, values, tau, found):
     if move.sigma is None:
         return _along_other_joint(move, columns, p, q)
-    own = _entry(q, move.position.start)
-    angle = move.multiplier * own + move.offset
-    if move.gear >= 0:
-        angle = angle * (1.0 + _entry(values, move.gear))
-    if move.compliance >= 0:
-        load = _entry(tau, move.velocity.start)
-        angle = angle - _entry(values, move.compliance) * load
-    angle = move.sign * (angle + _entry(values, move.own))
+    read = move.multiplier * _entry(q, move.position.start) + move.offset
+    load = None if tau is None else _entry(tau, move.velocity.start)
+    shifts = [(number, term.shift(read, load)) for number, term in move.more]
+    angle = read + _entry(values, move.own)
+    for number, shift in shifts:
+        angle = angle + _entry(values, number) * shift
+    angle = move.sign * angle
     kind = "TR"[move.sigma]
     direction = columns[move.axis]
     found.append((move.own, kind, direction, p, move.sign))
-    if move.gear >= 0:
-        found.append((move.gear, kind, direction, p, move.sign * (move.multiplier * own + move.offset)))
-    if move.compliance >= 0:
-        found.append((move.compliance, kind, direction, p, -move.sign * _entry(tau, move.velocity.start)))
+    for number, shift in shifts:
+        found.append((number, kind, direction, p, move.sign * shift))
     if move.sigma:
         return _turned(columns, move.axis, zm.cos(angle), zm.sin(angle)), p
     return columns, _moved(p, direction, angle)

@@ -18,6 +18,7 @@ from ..errors import ModelError, unknown_name
 from ..mechanism import Joint, Mechanism
 from ..spatial.rotations import z_to
 from ..spatial.transforms import inverse, transform
+from .joint_terms import WORDS, JointTerm, terms_of
 
 LETTERS = "xyz"
 SIX = tuple((kind, axis) for kind in "TR" for axis in range(3))
@@ -29,9 +30,9 @@ class Term:
     """One parameter of a model.
 
     Attributes:
-        name: `Tx1`, `Rzq2`, `Kq2` (gear ratio), `Cq2` (compliance).
-        role: "base", "link", "tool", "joint", "gear" or "compliance".
-        kind: "T", "R", "K" or "C".
+        name: `Tx1`, `Rzq2`, `Kq2` (gear ratio), `Cq2` (compliance), …
+        role: "base", "link", "tool", "joint" or the word of a joint term: "gear", "compliance", …
+        kind: "T", "R" or the letters of a joint term: "K", "C", …
         axis: 0, 1, 2 for x, y, z of the frame it acts in.
         nominal: value the deviation is added to, m or rad; for rotations of a link only where it is about this
             axis.
@@ -80,8 +81,9 @@ class Move:
     multiplier: float
     offset: float
     own: int = -1
-    gear: int = -1
-    compliance: int = -1
+    """Number of its offset among the terms."""
+    more: tuple[tuple[int, JointTerm], ...] = ()
+    """Its other terms, with their numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,11 +187,8 @@ def redundant_model(
         mechanism: any tree; joints with several coordinates have no terms of their own, their neighbours cover
             them.
         frames: frames that are measured; the default frame if none.
-        joint_terms: "gear" and "compliance" (deflection under gravity) add a term to every joint on the way.
+        joint_terms: words of `joint_terms.JOINT_TERMS` that add terms to every joint on the way.
     """
-    for word in joint_terms:
-        if word not in ("gear", "compliance"):
-            raise unknown_name("joint term", word, ("gear", "compliance"))
     wanted = (frames,) if isinstance(frames, str) or frames is None else tuple(frames)
     chosen = [mechanism.frame(name) for name in dict.fromkeys(wanted)]
     routes = {frame.name: _moving_links(mechanism, frame.link) for frame in chosen}
@@ -212,7 +211,7 @@ class _Builder:
     """Collects blocks, joints and terms along the ways to the frames, the common parts once."""
 
     def __init__(self, mechanism: Mechanism, routes: dict[str, list[int]], joint_terms: tuple[str, ...]):
-        self.mechanism, self.joint_terms = mechanism, joint_terms
+        self.mechanism, self.joint_terms = mechanism, terms_of(joint_terms)
         self.terms: list[Term] = []
         self.blocks: list[Block] = []
         self.moves: list[Move] = []
@@ -270,17 +269,17 @@ class _Builder:
         return self._move_numbers[move.number]
 
     def _with_terms(self, move: Move, sigma: int) -> Move:
-        kind, unit = "TR"[sigma], "rad" if sigma else "m"
-        wanted = [("own", f"{kind}{LETTERS[move.axis]}q{move.label}", "joint", kind, unit)]
-        if "gear" in self.joint_terms:
-            wanted.append(("gear", f"Kq{move.label}", "gear", "K", "1"))
-        if "compliance" in self.joint_terms:
-            wanted.append(("compliance", f"Cq{move.label}", "compliance", "C", "rad/Nm" if sigma else "m/N"))
-        places = {}
-        for role_field, name, role, letter, its_unit in wanted:
-            places[role_field] = len(self.terms)
-            self.terms.append(Term(name, role, letter, move.axis, 0.0, its_unit, move.joint.name))
-        return replace(move, **places)
+        own, more = len(self.terms), []
+        kind, unit, place = "TR"[sigma], "rad" if sigma else "m", move.joint.name
+        name = f"{kind}{LETTERS[move.axis]}q{move.label}"
+        self.terms.append(Term(name, "joint", kind, move.axis, 0.0, unit, place))
+        for term in self.joint_terms:
+            unit = term.units[sigma]
+            if unit is not None:
+                more.append((len(self.terms), term))
+                name = f"{term.letters}q{move.label}"
+                self.terms.append(Term(name, term.word, term.letters, move.axis, 0.0, unit, place))
+        return replace(move, own=own, more=tuple(more))
 
 
 def _move(mechanism: Mechanism, i: int, label: str) -> Move:
@@ -342,7 +341,5 @@ RESTRICTED = {
     "base": lambda model, term: term.role == "base",
     "hand_eye": lambda model, term: term.role in ("tool", "base"),
     "links": lambda model, term: term.role == "link",
-    "gears": lambda model, term: term.role == "gear",
-    "compliance": lambda model, term: term.role == "compliance",
-}
-"""Classes of parameters by name: what a controller accepts, a DH table, the tool, the base, both frames."""
+} | {word: lambda model, term, word=word: term.role == word for word in WORDS}
+"""Classes of parameters by name: what a controller accepts, a DH table, the tool, the base, both, joint terms."""

@@ -11,6 +11,7 @@ from ..mechanism import Frame, Mechanism
 from ..mechanism.edit import rebuilt
 from ..spatial.rotations import elementary
 from ..spatial.transforms import inverse, transform
+from .joint_terms import IN_WORDS
 from .models import LETTERS, Block, Model
 
 FORMATS = ("urdf", "dh", "elementary")
@@ -29,19 +30,17 @@ def calibrated_mechanism(model: Model, values: np.ndarray) -> Mechanism:
     """The mechanism with deviations put into the placements of its joints and frames.
 
     Errors of a link go into the placement of the joint that follows, offsets into the joint's own. A frame that
-    is a link's own becomes a frame `tool` (or NAME_calibrated) on it. Gear and compliance terms have no place in a
+    is a link's own becomes a frame `tool` (or NAME_calibrated) on it. Joint terms beyond offsets have no place in a
     mechanism; `Calibration.predict` and `compensate` apply them.
     """
     mechanism = model.mechanism
-    joints, frames = list(mechanism.joints), list(mechanism.frames)
+    placed, frames = [joint.T_parent_joint for joint in mechanism.joints], list(mechanism.frames)
     notes = list(mechanism.notes)
     moves = {move.number: move for move in model.moves}
     for block in model.blocks:
         if block.frame is None and values[block.first : block.first + 6].any():
             move = moves[block.end]
-            joint = joints[block.end - 1]
-            placed = joint.T_parent_joint @ move.Z @ deviation(block, values) @ inverse(move.Z)
-            joints[block.end - 1] = replace(joint, T_parent_joint=placed)
+            placed[block.end - 1] = placed[block.end - 1] @ move.Z @ deviation(block, values) @ inverse(move.Z)
         elif block.frame is not None and values[block.first : block.first + 6].any():
             old = mechanism.frame(block.frame)
             named = any(frame.name == block.frame for frame in frames)
@@ -52,15 +51,16 @@ def calibrated_mechanism(model: Model, values: np.ndarray) -> Mechanism:
                 notes.append(f"the calibrated frame of {block.frame} is {name}")
     for move in model.moves:
         if move.own >= 0 and values[move.own]:
-            joint = joints[move.number - 1]
-            turned = joint.T_parent_joint @ joint.type.motion(np.array([values[move.own]]))
-            joints[move.number - 1] = replace(joint, T_parent_joint=turned)
-        if move.gear >= 0 and values[move.gear]:
-            notes.append(f"joint {move.joint.name} moves {1.0 + values[move.gear]:.6f} times its reading")
-        if move.compliance >= 0 and values[move.compliance]:
-            notes.append(
-                f"joint {move.joint.name} yields {values[move.compliance]:.3g} {_soft_unit(move)} under load"
-            )
+            turned = move.joint.type.motion(np.array([values[move.own]]))
+            placed[move.number - 1] = placed[move.number - 1] @ turned
+        for number, term in move.more:
+            if values[number]:
+                shown = f"{model.names[number]} = {values[number]:.4g} {model.terms[number].unit}"
+                notes.append(f"joint {move.joint.name} ({IN_WORDS[term.word]}): {shown}")
+    joints = [
+        joint if T is joint.T_parent_joint else replace(joint, T_parent_joint=T)
+        for joint, T in zip(mechanism.joints, placed, strict=True)
+    ]
     return rebuilt(mechanism, joints=joints, frames=frames, notes=tuple(notes))
 
 
@@ -96,7 +96,3 @@ def _new_name(mechanism: Mechanism, frame: str) -> str:
     ):
         return "tool"
     return f"{frame}_calibrated"
-
-
-def _soft_unit(move) -> str:
-    return "rad/Nm" if move.sigma else "m/N"

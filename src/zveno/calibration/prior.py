@@ -15,6 +15,7 @@ import numpy as np
 
 from ..fit.products import gram
 from .identifiability import Identifiability
+from .joint_terms import JOINT_TERMS
 from .models import Model, Term
 from .solve import Options, Solution, row_scales
 from .system import System
@@ -29,17 +30,12 @@ little that the data tell, the size of a kind does not vanish by chance."""
 FEWEST = 3
 """Terms of a kind that are needed to judge their size."""
 TURNS = 60
-LOAD = {"rad/Nm": 1000.0, "m/N": 10000.0}
-"""Load under which a compliant joint may plausibly yield as much as a joint offset may plausibly be off."""
 WORDS = {
     ("link", "m"): "links (m)",
     ("link", "rad"): "links (rad)",
     ("joint", "rad"): "joint offsets (rad)",
     ("joint", "m"): "joint offsets (m)",
-    ("gear", "1"): "gear ratios (1)",
-    ("compliance", "rad/Nm"): "compliance (rad/Nm)",
-    ("compliance", "m/N"): "compliance (m/N)",
-}
+} | {(term.word, unit): f"{term.word} ({unit})" for term in JOINT_TERMS for unit in term.units if unit}
 """Kinds of terms whose size is found. Base and tool are placed by hand: what they are off tells nothing."""
 
 
@@ -72,18 +68,6 @@ class Prior:
         """Columns, and rows (c, c) whose products with the parameters are independent and of variance one."""
         return self.columns, np.linalg.inv(np.linalg.cholesky(self.covariance()))
 
-    def extended(self, columns: Sequence[int], terms: Sequence[Term]) -> Prior:
-        """With more columns, each of which stands for a term of its own."""
-        c, p, k = *self.relations.shape, len(columns)
-        B = np.zeros((c + k, p + k))
-        B[:c, :p], B[c:, p:] = self.relations, np.eye(k)
-        kinds = dict(self.kinds)
-        for word in dict.fromkeys(WORDS[term.role, term.unit] for term in terms):
-            own = [p + i for i, term in enumerate(terms) if WORDS[term.role, term.unit] == word]
-            kinds[word] = np.array(own)
-        size = np.concatenate([self.size, [usual(term) for term in terms]])
-        return replace(self, columns=(*self.columns, *columns), relations=B, size=size, kinds=kinds)
-
     @property
     def sizes(self) -> dict[str, float]:
         """Standard deviation of the terms of every kind."""
@@ -98,7 +82,7 @@ def prior(
     Args:
         model: the redundant model.
         found: its chosen parameters, and the terms they stand for.
-        plausible: standard deviation, m and rad, of links; ten times as much for everything else.
+        plausible: standard deviation, m and rad, of links; ten times as much for offsets, base and tool.
         given: standard deviations by column.
     """
     terms = [name for name in found.names if name in model.numbers]
@@ -135,8 +119,11 @@ def prior(
 
 def usual(term: Term, plausible: tuple[float, float] = USUAL) -> float:
     """Standard deviation that a term begins with, where links are off by `plausible`, m and rad."""
-    off = plausible[0] if term.unit.startswith("m") else plausible[1]
-    return off if term.role == "link" else 10.0 * off / LOAD.get(term.unit, 1.0)
+    off = plausible[0] if term.unit == "m" else plausible[1]
+    if term.role in ("link", "joint", "base", "tool"):
+        return off if term.role == "link" else 10.0 * off
+    one = next(one for one in JOINT_TERMS if one.letters == term.kind)
+    return one.size[one.units.index(term.unit)]
 
 
 def alone(given: Mapping[int, float], columns: Sequence[int]) -> tuple[tuple[int, ...], np.ndarray]:
@@ -145,75 +132,22 @@ def alone(given: Mapping[int, float], columns: Sequence[int]) -> tuple[tuple[int
     return own, np.diag([1.0 / given[column] for column in own])
 
 
-@dataclass(frozen=True, eq=False)
-class Linear:
-    """A fit linearised where it ended: y = J x + noise, rows of variance `factor` of their noise.
-
-    Attributes:
-        J: whitened derivatives by the columns of the fit, (rows, n).
-        y: whitened readings less what the nominal robot predicts, (rows,).
-        x: where the fit ended, (n,), in the columns that have a prior.
-        held: columns that a bound holds back, (n,) booleans.
-        weight: of every row.
-        noise: number of its noise, −1 where that is known.
-    """
-
-    J: np.ndarray
-    y: np.ndarray
-    x: np.ndarray
-    held: np.ndarray
-    weight: np.ndarray
-    noise: np.ndarray
-
-    def with_columns(self, more: np.ndarray) -> Linear:
-        """With more columns (rows, k), so far without effect."""
-        k = more.shape[1]
-        return replace(
-            self,
-            J=np.concatenate([self.J, more], axis=1),
-            x=np.concatenate([self.x, np.zeros(k)]),
-            held=np.concatenate([self.held, np.zeros(k, dtype=bool)]),
-        )
-
-
-def linearised(system: System, options: Options, whole: Solution) -> Linear:
-    """The problem near a solution."""
-    used = row_scales(system, options, whole) > 0
-    fit, P = whole.fit, len(system.model.terms)
-    J, r = fit.jacobian[: used.sum()], fit.residual[: used.sum()]
-    x = np.array([whole.values[column] if column < P else 0.0 for column in options.columns])
-    noise = np.where(np.concatenate([options.estimated, [False]])[system.noise], system.noise, -1)[used]
-    return Linear(J, J @ x - r, x, ~fit.free, np.concatenate([whole.weight, [1.0]])[system.row][used], noise)
-
-
-def places(options: Options, known: Prior) -> np.ndarray:
-    """Where the columns of a prior stand among those of a fit, (c,)."""
-    return np.array([options.columns.index(column) for column in known.columns])
-
-
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """A prior with the sizes that data suggest, the logarithm of the evidence for it, and the variance of whitened
-    residuals."""
-
-    prior: Prior
-    evidence: float
-    variance: float
-
-
-def learned(problem: Linear, at: np.ndarray, start: Prior) -> Learned:
-    """The prior with the sizes that data suggest.
+def learned(system: System, options: Options, whole: Solution, start: Prior) -> Prior:
+    """The prior with the sizes that data suggest, from the linearised problem at a solution.
 
     The terms are not seen, only combinations of them: their expected squares, given the data and the sizes so far,
-    are the next sizes. The noise that was estimated is estimated anew in every turn. The evidence is the likelihood
-    of the data over all parameters, up to a factor that depends on the columns without a prior.
-
-    Args:
-        problem: the linearised fit.
-        at: which of its columns are those of the prior, (c,).
-        start: the prior to begin with.
+    are the next sizes. The noise that was estimated is estimated anew in every turn.
     """
-    J, y, noise = problem.J, problem.y, problem.noise
+    scale = row_scales(system, options, whole)
+    used = scale > 0
+    fit = whole.fit
+    J, r = fit.jacobian[: used.sum()], fit.residual[: used.sum()]
+    at = np.array([options.columns.index(column) for column in start.columns])
+    x = np.zeros(len(options.columns))
+    x[at] = whole.values[list(start.columns)]
+    y = J @ x - r
+    weight = np.concatenate([whole.weight, [1.0]])[system.row][used]
+    noise = np.where(np.concatenate([options.estimated, [False]])[system.noise], system.noise, -1)[used]
     groups = [noise == k for k in np.unique(noise)]
     H = [gram(J[rows]) for rows in groups]
     g = [J[rows].T @ y[rows] for rows in groups]
@@ -221,34 +155,28 @@ def learned(problem: Linear, at: np.ndarray, start: Prior) -> Learned:
     factor = np.ones(len(groups))
     norms = np.sqrt(np.maximum(np.sum([np.diag(one) for one in H], axis=0), 1e-300))
     # What a bound holds back is known: as if it had been measured there.
-    bound = np.where(problem.held, 1e12, 0.0)
-    now, cost, total, freedoms = start, np.inf, 1.0, 1.0
+    bound = np.where(fit.free, 0.0, 1e12)
+    now = start
     for _ in range(TURNS):
         P = now.covariance()
         inverse = np.linalg.inv(P)
         A = np.sum([one / f for one, f in zip(H, factor, strict=True)], axis=0)
         A[np.ix_(at, at)] += inverse
         A = A / np.outer(norms, norms) + np.diag(bound)
-        b = np.sum([one / f for one, f in zip(g, factor, strict=True)], axis=0) / norms + bound * norms * problem.x
+        b = np.sum([one / f for one, f in zip(g, factor, strict=True)], axis=0) / norms + bound * norms * x
         C = np.linalg.inv(A) / np.outer(norms, norms)
-        x = C @ (b * norms)
-        left = y - J @ x
-        cost = x[at] @ inverse @ x[at] + np.linalg.slogdet(P)[1] + np.linalg.slogdet(A)[1]
-        cost += 2.0 * np.log(norms).sum()
+        x_now = C @ (b * norms)
         before = np.array([*now.sizes.values(), *np.sqrt(factor)])
-        total = freedoms = 0.0
         for k, rows in enumerate(groups):
-            squares, n = left[rows] @ left[rows], problem.weight[rows].sum()
-            cost += squares / factor[k] + n * np.log(factor[k])
-            freedom = max(n - np.sum(H[k] * C) / factor[k], 1e-3 * rows.sum())
-            total, freedoms = total + squares, freedoms + freedom
             if free[k]:
-                factor[k] = max(squares / freedom, 1e-12)
-        now = _maximised(now, start, x[at], C[np.ix_(at, at)], P, inverse)
+                left = y[rows] - J[rows] @ x_now
+                freedom = weight[rows].sum() - np.sum(H[k] * C) / factor[k]
+                factor[k] = max(left @ left / max(freedom, 1e-3 * rows.sum()), 1e-12)
+        now = _maximised(now, start, x_now[at], C[np.ix_(at, at)], P, inverse)
         after = np.array([*now.sizes.values(), *np.sqrt(factor)])
         if abs(after / before - 1.0).max(initial=0.0) < 1e-2:
             break
-    return Learned(now, float(-0.5 * cost), float(total / freedoms))
+    return now
 
 
 def _maximised(now: Prior, start: Prior, x, C, P, inverse) -> Prior:

@@ -55,7 +55,7 @@ class Calibration(Result):
     Attributes:
         nominal, mechanism: before and after.
         frames: frames that were measured.
-        joint_terms: "gear", "compliance" where fitted.
+        joint_terms: "gear", "compliance", "eccentricity", "ovality" where fitted.
         evidence: of joint terms that were fitted because the data ask for them: how much more probable the data are
             with them, as a logarithm.
         names, values, units: estimated parameters as deviations from nominal.

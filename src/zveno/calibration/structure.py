@@ -8,14 +8,18 @@ import numpy as np
 
 from ..spatial.transforms import transform
 from .counts import counts
+from .held_out import errors
 from .identifiability import Identifiability, analyse
 from .models import Model
 from .output import deviation
 from .postures import pulled
+from .solve import Solution
 from .system import System
 
 FIRM = 1e-2
 """Fits are parametrised by columns at least this independent, where the strategy leaves a choice."""
+CLEAR = 5.0
+"""How much further than the errors are large a tool must be off to be studied where it was found."""
 
 
 def structure(
@@ -46,12 +50,26 @@ def structure(
     kept, system.frames = system.frames, frames
     try:
         q = [
-            pulled(system, k, part.q)[0] if part.measurement.implicit else part.q
+            pulled(system, k, part.q, compiled=True)[0] if part.measurement.implicit else part.q
             for k, part in enumerate(system.parts)
         ]
         return analyse(system, robot, strategy, parameters, counted, q, FIRM, compiled=True)
     finally:
         system.frames = kept
+
+
+def placed_tools(system: System, base: Solution) -> np.ndarray:
+    """Deviations (P,) of tools that the nominal robot, placed as well as can be, shows clearly beside their place.
+
+    Clearly is by `CLEAR` times the error that is left: less may be the errors of the robot itself.
+    """
+    values = np.zeros(len(system.model.terms))
+    left = [error.rms for error in errors(system, base.residual) if error.unit == "m"]
+    for block in system.model.blocks:
+        own = slice(block.first, block.first + 3)
+        if left and block.frame is not None and np.linalg.norm(base.values[own]) > CLEAR * max(left):
+            values[own] = base.values[own]
+    return values
 
 
 def moved_tool(model: Model, frame: str, values: np.ndarray) -> np.ndarray | None:

@@ -7,29 +7,31 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..fit.covariance import correlations
+from .joint_terms import IN_WORDS
+from .proposals import distinct
 
 if TYPE_CHECKING:
     from .advice import Advice
     from .result import Calibration
 
 
-JOINT_TERMS = {"gear": "gear ratios", "compliance": "joints that yield under gravity"}
+MANY = 0.15
+"""Share of rows that do not belong from which the model is in doubt, not the rows."""
+RUN = 5
+"""Rows in a row that suggest that something was moved."""
 
 
 def verdict(result: Calibration) -> str:
     """A few sentences for people."""
-    words = [_improvement(result)]
-    flagged = len(result.outliers)
-    if flagged:
-        share = 100.0 * flagged / max(result.rows, 1)
-        words.append(f"{flagged} of {result.rows} rows ({share:.1f} %) do not belong and were left out.")
+    words = [_improvement(result), _outliers(result)]
     words += [_joint_terms(result), _knowledge(result), _sizes(result)]
     words += _advice(result)
     return " ".join(word for word in words if word)
 
 
 def _improvement(result: Calibration) -> str:
-    unseen = result.held_out_unflagged or result.training
+    """Errors before and after; those of all rows where too many were left out to call them wrong."""
+    unseen = (result.held_out if _too_many(result) else result.held_out_unflagged) or result.training
     word = "on postures not used" if result.held_out_unflagged else "on the postures used"
     parts = []
     for before, after in zip(result.baseline, unseen, strict=False):
@@ -43,11 +45,44 @@ def _improvement(result: Calibration) -> str:
     return text
 
 
+def _too_many(result: Calibration) -> bool:
+    return len(result.outliers) > MANY * result.rows
+
+
+def _outliers(result: Calibration) -> str:
+    """How many rows do not belong, and what their number and order suggest."""
+    flagged = len(result.outliers)
+    if not flagged:
+        return ""
+    share = f"{flagged} of {result.rows} rows ({100.0 * flagged / result.rows:.1f} %)"
+    if _too_many(result):
+        text = f"{share} are far from the fit that was made without them: so many mean that the model is wrong "
+        text += "(which joint is which, coupled joints, the frame) or that something moved, rather than the rows."
+    else:
+        text = f"{share} do not belong and were left out."
+    runs = [
+        f"{first}–{last}"
+        for campaign in dict.fromkeys(one.campaign for one in result.outliers)
+        for first, last in _runs({one.row for one in result.outliers if one.campaign == campaign})
+    ]
+    if runs:
+        text += f" Rows {', '.join(runs)} follow each other: if something was moved there, give them as a campaign "
+        text += "with a reference of its own."
+    return text
+
+
+def _runs(rows: set[int]) -> list[tuple[int, int]]:
+    """First and last of at least `RUN` rows that follow each other."""
+    starts = sorted(row for row in rows if row - 1 not in rows)
+    ends = sorted(row for row in rows if row + 1 not in rows)
+    return [(first, last) for first, last in zip(starts, ends, strict=True) if last - first + 1 >= RUN]
+
+
 def _joint_terms(result: Calibration) -> str:
     """Which terms the data asked for, and how strongly."""
     if not result.evidence:
         return ""
-    found = " and ".join(f"{JOINT_TERMS[word]} (evidence e^{how:.0f})" for word, how in result.evidence.items())
+    found = " and ".join(f"{IN_WORDS[word]} (evidence e^{how:.0f})" for word, how in result.evidence.items())
     return f"The data ask for {found}, which were fitted besides; a URDF cannot hold them, `compensate` does."
 
 
@@ -100,7 +135,7 @@ def _advice(result: Calibration) -> list[str]:
             break
     for word, share in result.lacking.items():
         words.append(
-            f"{100 * share:.0f} % of the variance that is left looks like {JOINT_TERMS[word]}: try "
+            f"{100 * share:.0f} % of the variance that is left looks like {IN_WORDS[word]}: try "
             f"joint_terms={[word]}."
         )
     if result.advice is not None:
@@ -111,12 +146,18 @@ def _advice(result: Calibration) -> list[str]:
 
 
 def _next(advice: Advice) -> str:
-    """What more postures would bring, as a sentence."""
+    """What more postures, and other kinds of measurement, would bring, in a few sentences."""
+    return " ".join(word for word in (_more(advice), _other_kinds(advice), _unseen(advice)) if word)
+
+
+def _more(advice: Advice) -> str:
     now, chosen, others = (1e3 * x for x in (advice.now, advice.chosen, advice.others))
     start = f"Parameters leave {now:.2g} mm (rms over the workspace) at the tool"
     known = 1e3 * advice.distances if advice.distances is not None else np.inf
     if known < min(0.9 * now, chosen):
         return f"{start}; distances between targets known ten times better would make it {known:.2g} mm."
+    if not len(advice.q):
+        return f"{start}."
     if chosen > 0.9 * now:
         return f"{start}; more postures would hardly reduce that."
     where = ", ".join(f"{x:.2f}" for x in advice.q[0])
@@ -126,9 +167,28 @@ def _next(advice: Advice) -> str:
     )
 
 
+def _other_kinds(advice: Advice) -> str:
+    """Kinds that would do clearly better than going on."""
+    better = [one for one in distinct(advice.kinds, 3) if one.after < 0.9 * advice.others]
+    shown = ", ".join(f"{1e3 * one.after:.2g} mm with {one.described}" for one in better)
+    return f"{better[0].postures} random postures of another kind would make it {shown}." if better else ""
+
+
+def _unseen(advice: Advice) -> str:
+    shown = ", ".join(f"{what} ({how[0]})" for what, how in advice.unseen.items())
+    return f"Not seen at all, with what would show it: {shown}." if shown else ""
+
+
 def _tolerable(unit: str) -> float:
     return {"m": 0.5e-3, "rad": 1e-3, "1": 1e-3}.get(unit, np.inf)
 
 
 def _size(value: float, unit: str) -> str:
-    return {"m": f"{value * 1e3:.2g} mm", "rad": f"{value * 1e3:.2g} mrad"}.get(unit, f"{value:.2g} {unit}")
+    factor, shown = {
+        "m": (1e3, "mm"),
+        "rad": (1e3, "mrad"),
+        "1": (1e3, "‰"),
+        "rad/Nm": (1e6, "µrad/Nm"),
+        "m/N": (1e6, "µm/N"),
+    }[unit]
+    return f"{value * factor:.2g} {shown}"
