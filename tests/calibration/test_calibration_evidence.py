@@ -142,3 +142,30 @@ def test_masses_do_not_matter_where_gravity_does_nothing():
     q = robot.random(30, 2)
     y = robot.forward_kinematics(q)[:, :3, 3] + 1e-4 * rng.normal(size=(30, 3))
     assert not calibrate(robot, Campaign("position", q, y), folds=0).joint_terms  # type: ignore[arg-type]
+
+
+def test_all_terms_are_recovered_and_compensated(tmp_path):
+    robot = zveno.load("ur5").with_tool(transform(None, np.array([0.05, 0.04, 0.1])))
+    campaign, unseen = _measured(robot, WORDS, 120, 4, Pose())
+    found = calibrate(robot, campaign, joint_terms=WORDS, folds=0)
+    assert {name[0] for name in found.names} == {"T", "R", "K", "C", "E", "O"}
+    assert found.score(unseen)[0].rms < SIGMA
+    true = _true(robot, WORDS, np.random.default_rng(4), 1.0)
+    chosen = [k for k, name in enumerate(found.names) if name[0] in "KCEO"]
+    alone = [
+        k
+        for k in chosen
+        if found.identifiability.classes[found.identifiability.names.index(found.names[k])] == "identifiable"
+    ]
+    assert len(alone) > 12
+    off = [(found.values[k] - true[found.model.numbers[found.names[k]]]) / found.std[k] for k in alone]
+    assert np.sqrt(np.mean(np.square(off))) < 1.5
+    q = robot.random(100, 6)
+    q = q[np.linalg.svd(robot.jacobian(q), compute_uv=False)[:, -1] > 0.05]
+    reached = found.predict(found.compensate(q)).T_world_frame
+    np.testing.assert_allclose(reached, robot.forward_kinematics(q), atol=1e-8)
+    assert abs(found.robot.forward_kinematics(found.compensate(q)) - reached).max() > 1e-4
+    found.save(tmp_path / "found.json")
+    assert zveno.load_result(tmp_path / "found.json").joint_terms == found.joint_terms
+    note = next(note for note in found.mechanism.notes if "Cq2" in note)
+    assert "yield under gravity" in note
