@@ -7,6 +7,8 @@ from calibration_arms import arm, simulated
 import zveno
 from zveno.calibration.campaigns import Campaign
 from zveno.calibration.estimate import calibrate
+from zveno.calibration.evidence import SIZES as SIZES_TRIED
+from zveno.calibration.evidence import _evidence
 from zveno.calibration.identifiability import identifiability
 from zveno.calibration.joint_terms import WORDS
 from zveno.calibration.loads import DENSITY, has_masses, loaded
@@ -36,6 +38,24 @@ def _measured(robot, terms, n, seed, kind=None, soft=1.0):
     sigma = {"position": SIGMA} | ({"rotation": 1e-4} if isinstance(kind, Pose) else {})
     campaign = simulated(robot, kind, values, n, rng, sigma, {"tracker": FAR}, joint_terms=terms)
     return campaign, simulated(robot, kind, values, 50, rng, {}, {"tracker": FAR}, joint_terms=terms)
+
+
+def test_evidence_is_the_ratio_of_likelihoods():
+    """Of readings that the fit has not used up, with and without parameters of a size, as normal densities."""
+    rng = np.random.default_rng(1)
+    J, C, y = rng.normal(size=(30, 6)), rng.normal(size=(30, 4)) * [1, 0.1, 3, 1], rng.normal(size=30)
+    y += C @ rng.normal(size=4)
+    U = np.linalg.qr(J, mode="complete")[0][:, 6:]
+    left, seen = U.T @ y, U.T @ C
+    gain, size = _evidence(U @ seen, U @ left)
+
+    def ratio(s):
+        V = np.eye(24) + s**2 * seen @ seen.T
+        return 0.5 * (left @ left - left @ np.linalg.solve(V, left) - np.linalg.slogdet(V)[1])
+
+    assert gain == pytest.approx(ratio(size), rel=1e-9)
+    assert gain == pytest.approx(max(ratio(s) for s in SIZES_TRIED), rel=1e-9)
+    assert 0.3 < size < 3.0
 
 
 @pytest.mark.parametrize(
