@@ -35,7 +35,7 @@ class Advice:
 
     Attributes:
         campaign: what to measure in them: the campaign to continue.
-        q: postures, (n, n_q), the most helpful first.
+        q: postures, (n, n_q), the most helpful first; none where no random posture can be measured.
         groups: the target each belongs to, for kinds that need it.
         now: root of the mean variance of the tool's position over the workspace, m, as parameters are known; base
             and tool are moved as far as the measurements do not see that.
@@ -101,20 +101,19 @@ def advise(
     better = None if distances is None else _size(M, _updated(covariance, np.sqrt(99.0) * distances), rest)
     C = terms.covariance(covariance[np.ix_(own, own)])
     kinds = proposals(Situation(system, whole.frames, whole.sigma, tool, terms, C, M_terms, at, move))
-    hidden = unseen(system, kinds)
-    best = None
+    now = _size(M, covariance, rest)
+    best = Advice("", np.zeros((0, mechanism.n_q)), (), now, now, now, better, kinds, unseen(system, kinds))
     for number in range(len(system.parts)):
         q, groups, A = _candidates(system, options, whole, number, load, rng)
         if len(q) < MORE:
             continue
         picked, after = _greedy(covariance, A, M)
-        random = _updated(covariance, A[:MORE].reshape(-1, A.shape[-1]))
-        now, chosen, others = (_size(M, C, rest) for C in (covariance, after, random))
-        names = tuple(groups[k] for k in picked) if groups else ()
-        name = system.campaigns[number].name
-        one = Advice(name, q[picked], names, now, chosen, others, better, kinds, hidden)
-        if best is None or one.chosen < best.chosen:
-            best = one
+        chosen = _size(M, after, rest)
+        if chosen < best.chosen:
+            others = _size(M, _updated(covariance, A[:MORE].reshape(-1, A.shape[-1])), rest)
+            names = tuple(groups[k] for k in picked) if groups else ()
+            name = system.campaigns[number].name
+            best = replace(best, campaign=name, q=q[picked], groups=names, chosen=chosen, others=others)
     return best
 
 

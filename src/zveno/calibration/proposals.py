@@ -24,6 +24,8 @@ DRAWS = 3
 """Campaigns of random postures over which what they bring is averaged."""
 TYPICAL = {"m": 5e-4, "rad": 1e-3}
 """Noise of what was not measured so far."""
+FINEST = 1e-6
+"""m and rad: no instrument is better, whatever a few numbers without noise suggest."""
 STARTS = 45
 """Postures that are brought into contact; not all get there."""
 NEAR = 0.02
@@ -100,7 +102,7 @@ def proposals(here: Situation) -> tuple[Proposal, ...]:
     noise = dict(TYPICAL)
     for unit in noise:
         found = [s for (_, _, its), s in zip(here.system.noise_names, here.sigma, strict=True) if its == unit]
-        noise[unit] = float(max(found, default=noise[unit]))
+        noise[unit] = float(max([*found, FINEST])) if found else noise[unit]
     sigma_q = max(part.measurement.sigma_q for part in here.system.parts)
     hidden = _Hidden.of(here.system.model, here.own)
     # One root for all kinds: trace(M (C⁻¹ + H)⁻¹) = trace(Fᵀ M F (1 + Fᵀ H F)⁻¹), C = F Fᵀ.
@@ -198,7 +200,9 @@ class _Hidden:
         names, basis = [terms[k].name for k in order], E[:, order]
         lengths = np.array([model.terms[k].nominal * (model.terms[k].kind == "T") for k in own.columns]) / own.size
         miss, length = np.linalg.norm(own.relations @ lengths), np.linalg.norm(lengths)
-        if length and miss < 1e-6 * length and all(move.sigma == 1 for move in model.moves):
+        fixed = {k for k, term in enumerate(model.terms) if term.kind == "T" and term.nominal} - {*own.columns}
+        turning = all(move.sigma == 1 for move in model.moves)
+        if turning and not fixed and length and miss < 1e-6 * length:
             names, basis = [SCALE, *names], np.concatenate([lengths[:, None], basis], axis=1)
         return _Hidden(tuple(names), basis)
 
@@ -207,8 +211,9 @@ class _Hidden:
         basis = self.basis * size[:, None]
         inner = basis.T @ products.together() @ basis
         # Rounding leaves a share of what was there before unknowns were eliminated.
-        before = np.sum(basis**2 * np.diag(products.AA.sum(axis=0))[:, None], axis=0)
-        at = np.flatnonzero(np.diag(inner) > SEEN * np.maximum(before, 1e-3 * before.max()))
+        alone = np.diag(products.AA.sum(axis=0))[:, None]
+        before = np.maximum(np.sum(basis**2 * alone, axis=0), 1e-3 * np.max(alone[:, 0] * size**2))
+        at = np.flatnonzero(np.diag(inner) > SEEN * before)
         if not len(at):
             return ()
         norms = np.sqrt(np.diag(inner)[at])
