@@ -157,6 +157,14 @@ def _named_variants(q, p, R):
         ",".join([*NAMES, *(f"O_T_EE_{k}" for k in range(16))]),
         [q, T.transpose(0, 2, 1).reshape(-1, 16)],
     )
+    mm = T.copy()
+    mm[:, :3, 3] *= 1e3
+    log_names = [f"{word}_{k}" for word in ("theta", "tau") for k in SIX]
+    yield (
+        "a log with torques and matrices in mm",
+        "# unit = mm\n" + ", ".join(["number", *log_names, *(f"m_{i}{j}" for i in range(4) for j in range(4))]),
+        [np.arange(len(q)), q, 10.0 * q, mm.reshape(-1, 16)],
+    )
     yield (
         "unnamed columns",
         ",,".join([*NAMES, *xyz, "qw", "qx", "qy", "qz"]),
@@ -172,7 +180,7 @@ def test_makers_and_their_columns(measured):
         assert found.measurement.kind == "relative_pose", name
         _same(found, q, p, R)
         count += 1
-    assert count == 9
+    assert count == 10
 
 
 @pytest.mark.parametrize(
