@@ -92,7 +92,7 @@ def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[
     for bad, why in (
         (~np.isfinite(q).all(axis=1), "have joint values that are not finite"),
         *((one.rows, one.words) for one in remarks if one.left_out),
-        _out_of_reach(campaign.measurement, y, mechanism),
+        _out_of_reach(campaign.measurement, q, y, mechanism),
         (~np.isfinite(y).any(axis=(1, 2)), "have no reading"),
         (_repeated(q, y, groups), "repeat an earlier row"),
     ):
@@ -106,7 +106,7 @@ def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[
     return whole.only(keep), notes
 
 
-def _out_of_reach(what: Measurement, y: np.ndarray, mechanism: Mechanism) -> tuple[np.ndarray, str]:
+def _out_of_reach(what: Measurement, q, y: np.ndarray, mechanism: Mechanism) -> tuple[np.ndarray, str]:
     """Single rows so far from the others that no robot of this size was there; none where most of them are."""
     none = np.zeros(len(y), dtype=bool)
     if what.implicit or what.noises[0].unit != "m" or len(y) < 3:
@@ -116,7 +116,9 @@ def _out_of_reach(what: Measurement, y: np.ndarray, mechanism: Mechanism) -> tup
     if seen.sum() < 3:
         return none, ""
     away = np.linalg.norm(own - np.median(own[seen], axis=0), axis=2).max(axis=1)
-    limit = FAR * redundant_model(mechanism, what.frame).scale
+    model = redundant_model(mechanism, what.frame)
+    slid = sum(float(np.ptp(q[seen, move.position.start])) for move in model.moves if move.sigma == 0)
+    limit = FAR * (model.scale + 0.5 * np.nan_to_num(slid))
     if float(np.median(away[seen])) > 0.1 * limit:  # most are that far: another unit, or another robot
         return none, ""
     far = np.nan_to_num(away, nan=0.0) > limit

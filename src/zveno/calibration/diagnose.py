@@ -11,7 +11,8 @@ from ..errors import ZvenoError, ZvenoWarning
 from ..fit.products import triangle
 from ..robot import Robot
 from .identifiability import TOLERANCE, Identifiability, beyond, identifiability, scaled_jacobian
-from .mistakes import likely_mistake, miss
+from .kinematics import frame_motion
+from .mistakes import likely_mistake, miss, size
 from .postures import random_postures
 from .solve import Solution
 from .system import System
@@ -35,6 +36,13 @@ def check_reach(system: System):
                 remedy="Check the joint columns; measure in postures that differ",
             )
         kind = part.measurement
+        if kind.implicit and _has_a_point_at_rest(system, part.frame):
+            raise ZvenoError(
+                f"all axes meet in a point that never moves, and with {part.frame} there every contact "
+                "would be perfect: contacts cannot tell how large the robot is",
+                element=campaign.name,
+                remedy="Measure positions, distances or poses",
+            )
         if kind.implicit or kind.noises[0].unit != "m":
             continue
         width = min(kind.n_data, 3)
@@ -45,15 +53,26 @@ def check_reach(system: System):
             _check_spread(system, campaign.name, _spread(part.y[rows, :width]), _spread(p), exact=width == 3)
 
 
+def _has_a_point_at_rest(system: System, frame: str) -> bool:
+    """Whether a point fixed in a frame stays where it is in all postures: R c + p = x for all of them."""
+    model = system.model
+    q = random_postures(model.mechanism, 8, np.random.default_rng(0))
+    tau = np.zeros((len(q), model.mechanism.n_v))
+    T, _ = frame_motion(model, frame, q, np.zeros(len(model.terms)), tau)
+    A = np.concatenate([T[:, :3, :3], np.tile(-np.eye(3), (len(q), 1, 1))], axis=2).reshape(-1, 6)
+    p = T[:, :3, 3].ravel()
+    return bool(np.linalg.norm(A @ np.linalg.lstsq(A, p, rcond=None)[0] - p) < 1e-9 * size(system))
+
+
 def _check_spread(system: System, name: str, read: float, moved: float, exact: bool):
     """Of the readings, and of the point as the nominal robot moves it. Distances may change less than the point."""
-    if not read and moved > 1e-6 * system.model.scale:
+    if not read and moved > 1e-6 * size(system):
         raise ZvenoError(
             "all readings are the same, and the robot moved",
             element=name,
             remedy="Check the columns; the measuring system may have been stuck",
         )
-    reach = 4.0 * system.model.scale + _travel(system)
+    reach = 4.0 * size(system)
     if read > 10.0 * max(moved, reach / 8.0):
         unit = min(UNITS, key=lambda word: abs(np.log(read / UNITS[word] / max(moved, 1e-3 * reach))))
         raise ZvenoError(
@@ -181,18 +200,6 @@ def _as_good_as_random(system: System, found: Identifiability) -> bool:
     columns = [*range(len(system.model.terms)), *system.columns_of(True)]
     s = np.linalg.svd(beyond(A, system.columns_of(False), columns)[0], compute_uv=False)
     return int((s > TOLERANCE * s[0]).sum()) <= found.rank
-
-
-def _travel(system: System) -> float:
-    """How far prismatic joints moved."""
-    return float(
-        sum(
-            np.ptp(part.q[:, move.position.start])
-            for part in system.parts
-            for move in system.model.moves
-            if move.sigma == 0
-        )
-    )
 
 
 def _listed(names: Sequence[str]) -> str:

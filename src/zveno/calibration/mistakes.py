@@ -48,11 +48,22 @@ def likely_mistake(system: System) -> tuple[str, float]:
 def miss(system: System, residual: np.ndarray) -> float:
     """Median size of residuals, of the worst noise; lengths in units of the robot's size."""
     medians = [
-        float(np.median(abs(residual[system.noise == k]))) / (system.model.scale if unit == "m" else 1.0)
+        float(np.median(abs(residual[system.noise == k]))) / (size(system) if unit == "m" else 1.0)
         for k, (*_, unit) in enumerate(system.noise_names)
         if (system.noise == k).any()
     ]
     return max(medians, default=0.0)
+
+
+def size(system: System) -> float:
+    """Half of how far the robot reaches, m, what slides as far as it slid."""
+    travel = sum(
+        float(np.ptp(part.q[:, move.position.start]))
+        for part in system.parts
+        for move in system.model.moves
+        if move.sigma == 0
+    )
+    return system.model.scale + 0.5 * travel / len(system.parts)
 
 
 def mistakes(system: System) -> Iterator[Mistake]:

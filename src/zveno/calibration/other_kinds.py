@@ -223,7 +223,8 @@ def _distances(at: Postures, r: np.ndarray, unknown: bool) -> Reading:
     p = at.T[:, :3, 3] + at.T[:, :3, :3] @ r
     away = np.ptp(p, axis=0)
     u = p - (p.mean(axis=0) + 0.5 * away * [1.0, 1.0, -1.0])
-    u = (u / np.linalg.norm(u, axis=1)[:, None])[:, None]
+    length = np.linalg.norm(u, axis=1)[:, None]
+    u = (u / np.where(length > 0, length, 1.0))[:, None]
     inner = u @ at.T[:, :3, :3]
     return _joined(inner @ _point(r), len(at), [u] + [inner] * unknown)
 
