@@ -100,7 +100,7 @@ def test_blanks_and_tabs_mixed_and_columns_that_are_not_read(measured):
 
 def test_readings_in_another_file(measured):
     robot, q, p, _ = measured
-    with pytest.raises(ModelError, match=r"no readings.*x, y, z.*paste -d, joints\.csv readings\.csv"):
+    with pytest.raises(ModelError, match=r"no column x, y, z.*paste -d, joints\.csv readings\.csv"):
         _read(",".join(NAMES) + "\n" + _lines([q]), robot, "relative_position")
     with (
         pytest.warns(ZvenoWarning, match="no header"),

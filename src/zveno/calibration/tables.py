@@ -222,7 +222,7 @@ def _readings(table: MeasurementTable, what: Measurement) -> np.ndarray:
     missing = [name for name in columns if name not in table.columns]
     if len(missing) == len(columns):
         raise ModelError(
-            f"has no readings: a {what.kind} measurement needs columns {', '.join(what.columns)}",
+            f"has no column {', '.join(what.columns)}, which a {what.kind} measurement needs",
             file=table.file,
             remedy=f"Columns: {', '.join(table.columns)}. If the readings are in another file, put both side by "
             "side (paste -d, joints.csv readings.csv)",
