@@ -317,6 +317,27 @@ def test_bad_contents(measured):
             campaign_from(parse_measurements(text), robot.mechanism)
 
 
+def test_a_few_spoilt_lines_are_left_out(measured):
+    """A word in a cell, a line that was cut off, and one with a cell too many."""
+    robot, campaign = measured
+    rows = np.column_stack([campaign.q, campaign.y[:, 0]])
+    lines = write_measurements([*robot.joint_names, "x", "y", "z"], rows, {"kind": "position"}).splitlines()
+    lines[5] = ",".join([*lines[5].split(",")[:6], "lost", *lines[5].split(",")[7:]])
+    lines[11] += ",7"
+    lines[-1] = lines[-1][:40]
+    with pytest.warns(ZvenoWarning) as said:
+        found = calibrate(
+            robot, campaign_from(parse_measurements("\n".join(lines), "log.csv"), robot.mechanism), folds=0
+        )
+    words = [str(one.message) for one in said]
+    assert "log.csv: 'lost' is not a number (line 6, column x); it is taken for missing" in words
+    assert any(word.startswith("log.csv: line 12, 62 has another number of cells") for word in words)
+    assert len(words) == 2
+    assert (found.rows, found.scalar_rows) == (58, 3 * 58 - 1)
+    with pytest.raises(ZvenoError, match=r"line 3: has 2 cells .* semicolons"):
+        parse_measurements("# kind = distance\nd\n1,5\n2,5\n")
+
+
 def test_unreadable_files(tmp_path):
     with pytest.raises(ZvenoError, match="cannot be read"):
         read_measurements(tmp_path / "absent.csv")

@@ -15,13 +15,14 @@ from __future__ import annotations
 import csv
 import io
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from ..errors import ModelError, unknown_name
+from ..errors import ModelError, ZvenoWarning, unknown_name
 from ..mechanism import Mechanism
 
 MAX_BYTES = 500_000_000
@@ -31,6 +32,8 @@ MISSING = {"nan", "na", "n/a", "null", "none", "-"}
 """Words that stand for a missing number."""
 NAMELESS = {"-", "_"}
 """Names of columns that are not read."""
+FEW = 0.1
+"""Share of rows that may be spoilt before the file is refused."""
 TURNS = 4.0 * np.pi
 """No joint of an arm turns further, rad."""
 _SETTING = re.compile(r"[#%]\s*([\w ]+?)\s*[=:]\s*(.*?)\s*$")
@@ -58,21 +61,23 @@ class MeasurementTable:
         return len(self.lines)
 
     def numbers(self, name: str) -> np.ndarray:
-        """A column as floats, NaN where a cell is empty."""
+        """A column as floats, NaN where a cell is empty, or holds text where the others hold numbers."""
         if name not in self.columns:
             raise unknown_name("column", name, self.columns).located(file=self.file)
-        out = np.empty(len(self))
-        for k, cell in enumerate(self.columns[name]):
-            try:
-                out[k] = float(cell) if cell else np.nan
-            except ValueError:
-                raise ModelError(
-                    f"{cell!r} is not a number",
-                    file=self.file,
-                    element=f"line {self.lines[k]}, column {name}",
-                    remedy="Write numbers with a decimal point, and leave missing ones empty",
-                ) from None
-        return out
+        cells = self.columns[name]
+        words = [k for k, cell in enumerate(cells) if cell and not _is_number(cell)]
+        if len(words) > FEW * len(self):
+            raise ModelError(
+                f"{cells[words[0]]!r} is not a number",
+                file=self.file,
+                element=f"line {self.lines[words[0]]}, column {name}",
+                remedy="Write numbers with a decimal point, and leave missing ones empty",
+            )
+        if words:
+            where = _listed([int(self.lines[k]) for k in words])
+            text = f"{cells[words[0]]!r} is not a number ({where}, column {name}); it is taken for missing"
+            warnings.warn(f"{self.file}: {text}", ZvenoWarning, stacklevel=2)
+        return np.array([float(cell) if cell and _is_number(cell) else np.nan for cell in cells])
 
     @property
     def length(self) -> float:
@@ -142,14 +147,17 @@ def parse_measurements(text: str, file: str = "text", *, head_needed: bool = Tru
     if doubled or not any(names):
         raise ModelError(f"columns are not distinct: {', '.join(sorted(doubled)) or 'no names'}", file=file)
     columns: dict[str, list[str]] = {name: [] for name in names if name}
-    lines = []
+    lines, wrong = [], []
     for number, line in body[1:] if headed else body:
-        for name, cell in zip(names, _row(line, delimiter, len(names), file, number), strict=True):
+        cells = _row(line, delimiter, len(names))
+        if len(cells) != len(names):
+            wrong.append((number, len(cells)))
+            continue
+        for name, cell in zip(names, cells, strict=True):
             if name:
                 columns[name].append("" if cell.lower() in MISSING else cell)
         lines.append(number)
-    if not lines:
-        raise ModelError("has a header and no rows", file=file)
+    _check_rows(file, len(names), len(lines), wrong)
     return MeasurementTable(file, columns, settings, np.array(lines), headed)
 
 
@@ -174,7 +182,30 @@ def _cells(line: str, delimiter: str | None) -> list[str]:
     return [cell.strip() for cell in next(reader)]
 
 
-def _row(line: str, delimiter: str | None, width: int, file: str, number: int) -> list[str]:
+def _check_rows(file: str, width: int, good: int, wrong: list[tuple[int, int]]):
+    """Say which few rows are cut off or have a cell too many; refuse a file with many, or with no rows."""
+    if len(wrong) > FEW * good:
+        line, cells = wrong[0]
+        raise ModelError(
+            f"has {cells} cells where the header has {width}",
+            file=file,
+            element=f"line {line}",
+            remedy="With decimal commas, put semicolons between the columns" if cells > width else None,
+        )
+    if not good:
+        raise ModelError("has a header and no rows", file=file)
+    if wrong:
+        where = _listed([line for line, _ in wrong])
+        text = f"{file}: {where} has another number of cells than the header, {width}; it is left out"
+        warnings.warn(text, ZvenoWarning, stacklevel=4)
+
+
+def _listed(lines: Sequence[int]) -> str:
+    shown = ", ".join(str(line) for line in lines[:8])
+    return f"line {shown}" + (f", … ({len(lines)} in all)" if len(lines) > 8 else "")
+
+
+def _row(line: str, delimiter: str | None, width: int) -> list[str]:
     """The cells of a row; blanks and delimiters mixed are forgiven where they can only mean one thing."""
     cells = _cells(line, delimiter)
     if len(cells) > width:
@@ -183,8 +214,6 @@ def _row(line: str, delimiter: str | None, width: int, file: str, number: int) -
         words = re.split(r"[\s,;]+", line.strip())
         if len(words) == width and all(_is_number(word) for word in words):
             return words
-        problem = f"has {len(cells)} cells where the header has {width}"
-        raise ModelError(problem, file=file, element=f"line {number}")
     return cells
 
 
