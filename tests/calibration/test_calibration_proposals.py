@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 from functools import partial
+from io import StringIO
 
 import calibration_arms
 import numpy as np
 import pytest
 from calibration_arms import arm, simulated, truth
+from rich.console import Console
 
 import zveno
 from zveno.calibration.campaigns import Campaign
@@ -31,6 +33,7 @@ from zveno.calibration.other_kinds import MARKERS, Postures, other_kinds
 from zveno.calibration.postures import imagined
 from zveno.calibration.prior import prior, usual
 from zveno.calibration.proposals import SCALE
+from zveno.report.calibration_text import print_calibration
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform
 
@@ -137,13 +140,12 @@ def test_rows_in_closed_form_tell_what_the_kind_tells(puma, text):
     assert abs(found.each()[0] - found.together()) / np.outer(size, size) == pytest.approx(0.0, abs=1e-10)
 
 
-@pytest.mark.parametrize("first", [Position(), Pose()])
-def test_what_another_kind_would_bring_is_what_it_brings(puma, first):
-    campaign, values, found = poor(puma, first)
+def test_what_another_kind_would_bring_is_what_it_brings(puma):
+    campaign, values, found = poor(puma, Position())
     assert found.advice is not None
     assert found.advice.now == pytest.approx(rms(found.accuracy_map(300).sigma_position), rel=0.02)
     promised = {one.text: one.after for one in found.advice.kinds}
-    assert set(promised) == {text for text, kind in REAL.items() if kind.kind != first.kind or len(kind.right) > 1}
+    assert set(promised) == {text for text, kind in REAL.items() if kind.kind != "position"}
     assert list(promised.values()) == sorted(promised.values())
     real = {}
     for text in promised:
@@ -264,6 +266,24 @@ def test_a_point_on_the_last_axis_is_moved_and_shows_what_it_hid(first):
     assert same.identifiability.rank == len(chosen)
 
 
+def test_a_point_found_beside_the_last_axis_hides_nothing():
+    """Drawn on the axis, it is 60 mm beside it: what is proposed starts from where it is."""
+    robot = zveno.load("puma560")
+    rng = np.random.default_rng(2)
+    model = redundant_model(robot.mechanism)
+    values = truth(robot, identifiability(robot, "pose").chosen, rng, *PLAUSIBLE)
+    values[model.numbers["Tx6"]] = 0.06
+    found = calibrate(robot, measured(robot, RelativePosition(), values, 40, rng), folds=0, joint_terms=())
+    assert found.advice is not None
+    assert list(found.advice.unseen) == ["how the tool is turned", "where the base is"]
+    assert not any("beside" in one.text for one in found.advice.kinds)
+    both = [
+        together(robot, measured(robot, RelativePosition(), values, 40, rng), values, REAL[f"poses {ANYWHERE}"])
+    ]
+    promised = {one.text: one.after for one in found.advice.kinds}[f"poses {ANYWHERE}"]
+    assert promised == pytest.approx(rms([one.advice.now for one in both]), rel=0.2)
+
+
 def test_noise_is_that_found_or_a_usual_one_and_encoders_add_theirs(puma):
     rng = np.random.default_rng(2)
     values = truth(puma, identifiability(puma, "pose").chosen, rng, *PLAUSIBLE)
@@ -279,6 +299,19 @@ def test_noise_is_that_found_or_a_usual_one_and_encoders_add_theirs(puma):
     kind = other_kinds(0.3)[3]
     noisy = kind.products(at, {"m": 3e-4}, 4e-4, 1).together()
     assert np.diag(noisy)[:3] == pytest.approx(1.0 / 5e-4**2)
+
+
+def test_the_command_line_compares_kinds(puma):
+    found = poor(puma, FixedPoint())[2]
+    console = Console(width=100, record=True, file=StringIO())
+    print_calibration(console, found)
+    lines = console.export_text().splitlines()
+    best = found.advice.kinds[0]
+    at = next(k for k, line in enumerate(lines) if line.startswith("measured next"))
+    assert any(f"{1e3 * found.advice.now:.3f} mm" in line for line in lines[at : at + 2])
+    row = next(line for line in lines[at:] if f"{1e3 * best.after:.3f} mm" in line)
+    assert row.startswith(f"10 {best.text}"[:20])
+    assert best.noise in row
 
 
 def test_advice_survives_being_saved(puma, tmp_path):

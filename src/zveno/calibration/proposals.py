@@ -65,10 +65,14 @@ class Proposal:
     shows: tuple[str, ...]
 
     @property
+    def noise(self) -> str:
+        """`0.3 mm, 1 mrad`."""
+        return ", ".join(f"{1e3 * value:.2g} m{unit}" for unit, value in self.sigma.items())
+
+    @property
     def described(self) -> str:
         """`poses of a camera on the hand (noise 0.3 mm, 1 mrad)`."""
-        noise = ", ".join(f"{1e3 * value:.2g} m{unit}" for unit, value in self.sigma.items())
-        return f"{self.text} (noise {noise})"
+        return f"{self.text} (noise {self.noise})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,9 +229,11 @@ class _Hidden:
 
 
 def _place(term: Term, alone: bool) -> int:
-    """When a term is named."""
-    if term.role in ("base", "tool"):
-        return ("base", "tool").index(term.role) if alone else 4
+    """When a term is named: turns of the tool also where they are seen with others, as a point beside it moves."""
+    if term.role == "tool":
+        return 1 if alone or term.kind == "R" else 4
+    if term.role == "base":
+        return 0 if alone else 4
     return 2 if term.role == "joint" else 3
 
 

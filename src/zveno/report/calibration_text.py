@@ -8,6 +8,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from ..calibration.advice import Advice
 from ..calibration.held_out import Error
 from ..calibration.identifiability import Identifiability
 from ..calibration.result import Calibration
@@ -78,7 +79,8 @@ def print_identifiability(console: Console, found: Identifiability, by_rules: tu
 
 
 def print_calibration(console: Console, found: Calibration, degrees: bool = False):
-    """Verdict, errors before and after, parameters with their uncertainty, and rows that do not belong."""
+    """Verdict, errors before and after, parameters with their uncertainty, rows that do not belong, what to measure
+    next."""
     console.print(found.verdict, style="bold", markup=False, end="\n\n")
     console.print(_errors(found))
     console.print()
@@ -93,8 +95,32 @@ def print_calibration(console: Console, found: Calibration, degrees: bool = Fals
     if pairs:
         text = ", ".join(f"{a}/{b} {r:+.2f}" for a, b, r in pairs[:6])
         console.print(f"\nstrongly correlated: {text}", markup=False)
+    if found.advice is not None and found.advice.kinds:
+        console.print()
+        console.print(_next(found.advice))
     for note in found.notes:
         console.print(f"note: {note}", markup=False)
+
+
+def _next(advice: Advice) -> Table:
+    """The tool's uncertainty as it is, with more postures, and with postures of other kinds."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("measured next", overflow="fold")
+    table.add_column("noise", no_wrap=True)
+    table.add_column("tool", justify="right", no_wrap=True)
+    table.add_column("would show", style="dim", overflow="fold")
+    table.add_row("nothing", "", _mm(advice.now), "")
+    if len(advice.q):
+        more = f"{len(advice.q)} postures of {advice.campaign}"
+        table.add_row(_plain(f"{more}, best chosen"), "", _mm(advice.chosen), "")
+        table.add_row(_plain(f"{more}, random"), "", _mm(advice.others), "")
+    for one in advice.kinds:
+        table.add_row(_plain(f"{one.postures} {one.text}"), one.noise, _mm(one.after), " ".join(one.shows))
+    return table
+
+
+def _mm(length: float) -> str:
+    return f"{1e3 * length:.{_digits(1e3 * length)}f} mm"
 
 
 def _errors(found: Calibration) -> Table:
