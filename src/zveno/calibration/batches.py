@@ -24,7 +24,7 @@ def displaced(T: np.ndarray, d: np.ndarray) -> np.ndarray:
     K = (w @ _SKEW).reshape(*w.shape, 3)
     half = 0.5 * np.sqrt(np.einsum("...i,...i", w, w))[..., None, None] + 1e-30
     s = np.sin(half) / half
-    E = np.zeros(T.shape)
+    E = np.zeros((*w.shape[:-1], 4, 4))
     # exp K = 1 + K sin θ / θ + K² (1 − cos θ) / θ²
     E[..., :3, :3] = np.eye(3) + s * np.cos(half) * K + 0.5 * s**2 * (K @ K)
     E[..., :3, 3] = d[..., :3]

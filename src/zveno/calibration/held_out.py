@@ -8,8 +8,12 @@ import numpy as np
 
 from ..fit.threads import in_one_thread
 from ..io.results import registered
-from .solve import At, Options, Solution, refit, solve, with_columns
+from .refits import refits
+from .solve import At, Options, Solution, solve
 from .system import System
+
+LARGEST = 4_000_000
+"""Entries of the Jacobians of fits that are made at once."""
 
 
 @registered
@@ -110,25 +114,28 @@ def held_out(system: System, options: Options, whole: Solution, folds: int, seed
     good = np.concatenate([whole.weight > 0.05, [True]])[system.row]
     start = whole.fit.state
     groups = folds_of(system, folds, seed)
-    for number, postures in enumerate(groups):
+    at_once = max(1, LARGEST // max(start.J.size, 1))
+    for first in range(0, len(groups), at_once):
         if progress is not None:
-            progress(number, len(groups))
-        test = np.isin(system.posture, postures)
-        train_columns, test_columns, train_rows, test_rows = split(system, options.columns, test)
-        if (good & train_rows).sum() < len(train_columns):
+            progress(first, len(groups))
+        tests = [np.isin(system.posture, postures) for postures in groups[first : first + at_once]]
+        fits = [(test, *split(system, options.columns, test)) for test in tests]
+        fits = [one for one in fits if (good & one[2]).sum() >= one[1].sum()]
+        if not fits:
             continue
-        state = replace(start, J=start.J[:, np.isin(options.columns, train_columns)]) if test_columns else start
-        found = refit(system, with_columns(fixed, train_columns), state, good & train_rows)
-        if test_columns:
-            use = good & test_rows if (good & test).any() else test_rows
-            state = At.of(system, test_columns, found.values, found.frames)
-            found = refit(system, with_columns(fixed, test_columns), state, use)
-        residual[test] = found.r[test]
+        test, kept, train, alone = (np.array(one) for one in zip(*fits, strict=True))
+        found = refits(system, fixed, start, good & train, kept)
+        if not kept.all():
+            use = np.where((good & test).any(axis=1, keepdims=True), good & alone, alone)
+            again = At.of(system, options.columns, found.values, found.frames)
+            found = refits(system, fixed, again, use, ~kept)
+        for rows, r in zip(test, found.r, strict=True):
+            residual[rows] = r[rows]
     return residual
 
 
 def split(system: System, columns, test: np.ndarray):
-    """Columns and scalar rows for training, and those only held-out rows touch.
+    """Columns (n,) and scalar rows (rows,) for training, and the rows that other columns are fitted to, booleans.
 
     A known distance between two targets belongs to the rows that touch both.
     """
@@ -140,11 +147,10 @@ def split(system: System, columns, test: np.ndarray):
         rows = np.zeros(part.known.shape, dtype=bool)
         rows[part.known] = test[start : start + n]
         seen = ~(rows.all(axis=1) | ~part.known.any(axis=1))
-        for slot in (part.left, part.right, part.target):
-            for frame in np.unique(slot[seen]):
-                if system._unknown_of[frame] >= 0:
-                    unknown = system.unknowns[system._unknown_of[frame]]
-                    touched_by_train[unknown.start : unknown.start + len(unknown.free)] = True
+        for scattered in part.scattered:
+            if scattered is not None and seen.any():
+                rows, own, _ = scattered
+                touched_by_train[own if isinstance(rows, slice) else own[seen[rows]]] = True
         start += n
     train_rows, test_rows = ~test, test.copy()
     for k, (a, b, *_) in enumerate(system.constraints):
@@ -152,8 +158,7 @@ def split(system: System, columns, test: np.ndarray):
         ends = [system.unknowns[system._unknown_of[frame]].start for frame in (a, b)]
         train_rows[row] = all(touched_by_train[end] for end in ends)
         test_rows[row] = not any(touched_by_train[end] for end in ends)
-    train = [k for k in columns if touched_by_train[k]]
-    return train, [k for k in columns if not touched_by_train[k]], train_rows, test_rows
+    return touched_by_train[list(columns)], train_rows, test_rows
 
 
 @in_one_thread

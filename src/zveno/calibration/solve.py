@@ -11,6 +11,7 @@ import numpy as np
 from ..fit import robust
 from ..fit.covariance import Factors, factors, leverages, variance_factors
 from ..fit.levenberg_marquardt import Fit, bounded_step, held_back, minimize
+from .spared import spared
 from .system import CONSTRAINT, System
 
 FIRST_SIGMA = {"m": 1e-3, "rad": 1e-3}
@@ -123,7 +124,7 @@ def solve(
     state = At.of(system, options.columns, _within(values, options.bounds), frames)
     if loss == "none" and not options.estimated.any():
         sigma = options.sigma.copy()
-        fit = _least_squares(system, options, state, sigma, weight, use)
+        fit = least_squares(system, options, state, sigma, weight, use)
     elif after is not None and options.loss == "auto":
         fit, sigma, weight = _without_outliers(system, options, state, after.sigma, use)
     else:
@@ -133,23 +134,10 @@ def solve(
         if options.loss == "auto":
             fit, sigma, weight = _without_outliers(system, options, state, sigma, use)
         else:
-            fit = _least_squares(system, options, state, sigma, weight, use, near=True)
+            fit = least_squares(system, options, state, sigma, weight, use, near=True)
     _, distance, components = _judged(system, options, fit, sigma, weight, use)
     end = fit.state
     return Solution(end.values, end.frames, sigma, end.r, weight, distance, components, fit)
-
-
-def refit(system: System, options: Options, state: At, use: np.ndarray) -> At:
-    """Where a least-squares fit to some rows ends that starts near by.
-
-    Args:
-        system: the rows.
-        options: columns; noise known, no loss.
-        state: where to start.
-        use: scalar rows to use, (rows,) booleans.
-    """
-    weight = np.ones(system.n_data_rows)
-    return _least_squares(system, options, state, options.sigma, weight, use, rough=True, near=True).state
 
 
 def _reweighted(system, options, loss: str, state, sigma, use):
@@ -162,7 +150,7 @@ def _reweighted(system, options, loss: str, state, sigma, use):
     weight = np.ones(system.n_data_rows)
     inside = _rows_used(system, use)
     for turn in range(TURNS // 2 if start else TURNS):
-        fit = _least_squares(system, options, state, sigma, weight, use, rough=True, near=turn > 0)
+        fit = least_squares(system, options, state, sigma, weight, use, rough=True, near=turn > 0)
         state = fit.state
         new_sigma, distance, components = _judged(system, options, fit, sigma, weight, use)
         new = np.ones_like(weight)
@@ -188,18 +176,19 @@ def _without_outliers(system, options, state, sigma, use):
     flagged = np.zeros(system.n_data_rows, dtype=bool)
     inside = _rows_used(system, use)
     weight = robust_start(system, options, state, sigma, use)
-    fit = _least_squares(system, options, state, sigma, weight, use, rough=True, near=True)
+    fit = least_squares(system, options, state, sigma, weight, use, rough=True, near=True)
     for turn in range(TURNS):
         new_sigma, distance, components = _judged(system, options, fit, sigma, weight, use)
         new = inside & (distance > outlier_limits(system, components, freedom(system, fit, weight, use)))
+        new = spared(system, new, distance) if new.any() else new
         settled = turn and (new == flagged).all() and abs(new_sigma / sigma - 1.0).max() < 5e-3
         if settled:
             break
         flagged, sigma = new, new_sigma
         weight = np.where(flagged, 0.0, 1.0)
-        fit = _least_squares(system, options, fit.state, sigma, weight, use, rough=True, near=True)
+        fit = least_squares(system, options, fit.state, sigma, weight, use, rough=True, near=True)
     if not options.linear:
-        fit = _least_squares(system, options, fit.state, sigma, weight, use, near=True)
+        fit = least_squares(system, options, fit.state, sigma, weight, use, near=True)
     return fit, new_sigma, weight
 
 
@@ -216,7 +205,7 @@ def outlier_limits(system: System, components: np.ndarray, freedom: int) -> np.n
 
 def robust_start(system, options, state, sigma, use) -> np.ndarray:
     """Tukey weights at a state, the last of the robust fit."""
-    distance, components = row_distances(system, state.r / _row_sigma(system, options, sigma), use)
+    distance, components = row_distances(system, state.r / row_sigma(system, options, sigma), use)
     return np.where(_rows_used(system, use), robust.weights("tukey", distance, components), 1.0)
 
 
@@ -230,7 +219,7 @@ def _started(system, options, state, use) -> np.ndarray:
     return sigma
 
 
-def _least_squares(
+def least_squares(
     system, options, state: At, sigma, weight, use, *, rough: bool = False, near: bool = False
 ) -> Fit:
     """Least squares with given noise and weights; `near` says that the start is, so that steps need no damping."""
@@ -240,11 +229,7 @@ def _least_squares(
     rows = use & (scale > 0)
     used = slice(None) if rows.all() else rows
     scale = scale[used]
-    prior_columns, own, prior_rows = [], np.zeros((0, 0)), np.zeros((0, len(columns)))
-    if options.prior is not None and set(options.prior[0]) <= set(columns):
-        prior_columns, own = list(options.prior[0]), options.prior[1]
-        prior_rows = np.zeros((len(own), len(columns)))
-        prior_rows[:, [columns.index(k) for k in prior_columns]] = own
+    prior_columns, own, prior_rows = prior_of(options)
     bounds = {columns.index(k): (k, *sides) for k, sides in (options.bounds or {}).items() if k in columns}
 
     def whitened(at: At):
@@ -278,7 +263,18 @@ def _least_squares(
     )
 
 
-def _row_sigma(system: System, options: Options, sigma: np.ndarray) -> np.ndarray:
+def prior_of(options: Options) -> tuple[list[int], np.ndarray, np.ndarray]:
+    """Columns of the prior, its rows by them, and by all of the fit; none where the fit lacks some of them."""
+    columns = list(options.columns)
+    if options.prior is None or not set(options.prior[0]) <= set(columns):
+        return [], np.zeros((0, 0)), np.zeros((0, len(columns)))
+    own, rows = options.prior
+    by_columns = np.zeros((len(rows), len(columns)))
+    by_columns[:, [columns.index(k) for k in own]] = rows
+    return list(own), rows, by_columns
+
+
+def row_sigma(system: System, options: Options, sigma: np.ndarray) -> np.ndarray:
     """Standard deviation of every scalar row, (rows,): σ² = σ_g² + r²σ_q²."""
     own = np.concatenate([sigma, [1.0]])[system.noise]
     own[system.noise == CONSTRAINT] = [s for *_, s in system.constraints]
@@ -286,7 +282,7 @@ def _row_sigma(system: System, options: Options, sigma: np.ndarray) -> np.ndarra
 
 
 def _scalar_weights(system, options, sigma, weight) -> np.ndarray:
-    return np.sqrt(np.concatenate([weight, [1.0]])[system.row]) / _row_sigma(system, options, sigma)
+    return np.sqrt(np.concatenate([weight, [1.0]])[system.row]) / row_sigma(system, options, sigma)
 
 
 def row_scales(system: System, options: Options, found: Solution) -> np.ndarray:
@@ -310,7 +306,7 @@ def row_distances(system: System, whitened: np.ndarray, use: np.ndarray | None =
 
 def _judged(system, options, fit: Fit, sigma, weight, use):
     """Noise judged from the residuals, and distances of all rows, corrected for what the fit has absorbed."""
-    own_sigma = _row_sigma(system, options, sigma)
+    own_sigma = row_sigma(system, options, sigma)
     row_weight = np.concatenate([weight, [1.0]])[system.row]
     rows = use & (row_weight > 0)
     whitened = fit.state.r / own_sigma

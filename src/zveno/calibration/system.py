@@ -129,11 +129,11 @@ class System:
         compiled: bool = True,
         exact: bool = False,
     ):
-        """Residuals (M,) of all rows and their derivatives (M, columns).
+        """Residuals (..., M) of all rows and their derivatives (..., M, columns).
 
         Args:
-            values: deviations of the model's parameters, (P,).
-            frames: all known and unknown frames, as `self.frames`.
+            values: deviations of the model's parameters, (..., P).
+            frames: all known and unknown frames, as `self.frames`, (..., frames, 4, 4).
             columns: which derivatives are wanted, in this order; all if None.
             q: postures of each part, instead of the measured ones.
             compiled: whether the pose comes from a kernel; else from NumPy, for one use.
@@ -142,29 +142,32 @@ class System:
         chosen = np.arange(self._width) if columns is None else np.asarray(columns, dtype=int)
         place = np.full(self._width, -1)
         place[chosen] = np.arange(len(chosen))
-        r, J = np.zeros(self.n_rows), np.zeros((self.n_rows, len(chosen)))
+        lead = values.shape[:-1]
+        r, J = np.zeros((*lead, self.n_rows)), np.zeros((*lead, self.n_rows, len(chosen)))
         start = 0
         for k, part in enumerate(self.parts):
             T, by_values = self.poses(part, values, part.q if q is None else q[k], compiled)
-            T, slots = T[part.posture], (frames[part.left], frames[part.right], frames[part.target])
+            T = T[..., part.posture, :, :]
+            slots = [frames[..., slot, :, :] for slot in (part.left, part.right, part.target)]
             y = part.y
             if exact and not part.measurement.implicit:
                 y = part.measurement.reading(slots[0] @ T @ slots[1], slots[2])
             residual, by_T, *by_slots = residual_kernel(type(part.measurement))(T, *slots, y)
             end = start + part.n_known
-            r[start:end] = residual[part.known]
+            r[..., start:end] = residual[..., part.known]
             if len(chosen):
                 full = self._slopes(part, by_T, by_values, by_slots, chosen, place)
-                J[start:end] = full[part.known] if end - start < part.known.size else full.reshape(-1, len(chosen))
+                every = part.n_known == part.known.size
+                J[..., start:end, :] = full.reshape(*lead, -1, len(chosen)) if every else full[..., part.known, :]
             start = end
         if self.constraints:
-            self._constrain(r[start:], J[start:], frames, place)
+            self._constrain(r[..., start:], J[..., start:, :], frames, place)
         return r, J
 
     def poses(self, part: Part, values: np.ndarray, q: np.ndarray, compiled: bool = True):
-        """T (n, 4, 4) and J (n, 6, P) of a part's frame in every posture."""
+        """T (..., n, 4, 4) and J (..., n, 6, P) of a part's frame in every posture."""
         if compiled:
-            return pose_kernel(self.model, part.frame)(q, values, part.tau)
+            return pose_kernel(self.model, part.frame)(q, values[..., None, :], part.tau)
         return frame_motion(self.model, part.frame, q, values, part.tau)
 
     def by_q(self, by_values: np.ndarray) -> np.ndarray:
@@ -176,9 +179,9 @@ class System:
         return out
 
     def moved(self, frames: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """Frames after a step (columns,) of the unknowns."""
-        d = np.zeros((len(frames), 6))
-        d[self._displaced] = step[len(self.model.terms) :]
+        """Frames after a step (..., columns) of the unknowns."""
+        d = np.zeros((*step.shape[:-1], len(self.frames), 6))
+        d[(..., *self._displaced)] = step[..., len(self.model.terms) :]
         return displaced(frames, d)
 
     def frame_number(self, unknown: int) -> int:
@@ -289,35 +292,37 @@ class System:
         self.n_rows = len(self.noise)
 
     def _slopes(self, part: Part, by_T, by_values, by_slots, chosen: np.ndarray, place: np.ndarray) -> np.ndarray:
-        """Derivatives (rows, m, columns) of a part by parameters and unknowns."""
-        n, m = len(part.y), part.measurement.n_rows
+        """Derivatives (..., rows, m, columns) of a part by parameters and unknowns."""
+        shape = by_T.shape[:-1]
         own = chosen < len(self.model.terms)
         # The rows of a posture follow each other: one product a posture.
-        product = (by_T.reshape(len(by_values), -1, 6) @ by_values[:, :, chosen[own]]).reshape(n, m, -1)
+        product = by_T.reshape(*by_values.shape[:-2], -1, 6) @ by_values[..., chosen[own]]
+        product = product.reshape(*shape, product.shape[-1])
         if own.all():
             return product
-        full = np.zeros((n, m, len(chosen)))
-        full[:, :, own] = product
+        full = np.zeros((*shape, len(chosen)))
+        full[..., own] = product
         for scattered, slope in zip(part.scattered, by_slots, strict=True):
             if scattered is not None:
                 rows, columns, free = scattered
                 at = place[columns]
                 seen = at >= 0
                 if isinstance(rows, slice):
-                    full[:, :, at[seen]] += slope[:, :, free[seen]]
+                    full[..., at[seen]] += slope[..., free[seen]]
                 else:
-                    full[rows[seen], :, at[seen]] += slope[rows[seen], :, free[seen]]
+                    full[..., rows[seen], :, at[seen]] += slope[..., rows[seen], :, free[seen]]
         return full
 
     def _constrain(self, r: np.ndarray, J: np.ndarray, frames: np.ndarray, place: np.ndarray):
         """Residuals and derivatives of known distances between points."""
         ends = np.array([(a, b) for a, b, *_ in self.constraints])
-        d = frames[ends[:, 0], :3, 3] - frames[ends[:, 1], :3, 3]
-        length = np.linalg.norm(d, axis=1)
-        r[:] = length - [distance for *_, distance, _ in self.constraints]
+        points = frames[..., :3, 3]
+        d = points[..., ends[:, 0], :] - points[..., ends[:, 1], :]
+        length = np.linalg.norm(d, axis=-1)
+        r[...] = length - [distance for *_, distance, _ in self.constraints]
         for frame, sign in zip(ends.T, (1.0, -1.0), strict=True):
             starts = [self.unknowns[self._unknown_of[k]].start for k in frame]
             at = place[np.array(starts)[:, None] + np.arange(3)]
-            slope = np.einsum("ki,kij->kj", sign * d / length[:, None], frames[frame, :3, :3])
+            slope = np.einsum("...i,...ij->...j", sign * d / length[..., None], frames[..., frame, :3, :3])
             rows, axes = np.nonzero(at >= 0)
-            J[rows, at[rows, axes]] = slope[rows, axes]
+            J[..., rows, at[rows, axes]] = slope[..., rows, axes]

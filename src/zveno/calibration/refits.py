@@ -1,0 +1,64 @@
+"""Many least-squares fits near a known one, all at once, each to its own rows and columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .solve import At, Options, least_squares, prior_of, row_sigma, with_columns
+from .system import System
+
+TURNS = 6
+"""Steps after which a fit is left to Levenberg and Marquardt."""
+TOLERANCE = 1e-8
+"""A fit has settled when another step would change its cost by less than this share."""
+
+
+def refits(system: System, options: Options, start: At, use: np.ndarray, kept: np.ndarray) -> At:
+    """Where fits end that start near by, all in one `At`; its derivatives are those of the last step but for a few.
+
+    Steps are those of Gauss and Newton, with the normal equations of the start. Fits that do not settle, or that
+    have bounds, are made one by one.
+
+    Args:
+        system: the rows.
+        options: columns; noise known, no loss.
+        start: where to start, one for all or one for each.
+        use: scalar rows of every fit, (fits, rows) booleans.
+        kept: columns that it estimates, (fits, n) booleans.
+    """
+    fits, P, columns = len(use), len(system.model.terms), list(options.columns)
+    prior_columns, prior, prior_rows = prior_of(options)
+    scale = use / row_sigma(system, options, options.sigma)
+    J = np.broadcast_to(start.J, (fits, *start.J.shape[-2:]))
+    zero = np.zeros((fits, 1))
+    now = first = At(start.values + zero, start.frames + zero[:, :, None, None], start.r + zero, J)
+    H = prior_rows.T @ prior_rows + np.array([_gram(*one) for one in zip(J, scale, use, strict=True)])
+    norms = np.sqrt(np.maximum(np.diagonal(H, axis1=1, axis2=2), 1e-300))
+    seen = kept[:, :, None] & kept[:, None, :]
+    H = np.where(seen, H / (norms[:, :, None] * norms[:, None, :]), 0.0)
+    H += np.where(kept, 1e-12, 1.0)[:, :, None] * np.eye(len(columns))
+    settled = np.zeros(fits, dtype=bool)
+    for _ in range(0 if options.linear or options.bounds else TURNS):
+        r, pulled = scale * now.r, now.values[:, prior_columns] @ prior.T
+        gradient = ((scale * r)[:, None] @ now.J)[:, 0] + pulled @ prior_rows
+        gradient = np.where(kept, gradient / norms, 0.0)
+        step = np.linalg.solve(H, -gradient[..., None])[..., 0]
+        cost = np.sum(r**2, axis=1) + np.sum(pulled**2, axis=1)
+        settled = -np.sum(gradient * step, axis=1) <= TOLERANCE * cost
+        if settled.all():
+            break
+        full = np.zeros((fits, system.n_columns))
+        full[:, columns] = step / norms
+        now = At.of(system, columns, now.values + full[:, :P], system.moved(now.frames, full))
+    for k in np.flatnonzero(~settled):
+        own = with_columns(options, np.array(columns)[kept[k]].tolist())
+        one = At(first.values[k], first.frames[k], first.r[k], J[k][:, kept[k]])
+        weight = np.ones(system.n_data_rows)
+        end = least_squares(system, own, one, options.sigma, weight, use[k], rough=True, near=True).state
+        now.values[k], now.frames[k], now.r[k] = end.values, end.frames, end.r
+    return now
+
+
+def _gram(J: np.ndarray, scale: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    A = J[rows] * scale[rows, None]
+    return A.T @ A
