@@ -15,6 +15,8 @@ from zveno.calibration.measurements import (
     AxisDirection,
     Camera,
     Distance,
+    FixedPoint,
+    Plane,
     Pose,
     Position,
     RelativePose,
@@ -191,6 +193,27 @@ def test_single_rows_far_away_are_left_out(measured):
     assert len(words) == 2
     assert (found.rows, found.scalar_rows) == (59, 3 * 59 - 1)
     assert not found.outliers
+
+
+@pytest.mark.parametrize("kind", [FixedPoint(), Plane(group_planes=True)])
+def test_a_place_that_was_touched_badly_every_time(kind):
+    """All rows of one place are outliers: the others are fitted as if it were not there, nothing is singular."""
+    robot = arm("puma560")
+    rng = np.random.default_rng(0)
+    values = truth(robot, identifiability(robot, kind).chosen, rng)
+    campaign = simulated(robot, kind, values, 110, rng, {"position": 5e-5})
+    bad = [k for k, group in enumerate(campaign.groups) if group == "place1/hole0"]
+    q = campaign.q.copy()
+    q[bad] += 0.02 * rng.normal(size=(len(bad), 6))
+    found = calibrate(robot, replace(campaign, q=q), folds=3)
+    named = {one.row - 1 for one in found.outliers}
+    assert named <= set(bad)
+    assert len(named) >= 0.7 * len(bad)
+    assert np.isfinite(found.covariance).all()
+    assert np.isfinite(found.unknown_std).all()
+    assert found.held_out_unflagged[0].rms < 3e-4
+    true = values[[found.model.numbers[name] for name in found.names]]
+    assert np.sqrt(np.mean(((found.values - true) / found.std) ** 2)) < 1.6
 
 
 def test_joint_values_outside_limits_are_mentioned(measured):

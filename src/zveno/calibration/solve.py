@@ -180,7 +180,7 @@ def _without_outliers(system, options, state, sigma, use):
     for turn in range(TURNS):
         new_sigma, distance, components = _judged(system, options, fit, sigma, weight, use)
         new = inside & (distance > outlier_limits(system, components, freedom(system, fit, weight, use)))
-        new = spared(system, new, distance) if new.any() else new
+        new = spared(system, new, inside, distance)
         settled = turn and (new == flagged).all() and abs(new_sigma / sigma - 1.0).max() < 5e-3
         if settled:
             break
