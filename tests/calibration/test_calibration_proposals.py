@@ -106,6 +106,11 @@ def together(robot, campaign, values, kind, seed=0, n=10, **options):
     return calibrate(robot, [campaign, more], folds=0, **options)
 
 
+def now(found) -> float:
+    assert found.advice is not None
+    return found.advice.now
+
+
 def rms(values) -> float:
     return float(np.sqrt(np.mean(np.square(values))))
 
@@ -214,7 +219,7 @@ def test_a_socket_does_not_show_the_scale(puma):
     assert both.advice.now < 0.5 * found.advice.now
     assert SCALE not in both.advice.unseen
     promised = {one.text: one.after for one in found.advice.kinds}
-    both = [together(puma, campaign, values, RelativePosition(), seed).advice.now for seed in range(3)]
+    both = [now(together(puma, campaign, values, RelativePosition(), seed)) for seed in range(3)]
     assert promised[f"positions {ANYWHERE}"] == pytest.approx(rms(both), rel=0.1)
 
 
@@ -231,6 +236,7 @@ def test_what_is_not_seen_counts_as_much_as_robots_differ_in_it(puma):
         campaign = measured(puma, FixedPoint(), true, 40, rng)
         found = calibrate(puma, campaign, folds=0, plausible=PLAUSIBLE, joint_terms=())
         known = prior(model, found.identifiability, PLAUSIBLE, {})
+        assert known is not None
         B, S = known.relations, np.diag(known.size**2)
         expected = S @ B.T @ np.linalg.solve(B @ S @ B.T, found._all_values[list(known.columns)])
         T, guess = (pose_kernel(model, "tool")(q, x, np.zeros((200, 6)))[0] for x in (true, expected))
@@ -277,11 +283,10 @@ def test_a_point_found_beside_the_last_axis_hides_nothing():
     assert found.advice is not None
     assert list(found.advice.unseen) == ["how the tool is turned", "where the base is"]
     assert not any("beside" in one.text for one in found.advice.kinds)
-    both = [
-        together(robot, measured(robot, RelativePosition(), values, 40, rng), values, REAL[f"poses {ANYWHERE}"])
-    ]
+    again = measured(robot, RelativePosition(), values, 40, rng)
+    both = together(robot, again, values, REAL[f"poses {ANYWHERE}"])
     promised = {one.text: one.after for one in found.advice.kinds}[f"poses {ANYWHERE}"]
-    assert promised == pytest.approx(rms([one.advice.now for one in both]), rel=0.2)
+    assert promised == pytest.approx(now(both), rel=0.2)
 
 
 def test_noise_is_that_found_or_a_usual_one_and_encoders_add_theirs(puma):

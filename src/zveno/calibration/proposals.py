@@ -135,11 +135,16 @@ def proposals(here: Situation) -> tuple[Proposal, ...]:
 def unseen(system: System, found: tuple[Proposal, ...]) -> dict[str, tuple[str, ...]]:
     """What present measurements do not see, in words, and how it would be seen.
 
-    Of proposals that show as much, those come first that need the same instrument and fewer points on the tool.
+    Of proposals that show as much, those come first that need the same instrument, fewer points on the tool, and no
+    knowledge of where the base is.
     """
     model, present = system.model, {_instrument(part.measurement.kind) for part in system.parts}
+
+    def effort(one: Proposal):
+        return _instrument(one.kind) not in present, one.points, one.kind in ("pose", "position")
+
     groups: dict[str, dict[str, list[str]]] = {}
-    for proposal in sorted(found, key=lambda one: (_instrument(one.kind) not in present, one.points)):
+    for proposal in sorted(found, key=effort):
         for name in proposal.shows:
             role = name if name == SCALE else model.term(name).role
             group = role if role in (SCALE, "base", "tool") else "link"

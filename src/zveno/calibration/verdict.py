@@ -169,7 +169,7 @@ def _more(advice: Advice) -> str:
 
 def _other_kinds(advice: Advice) -> str:
     """Kinds that would do clearly better than going on."""
-    better = [one for one in distinct(advice.kinds, 3) if one.after < 0.9 * advice.others]
+    better = [one for one in distinct(advice.kinds, 3) if one.after < 0.8 * advice.others]
     shown = ", ".join(f"{1e3 * one.after:.2g} mm with {one.described}" for one in better)
     return f"{better[0].postures} random postures of another kind would make it {shown}." if better else ""
 
