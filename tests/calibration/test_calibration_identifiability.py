@@ -263,6 +263,10 @@ def test_a_point_beside_the_axis_it_was_thought_on_tells_more():
     assert found.identifiability.counts.agree(25)
     assert found.identifiability.counts.through == 0
     assert found.score(unseen)[0].rms < 1e-4
+    # Its place is the tool's, not an offset of the last joint by half a right angle.
+    assert found.identifiability.strategy == "TJL"
+    np.testing.assert_allclose([found.parameters["Tx7"], found.parameters["Ty7"]], [0.04, 0.045], atol=5e-3)
+    assert "Rzq7" not in found.parameters
     on_axis = simulated(
         robot, kind, truth(robot, identifiability(robot, kind).chosen, rng), 60, rng, {"position": 1e-4}
     )

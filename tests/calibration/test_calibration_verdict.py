@@ -43,3 +43,19 @@ def test_too_many_rows_put_the_model_in_doubt(measured):
     assert found.held_out[0].rms > 10 * found.held_out_unflagged[0].rms
     fine = calibrate(robot, _moved(campaign, [5]))
     assert f"→ {1e3 * fine.held_out_unflagged[0].rms:.3g} mm" in fine.verdict
+
+
+def test_outliers_say_which_thing_of_a_row_is_off(measured):
+    robot, _ = measured
+    kind = RelativePosition(points=[[0.0, 0.0, 0.0], [0.0, 0.05, 0.02]])
+    rng = np.random.default_rng(7)
+    values = truth(robot, identifiability(robot, kind).chosen, rng)
+    campaign = simulated(robot, kind, values, 40, rng, {"position": 1e-4})
+    y = campaign.y.copy()
+    y[12, 1] += [0.003, 0.0, 0.004]
+    found = calibrate(robot, Campaign(kind, campaign.q, y), folds=0)
+    (one,) = found.outliers
+    assert (one.row, one.of) == (13, "point 2")
+    assert one.off["position (m)"] == pytest.approx(0.005, rel=0.1)
+    assert one.text.startswith("relative_position row 13 (point 2): off by ")
+    assert "mm, " in one.text

@@ -15,6 +15,7 @@ from ..fit.threads import in_one_thread
 from ..io.results import hash_of
 from ..robot import Robot
 from .advice import advise
+from .broken import explained
 from .campaigns import Campaign, prepared
 from .diagnose import check_enough, check_reach, hopeless
 from .evidence import Lack, lacking
@@ -28,18 +29,19 @@ from .prior import USUAL, Prior, alone, learned, prior
 from .result import Calibration, Outlier
 from .solve import FIRST_SIGMA, Options, Solution, freedom, outlier_limits, solve, with_columns
 from .structure import placed_tools, structure
-from .system import System
+from .system import Part, System
 from .verdict import verdict
 
 
 @in_one_thread
+@explained
 def calibrate(
     robot: Robot,
     data: Campaign | Sequence[Campaign],
     *,
     parameters: str | Sequence[str] = "all",
     joint_terms: str | Sequence[str] = "auto",
-    strategy: str = "JL",
+    strategy: str | None = None,
     fixed: Sequence[str] = (),
     priors: Mapping[str, float] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
@@ -62,7 +64,8 @@ def calibrate(
             names or patterns (`Tx*`).
         joint_terms: "gear", "compliance", "eccentricity" and "ovality" add terms to every joint. "auto": those for
             which the data are strong evidence, where all parameters may deviate.
-        strategy: which of dependent parameters stand for the others, as in `identifiability`.
+        strategy: which of dependent parameters stand for the others, as in `identifiability`. By default "JL", and
+            "TJL" where the measured point is clearly elsewhere than drawn: the tool is then what is off.
         fixed: names or patterns that stay nominal.
         priors: name or pattern → standard deviation about nominal, m or rad.
         bounds: name or pattern → (lower, upper) deviation from nominal; −inf and inf for none. The fit is the best
@@ -101,7 +104,7 @@ class _Wish:
 
     parameters: str | Sequence[str]
     joint_terms: tuple[str, ...]
-    strategy: str
+    strategy: str | None
     fixed: Sequence[str]
     priors: Mapping[str, float]
     bounds: Mapping[str, tuple[float, float]]
@@ -144,7 +147,8 @@ def _fitted(robot: Robot, campaigns: Sequence[Campaign], wish: _Wish, more: tupl
     hint = None if more else hopeless(system, base)
     chosen = _chosen(model, wish.parameters, wish.fixed)
     placed = placed_tools(system, base)
-    found = structure(system, robot.name, wish.strategy, chosen, placed)
+    strategy = wish.strategy or ("TJL" if placed.any() else "JL")
+    found = structure(system, robot.name, strategy, chosen, placed)
     if not more:
         check_enough(system, found, robot, chosen)
     columns = _columns(system, found)
@@ -153,12 +157,13 @@ def _fitted(robot: Robot, campaigns: Sequence[Campaign], wish: _Wish, more: tupl
     given = _by_column(model, wish.priors)
     known = _prior(model, found, wish.plausible, given)
     options = replace(options, prior=alone(given, columns) if known is None else known.rows())
-    whole = solve(system, options, nominal, base.frames)
+    start = np.where(np.isin(np.arange(len(placed)), columns), placed, nominal)
+    whole = solve(system, options, start, base.frames)
     if known is not None and wish.plausible == "estimated" and known.kinds:
         known = learned(system, options, whole, known)
         options = replace(options, prior=known.rows())
         if wish.linear:
-            whole = solve(system, options, nominal, base.frames)
+            whole = solve(system, options, start, base.frames)
         else:
             whole = solve(system, options, whole.values, whole.frames, after=whole)
     return _Fit(robot, joint_terms, system, options, base, whole, found, known, placed, [hint] if hint else [])
@@ -238,20 +243,29 @@ def _outliers(system: System, whole: Solution, good: np.ndarray) -> tuple[Outlie
     limits = outlier_limits(system, whole.components, freedom(system, whole.fit, whole.weight))
     found, first = [], 0
     for part, campaign in zip(system.parts, system.campaigns, strict=True):
-        n = len(part.y)
-        for k in np.flatnonzero(~good[first : first + n]):
-            own = whole.residual[system.row == first + k]
-            found.append(
-                Outlier(
-                    campaign.name,
-                    int(part.line[k]),
-                    float(whole.distance[first + k]),
-                    float(limits[first + k]),
-                    own,
-                )
-            )
-        first += n
+        for k in np.flatnonzero(~good[first : first + len(part.y)]):
+            own = system.row == first + k
+            off = {
+                f"{name} ({unit})": float(np.linalg.norm(whole.residual[own & (system.noise == number)]))
+                for number, (_, name, unit) in enumerate(system.noise_names)
+                if (own & (system.noise == number)).any()
+            }
+            far = float(whole.distance[first + k]), float(limits[first + k])
+            found.append(Outlier(campaign.name, int(part.line[k]), _thing(part, campaign, int(k)), *far, off))
+        first += len(part.y)
     return tuple(sorted(found, key=lambda one: -one.distance))
+
+
+def _thing(part: Part, campaign: Campaign, k: int) -> str:
+    """What a row of a part sees, where there are several: the target touched, a point of the tool, a centre."""
+    posture = part.posture[k]
+    if campaign.groups:
+        return campaign.groups[posture]
+    kind = part.measurement
+    number = int(k - np.flatnonzero(part.posture == posture)[0])
+    point, target = divmod(number, len(kind.targets))
+    words = [f"point {point + 1}"] if len(kind.right) > 1 else []
+    return ", ".join(words + ([f"target {target + 1}"] if len(kind.targets) > 1 else []))
 
 
 def _chosen(model: Model, parameters, fixed) -> str | list[str]:

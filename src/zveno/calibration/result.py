@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -30,21 +30,32 @@ from .system import System
 @registered
 @dataclass(frozen=True, eq=False)
 class Outlier:
-    """A row that does not belong: its campaign, row number from 1, distance in standard deviations and their
-    limit."""
+    """A row that does not belong.
+
+    Attributes:
+        campaign, row: its campaign, and the row there from 1.
+        of: which of several things seen in the row, or the target it touched; empty where there is one.
+        distance, limit: how far it is off, and how far it may be, in standard deviations.
+        off: length of the residual by noise: "position (m)", "rotation (rad)".
+    """
 
     campaign: str
     row: int
+    of: str
     distance: float
     limit: float
-    residual: np.ndarray = field(repr=False)
+    off: dict[str, float]
 
     @property
     def text(self) -> str:
-        """`row 17: 9.3 standard deviations, limit 5.1; residual …`."""
-        size = " ".join(f"{value:.3g}" for value in self.residual)
+        """`tracker row 17 (point 2): off by 3.1 mm, 9.3 standard deviations (limit 5.1)`."""
+        sizes = []
+        for name, size in self.off.items():
+            factor, unit = (1e3, "mm") if name.endswith("(m)") else (180.0 / np.pi, "°")
+            sizes.append(f"{factor * size:.3g} {unit}")
+        where = f"{self.campaign} row {self.row}" + (f" ({self.of})" if self.of else "")
         far = f"{self.distance:.1f} standard deviations (limit {self.limit:.1f})"
-        return f"{self.campaign} row {self.row}: {far}; residual {size}"
+        return f"{where}: off by {', '.join(sizes)}, {far}"
 
 
 @registered

@@ -18,8 +18,8 @@ from .system import System
 
 FIRM = 1e-2
 """Fits are parametrised by columns at least this independent, where the strategy leaves a choice."""
-CLEAR = 5.0
-"""How much further than the errors are large a tool must be off to be studied where it was found."""
+CLEAR, FAR = 5.0, 0.05
+"""In units of the errors, and of the robot's size: how far a tool must be off to be studied where it was found."""
 
 
 def structure(
@@ -61,19 +61,20 @@ def structure(
 def placed_tools(system: System, base: Solution) -> np.ndarray:
     """Deviations (P,) of tools that the nominal robot, placed as well as can be, shows clearly beside their place.
 
-    Clearly is by `CLEAR` times the error that is left: less may be the errors of the robot itself.
+    Less may be errors of the robot itself.
     """
     values = np.zeros(len(system.model.terms))
     left = [error.rms for error in errors(system, base.residual) if error.unit == "m"]
+    far = max(CLEAR * max(left, default=np.inf), FAR * system.model.scale)
     for block in system.model.blocks:
         own = slice(block.first, block.first + 3)
-        if left and block.frame is not None and np.linalg.norm(base.values[own]) > CLEAR * max(left):
+        if block.frame is not None and np.linalg.norm(base.values[own]) > far:
             values[own] = base.values[own]
     return values
 
 
 def moved_tool(model: Model, frame: str, values: np.ndarray) -> np.ndarray | None:
-    """Displacement (4, 4) of a frame, to 0.1 mm, where it is a firm part of the robot's size; else None."""
+    """Displacement (4, 4) of a frame by deviations of its tool, to 0.1 mm; None if there is none."""
     block = next(block for block in model.blocks if block.frame == frame)
     moved = transform(None, np.round(deviation(block, values)[:3, 3], 4))
-    return moved if np.linalg.norm(moved[:3, 3]) > FIRM * model.scale else None
+    return moved if moved[:3, 3].any() else None

@@ -11,6 +11,7 @@ from .options import MODEL, OUTPUT, File, Flag, ModelFlags, OutputFlags, RobotNa
 from .output import Answer, deliver, say_written
 
 Words = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")]
+StrategyName = Annotated[str | None, tyro.conf.arg(metavar="LETTERS", help_behavior_hint="")]
 FrameName = Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
 KindName = Annotated[str | None, tyro.conf.arg(metavar="KIND", help_behavior_hint="")]
 Number = Annotated[float | None, tyro.conf.arg(metavar="X", help_behavior_hint="")]
@@ -31,7 +32,7 @@ def calibrate(
     parameters: Words = (),
     terms: Words = (),
     fix: Words = (),
-    strategy: str = "JL",
+    strategy: StrategyName = None,
     loss: str = "auto",
     folds: int = 10,
     template: Flag = False,
@@ -55,7 +56,7 @@ def calibrate(
         parameters: what may deviate: names, patterns such as Tx*, or classes (dh, controller, tcp, base, …); all.
         terms: gear, compliance: another term for every joint; those the data ask for by default; none for none.
         fix: names or patterns that stay nominal.
-        strategy: which of dependent parameters are kept.
+        strategy: which of dependent parameters are kept: J, B, T first, then from L or R; JL by default.
         loss: auto (rows that do not belong are left out), none, huber, cauchy or tukey.
         folds: parts for held-out errors; 0 for none.
         template: print a CSV file to fill in, and stop.

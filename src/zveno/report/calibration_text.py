@@ -9,7 +9,6 @@ from rich.console import Console
 from rich.table import Table
 
 from ..calibration.advice import Advice
-from ..calibration.held_out import Error
 from ..calibration.identifiability import Identifiability
 from ..calibration.result import Calibration
 
@@ -124,16 +123,13 @@ def _mm(length: float) -> str:
 
 
 def _errors(found: Calibration) -> Table:
-    """A line a kind of error and noise; campaigns and noises are named where there are several."""
+    """A line a kind of error and noise; campaigns are named where there are several."""
     table = Table(box=None, pad_edge=False)
-    names = [error.name for error in found.baseline]
-    single = len({name.partition(": ")[0] for name in names}) == 1
+    single = len({error.name.partition(": ")[0] for error in found.baseline}) == 1
     table.add_column("errors", no_wrap=True)
-    if len(names) > 1:
-        table.add_column("of")
-    for name in ("rms", "mean", "max", "AP", "RP"):
-        table.add_column(name, justify="right")
-    table.add_column("rows", justify="right")
+    table.add_column("of")
+    for name in ("rms", "mean", "max", "AP", "RP", "rows"):
+        table.add_column(name, justify="right", no_wrap=True)
     for title, errors in (
         ("nominal, frames fitted", found.baseline),
         ("calibrated, rows used", found.training),
@@ -141,16 +137,12 @@ def _errors(found: Calibration) -> Table:
         ("  those that belong", found.held_out_unflagged if found.outliers else ()),
     ):
         for k, error in enumerate(errors):
-            name = error.name.partition(": ")[2] if single else error.name
-            cells = [*([name] if len(names) > 1 else []), *_cells(error), str(error.rows)]
-            table.add_row("" if k else title, *cells)
+            factor, unit = (1e3, "mm") if error.unit == "m" else (180.0 / np.pi, "°")
+            values = (error.rms, error.mean, error.max, error.accuracy, error.repeatability)
+            cells = [f"{value * factor:.{_digits(value * factor)}f}" for value in values]
+            name = error.name.partition(": ")[2] if single and ": " in error.name else error.name
+            table.add_row("" if k else title, f"{name}, {unit}", *cells, str(error.rows))
     return table
-
-
-def _cells(error: Error) -> list[str]:
-    factor, unit = (1e3, "mm") if error.unit == "m" else (180.0 / np.pi, "°")
-    values = (error.rms, error.mean, error.max, error.accuracy, error.repeatability)
-    return [f"{value * factor:.{_digits(value * factor)}f} {unit}" for value in values]
 
 
 def _digits(value: float) -> int:
