@@ -164,7 +164,7 @@ def learned(system: System, options: Options, whole: Solution, start: Prior) -> 
         A[np.ix_(at, at)] += inverse
         A = A / np.outer(norms, norms) + np.diag(bound)
         b = np.sum([one / f for one, f in zip(g, factor, strict=True)], axis=0) / norms + bound * norms * x
-        C = np.linalg.inv(A) / np.outer(norms, norms)
+        C = _inverse(A) / np.outer(norms, norms)
         x_now = C @ (b * norms)
         before = np.array([*now.sizes.values(), *np.sqrt(factor)])
         for k, rows in enumerate(groups):
@@ -177,6 +177,14 @@ def learned(system: System, options: Options, whole: Solution, start: Prior) -> 
         if abs(after / before - 1.0).max(initial=0.0) < 1e-2:
             break
     return now
+
+
+def _inverse(A: np.ndarray) -> np.ndarray:
+    """Of a symmetric matrix; of what it determines, where a hopeless fit leaves it singular."""
+    try:
+        return np.linalg.inv(A)
+    except np.linalg.LinAlgError:
+        return np.linalg.pinv(A, hermitian=True)
 
 
 def _maximised(now: Prior, start: Prior, x, C, P, inverse) -> Prior:
