@@ -31,16 +31,17 @@ class Mistake:
 def likely_mistake(system: System) -> tuple[str, float]:
     """The mistake without which the nominal robot, frames fitted, misses least; and by how much it then misses."""
     found = []
-    for mistake in mistakes(system):
+    for number, mistake in enumerate(mistakes(system)):
         with _instead(system, [mistake.undone(part) for part in system.parts]):
             frames = first_frames(system, np.zeros(len(system.model.terms)))
-            found.append((miss(system, system.evaluate(np.zeros(len(system.model.terms)), frames, ())[0]), mistake))
-    found.sort(key=lambda one: one[0])
+            residual, _ = system.evaluate(np.zeros(len(system.model.terms)), frames, ())
+        found.append((miss(system, residual), number, mistake))
     best, words = np.inf, ""
-    for _, mistake in found[:BEST]:
+    # Some are one and the same, such as signs and half turns in a wrist: the more usual, which comes first, is meant.
+    for _, _, mistake in sorted(sorted(found, key=lambda one: one[:2])[:BEST], key=lambda one: one[1]):
         with _instead(system, [mistake.undone(part) for part in system.parts]):
             got = _fitted_miss(system)
-        if got < best:
+        if got < 0.99 * best:
             best, words = got, mistake.words
     return words, best
 
