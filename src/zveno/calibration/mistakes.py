@@ -37,7 +37,7 @@ def likely_mistake(system: System) -> tuple[str, float]:
             residual, _ = system.evaluate(np.zeros(len(system.model.terms)), frames, ())
         found.append((miss(system, residual), number, mistake))
     best, words = np.inf, ""
-    # Some are one and the same, such as signs and half turns in a wrist: the more usual, which comes first, is meant.
+    # Some come to the same, such as signs and half turns in a wrist: the more usual one comes first and is meant.
     for _, _, mistake in sorted(sorted(found, key=lambda one: one[:2])[:BEST], key=lambda one: one[1]):
         with _instead(system, [mistake.undone(part) for part in system.parts]):
             got = _fitted_miss(system)
