@@ -150,15 +150,21 @@ def split_unit(given: str) -> tuple[str, str]:
 def _by_place(table: MeasurementTable, taken: set[str], numbered: dict[str, str], needed: Sequence[str]):
     """Joint columns of other names, such as Base, Shoulder and Elbow: those that mean nothing else, where there are
     as many as joints and the ones that are known stand in their places."""
+    meant = {given: _meaning(given, taken, numbered) for given in table.columns}
+    if {name for name, _ in meant.values()} >= set(needed):
+        return {}
     run = []
-    for given, cells in table.columns.items():
-        name, unit = _meaning(given, taken, numbered)
-        joint = name in taken
-        strange = name == given or name in LETTERS
-        strange &= (unit or split_unit(given)[1]) in ("", *ANGLES)
-        strange &= _plain(given) not in TIMES and not _is_count(cells)
-        if joint or strange:
-            run.append((_plain(split_unit(given)[0]), name if joint else ""))
+    for given, (name, unit) in meant.items():
+        if name in taken:
+            run.append((_plain(split_unit(given)[0]), name))
+            continue
+        means_nothing = (name == given or name in LETTERS) and _plain(given) not in TIMES
+        if (
+            means_nothing
+            and (unit or split_unit(given)[1]) in ("", *ANGLES)
+            and not _is_count(table.columns[given])
+        ):
+            run.append((_plain(split_unit(given)[0]), ""))
     known = [name for _, name in run if name]
     if len(run) != len(needed) or len(known) == len(needed):
         return {}
@@ -192,7 +198,7 @@ def _single(table: MeasurementTable) -> MeasurementTable:
 
 def _with_point(cell: str) -> str:
     """A decimal comma as a point: in a cell no comma separates anything."""
-    return cell.replace(",", ".") if re.fullmatch(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?", cell) else cell
+    return cell.replace(",", ".") if "," in cell and re.fullmatch(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?", cell) else cell
 
 
 def _converted(table: MeasurementTable, name: str, unit: str) -> list[str]:

@@ -65,6 +65,10 @@ class MeasurementTable:
         if name not in self.columns:
             raise unknown_name("column", name, self.columns).located(file=self.file)
         cells = self.columns[name]
+        try:
+            return np.array([cell or "nan" for cell in cells], dtype=float)
+        except ValueError:
+            pass  # which cells are not numbers is told below
         words = [k for k, cell in enumerate(cells) if cell and not _is_number(cell)]
         if len(words) > FEW * len(self):
             raise ModelError(
