@@ -9,8 +9,8 @@ from .system import System
 
 TURNS = 6
 """Steps after which a fit is left to Levenberg and Marquardt."""
-TOLERANCE = 1e-8
-"""A fit has settled when another step would change its cost by less than this share."""
+TOLERANCE = 1e-5
+"""A step that changes the cost by less than this share is the last, and residuals follow it along the tangent."""
 
 
 def refits(system: System, options: Options, start: At, use: np.ndarray, kept: np.ndarray) -> At:
@@ -45,11 +45,13 @@ def refits(system: System, options: Options, start: At, use: np.ndarray, kept: n
         step = np.linalg.solve(H, -gradient[..., None])[..., 0]
         cost = np.sum(r**2, axis=1) + np.sum(pulled**2, axis=1)
         settled = -np.sum(gradient * step, axis=1) <= TOLERANCE * cost
-        if settled.all():
-            break
         full = np.zeros((fits, system.n_columns))
-        full[:, columns] = step / norms
-        now = At.of(system, columns, now.values + full[:, :P], system.moved(now.frames, full))
+        full[:, columns] = step = step / norms
+        values, frames = now.values + full[:, :P], system.moved(now.frames, full)
+        if settled.all():
+            now = At(values, frames, now.r + (now.J @ step[..., None])[..., 0], now.J)
+            break
+        now = At.of(system, columns, values, frames)
     for k in np.flatnonzero(~settled):
         own = with_columns(options, np.array(columns)[kept[k]].tolist())
         one = At(first.values[k], first.frames[k], first.r[k], J[k][:, kept[k]])

@@ -134,7 +134,7 @@ def solve(
         if options.loss == "auto":
             fit, sigma, weight = _without_outliers(system, options, state, sigma, use)
         else:
-            fit = least_squares(system, options, state, sigma, weight, use, near=True)
+            fit = _polished(system, options, state, sigma, weight, use)
     _, distance, components = _judged(system, options, fit, sigma, weight, use)
     end = fit.state
     return Solution(end.values, end.frames, sigma, end.r, weight, distance, components, fit)
@@ -188,8 +188,14 @@ def _without_outliers(system, options, state, sigma, use):
         weight = np.where(flagged, 0.0, 1.0)
         fit = least_squares(system, options, fit.state, sigma, weight, use, rough=True, near=True)
     if not options.linear:
-        fit = least_squares(system, options, fit.state, sigma, weight, use, near=True)
+        fit = _polished(system, options, fit.state, sigma, weight, use)
     return fit, new_sigma, weight
+
+
+def _polished(system, options, state: At, sigma, weight, use) -> Fit:
+    """Least squares from where a rough fit has ended."""
+    state = At.of(system, options.columns, state.values, state.frames)
+    return least_squares(system, options, state, sigma, weight, use, near=True)
 
 
 def freedom(system: System, fit: Fit, weight: np.ndarray, use: np.ndarray | None = None) -> int:
@@ -222,7 +228,11 @@ def _started(system, options, state, use) -> np.ndarray:
 def least_squares(
     system, options, state: At, sigma, weight, use, *, rough: bool = False, near: bool = False
 ) -> Fit:
-    """Least squares with given noise and weights; `near` says that the start is, so that steps need no damping."""
+    """Least squares with given noise and weights.
+
+    Where it may be `rough`, the last step, a small one, is taken along the tangent: residuals are not evaluated
+    anew. `near` says that the start is near the end, so that steps need no damping.
+    """
     columns = list(options.columns)
     P = len(system.model.terms)
     scale = _scalar_weights(system, options, sigma, weight)
@@ -236,11 +246,16 @@ def least_squares(
         r = np.concatenate([scale * at.r[used], own @ at.values[prior_columns]])
         return r, np.concatenate([scale[:, None] * at.J[used], prior_rows])
 
-    def move(at: At, step):
+    def moved(at: At, step):
         full = np.zeros(system.n_columns)
         full[columns] = step
-        values = _within(at.values + full[:P], options.bounds)
-        return At.of(system, columns, values, system.moved(at.frames, full))
+        return _within(at.values + full[:P], options.bounds), system.moved(at.frames, full)
+
+    def move(at: At, step):
+        return At.of(system, columns, *moved(at, step))
+
+    def along_tangent(at: At, step):
+        return At(*moved(at, step), at.r + at.J @ step, at.J)
 
     def room(at: At):
         low, high = np.full(len(columns), -np.inf), np.full(len(columns), np.inf)
@@ -258,7 +273,8 @@ def least_squares(
         state,
         move,
         room=room if bounds else None,
-        tolerance=1e-10 if rough else 1e-14,
+        last=along_tangent if rough else None,
+        tolerance=1e-5 if rough else 1e-14,
         damping=1e-8 if near else 1e-4,
     )
 

@@ -61,6 +61,7 @@ def minimize(
     move: Callable[[Any, np.ndarray], Any],
     *,
     room: Callable[[Any], tuple[np.ndarray, np.ndarray]] | None = None,
+    last: Callable[[Any, np.ndarray], Any] | None = None,
     max_iterations: int = 100,
     tolerance: float = 1e-10,
     damping: float = 1e-4,
@@ -73,7 +74,8 @@ def minimize(
         move: (state, step (n,)) → state.
         room: state → the lowest and highest step (n,) that bounds allow, −inf and inf where there are none.
         max_iterations: Jacobians evaluated at most.
-        tolerance: a step is negligible, and not taken, when it would change the cost by less than this share.
+        last: (state, step (n,)) → state for the last step, which is negligible; it is not taken if None.
+        tolerance: a step is negligible when it would change the cost by less than this share.
         damping: at the start, relative to the squared column norms.
     """
     r, J = evaluate(state)
@@ -94,6 +96,9 @@ def minimize(
             scaled = _step(H, g, damping, box)
             predicted = -float(g @ scaled + 0.5 * scaled @ (H @ scaled))
             if predicted <= tolerance * cost or damping > 1e12:
+                if last is not None:
+                    state = last(state, scaled / norms)
+                    r, J = evaluate(state)
                 return ended(iteration, True)
             trial = move(state, scaled / norms)
             r_new, J_new = evaluate(trial)
