@@ -199,6 +199,18 @@ def test_one_campaign_in_another_unit_is_named(measured):
         calibrate(robot, [replace(good, name="first"), replace(bad, y=1e3 * bad.y, name="second")])
 
 
+def test_rows_of_which_none_is_complete(measured):
+    """Heights that were never measured do not matter in the robot's own world, but leave a tracker anywhere."""
+    robot, campaign = measured
+    y = campaign.y.copy()
+    y[..., 2] = np.nan
+    with pytest.warns(ZvenoWarning, match=r"do not tell Tzo .* \(z was never read\)"):
+        found = calibrate(robot, replace(campaign, y=y), folds=0)
+    assert len(found.names) == 26
+    with pytest.raises(ZvenoError, match=r"no row has all its numbers, and without one tracker"):
+        calibrate(robot, replace(campaign, y=y, measurement=RelativePosition()))
+
+
 def test_a_robot_that_stood_still(measured):
     robot, campaign = measured
     with pytest.raises(ZvenoError, match="all postures are the same"):

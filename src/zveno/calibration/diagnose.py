@@ -161,6 +161,10 @@ def _stuck(system: System) -> str:
         for a, b in np.argwhere(np.triu(together, 1))
         if not still[a] and not still[b]
     ]
+    for campaign in system.campaigns:
+        never = np.isnan(campaign.y).all(axis=(0, 1))
+        if len(never) == len(campaign.measurement.columns):
+            words += [f"{campaign.measurement.columns[k]} was never read" for k in np.flatnonzero(never)]
     return f" ({', '.join(words[:4])})" if words else ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..errors import ZvenoError
 from ..fit.products import triangle
 from ..spatial.rotations import nearest_rotation, z_to
 from ..spatial.transforms import transform
@@ -29,9 +30,25 @@ def first_frames(system: System, values: np.ndarray, rows: list[np.ndarray] | No
         use = part.known.all(axis=1) if rows is None else part.known.all(axis=1) & rows[k]
         if use.sum() < MIN_ROWS:
             use = part.known.all(axis=1)
+        _check_complete(system, k, use, done)
         _seen_from_and_in(system, part, T[part.posture], use, frames, done)
         _targets(system, part, T[part.posture], use, frames, done)
     return frames
+
+
+def _check_complete(system: System, number: int, use: np.ndarray, done: set[str]):
+    """Refuse rows of which none is complete where they must say where something is."""
+    part = system.parts[number]
+    slots = np.unique(np.concatenate([part.left, part.right, part.target]))
+    wanted = [
+        label for frame in slots if (label := _unknown_label(system, frame)) is not None and label not in done
+    ]
+    if wanted and not use.any():
+        raise ZvenoError(
+            f"no row has all its numbers, and without one {', '.join(wanted)} cannot be placed",
+            element=system.campaigns[number].name,
+            remedy="Measure some rows completely, or give the frames that are known",
+        )
 
 
 def _unknown_label(system: System, frame: int) -> str | None:
