@@ -243,7 +243,7 @@ def test_a_place_that_was_touched_badly_every_time(kind):
     bad = [k for k, group in enumerate(campaign.groups) if group == "place1/hole0"]
     q = campaign.q.copy()
     q[bad] += 0.02 * rng.normal(size=(len(bad), 6))
-    found = calibrate(robot, replace(campaign, q=q), folds=3)
+    found = calibrate(robot, replace(campaign, q=q), strategy="JL", folds=3)
     named = {one.row - 1 for one in found.outliers}
     assert named <= set(bad)
     assert len(named) >= 0.7 * len(bad)

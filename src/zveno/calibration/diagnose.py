@@ -162,7 +162,7 @@ def _stuck(system: System) -> str:
         if not still[a] and not still[b]
     ]
     for campaign in system.campaigns:
-        never = np.isnan(campaign.y).all(axis=(0, 1))
+        never = np.asarray(np.isnan(campaign.y).all(axis=(0, 1)))
         if len(never) == len(campaign.measurement.columns):
             words += [f"{campaign.measurement.columns[k]} was never read" for k in np.flatnonzero(never)]
     return f" ({', '.join(words[:4])})" if words else ""
