@@ -7,6 +7,7 @@ from calibration_arms import arm, simulated, truth
 import zveno
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.identifiability import identifiability
+from zveno.calibration.kinematics import frame_motion
 from zveno.calibration.measurements import (
     AxisDirection,
     Camera,
@@ -19,6 +20,7 @@ from zveno.calibration.measurements import (
     RelativePosition,
     Sockets,
 )
+from zveno.calibration.models import redundant_model
 from zveno.calibration.output import calibrated_mechanism
 from zveno.errors import ZvenoError
 from zveno.spatial.rotations import exp
@@ -337,3 +339,22 @@ def test_few_good_rows_are_not_taken_for_outliers():
         values = truth(robot, chosen, rng)
         campaign = simulated(robot, RelativePosition(), values, 14, rng, {"position": 1e-4}, {"tracker": FAR})
         assert not calibrate(robot, campaign, folds=0).outliers, seed
+
+
+@pytest.mark.parametrize("kind", [FixedPoint(), Plane()])
+def test_the_size_of_a_robot_that_no_length_tells_is_that_of_its_links(kind):
+    """A tool that is off by 5 mm must not make the whole robot larger by as much of its share."""
+    robot = arm("puma560")
+    rng = np.random.default_rng(3)
+    values = truth(robot, redundant_model(robot.mechanism).names, rng, 5e-4, 5e-4)
+    values[[redundant_model(robot.mechanism).numbers[name] for name in ("Tx6", "Ty6", "Tz6")]] = 3e-3
+    found = calibrate(robot, simulated(robot, kind, values, 60, rng, {"position": 1e-4}), folds=0)
+    assert found.identifiability.strategy == "JTL"
+    q = robot.random(200, 4)
+    model = redundant_model(robot.mechanism)
+    true = frame_motion(model, model.frames[0], q, values)[0][:, :3, 3]
+    apart = found.predict(q).T_world_frame[:, :3, 3]
+    centre, other = true.mean(axis=0), apart.mean(axis=0)
+    U, _, Vt = np.linalg.svd((apart - other).T @ (true - centre))
+    R = (U * [1, 1, np.sign(np.linalg.det(U @ Vt))]) @ Vt
+    assert np.sqrt(np.mean(np.sum(((apart - other) @ R - (true - centre)) ** 2, axis=1))) < 2e-3

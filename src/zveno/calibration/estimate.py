@@ -28,7 +28,7 @@ from .output import calibrated_mechanism
 from .prior import USUAL, Prior, alone, learned, prior
 from .result import Calibration, Outlier
 from .solve import FIRST_SIGMA, Options, Solution, freedom, outlier_limits, solve, with_columns
-from .structure import placed_tools, structure
+from .structure import placed_tools, sees_scale, structure
 from .system import Part, System
 from .verdict import verdict
 
@@ -64,8 +64,9 @@ def calibrate(
             names or patterns (`Tx*`).
         joint_terms: "gear", "compliance", "eccentricity" and "ovality" add terms to every joint. "auto": those for
             which the data are strong evidence, where all parameters may deviate.
-        strategy: which of dependent parameters stand for the others, as in `identifiability`. By default "JL", and
-            "TJL" where the measured point is clearly elsewhere than drawn: the tool is then what is off.
+        strategy: which of dependent parameters stand for the others, as in `identifiability`. By default "JL";
+            "TJL" where the measured point is clearly elsewhere than drawn: the tool is then what is off; and "JTL"
+            where no length is known: the tool is not drawn so well that it could say how large the robot is.
         fixed: names or patterns that stay nominal.
         priors: name or pattern → standard deviation about nominal, m or rad.
         bounds: name or pattern → (lower, upper) deviation from nominal; −inf and inf for none. The fit is the best
@@ -147,7 +148,7 @@ def _fitted(robot: Robot, campaigns: Sequence[Campaign], wish: _Wish, more: tupl
     hint = None if more else hopeless(system, base)
     chosen = _chosen(model, wish.parameters, wish.fixed)
     placed = placed_tools(system, base)
-    strategy = wish.strategy or ("TJL" if placed.any() else "JL")
+    strategy = wish.strategy or ("TJL" if placed.any() else "JL" if sees_scale(system) else "JTL")
     found = structure(system, robot.name, strategy, chosen, placed)
     if not more:
         check_enough(system, found, robot, chosen)

@@ -58,6 +58,17 @@ def structure(
         system.frames = kept
 
 
+def sees_scale(system: System) -> bool:
+    """Whether any length is known: one that is read, a slide, a distance of targets, or a target that is known.
+
+    Without one, a robot of another size fits as well, and the tool's place says how large it is.
+    """
+    read = any(not part.measurement.implicit or part.y.any() for part in system.parts)
+    slides = any(move.sigma == 0 for move in system.model.moves)
+    placed = any(system.known_targets(part).any() for part in system.parts)
+    return bool(read or slides or placed or system.constraints)
+
+
 def placed_tools(system: System, base: Solution) -> np.ndarray:
     """Deviations (P,) of tools that the nominal robot, placed as well as can be, shows clearly beside their place.
 

@@ -188,6 +188,10 @@ class System:
         """Where an unknown stands among the frames."""
         return self._unknown_of.index(unknown)
 
+    def known_targets(self, part: Part) -> np.ndarray:
+        """(rows,) whether the target of each row of a part is known."""
+        return np.asarray(self._unknown_of)[part.target] < 0
+
     # --- building
 
     def _part(self, campaign: Campaign, gravity: Callable | None, first_posture: int) -> Part:
@@ -296,12 +300,13 @@ class System:
         shape = by_T.shape[:-1]
         own = chosen < len(self.model.terms)
         # The rows of a posture follow each other: one product a posture.
-        product = by_T.reshape(*by_values.shape[:-2], -1, 6) @ by_values[..., chosen[own]]
+        product = by_T.reshape(*by_values.shape[:-2], -1, 6) @ by_values.take(chosen[own], axis=-1)
         product = product.reshape(*shape, product.shape[-1])
         if own.all():
             return product
         full = np.zeros((*shape, len(chosen)))
-        full[..., own] = product
+        n = product.shape[-1]
+        full[..., slice(n) if own[:n].all() else own] = product
         for scattered, slope in zip(part.scattered, by_slots, strict=True):
             if scattered is not None:
                 rows, columns, free = scattered
