@@ -7,6 +7,7 @@ from calibration_arms import TWO_LINKS
 import zveno
 from mechanisms import random_mechanism
 from zveno.calibration.compiled import pose_kernel
+from zveno.calibration.identifiability import identifiability
 from zveno.calibration.kinematics import frame_motion
 from zveno.calibration.models import redundant_model
 from zveno.errors import ZvenoError
@@ -113,3 +114,12 @@ def test_elementary_order_of_a_link():
     # Link 1 is Tx(0.1) Rx(90°): its Ty is the axis y before Rx, the −z axis of the frame.
     np.testing.assert_allclose(J[:3, model.numbers["Ty1"]], [0, 0, -1], atol=1e-12)
     np.testing.assert_allclose(T @ exp(np.zeros(6)), T)
+
+
+def test_joint_terms_are_printed_where_they_are_kept():
+    robot = zveno.load("puma560")
+    found = identifiability(robot, "pose", joint_terms=["gear", "compliance"])
+    assert found.text.startswith("[Tx Ty Tz Rx Ry]o Rz(q1; K) [Tx Ty Rx]1 Rz(q2; K C)")
+    model = redundant_model(robot.mechanism, None, ["gear", "eccentricity"])
+    assert "Rz(q3; K Es Ec) " in model.text()
+    assert "Rz(q3)° " in model.text(["Txo"])

@@ -142,7 +142,7 @@ class Model:
 
     def text(self, kept: Iterable[str] | None = None, frame: str | None = None, nominal: bool = False) -> str:
         """The product in the document's notation; terms that are not `kept` are left out, or have the sign ° if
-        fixed.
+        fixed. A joint with more to it than an offset has their letters behind its coordinate: `Rz(q2; K C)`.
 
         Args:
             kept: parameters of the model; all of them if None.
@@ -174,8 +174,10 @@ class Model:
         if move.sigma is None:
             return f"{move.joint.type.kind}(q{move.label})"
         sign = "-" if move.sign < 0 else ""
-        term = self.terms[move.own]
-        return f"{'TR'[move.sigma]}{LETTERS[move.axis]}({sign}q{move.label}){'' if term.name in kept else '°'}"
+        more = "".join(f" {one.letters}" for number, one in move.more if self.terms[number].name in kept)
+        inside = f"{sign}q{move.label}{';' if more else ''}{more}"
+        fixed = "" if self.terms[move.own].name in kept else "°"
+        return f"{'TR'[move.sigma]}{LETTERS[move.axis]}({inside}){fixed}"
 
 
 def redundant_model(
