@@ -285,8 +285,9 @@ def prior_of(options: Options) -> tuple[list[int], np.ndarray, np.ndarray]:
     if options.prior is None or not set(options.prior[0]) <= set(columns):
         return [], np.zeros((0, 0)), np.zeros((0, len(columns)))
     own, rows = options.prior
+    place = {column: k for k, column in enumerate(columns)}
     by_columns = np.zeros((len(rows), len(columns)))
-    by_columns[:, [columns.index(k) for k in own]] = rows
+    by_columns[:, [place[column] for column in own]] = rows
     return list(own), rows, by_columns
 
 
