@@ -83,7 +83,7 @@ def test_truth_is_found_within_what_is_predicted(name):
     chosen = [one for one in identifiability(robot, kind).chosen if "." not in one]
     values = truth(robot, chosen, rng)
     campaign = simulated(robot, kind, values, n, rng, sigma, frames)
-    found = calibrate(robot, campaign, folds=3)
+    found = calibrate(robot, campaign, strategy="JL", folds=3)
     assert found.converged
     assert list(found.names) == chosen
     before = found.baseline[0].rms
