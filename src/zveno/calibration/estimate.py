@@ -17,6 +17,7 @@ from ..robot import Robot
 from .advice import advise
 from .broken import explained
 from .campaigns import Campaign, prepared
+from .common import common_errors
 from .diagnose import check_enough, check_reach, hopeless
 from .evidence import Lack, lacking
 from .held_out import errors, held_out
@@ -160,6 +161,10 @@ def _fitted(robot: Robot, campaigns: Sequence[Campaign], wish: _Wish, more: tupl
     options = replace(options, prior=alone(given, columns) if known is None else known.rows())
     start = np.where(np.isin(np.arange(len(placed)), columns), placed, nominal)
     whole = solve(system, options, start, base.frames)
+    common = common_errors(system, whole)
+    if common is not None:
+        options = replace(options, common=common)
+        whole = solve(system, options, whole.values, whole.frames, after=whole)
     if known is not None and wish.plausible == "estimated" and known.kinds:
         known = learned(system, options, whole, known)
         options = replace(options, prior=known.rows())
@@ -190,6 +195,8 @@ def _judged(fit: _Fit, geometry: Identifiability, evidence, lacks, folds, seed, 
     model = system.model
     own = [k for k in options.columns if k < len(model.terms)]
     covariance = whole.covariance()
+    noises = [f"{campaign}: {name}" for campaign, name, _ in system.noise_names]
+    common = [1.0] * len(noises) if options.common is None else options.common.tolist()
     result = Calibration(
         nominal=robot.mechanism,
         mechanism=calibrated_mechanism(model, whole.values),
@@ -202,10 +209,8 @@ def _judged(fit: _Fit, geometry: Identifiability, evidence, lacks, folds, seed, 
         unknowns={unknown.label: whole.frames[system.frame_number(k)] for k, unknown in enumerate(system.unknowns)},
         unknown_names=tuple(system.names[k] for k in options.columns if k >= len(model.terms)),
         unknown_std=np.sqrt(np.diag(covariance))[len(own) :],
-        sigma={
-            f"{campaign}: {name}": float(s)
-            for (campaign, name, _), s in zip(system.noise_names, whole.sigma, strict=True)
-        },
+        sigma=dict(zip(noises, whole.sigma.tolist(), strict=True)),
+        common={name: factor for name, factor in zip(noises, common, strict=True) if factor > 1.0},
         plausible={} if known is None else known.sizes,
         identifiability=geometry,
         baseline=errors(system, base.residual),

@@ -146,7 +146,7 @@ def learned(system: System, options: Options, whole: Solution, start: Prior) -> 
     x = np.zeros(len(options.columns))
     x[at] = whole.values[list(start.columns)]
     y = J @ x - r
-    weight = np.concatenate([whole.weight, [1.0]])[system.row][used]
+    weight = (np.concatenate([whole.weight, [1.0]])[system.row] / options.shared(system))[used]
     noise = np.where(np.concatenate([options.estimated, [False]])[system.noise], system.noise, -1)[used]
     groups = [noise == k for k in np.unique(noise)]
     H = [gram(J[rows]) for rows in groups]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .solve import At, Options, least_squares, prior_of, row_sigma, with_columns
+from .solve import At, Options, least_squares, prior_of, weighing_sigma, with_columns
 from .system import System
 
 TURNS = 6
@@ -26,7 +26,7 @@ def refits(system: System, options: Options, start: At, use: np.ndarray, kept: n
         kept: columns that it estimates, (fits, n) booleans.
     """
     fits, P, columns = len(use), len(system.model.terms), list(options.columns)
-    scale = use / row_sigma(system, options, options.sigma)
+    scale = use / weighing_sigma(system, options, options.sigma)
     J = np.broadcast_to(start.J, (fits, *start.J.shape[-2:]))
     zero = np.zeros((fits, 1))
     first = At(start.values + zero, start.frames + zero[:, :, None, None], start.r + zero, J)

@@ -74,6 +74,7 @@ class Calibration(Result):
         unknowns: frames, points and planes estimated beside them, by name, (4, 4).
         unknown_names, unknown_std: their displacements and standard deviations.
         sigma: standard deviation of the readings, by campaign and noise, estimated where not given.
+        common: how many rows of a posture tell as much as one that errs alone, where they err together, by noise.
         plausible: standard deviation that terms of each kind were taken to have; found in the data unless given.
         identifiability: the structure the fit rests on: of the geometry and of joint terms that were asked for.
         baseline: errors of the nominal robot *with all frames fitted*.
@@ -102,6 +103,7 @@ class Calibration(Result):
     unknown_names: tuple[str, ...]
     unknown_std: np.ndarray
     sigma: dict[str, float]
+    common: dict[str, float]
     plausible: dict[str, float]
     identifiability: Identifiability
     baseline: tuple[Error, ...]

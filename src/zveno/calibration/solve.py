@@ -37,6 +37,7 @@ class Options:
         bounds: column → (lower, upper).
         linear: whether to take one linearised step (19) instead of iterating.
         extra: variance that encoders add to every scalar row, (rows,).
+        common: how many rows of a noise tell as much as one that errs alone, (noises,), see `common`; 1 if None.
     """
 
     columns: tuple[int, ...]
@@ -47,6 +48,13 @@ class Options:
     bounds: Mapping[int, tuple[float, float]] | None = None
     linear: bool = False
     extra: np.ndarray | None = None
+    common: np.ndarray | None = None
+
+    def shared(self, system: System) -> np.ndarray:
+        """`common` of every scalar row, (rows,)."""
+        if self.common is None:
+            return np.ones(system.n_rows)
+        return np.concatenate([self.common, [1.0]])[system.noise]
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,7 +307,12 @@ def row_sigma(system: System, options: Options, sigma: np.ndarray) -> np.ndarray
 
 
 def _scalar_weights(system, options, sigma, weight) -> np.ndarray:
-    return np.sqrt(np.concatenate([weight, [1.0]])[system.row]) / row_sigma(system, options, sigma)
+    return np.sqrt(np.concatenate([weight, [1.0]])[system.row]) / weighing_sigma(system, options, sigma)
+
+
+def weighing_sigma(system: System, options: Options, sigma: np.ndarray) -> np.ndarray:
+    """What rows are divided by, (rows,): larger than their standard deviation where they err together."""
+    return row_sigma(system, options, sigma) * np.sqrt(options.shared(system))
 
 
 def row_scales(system: System, options: Options, found: Solution) -> np.ndarray:

@@ -24,7 +24,7 @@ RUN = 5
 def verdict(result: Calibration) -> str:
     """A few sentences for people."""
     words = [_improvement(result), _outliers(result)]
-    words += [_joint_terms(result), _knowledge(result), _sizes(result)]
+    words += [_common(result), _joint_terms(result), _knowledge(result), _sizes(result)]
     words += _advice(result)
     return " ".join(word for word in words if word)
 
@@ -76,6 +76,14 @@ def _runs(rows: set[int]) -> list[tuple[int, int]]:
     starts = sorted(row for row in rows if row - 1 not in rows)
     ends = sorted(row for row in rows if row + 1 not in rows)
     return [(first, last) for first, last in zip(starts, ends, strict=True) if last - first + 1 >= RUN]
+
+
+def _common(result: Calibration) -> str:
+    """Whether things seen in one posture err alike."""
+    if not result.common:
+        return ""
+    factor = max(result.common.values())
+    return f"What is seen in one posture errs together: {factor:.1f} readings there tell as much as one elsewhere."
 
 
 def _joint_terms(result: Calibration) -> str:
