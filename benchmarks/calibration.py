@@ -10,13 +10,15 @@ from scipy.optimize import least_squares
 
 import zveno
 from zveno.calibration.campaigns import Campaign, prepared
-from zveno.calibration.estimate import calibrate, structure
+from zveno.calibration.estimate import calibrate
 from zveno.calibration.identifiability import identifiability
 from zveno.calibration.kinematics import frame_motion
 from zveno.calibration.measurements import Position, RelativePose
 from zveno.calibration.models import redundant_model
 from zveno.calibration.solve import Options, solve
+from zveno.calibration.structure import structure
 from zveno.calibration.system import System
+from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform
 
 from .timing import Row, interleaved
@@ -65,6 +67,7 @@ def _campaign(robot, n: int, kind) -> Campaign:
     q = robot.random(n, rng)
     T, _ = frame_motion(model, model.frames[0], q, values)
     T[:, :3, 3] += 1e-4 * rng.normal(size=(n, 3))
+    T[:, :3, :3] = [R @ exp(turn) for R, turn in zip(T[:, :3, :3], 1e-4 * rng.normal(size=(n, 3)), strict=True)]
     if isinstance(kind, Position):
         points = np.array([slot.value[:, 3] for slot in kind.right])
         return Campaign(kind, q, np.einsum("nij,kj->nki", T, points)[..., :3] + 1e-4 * rng.normal(size=(n, 3, 3)))

@@ -97,6 +97,7 @@ def test_millimetres_read_as_metres(measured):
         (lambda q: q[:, [0, 1, 2, 4, 3, 5]], "columns joint4 and joint5 were swapped"),
         (lambda q: q * [1, -1, 1, 1, 1, 1], "joint joint2 had the opposite sign"),
         (lambda q: q * [1, 1, 1, 1, -1, 1], "joint joint5 had the opposite sign"),
+        (lambda q: q - np.eye(6)[2] * q[:, [1]], "joint joint3 was counted from the one before"),
         (np.rad2deg, "joint values were degrees"),
         (np.deg2rad, "joint values were radians and taken for degrees"),
         (lambda q: q + [0, 0, np.pi / 2, 0, 0, 0], "joint joint3 counted from elsewhere, 90° off"),

@@ -21,6 +21,8 @@ HOPELESS = 0.25
 """A nominal robot that misses by this share of its size, or this many radians, is not the one that was measured."""
 DOUBTFUL = 0.02
 """From here on mistakes are tried that would explain it."""
+TAILS = 2.5
+"""How much more it may be in the mean square: a joint that hardly moved spoils few rows, but these by much."""
 UNITS = {"millimetres": 1e3, "centimetres": 1e2, "inches": 1.0 / 0.0254, "micrometres": 1e6}
 WORDS = {"millimetres": "mm", "centimetres": "cm", "inches": "in", "micrometres": "um"}
 
@@ -97,7 +99,7 @@ def _spread(points: np.ndarray) -> float:
 def hopeless(system: System, base: Solution) -> str:
     """What would make sense of the data where the nominal robot does not; empty if it does."""
     now = miss(system, base.residual)
-    if now < DOUBTFUL:
+    if now < DOUBTFUL and miss(system, base.residual, rms=True) < TAILS * DOUBTFUL:
         return ""
     cure, best = likely_mistake(system)
     text = f"the nominal robot misses the readings by {now:.2g} of its size even with all frames fitted"

@@ -95,7 +95,7 @@ def calibrate(
     geometry, evidence, lacks = fit.found, {}, _lacking(fit)
     while lacks and joint_terms == "auto" and parameters == "all" and not linear:
         evidence |= {one.word: one.evidence for one in lacks}
-        fit = _fitted(robot, campaigns, wish, tuple(evidence))
+        fit = _fitted(robot, campaigns, wish, tuple(evidence), fit)
         lacks = _lacking(fit)
     return _judged(fit, geometry, evidence, lacks, folds, seed, notes, progress)
 
@@ -131,36 +131,40 @@ class _Fit:
     hints: list[str]
 
 
-def _fitted(robot: Robot, campaigns: Sequence[Campaign], wish: _Wish, more: tuple[str, ...] = ()) -> _Fit:
+def _fitted(
+    robot: Robot,
+    campaigns: Sequence[Campaign],
+    wish: _Wish,
+    more: tuple[str, ...] = (),
+    before: _Fit | None = None,
+) -> _Fit:
     """A fit with what people wish, and `more` joint terms that the data ask for.
 
-    First the frames of the nominal robot, then everything, then everything with the sizes found.
+    First the frames of the nominal robot, then everything, then everything with the sizes found. A fit with fewer
+    terms `before` it has found the frames, and is where it starts.
     """
     joint_terms = (*wish.joint_terms, *more)
     frames = list(dict.fromkeys(campaign.measurement.frame for campaign in campaigns))
     model = redundant_model(robot.mechanism, frames if len(frames) > 1 else frames[0], joint_terms)
     system = System(model, campaigns, gravity(robot.mechanism) if "compliance" in joint_terms else None)
-    check_reach(system)
-    nominal = np.zeros(len(model.terms))
-    system.frames = first_frames(system, nominal)
-    base_options = _options(system, (), "none", None, False)
-    base = solve(system, with_columns(base_options, _frame_columns(system)), nominal, system.frames)
+    base, hints = _nominal(system) if before is None else (_renumbered(before.base, before.system, system), [])
     system.frames = base.frames
-    hint = None if more else hopeless(system, base)
     chosen = _chosen(model, wish.parameters, wish.fixed)
     placed = placed_tools(system, base)
     strategy = wish.strategy or ("TJL" if placed.any() else "JL" if sees_scale(system) else "JTL")
     found = structure(system, robot.name, strategy, chosen, placed)
-    if not more:
-        check_enough(system, found, robot, chosen)
+    if before is None:
+        said = check_enough(system, found, robot, chosen)
+        hints += [said] if said else []
     columns = _columns(system, found)
     options = _options(system, columns, wish.loss, _bounds(model, wish.bounds), wish.linear)
     options = replace(options, extra=_encoder_variance(system, base))
     given = _by_column(model, wish.priors)
     known = _prior(model, found, wish.plausible, given)
     options = replace(options, prior=alone(given, columns) if known is None else known.rows())
-    start = np.where(np.isin(np.arange(len(placed)), columns), placed, nominal)
-    whole = solve(system, options, start, base.frames)
+    near = None if before is None else _renumbered(before.whole, before.system, system)
+    start = np.where(np.isin(np.arange(len(placed)), columns), placed if near is None else near.values, 0.0)
+    whole = solve(system, options, start, base.frames if near is None else near.frames, after=near)
     common = common_errors(system, whole)
     if common is not None:
         options = replace(options, common=common)
@@ -172,7 +176,25 @@ def _fitted(robot: Robot, campaigns: Sequence[Campaign], wish: _Wish, more: tupl
             whole = solve(system, options, start, base.frames)
         else:
             whole = solve(system, options, whole.values, whole.frames, after=whole)
-    return _Fit(robot, joint_terms, system, options, base, whole, found, known, placed, [hint] if hint else [])
+    return _Fit(robot, joint_terms, system, options, base, whole, found, known, placed, hints)
+
+
+def _nominal(system: System) -> tuple[Solution, list[str]]:
+    """The nominal robot with its frames fitted, and what people should know about it."""
+    check_reach(system)
+    nominal = np.zeros(len(system.model.terms))
+    system.frames = first_frames(system, nominal)
+    options = with_columns(_options(system, (), "none", None, False), _frame_columns(system))
+    base = solve(system, options, nominal, system.frames)
+    hint = hopeless(system, base)
+    return base, [hint] if hint else []
+
+
+def _renumbered(solution: Solution, old: System, new: System) -> Solution:
+    """A solution with its parameters where a model with more terms has them."""
+    values = np.zeros(len(new.model.terms))
+    values[[new.model.numbers[name] for name in old.model.names]] = solution.values
+    return replace(solution, values=values)
 
 
 def _lacking(fit: _Fit) -> list[Lack]:

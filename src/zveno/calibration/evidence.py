@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .joint_terms import JOINT_TERMS, WORDS, JointTerm
+from .joint_terms import JOINT_TERMS, WORDS
 from .solve import Options, Solution, row_scales
 from .system import System
 
@@ -61,8 +61,7 @@ def lacking(
     if freedom < 1:
         return []
     candidates = {}
-    for word in WORDS:
-        columns, size = _columns(system, whole, [term for term in JOINT_TERMS if term.word == word], gravity)
+    for word, (columns, size) in _columns(system, whole, gravity).items():
         C = np.zeros((len(r), columns.shape[1]))
         C[: used.sum()] = (scale[:, None] * columns)[used] * size
         C = C[:, C.any(axis=0)]
@@ -101,19 +100,20 @@ def _evidence(C: np.ndarray, r: np.ndarray) -> tuple[float, float]:
     return float(ratios[best]), float(SIZES[best])
 
 
-def _columns(system: System, whole: Solution, terms: Sequence[JointTerm], gravity: Callable):
-    """Derivatives (rows, k) by terms of all joints, which are those by offsets times their shift; and their usual
-    sizes (k,)."""
-    moves = [move for move in system.model.moves if move.sigma is not None]
-    _, J = system.evaluate(whole.values, whole.frames, [move.own for move in moves])
+def _columns(system: System, whole: Solution, gravity: Callable) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Derivatives (rows, k) by the terms of all joints, which are those by offsets times their shift, and their
+    usual sizes (k,), by word."""
+    moves = [(move, move.sigma) for move in system.model.moves if move.sigma is not None]
+    _, J = system.evaluate(whole.values, whole.frames, [move.own for move, _ in moves])
     q = np.concatenate([part.q for part in system.parts])
     tau = gravity(q)
-    columns, sizes = [], []
-    for number, move in enumerate(moves):
+    columns: dict[str, list[np.ndarray]] = {word: [] for word in WORDS}
+    sizes: dict[str, list[float]] = {word: [] for word in WORDS}
+    for number, (move, sigma) in enumerate(moves):
         read = move.multiplier * q[:, move.position.start] + move.offset
-        for term in terms:
-            if term.units[move.sigma] is not None:
+        for term in JOINT_TERMS:
+            if term.units[sigma] is not None:
                 shift = term.shift(read, tau[:, move.velocity.start])
-                columns.append(J[:, number] * shift[system.posture])
-                sizes.append(term.size[move.sigma])
-    return np.stack(columns, axis=1) if columns else np.zeros((len(J), 0)), np.array(sizes)
+                columns[term.word].append(J[:, number] * shift[system.posture])
+                sizes[term.word].append(term.size[sigma])
+    return {word: (np.stack(own, axis=1), np.array(sizes[word])) for word, own in columns.items() if own}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -16,6 +17,7 @@ DENSITY = 10.0
 """kg/m of links that nobody has weighed: that of arms for payloads of some kilograms."""
 
 
+@lru_cache(maxsize=8)
 def gravity(mechanism: Mechanism) -> Callable:
     """q → torques (..., n_v) that hold the robot, or its `loaded` likeness, at rest."""
     return Robot(loaded(mechanism)).gravity_torque

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -46,14 +47,15 @@ def likely_mistake(system: System) -> tuple[str, float]:
     return words, best
 
 
-def miss(system: System, residual: np.ndarray) -> float:
-    """Median size of residuals, of the worst noise; lengths in units of the robot's size."""
-    medians = [
-        float(np.median(abs(residual[system.noise == k]))) / (size(system) if unit == "m" else 1.0)
-        for k, (*_, unit) in enumerate(system.noise_names)
-        if (system.noise == k).any()
-    ]
-    return max(medians, default=0.0)
+def miss(system: System, residual: np.ndarray, rms: bool = False) -> float:
+    """Median (or root mean square) of residuals, of the worst noise; lengths in units of the robot's size."""
+    found = []
+    for k, (*_, unit) in enumerate(system.noise_names):
+        own = residual[system.noise == k]
+        if len(own):
+            typical = np.sqrt(np.mean(own**2)) if rms else np.median(abs(own))
+            found.append(float(typical) / (size(system) if unit == "m" else 1.0))
+    return max(found, default=0.0)
 
 
 def size(system: System) -> float:
@@ -97,6 +99,12 @@ def _of_joints(system: System) -> Iterator[Mistake]:
             order = np.arange(n)
             order[[a, b]] = [b, a]
             yield joints(f"columns {names[a]} and {names[b]} were swapped", lambda q, order=order: q[:, order])
+    for a, b in pairwise(turning):
+        for sign, word in ((1.0, "plus"), (-1.0, "less")):
+            coupling = np.eye(n)
+            coupling[a, b] = sign
+            words = f"joint {names[b]} was counted from the one before ({names[b]} {word} {names[a]}, as with a "
+            yield joints(words + "parallelogram)", lambda q, coupling=coupling: q @ coupling)
     for k in turning:
         for degrees in (90, -90, 180):
             shift = np.deg2rad(degrees) * (np.arange(n) == k)
