@@ -211,6 +211,8 @@ def _judged(fit: _Fit, geometry: Identifiability, evidence, lacks, folds, seed, 
     if folds:
         unseen = held_out(system, options, whole, folds, seed, progress)
     scored = np.isfinite(unseen)
+    if folds and not scored.any():
+        notes = [*notes, "there are too few rows to leave any out: errors are those of the rows used"]
     tested = np.zeros(system.n_data_rows, dtype=bool)
     tested[system.row[scored & (system.row >= 0)]] = True
     scored_residual = np.where(scored, unseen, 0.0)

@@ -224,12 +224,20 @@ class Calibration(Result):
         "elementary"."""
         return text_of(self.mechanism, format)[0]
 
-    def write(self, path) -> str:
-        """Write the calibrated robot as .urdf, .toml (DH) or .ets (elementary); returns what people should know."""
+    def write(self, path) -> tuple[Path, str]:
+        """Write the calibrated robot as .urdf, .toml (DH) or .ets (elementary).
+
+        Returns the file written, an .ets where no table can hold the robot, and what people should know about it.
+        """
         path = Path(path)
         format = {".urdf": "urdf", ".toml": "dh", ".ets": "elementary"}.get(path.suffix.lower())
         if format is None:
             raise unknown_name("format", path.suffix, (".urdf", ".toml", ".ets"))
         text, note = text_of(self.mechanism, format)
-        write_text(path.with_suffix(".ets") if note else path, text)
-        return note
+        path = path.with_suffix(".ets") if note else path
+        write_text(path, text)
+        notes = [note] if note else []
+        if self.joint_terms:
+            terms = ", ".join(self.joint_terms)
+            notes.append(f"it has no place for {terms}; the best geometry without them is that of joint_terms=()")
+        return path, "; ".join(notes)

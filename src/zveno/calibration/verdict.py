@@ -17,16 +17,18 @@ if TYPE_CHECKING:
 
 MANY = 0.15
 """Share of rows that do not belong from which the model is in doubt, not the rows."""
+WORKSHOP = 0.01
+"""Length, m, by which links of a robot are not off."""
 RUN = 5
 """Rows in a row that suggest that something was moved."""
 
 
 def verdict(result: Calibration) -> str:
-    """A few sentences for people."""
+    """A few sentences for people, one topic a line."""
     words = [_improvement(result), _outliers(result)]
     words += [_common(result), _joint_terms(result), _knowledge(result), _sizes(result)]
-    words += _advice(result)
-    return " ".join(word for word in words if word)
+    words += [_strange(result), *_advice(result)]
+    return "\n".join(word for word in words if word)
 
 
 def _improvement(result: Calibration) -> str:
@@ -108,6 +110,19 @@ def _knowledge(result: Calibration) -> str:
     return text + "."
 
 
+def _strange(result: Calibration) -> str:
+    """Links that are off by more than any workshop would let pass."""
+    far = [
+        (abs(value), f"{name} by {_size(value, unit)}")
+        for name, value, std, unit in zip(result.names, result.values, result.std, result.units, strict=True)
+        if unit == "m" and result.model.term(name).role == "link" and abs(value) > max(WORKSHOP, 5.0 * std)
+    ]
+    if not far:
+        return ""
+    shown = ", ".join(text for _, text in sorted(far, reverse=True)[:3])
+    return f"Links are off by much ({shown}): is this the model of the robot that was measured?"
+
+
 def _sizes(result: Calibration) -> str:
     """How far terms of each kind are taken to be off."""
     sizes: dict[str, list[str]] = {}
@@ -147,38 +162,46 @@ def _advice(result: Calibration) -> list[str]:
             f"joint_terms={[word]}."
         )
     if result.advice is not None:
-        words.append(_next(result.advice))
+        words += _next(result, result.advice)
     if result.identifiability.gap < 1e3:
         words.append("The geometry is nearly degenerate: some parameters can hardly be seen.")
     return words
 
 
-def _next(advice: Advice) -> str:
-    """What more postures, and other kinds of measurement, would bring, in a few sentences."""
-    return " ".join(word for word in (_more(advice), _other_kinds(advice), _unseen(advice)) if word)
+def _next(result: Calibration, advice: Advice) -> list[str]:
+    """What more postures, and other kinds of measurement, would bring."""
+    return [_more(result, advice), _other_kinds(advice), _unseen(advice)]
 
 
-def _more(advice: Advice) -> str:
-    now, chosen, others = (1e3 * x for x in (advice.now, advice.chosen, advice.others))
-    start = f"Parameters leave {now:.2g} mm (rms over the workspace) at the tool"
-    known = 1e3 * advice.distances if advice.distances is not None else np.inf
-    if known < min(0.9 * now, chosen):
-        return f"{start}; distances between targets known ten times better would make it {known:.2g} mm."
+def _more(result: Calibration, advice: Advice) -> str:
+    start = f"Parameters leave {_size(advice.now, 'm')} (rms over the workspace) at the tool"
+    known = advice.distances if advice.distances is not None else np.inf
+    if known < min(0.9 * advice.now, advice.chosen):
+        return f"{start}; distances between targets known ten times better would make it {_size(known, 'm')}."
     if not len(advice.q):
         return f"{start}."
-    if chosen > 0.9 * now:
+    if advice.chosen > 0.9 * advice.now:
         return f"{start}; more postures would hardly reduce that."
-    where = ", ".join(f"{x:.2f}" for x in advice.q[0])
+    chosen, others = _size(advice.chosen, "m"), _size(advice.others, "m")
     return (
-        f"{start}. {len(advice.q)} more postures of {advice.campaign}, best chosen, would make it {chosen:.2g} mm, "
-        f"random ones {others:.2g} mm; start at q = ({where})."
+        f"{start}. {len(advice.q)} more postures of {advice.campaign}, best chosen, would make it {chosen}, random "
+        f"ones {others}; start at {_posture(result, advice.q[0])}."
     )
+
+
+def _posture(result: Calibration, q: np.ndarray) -> str:
+    """`q = (…)`, or by name where other joints of the robot do not matter."""
+    places = sorted({k for move in result.model.moves for k in range(move.position.start, move.position.stop)})
+    if len(places) == len(q):
+        return f"q = ({', '.join(f'{x:.2f}' for x in q)})"
+    names = result.nominal.coordinate_names
+    return ", ".join(f"{names[k]} = {q[k]:.2f}" for k in places)
 
 
 def _other_kinds(advice: Advice) -> str:
     """Kinds that would do clearly better than going on."""
     better = [one for one in distinct(advice.kinds, 3) if one.after < 0.8 * advice.others]
-    shown = ", ".join(f"{1e3 * one.after:.2g} mm with {one.described}" for one in better)
+    shown = ", ".join(f"{_size(one.after, 'm')} with {one.described}" for one in better)
     return f"{better[0].postures} random postures of another kind would make it {shown}." if better else ""
 
 
@@ -199,4 +222,7 @@ def _size(value: float, unit: str) -> str:
         "rad/Nm": (1e6, "µrad/Nm"),
         "m/N": (1e6, "µm/N"),
     }[unit]
-    return f"{value * factor:.2g} {shown}"
+    if unit == "m" and abs(value) >= 1.0:
+        factor, shown = 1.0, "m"
+    size = f"{value * factor:.2g}"
+    return f"{size if 'e' not in size else f'{value * factor:.0f}'} {shown}"

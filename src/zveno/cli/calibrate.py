@@ -115,8 +115,8 @@ def calibrate(
             progress=advance,
         )
     if write is not None:
-        note = found.write(write)
-        say_written(write.with_suffix(".ets") if note else write)
+        path, note = found.write(write)
+        say_written(path)
         if note:
             print(note)
     if compensation is not None:
