@@ -92,7 +92,7 @@ def _joint_terms(result: Calibration) -> str:
     """Which terms the data asked for, and how strongly."""
     if not result.evidence:
         return ""
-    found = " and ".join(f"{IN_WORDS[word]} (evidence e^{how:.0f})" for word, how in result.evidence.items())
+    found = ", ".join(f"{IN_WORDS[word]} (evidence e^{how:.0f})" for word, how in result.evidence.items())
     return f"The data ask for {found}, which were fitted besides; a URDF cannot hold them, `compensate` does."
 
 
