@@ -22,7 +22,7 @@ import numpy as np
 import zveno
 from zveno.calibration import calibrate
 from zveno.calibration.campaigns import prepared
-from zveno.calibration.estimate import _fitted, _Wish
+from zveno.calibration.fitting import Wish, fitted
 from zveno.calibration.measurements import RelativePosition
 from zveno.calibration.tables import campaign_from
 from zveno.fit.threads import in_one_thread
@@ -102,10 +102,10 @@ def _ours(split: int, model: Path, data: Path, frame: str) -> tuple[float, tuple
         train, unseen = (replace(whole, q=whole.q[m], y=whole.y[m], lines=whole.lines[m]) for m in (~test, test))
         found = calibrate(robot, train)
         campaigns, _ = prepared(train, robot.mechanism)
-        wish = _Wish("all", (), None, (), {}, {}, "estimated", "auto", False)
+        wish = Wish("all", (), None, (), {}, {}, "estimated", "auto", False)
         calls = {
             "all": lambda: calibrate(robot, train),
-            "alone": lambda: in_one_thread(_fitted)(robot, campaigns, wish),
+            "alone": lambda: in_one_thread(fitted)(robot, campaigns, wish),
         }
         times = interleaved(calls, repeats=5)
         error = found.score(unseen)[0]

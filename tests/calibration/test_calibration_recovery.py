@@ -129,7 +129,7 @@ def _relative(robot, q):
 def test_covariance_is_calibrated():
     """Normalised errors over 500 runs of a planar arm have the predicted covariance."""
     from zveno.calibration.campaigns import prepared
-    from zveno.calibration.estimate import _columns, _options
+    from zveno.calibration.fitting import fit_columns, fit_options
     from zveno.calibration.models import redundant_model
     from zveno.calibration.solve import solve
     from zveno.calibration.structure import structure
@@ -147,8 +147,8 @@ def test_covariance_is_calibrated():
         campaigns, _ = prepared(campaign, robot.mechanism)
         system = System(redundant_model(robot.mechanism), campaigns)
         found = found or structure(system, "planar")
-        columns = _columns(system, found)
-        options = _options(system, columns, "none", {}, False)
+        columns = fit_columns(system, found)
+        options = fit_options(system, columns, "none", {}, False)
         fit = solve(system, options, values, system.frames)
         std = np.sqrt(np.diag(fit.factors.covariance()))
         errors.append((fit.values[list(columns)] - values[list(columns)]) / std)

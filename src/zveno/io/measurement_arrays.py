@@ -53,7 +53,7 @@ def read_arrays(path, coordinates: Sequence[str], readings: str = "") -> Measure
                 remedy=f"Say how the name of the readings begins: readings = {name}",
             )
         columns |= made
-        origin.update(dict.fromkeys(made, name))
+        origin |= dict.fromkeys(made, name)
     return MeasurementTable(str(path), columns, settings, np.arange(1, n + 1))
 
 
