@@ -54,7 +54,8 @@ def calibrate(
         settings: what the files do not say, as KEY=VALUE: unit=mm, angle=deg, rotation=rotvec, distance=0.04, ….
         sigma: standard deviation of a reading, m or rad; estimated if not given.
         parameters: what may deviate: names, patterns such as Tx*, or classes (dh, controller, tcp, base, …); all.
-        terms: gear, compliance: another term for every joint; those the data ask for by default; none for none.
+        terms: gear, compliance, eccentricity, ovality: more terms for every joint; by default those that the data
+            ask for; none for none.
         fix: names or patterns that stay nominal.
         strategy: which of dependent parameters are kept: J, B, T first, then from L or R; JL by default.
         loss: auto (rows that do not belong are left out), none, huber, cauchy or tukey.

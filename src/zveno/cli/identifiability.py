@@ -35,7 +35,7 @@ def identifiability(
         frame: the frame that is measured; by default the one named tool, or that of the only end link.
         strategy: which of dependent parameters are kept: J (joints), B (base), T (tool) first, then from L or R.
         parameters: what is looked at: names, patterns such as Tx*, or classes (dh, controller, tcp, …); all.
-        terms: gear, compliance: another term for every joint.
+        terms: gear, compliance, eccentricity, ovality: more terms for every joint.
         rules: also write the model down by the rules of document 001.
         model: how the robot is read.
         output: where the answer goes.
