@@ -53,7 +53,8 @@ def read_arrays(path, coordinates: Sequence[str], readings: str = "") -> Measure
                 remedy=f"Say how the name of the readings begins: readings = {name}",
             )
         columns |= made
-        origin |= dict.fromkeys(made, name)
+        for one in made:
+            origin[one] = name
     return MeasurementTable(str(path), columns, settings, np.arange(1, n + 1))
 
 
