@@ -6,6 +6,7 @@ import numpy as np
 
 import zveno
 from zveno.calibration.campaigns import Campaign
+from zveno.calibration.identifiability import identifiability
 from zveno.calibration.kinematics import frame_motion
 from zveno.calibration.models import redundant_model
 from zveno.calibration.postures import imagined
@@ -15,6 +16,10 @@ from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform
 
 TWO_LINKS = "Rz(q1) Tx(0.25) Rz(q2) Tx(0.16)"
+FAR = transform(exp(np.array([0.4, 1.1, -0.7])), np.array([1.2, -0.8, 0.3]))
+"""Where a tracker or a board stands."""
+NEAR = transform(exp(np.array([-1.0, 0.2, 2.0])), np.array([0.05, 0.02, 0.1]))
+"""How a camera or a board is mounted on the hand."""
 TOOL = transform(exp(np.array([0.3, -0.2, 0.4])), np.array([0.03, 0.05, 0.08]))
 
 
@@ -81,6 +86,13 @@ def simulated(
     if "distance" in sigma:
         y = y + rng.normal(size=y.shape) * sigma["distance"]
     return Campaign(kind, q, y)
+
+
+def measured_puma(kind, n: int, sigma: dict[str, float], frames=None):
+    """PUMA, and a campaign measured on one that is off in all that the kind can tell."""
+    robot, rng = arm("puma560"), np.random.default_rng(0)
+    values = truth(robot, identifiability(robot, kind).chosen, rng)
+    return robot, simulated(robot, kind, values, n, rng, sigma, frames)
 
 
 def _disturbed(P, kind, rng, sigma):

@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
-from calibration_arms import arm, simulated, truth
+from calibration_arms import FAR, arm, simulated, truth
 
 from zveno.calibration.campaigns import Campaign
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.identifiability import identifiability
 from zveno.calibration.measurements import RelativePosition, Sockets
-from zveno.spatial.rotations import exp
-from zveno.spatial.transforms import transform
 
-FAR = transform(exp(np.array([0.4, 1.1, -0.7])), np.array([1.2, -0.8, 0.3]))
 SIGMA = 1e-4
 
 

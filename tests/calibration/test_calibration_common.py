@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
-from calibration_arms import arm, simulated, truth
+from calibration_arms import FAR, arm, simulated, truth
 
 from zveno.calibration.campaigns import Campaign
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.identifiability import identifiability
 from zveno.calibration.measurements import Pose, RelativePosition
-from zveno.spatial.rotations import exp
-from zveno.spatial.transforms import transform
 
-FAR = transform(exp(np.array([0.4, 1.1, -0.7])), np.array([1.2, -0.8, 0.3]))
 POINTS = [[0.0, 0.0, 0.0], [0.03, 0.0, 0.02], [0.0, 0.03, -0.01], [-0.02, 0.01, 0.0]]
 
 

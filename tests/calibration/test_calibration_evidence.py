@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from calibration_arms import arm, simulated
+from calibration_arms import FAR, arm, simulated
 
 import zveno
 from zveno.calibration.campaigns import Campaign
@@ -16,10 +16,8 @@ from zveno.calibration.measurements import Pose, RelativePosition
 from zveno.calibration.models import redundant_model
 from zveno.errors import ZvenoError
 from zveno.spatial import inertia
-from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform
 
-FAR = transform(exp(np.array([0.4, 1.1, -0.7])), np.array([1.2, -0.8, 0.3]))
 SIZES = {"m": 1e-3, "rad": 2e-3, "1": 5e-4, "rad/Nm": 1e-5, "m/N": 1e-6}
 SIGMA = 1e-4
 

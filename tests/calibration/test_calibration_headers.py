@@ -2,29 +2,20 @@
 
 import numpy as np
 import pytest
-from calibration_arms import arm, simulated, truth
+from calibration_arms import FAR, arm, measured_puma
 
 import zveno
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.identifiability import identifiability
 from zveno.calibration.measurements import RelativePose
 from zveno.calibration.tables import campaign_from, template
 from zveno.errors import ZvenoError
 from zveno.io.measurements import parse_measurements
-from zveno.spatial.rotations import exp, log, to_quaternion, to_rpy
-from zveno.spatial.transforms import transform
-
-FAR = transform(exp(np.array([0.4, 1.1, -0.7])), np.array([1.2, -0.8, 0.3]))
+from zveno.spatial.rotations import log, to_quaternion, to_rpy
 
 
 @pytest.fixture(scope="module")
 def measured():
-    robot = arm("puma560")
-    rng = np.random.default_rng(0)
-    values = truth(robot, identifiability(robot, "relative_pose").chosen, rng)
-    sigma = {"position": 5e-5, "rotation": 1e-4}
-    campaign = simulated(robot, RelativePose(), values, 30, rng, sigma, {"tracker": FAR})
-    return robot, campaign
+    return measured_puma(RelativePose(), 30, {"position": 5e-5, "rotation": 1e-4}, {"tracker": FAR})
 
 
 def _text(head, columns, separator=",", settings="# kind = relative_pose\n", decimal="."):

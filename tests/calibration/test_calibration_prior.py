@@ -2,15 +2,12 @@
 
 import numpy as np
 import pytest
-from calibration_arms import arm, simulated
+from calibration_arms import FAR, arm, simulated
 
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.measurements import RelativePosition
 from zveno.calibration.models import redundant_model
-from zveno.spatial.rotations import exp
-from zveno.spatial.transforms import transform
 
-FAR = transform(exp(np.array([0.4, 1.1, -0.7])), np.array([1.2, -0.8, 0.3]))
 SMALL, LARGE = (3e-4, 5e-4, 3e-3), (20e-3, 30e-3, 50e-3)
 
 

@@ -7,7 +7,7 @@ from io import StringIO
 import calibration_arms
 import numpy as np
 import pytest
-from calibration_arms import arm, simulated, truth
+from calibration_arms import FAR, arm, simulated, truth
 from rich.console import Console
 
 import zveno
@@ -37,7 +37,6 @@ from zveno.report.calibration_text import print_calibration
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform
 
-FAR = transform(exp(np.array([0.4, 1.1, -0.7])), np.array([1.2, -0.8, 0.3]))
 HAND = transform(exp(np.array([0.2, -0.3, 0.5])), np.array([0.02, 0.03, 0.04]))
 SIGMA = {"position": 1e-4, "rotation": 1e-3}
 PLAUSIBLE = (0.5e-3, 2e-3)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from calibration_arms import arm, simulated, truth
+from calibration_arms import FAR, NEAR, arm, simulated, truth
 
 import zveno
 from zveno.calibration.estimate import calibrate
@@ -23,12 +23,9 @@ from zveno.calibration.measurements import (
 from zveno.calibration.models import redundant_model
 from zveno.calibration.output import calibrated_mechanism
 from zveno.errors import ZvenoError
-from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform
 
 SIGMA = 5e-5
-FAR = transform(exp(np.array([0.4, 1.1, -0.7])), np.array([1.2, -0.8, 0.3]))
-NEAR = transform(exp(np.array([-1.0, 0.2, 2.0])), np.array([0.05, 0.02, 0.1]))
 POINTS = np.array([[0.05, 0.0, 0.0], [0.0, 0.06, 0.02], [-0.04, 0.0, 0.05]])
 
 

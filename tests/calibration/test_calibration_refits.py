@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from calibration_arms import arm, simulated, truth
+from calibration_arms import FAR, arm, simulated, truth
 
 from zveno.calibration import refits
 from zveno.calibration.campaigns import prepared
@@ -12,10 +12,8 @@ from zveno.calibration.identifiability import identifiability
 from zveno.calibration.measurements import Position, RelativePosition, Sockets
 from zveno.calibration.models import redundant_model
 from zveno.calibration.system import System
-from zveno.spatial.rotations import exp
-from zveno.spatial.transforms import is_transform, transform
+from zveno.spatial.transforms import is_transform
 
-FAR = transform(exp(np.array([0.4, 1.1, -0.7])), np.array([1.2, -0.8, 0.3]))
 KINDS = {
     "known base": (Position(), {}, 40),
     "unknown base": (RelativePosition(), {"tracker": FAR}, 40),

@@ -5,31 +5,25 @@ import json
 import numpy as np
 import pytest
 import tyro
-from calibration_arms import arm, simulated, truth
+from calibration_arms import FAR, arm, measured_puma
 
 import zveno
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.identifiability import identifiability
 from zveno.calibration.measurements import Camera, RelativePose, RelativePosition, Sockets
 from zveno.calibration.tables import campaign_from, read_campaign
 from zveno.cli.calibrate import calibrate as calibrate_verb
 from zveno.errors import ModelError, ZvenoError, ZvenoWarning
 from zveno.io.measurements import parse_measurements
-from zveno.spatial.rotations import elementary, exp, log, to_quaternion, to_rpy
-from zveno.spatial.transforms import transform
+from zveno.spatial.rotations import elementary, log, to_quaternion, to_rpy
 
-FAR = transform(exp(np.array([0.4, 1.1, -0.7])), np.array([1.2, -0.8, 0.3]))
 SIX = range(1, 7)
 NAMES = [f"joint{k}" for k in SIX]
 
 
 @pytest.fixture(scope="module")
 def measured():
-    robot = arm("puma560")
-    rng = np.random.default_rng(0)
-    values = truth(robot, identifiability(robot, "relative_pose").chosen, rng)
     sigma = {"position": 5e-5, "rotation": 1e-4}
-    campaign = simulated(robot, RelativePose(), values, 20, rng, sigma, {"tracker": FAR})
+    robot, campaign = measured_puma(RelativePose(), 20, sigma, {"tracker": FAR})
     y = campaign.y.reshape(len(campaign.q), 12)
     return robot, campaign.q, y[:, :3], y[:, 3:].reshape(-1, 3, 3)
 

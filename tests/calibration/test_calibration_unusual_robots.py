@@ -4,7 +4,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from calibration_arms import simulated
+from calibration_arms import FAR, NEAR, simulated
 
 import zveno
 from zveno.calibration.campaigns import Campaign
@@ -25,12 +25,9 @@ from zveno.calibration.models import redundant_model
 from zveno.errors import ZvenoError, ZvenoWarning
 from zveno.mechanism import Frame, Joint, Limits, Link, Mimic, Revolute, assemble
 from zveno.mechanism.joints import Free
-from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform
 
 SIGMA = 5e-5
-FAR = transform(exp(np.array([0.4, 1.1, -0.7])), np.array([1.2, -0.8, 0.3]))
-NEAR = transform(exp(np.array([-1.0, 0.2, 2.0])), np.array([0.05, 0.02, 0.1]))
 CHAIN = " ".join(f"R{'zyx'[k % 3]}(q{k + 1}) Tx(0.{k % 3 + 1}) Tz(0.05)" for k in range(12))
 TEXTS = {
     "gantry": "Tx(q1) Ty(q2) Tz(q3)",

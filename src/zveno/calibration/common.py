@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .solve import Solution
-from .system import System
+from .system import System, within
 
 SURE = 4.0
 """Standard deviations by which sums of a posture must be larger than chance."""
@@ -25,7 +25,7 @@ def common_errors(system: System, whole: Solution) -> np.ndarray | None:
     good = np.concatenate([whole.weight > 0.05, [False]])[system.row]
     for number in range(len(factor)):
         own = np.flatnonzero(good & (system.noise == number))
-        component = _component(system.row[own])
+        component = within(system.row[own])
         key = system.posture[own] * (component.max(initial=0) + 1) + component
         _, place, count = np.unique(key, return_inverse=True, return_counts=True)
         r = whole.residual[own]
@@ -38,8 +38,3 @@ def common_errors(system: System, whole: Solution) -> np.ndarray | None:
         if found > 1.0 + SURE * chance:
             factor[number] = found
     return factor if (factor > 1.0).any() else None
-
-
-def _component(row: np.ndarray) -> np.ndarray:
-    """Number of every component within its row; rows follow each other."""
-    return np.arange(len(row)) - np.searchsorted(row, row)

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import ZvenoError, ZvenoWarning
-from ..fit.products import triangle
+from ..fit.triangle import triangle
+from ..io.measurements import LENGTHS
 from ..robot import Robot
 from .identifiability import TOLERANCE, Identifiability, beyond, identifiability, scaled_jacobian
 from .kinematics import frame_motion
@@ -23,8 +24,7 @@ DOUBTFUL = 0.02
 """From here on mistakes are tried that would explain it."""
 TAILS = 2.5
 """How much more it may be in the mean square: a joint that hardly moved spoils few rows, but these by much."""
-UNITS = {"millimetres": 1e3, "centimetres": 1e2, "inches": 1.0 / 0.0254, "micrometres": 1e6}
-WORDS = {"millimetres": "mm", "centimetres": "cm", "inches": "in", "micrometres": "um"}
+UNITS = {"mm": "millimetres", "cm": "centimetres", "in": "inches", "um": "micrometres"}
 
 
 def check_reach(system: System):
@@ -76,11 +76,11 @@ def _check_spread(system: System, name: str, read: float, moved: float, exact: b
         )
     reach = 4.0 * size(system)
     if read > 10.0 * max(moved, reach / 8.0):
-        unit = min(UNITS, key=lambda word: abs(np.log(read / UNITS[word] / max(moved, 1e-3 * reach))))
+        unit = min(UNITS, key=lambda word: abs(np.log(read * LENGTHS[word] / max(moved, 1e-3 * reach))))
         raise ZvenoError(
             f"readings spread over {read:.4g} m, and the robot over {moved:.3g} m (it reaches {reach:.3g} m)",
             element=name,
-            remedy=f"They look like {unit}; give metres (in a file: unit = {WORDS[unit]})",
+            remedy=f"They look like {UNITS[unit]}; give metres (in a file: unit = {unit})",
         )
     if exact and moved > 0.02 * reach and 0.0 < read < 0.01 * moved:
         raise ZvenoError(

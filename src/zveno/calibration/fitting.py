@@ -8,18 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import ZvenoError, unknown_name
-from ..fit.products import triangle
 from ..robot import Robot
 from .campaigns import Campaign
 from .common import common_errors
 from .diagnose import check_enough, check_reach, hopeless
-from .identifiability import Identifiability, beyond, scaled_jacobian
+from .identifiability import Identifiability
 from .initial import first_frames
 from .loads import gravity
 from .models import Model, redundant_model
 from .prior import USUAL, Prior, alone, learned, prior
 from .solve import FIRST_SIGMA, Options, Solution, solve, with_columns
-from .structure import placed_tools, sees_scale, structure
+from .structure import frame_columns, placed_tools, sees_scale, structure
 from .system import System
 
 
@@ -107,7 +106,7 @@ def _nominal(system: System) -> tuple[Solution, list[str]]:
     check_reach(system)
     nominal = np.zeros(len(system.model.terms))
     system.frames = first_frames(system, nominal)
-    options = with_columns(fit_options(system, (), "none", None, False), _frame_columns(system))
+    options = with_columns(fit_options(system, (), "none", None, False), frame_columns(system))
     base = solve(system, options, nominal, system.frames)
     hint = hopeless(system, base)
     return base, [hint] if hint else []
@@ -134,13 +133,6 @@ def fit_columns(system: System, found: Identifiability) -> tuple[int, ...]:
     """Columns that are estimated: the irreducible model, and every unknown that can be told apart."""
     numbers = {name: k for k, name in enumerate(system.names)}
     return tuple(sorted(numbers[name] for name in (*found.chosen, *found.unknowns)))
-
-
-def _frame_columns(system: System) -> list[int]:
-    """Everything that places a nominal robot: base, tool and unknowns, as far as they can be told apart."""
-    model = system.model
-    placing = [model.numbers[name] for name in model.choose("hand_eye")]
-    return beyond(triangle(scaled_jacobian(system, compiled=True)), system.columns_of() + placing, [])[1]
 
 
 def fit_options(system: System, columns, loss, bounds, linear) -> Options:

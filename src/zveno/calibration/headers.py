@@ -14,10 +14,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 from ..errors import ModelError, ZvenoWarning
-from ..io.measurements import ANGLES, LENGTHS, MeasurementTable
+from ..io.measurements import ANGLES, LENGTHS, MeasurementTable, as_texts
 from ..mechanism import Mechanism
 from .families import numbered_columns
-from .orientations import as_texts, with_quaternions
+from .orientations import with_quaternions
 
 WORDS = {"degree": "deg", "degrees": "deg", "°": "deg", "radian": "rad", "radians": "rad", "inch": "in", "µm": "um"}
 WORDS |= {"metre": "m", "metres": "m", "meter": "m", "meters": "m", "millimetre": "mm", "millimeters": "mm"}

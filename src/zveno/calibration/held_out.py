@@ -10,7 +10,8 @@ from ..fit.threads import in_one_thread
 from ..io.results import registered
 from .refits import refits
 from .solve import At, Options, Solution, solve
-from .system import System
+from .system import System, within
+from .units import ERRORS
 
 LARGEST = 4_000_000
 """Entries of the Jacobians of fits that are made at once."""
@@ -42,7 +43,7 @@ class Error:
 
     def text(self) -> str:
         """`1.02 mm rms (mean 0.88, max 2.9)`."""
-        factor, unit = (1e3, "mm") if self.unit == "m" else (180.0 / np.pi, "°")
+        factor, unit = ERRORS[self.unit]
         return f"{self.rms * factor:.3g} {unit} rms (mean {self.mean * factor:.3g}, max {self.max * factor:.3g})"
 
 
@@ -59,7 +60,7 @@ def errors(system: System, residual: np.ndarray, rows: np.ndarray | None = None)
         n = int(index.max()) + 1
         squares = np.bincount(index, residual[own] ** 2)
         lengths = np.sqrt(squares)
-        place = np.arange(len(index)) - np.searchsorted(index, index)
+        place = within(index)
         center = np.array([residual[own][place == k].mean() for k in range(int(place.max()) + 1)])
         spread = np.sqrt(np.bincount(index, (residual[own] - center[place]) ** 2))
         deviation = float(spread.std(ddof=1)) if n > 1 else 0.0
@@ -82,9 +83,8 @@ def errors(system: System, residual: np.ndarray, rows: np.ndarray | None = None)
 def folds_of(system: System, folds: int, seed: int) -> list[np.ndarray]:
     """Postures, by number, that are held out together.
 
-    Postures in contact with an unknown target are held out place by place: a place whose other postures were
-        seen would
-    tell where the target is. Others are dealt out at random.
+    Postures in contact with an unknown target are held out place by place: a place whose other postures were seen
+    would tell where the target is. Others are dealt out at random.
     """
     rng = np.random.default_rng(seed)
     out: list[list[int]] = [[] for _ in range(max(2, folds))]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..fit.products import triangle
 from ..fit.threads import in_one_thread
+from ..fit.triangle import triangle
 from ..io.results import Result, hash_of, registered
 from ..robot import Robot
 from .counts import Counts, counts

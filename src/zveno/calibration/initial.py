@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import ZvenoError
-from ..fit.products import triangle
+from ..fit.triangle import triangle
 from ..spatial.rotations import nearest_rotation, z_to
 from ..spatial.transforms import transform
 from .batches import inverses

@@ -11,10 +11,10 @@ import numpy as np
 
 from ..spatial.rotations import from_quaternion, to_quaternion
 from .batches import inverses
-from .identifiability import beyond, scaled_jacobian
 from .initial import first_frames
 from .measurements import AxisDirection, Pose
 from .solve import FIRST_SIGMA, Options, solve
+from .structure import frame_columns
 from .system import Part, System
 
 BEST = 4
@@ -172,8 +172,7 @@ def _shifted(part: Part, step: int) -> Part:
 def _fitted_miss(system: System) -> float:
     model = system.model
     system.frames = first_frames(system, np.zeros(len(model.terms)))
-    placing = [model.numbers[name] for name in model.choose("hand_eye")]
-    columns = beyond(scaled_jacobian(system, compiled=True), system.columns_of() + placing, [])[1]
+    columns = frame_columns(system)
     sigma = np.array([FIRST_SIGMA[unit] for *_, unit in system.noise_names])
     options = Options(tuple(columns), sigma, np.zeros(len(sigma), dtype=bool), "none")
     return miss(system, solve(system, options, np.zeros(len(model.terms)), system.frames).residual)

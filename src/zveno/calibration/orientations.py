@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import ModelError, unknown_name
-from ..io.measurements import TURNS, MeasurementTable
+from ..io.measurements import TURNS, MeasurementTable, as_texts, matrices
 from ..spatial.rotations import elementary, exp, from_rpy, nearest_rotation, to_quaternion
 
 QUATERNION = ("qw", "qx", "qy", "qz")
 CONVENTIONS = {"rpy": "rpy", "rotvec": "rotvec"}
-CONVENTIONS |= {"".join(word): "".join(word) for word in ("xyz", "xzy", "yxz", "yzx", "zxy", "zyx", "zyz", "zxz")}
+CONVENTIONS |= {word: word for word in ("xyz", "xzy", "yxz", "yzx", "zxy", "zyx", "zyz", "zxz")}
 CONVENTIONS |= {
     "kuka": "zyx",
     "kuka_abc": "zyx",
@@ -108,12 +108,10 @@ def _from_entries(table: MeasurementTable) -> MeasurementTable:
     count = len(found)
     if count not in (12, 16) or [k for k, _ in found] not in (list(range(count)), list(range(1, count + 1))):
         return table
-    T = np.stack([table.numbers(name) for _, name in found], axis=1).reshape(len(table), -1, 4)
-    if count == 16:
-        if abs(np.nan_to_num(T[:, 3, :3])).max() > 1e-9:
-            T = T.transpose(0, 2, 1)
-        if abs(np.nan_to_num(T[:, 3] - [0.0, 0.0, 0.0, 1.0])).max() > 1e-6:
-            raise ModelError("has sixteen numbers that are not a pose", file=table.file, element=found[0][1])
+    rows = np.stack([table.numbers(name) for _, name in found], axis=1)
+    T = matrices(rows) if count == 16 else rows.reshape(-1, 3, 4)
+    if count == 16 and abs(np.nan_to_num(T[:, 3] - [0.0, 0.0, 0.0, 1.0])).max() > 1e-6:
+        raise ModelError("has sixteen numbers that are not a pose", file=table.file, element=found[0][1])
     made = {f"r{i + 1}{j + 1}": as_texts(T[:, i, j]) for i in range(3) for j in range(4)}
     return replace(table, columns=table.columns | made)
 
@@ -130,8 +128,3 @@ def _rotation(row: np.ndarray, file: str) -> np.ndarray:
     if abs(R - near).max() > 1e-3:
         raise ModelError("has a matrix that is not a rotation", file=file, element="r11 … r33")
     return near
-
-
-def as_texts(numbers: np.ndarray) -> list[str]:
-    """Cells that read back the same, empty for NaN."""
-    return ["" if x != x else repr(float(x)) for x in numbers]

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..fit.products import gram
 from .identifiability import Identifiability
 from .joint_terms import JOINT_TERMS
 from .models import Model, Term
@@ -149,7 +148,7 @@ def learned(system: System, options: Options, whole: Solution, start: Prior) -> 
     weight = (np.concatenate([whole.weight, [1.0]])[system.row] / options.shared(system))[used]
     noise = np.where(np.concatenate([options.estimated, [False]])[system.noise], system.noise, -1)[used]
     groups = [noise == k for k in np.unique(noise)]
-    H = [gram(J[rows]) for rows in groups]
+    H = [J[rows].T @ J[rows] for rows in groups]
     g = [J[rows].T @ y[rows] for rows in groups]
     free = [bool(noise[rows][0] >= 0) for rows in groups]
     factor = np.ones(len(groups))

@@ -25,6 +25,7 @@ from .models import Model, redundant_model
 from .output import text_of
 from .postures import random_postures
 from .system import System
+from .units import ERRORS
 
 
 @registered
@@ -51,7 +52,7 @@ class Outlier:
         """`tracker row 17 (point 2): off by 3.1 mm, 9.3 standard deviations (limit 5.1)`."""
         sizes = []
         for name, size in self.off.items():
-            factor, unit = (1e3, "mm") if name.endswith("(m)") else (180.0 / np.pi, "°")
+            factor, unit = ERRORS[name.partition(" (")[2].rstrip(")")]
             sizes.append(f"{factor * size:.3g} {unit}")
         where = f"{self.campaign} row {self.row}" + (f" ({self.of})" if self.of else "")
         far = f"{self.distance:.1f} standard deviations (limit {self.limit:.1f})"

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..fit.triangle import triangle
 from ..spatial.transforms import transform
 from .counts import counts
 from .held_out import errors
-from .identifiability import Identifiability, analyse
+from .identifiability import Identifiability, analyse, beyond, scaled_jacobian
 from .models import Model
 from .output import deviation
 from .postures import pulled
@@ -56,6 +57,13 @@ def structure(
         return analyse(system, robot, strategy, parameters, counted, q, FIRM, compiled=True)
     finally:
         system.frames = kept
+
+
+def frame_columns(system: System) -> list[int]:
+    """Everything that places a nominal robot: base, tool and unknowns, as far as they can be told apart."""
+    model = system.model
+    placing = [model.numbers[name] for name in model.choose("hand_eye")]
+    return beyond(triangle(scaled_jacobian(system, compiled=True)), system.columns_of() + placing, [])[1]
 
 
 def sees_scale(system: System) -> bool:

@@ -64,12 +64,16 @@ class Part:
         return int(self.known.sum())
 
 
+def within(rows: np.ndarray) -> np.ndarray:
+    """Which of the entries of its row each is, from 0; `rows` (n,) are sorted numbers."""
+    return np.arange(len(rows)) - np.searchsorted(rows, rows)
+
+
 class System:
     """Residuals of campaigns and their derivatives, at given parameters and frames.
 
     Columns of derivatives: the P parameters of the model, then the displacements of the unknowns. Rows: every
-        component
-    that was read, campaign after campaign, then known distances between targets.
+    component that was read, campaign after campaign, then known distances between targets.
     """
 
     def __init__(self, model: Model, campaigns: Sequence[Campaign], gravity: Callable | None = None):

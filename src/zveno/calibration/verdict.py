@@ -9,6 +9,7 @@ import numpy as np
 from ..fit.covariance import correlations
 from .joint_terms import IN_WORDS
 from .proposals import distinct
+from .units import DEVIATIONS, ERRORS
 
 if TYPE_CHECKING:
     from .advice import Advice
@@ -37,7 +38,7 @@ def _improvement(result: Calibration) -> str:
     word = "on postures not used" if result.held_out_unflagged else "on the postures used"
     parts = []
     for before, after in zip(result.baseline, unseen, strict=False):
-        factor, unit = (1e3, "mm") if before.unit == "m" else (180.0 / np.pi, "°")
+        factor, unit = ERRORS[before.unit]
         parts.append(f"{before.rms * factor:.3g} → {after.rms * factor:.3g} {unit} rms")
     text = "Errors " + ", ".join(parts) + f" {word}."
     if not result.converged:
@@ -215,13 +216,7 @@ def _tolerable(unit: str) -> float:
 
 
 def _size(value: float, unit: str) -> str:
-    factor, shown = {
-        "m": (1e3, "mm"),
-        "rad": (1e3, "mrad"),
-        "1": (1e3, "‰"),
-        "rad/Nm": (1e6, "µrad/Nm"),
-        "m/N": (1e6, "µm/N"),
-    }[unit]
+    factor, shown = DEVIATIONS[unit]
     if unit == "m" and abs(value) >= 1.0:
         factor, shown = 1.0, "m"
     size = f"{value * factor:.2g}"

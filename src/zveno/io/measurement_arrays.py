@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import ModelError
-from .measurements import MAX_BYTES, MeasurementTable
+from .measurements import MAX_BYTES, MeasurementTable, as_texts, matrices
 
 ARRAYS = (".npz", ".json")
 """Endings of files that hold arrays."""
@@ -64,11 +64,9 @@ def _columns(name: str, value: np.ndarray, coordinates: Sequence[str]) -> dict[s
     if shape == (len(coordinates),) and not (len(coordinates) == 3 and _ROTATION.search(name)):
         names = list(coordinates)
     elif shape == (16,):
-        T = value.reshape(len(value), 4, 4)
-        rows = bool(abs(np.nan_to_num(T[:, 3, :3])).max() < 1e-9)
-        return _columns(name, T if rows else T.transpose(0, 2, 1), coordinates)
+        return _columns(name, matrices(value), coordinates)
     elif shape in ((4, 4), (3, 4)):
-        place = {a: _texts(value[:, k, 3]) for k, a in enumerate("xyz")}
+        place = {a: as_texts(value[:, k, 3]) for k, a in enumerate("xyz")}
         return place | _columns(name, value[:, :3, :3], coordinates)
     elif shape == (3, 3):
         if abs(np.nan_to_num(value @ value.transpose(0, 2, 1) - np.eye(3))).max() > 0.01:
@@ -81,7 +79,7 @@ def _columns(name: str, value: np.ndarray, coordinates: Sequence[str]) -> dict[s
     else:
         names = [name] if not shape else [f"{name}_{k}" for k in range(int(np.prod(shape)))]
     rows = value.reshape(len(value), -1)
-    return {one: _texts(rows[:, k]) for k, one in enumerate(names)}
+    return {one: as_texts(rows[:, k]) for k, one in enumerate(names)}
 
 
 def _arrays(path: Path) -> dict:
@@ -138,7 +136,3 @@ def _array(value):
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         return None
-
-
-def _texts(numbers: np.ndarray) -> list[str]:
-    return ["" if x != x else repr(float(x)) for x in numbers]

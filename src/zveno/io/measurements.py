@@ -305,3 +305,14 @@ def _is_number(word: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def as_texts(numbers: np.ndarray) -> list[str]:
+    """Cells that read back the same, empty for NaN."""
+    return ["" if x != x else repr(float(x)) for x in numbers]
+
+
+def matrices(rows: np.ndarray) -> np.ndarray:
+    """Sixteen numbers each (n, 16) as (n, 4, 4): row by row, or by columns where the last row is not zeros."""
+    T = rows.reshape(len(rows), 4, 4)
+    return T if abs(np.nan_to_num(T[:, 3, :3])).max() < 1e-9 else T.transpose(0, 2, 1)

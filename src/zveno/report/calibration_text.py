@@ -11,6 +11,7 @@ from rich.table import Table
 from ..calibration.advice import Advice
 from ..calibration.identifiability import Identifiability
 from ..calibration.result import Calibration
+from ..calibration.units import DEGREES, DEVIATIONS, ERRORS
 
 MOST = 12
 """Outliers listed."""
@@ -137,7 +138,7 @@ def _errors(found: Calibration) -> Table:
         ("  those that belong", found.held_out_unflagged if found.outliers else ()),
     ):
         for k, error in enumerate(errors):
-            factor, unit = (1e3, "mm") if error.unit == "m" else (180.0 / np.pi, "°")
+            factor, unit = ERRORS[error.unit]
             values = (error.rms, error.mean, error.max, error.accuracy, error.repeatability)
             cells = [f"{value * factor:.{_digits(value * factor)}f}" for value in values]
             name = error.name.partition(": ")[2] if single and ": " in error.name else error.name
@@ -157,8 +158,7 @@ def _parameters(found: Calibration, degrees: bool) -> Table:
     table.add_column("± std", justify="right")
     table.add_column("unit")
     table.add_column("of", style="dim")
-    scales = {"m": (1e3, "mm"), "rad": (180.0 / np.pi, "°") if degrees else (1e3, "mrad"), "1": (1e3, "‰")}
-    scales |= {"rad/Nm": (1e6, "µrad/Nm"), "m/N": (1e6, "µm/N")}
+    scales = DEVIATIONS | ({"rad": DEGREES} if degrees else {})
     for name, value, std, unit in zip(found.names, found.values, found.std, found.units, strict=True):
         factor, shown = scales[unit]
         digits = 4 if factor < 1e6 else 1

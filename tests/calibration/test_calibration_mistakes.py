@@ -1,0 +1,147 @@
+"""Joint values, readings and units that are wrong in a usual way: recognised, and the cure named."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from calibration_arms import arm, measured_puma, simulated, truth
+
+from zveno.calibration.estimate import calibrate
+from zveno.calibration.identifiability import identifiability
+from zveno.calibration.measurements import (
+    AxisDirection,
+    Camera,
+    Distance,
+    Pose,
+    Position,
+    RelativePose,
+    RelativePosition,
+    Sockets,
+)
+from zveno.errors import ZvenoError, ZvenoWarning
+from zveno.spatial.rotations import exp
+from zveno.spatial.transforms import transform
+
+BOARD = transform(exp(np.array([0.4, 1.1, -0.7])), np.array([1.2, -0.8, 0.3]))
+CAMERA = transform(exp(np.array([-1.0, 0.2, 2.0])), np.array([0.05, 0.02, 0.1]))
+
+
+@pytest.fixture(scope="module")
+def measured():
+    return measured_puma(Position(), 60, {"position": 5e-5})
+
+
+def test_millimetres_read_as_metres(measured):
+    robot, campaign = measured
+    with pytest.raises(ZvenoError, match="millimetres"):
+        calibrate(robot, replace(campaign, y=1e3 * campaign.y))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda q: q[:, [0, 2, 1, 3, 4, 5]], "columns joint2 and joint3 were swapped"),
+        (lambda q: q[:, [0, 1, 2, 4, 3, 5]], "columns joint4 and joint5 were swapped"),
+        (lambda q: q * [1, -1, 1, 1, 1, 1], "joint joint2 had the opposite sign"),
+        (lambda q: q * [1, 1, 1, 1, -1, 1], "joint joint5 had the opposite sign"),
+        (lambda q: q - np.eye(6)[2] * q[:, [1]], "joint joint3 was counted from the one before"),
+        (np.rad2deg, "joint values were degrees"),
+        (np.deg2rad, "joint values were radians and taken for degrees"),
+        (lambda q: q + [0, 0, np.pi / 2, 0, 0, 0], "joint joint3 counted from elsewhere, 90° off"),
+        (lambda q: np.roll(q, 1, axis=0), "readings belonged to the next posture"),
+    ],
+)
+def test_wrong_joint_values_are_recognised(measured, spoil, said):
+    """Also those of the wrist, which move the point little; and with a base that is not where it should be."""
+    robot, campaign = measured
+    moved = replace(campaign, q=spoil(campaign.q), y=campaign.y + [0.1, 0.0, -0.05])
+    with pytest.warns(ZvenoWarning, match=said):
+        found = calibrate(robot, moved, folds=0)
+    assert any("misses the readings" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("kind", [Sockets(sigma_distance=1e-6), Distance(centres=2)])
+def test_wrong_joint_values_are_recognised_without_positions(kind):
+    """Contacts and distances; where a fit of such data breaks down, one sentence says so."""
+    robot = arm("puma560")
+    rng = np.random.default_rng(3)
+    values = truth(robot, identifiability(robot, kind).chosen, rng)
+    sigma = {"position": 5e-5, "distance": 5e-5}
+    places = {"centre1": BOARD, "centre2": CAMERA}
+    campaign = simulated(robot, kind, values, 110, rng, sigma, places)
+    for spoilt, said in (
+        (campaign.q * [1, 1, 1, 1, -1, 1], "joint joint5 had the opposite sign"),
+        (campaign.q + [0, 0, np.pi / 2, 0, 0, 0], "joint joint3 counted from elsewhere"),
+    ):
+        with pytest.warns(ZvenoWarning, match=said):
+            _calibrated_or_refused(robot, replace(campaign, q=spoilt))
+
+
+def _calibrated_or_refused(robot, campaign):
+    try:
+        assert np.isfinite(calibrate(robot, campaign, folds=0).values).all()
+    except ZvenoError as error:
+        if "the fit broke down" not in str(error):
+            raise
+
+
+def _xyzw(y):
+    from zveno.spatial.rotations import to_quaternion
+
+    quaternions = np.array([to_quaternion(R.reshape(3, 3)) for R in y[:, 0, 3:]])
+    return np.column_stack([y[:, 0, :3], quaternions[:, [1, 2, 3, 0]]])
+
+
+def _transposed(y):
+    return np.concatenate([y[..., :3], np.swapaxes(y[..., 3:].reshape(-1, 3, 3), 1, 2).reshape(-1, 1, 9)], axis=2)
+
+
+def _inverse(y):
+    T = np.tile(np.eye(4), (len(y), 1, 1))
+    T[:, :3, 3], T[:, :3, :3] = y[:, 0, :3], y[:, 0, 3:].reshape(-1, 3, 3)
+    return np.linalg.inv(T)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sigma", "spoil", "said"),
+    [
+        (Pose(), {"position": 5e-5, "rotation": 1e-4}, _xyzw, "quaternions were x y z w"),
+        (RelativePose(), {"position": 5e-5, "rotation": 1e-4}, _xyzw, "quaternions were x y z w"),
+        (Pose(), {"position": 5e-5, "rotation": 1e-4}, _transposed, "orientations were those of the inverse"),
+        (Camera(), {"position": 5e-5, "rotation": 1e-4}, _inverse, "poses were those of the inverse"),
+        (RelativePosition(), {"position": 5e-5}, lambda y: y * [1, -1, 1], "positions were given in a left-handed"),
+        (AxisDirection(), {"direction": 1e-4}, lambda y: -y, "directions were the opposite"),
+    ],
+)
+def test_wrong_readings_are_recognised(kind, sigma, spoil, said):
+    robot = arm("puma560")
+    rng = np.random.default_rng(1)
+    values = truth(robot, [one for one in identifiability(robot, kind).chosen if "." not in one], rng)
+    campaign = simulated(robot, kind, values, 40, rng, sigma, {"board": BOARD, "camera": CAMERA, "tracker": BOARD})
+    assert not calibrate(robot, campaign, folds=0).notes
+    with pytest.warns(ZvenoWarning, match=said):
+        calibrate(robot, replace(campaign, y=spoil(campaign.y)), folds=0)
+
+
+@pytest.mark.parametrize(
+    ("factor", "said"),
+    [
+        (1e3, "millimetres.*unit = mm"),
+        (1e2, "centimetres.*unit = cm"),
+        (1 / 0.0254, "inches.*unit = in"),
+        (1e6, "micrometres"),
+        (1e-3, "metres taken for millimetres"),
+        (0.0, "all readings are the same"),
+    ],
+)
+def test_wrong_units_of_readings_are_named(measured, factor, said):
+    robot, campaign = measured
+    with pytest.raises(ZvenoError, match=said):
+        calibrate(robot, replace(campaign, y=factor * campaign.y + [2.0, 0.0, 1.0]))
+
+
+def test_one_campaign_in_another_unit_is_named(measured):
+    robot, campaign = measured
+    good, bad = campaign.only(range(30)), campaign.only(range(30, 60))
+    with pytest.raises(ZvenoError, match=r"second: readings.*millimetres"):
+        calibrate(robot, [replace(good, name="first"), replace(bad, y=1e3 * bad.y, name="second")])
