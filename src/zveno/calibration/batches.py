@@ -1,4 +1,4 @@
-"""Small operations on batches of rigid transforms, (..., 4, 4)."""
+"""Small operations on batches of vectors and rigid transforms, (..., 3) and (..., 4, 4)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,15 @@ def inverses(T: np.ndarray) -> np.ndarray:
     return out
 
 
+def skews(a: np.ndarray) -> np.ndarray:
+    """a× (..., 3, 3) of vectors (..., 3)."""
+    return (a @ _SKEW).reshape(*a.shape, 3)
+
+
 def displaced(T: np.ndarray, d: np.ndarray) -> np.ndarray:
     """T moved by small body displacements d (..., 6): translated, then turned by a rotation vector."""
     w = d[..., 3:]
-    K = (w @ _SKEW).reshape(*w.shape, 3)
+    K = skews(w)
     half = 0.5 * np.sqrt(np.einsum("...i,...i", w, w))[..., None, None] + 1e-30
     s = np.sin(half) / half
     E = np.zeros((*w.shape[:-1], 4, 4))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .batches import skews
 from .compiled import pose_kernel
 from .knowledge import eliminated
 from .system import System
@@ -55,7 +56,7 @@ def at_postures(system: System, columns: np.ndarray, q: np.ndarray, tau: np.ndar
     T, J = pose_kernel(system.model, system.parts[0].frame)(q, np.zeros(len(system.model.terms)), tau)
     if moved.any():
         T[:, :3, 3] += T[:, :3, :3] @ moved
-        J[:, :3] -= _cross(moved) @ J[:, 3:]
+        J[:, :3] -= skews(moved) @ J[:, 3:]
     return Postures(q, T, J[:, :, columns], system.by_q(J))
 
 
@@ -177,25 +178,18 @@ def point_kind(kind: str, text: str, beside: np.ndarray | None = None, distance:
 # --- rows
 
 
-def _cross(a: np.ndarray) -> np.ndarray:
-    """a^ of vectors (..., 3)."""
-    out = np.zeros((*a.shape, 3))
-    out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -a[..., 2], a[..., 1], -a[..., 0]
-    return out - np.swapaxes(out, -1, -2)
-
-
 def _seen_from(at: Postures) -> np.ndarray:
     """Displacements of the frame, (n, 6, 6), by those of the world under it."""
     Rt = np.swapaxes(at.T[:, :3, :3], 1, 2)
     out = np.zeros((len(at), 6, 6))
     out[:, :3, :3] = out[:, 3:, 3:] = Rt
-    out[:, :3, 3:] = -Rt @ _cross(at.T[:, :3, 3])
+    out[:, :3, 3:] = -Rt @ skews(at.T[:, :3, 3])
     return out
 
 
 def _point(r: np.ndarray) -> np.ndarray:
     """(3, 6): velocity of the point r of the frame."""
-    return np.concatenate([np.eye(3), -_cross(r)], axis=1)
+    return np.concatenate([np.eye(3), -skews(r)], axis=1)
 
 
 def _joined(K: np.ndarray, n: int, N: list[np.ndarray], sure: np.ndarray | None = None) -> Reading:

@@ -38,12 +38,6 @@ def weights(loss: str, distance: np.ndarray, n: np.ndarray) -> np.ndarray:
     return LOSSES[loss](distance, np.maximum(n, 1))
 
 
-def scale_of(distance: np.ndarray, n: np.ndarray) -> float:
-    """Standard deviation of whitened components judged from the median row: outliers do not move it."""
-    ratio = distance / _limit(0.5, np.maximum(n, 1))
-    return float(np.median(ratio)) if len(ratio) else 1.0
-
-
 def limit(probability: float, n: np.ndarray, freedom: int | None = None) -> np.ndarray:
     """Distance that a good row with n components exceeds with probability 1 − `probability`.
 
