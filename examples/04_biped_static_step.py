@@ -16,7 +16,7 @@ import numpy as np
 import zveno
 from zveno.kernels import math as zm
 from zveno.mechanism import Drive
-from zveno.report.trajectory_plot import draw_lines
+from zveno.report.pictures.trajectory import draw_lines
 from zveno.simulation import ServoDrive, Traced, Weld, simulate
 
 SHIFT, LIFT = 3.0, 2.0

@@ -11,7 +11,7 @@ import numpy as np
 
 from zveno import Robot
 from zveno.mechanism import Frame, Free, Joint, Link, assemble
-from zveno.report.trajectory_plot import draw_lines
+from zveno.report.pictures.trajectory import draw_lines
 from zveno.simulation import GroundContact, simulate
 from zveno.spatial import inertia
 from zveno.spatial.transforms import transform

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 import zveno
-from zveno.report.trajectory_plot import draw_trajectory
+from zveno.report.pictures.trajectory import draw_trajectory
 from zveno.simulation import simulate
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import zveno
 from zveno.algorithms.inverse_dynamics import inverse_dynamics
 from zveno.kernels import math as zm
-from zveno.report.trajectory_plot import draw_lines
+from zveno.report.pictures.trajectory import draw_lines
 from zveno.simulation import ComputedTorque, Traced, simulate
 
 KP, KD = 400.0, 40.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 import zveno
-from zveno.report.trajectory_plot import draw_lines
+from zveno.report.pictures.trajectory import draw_lines
 from zveno.simulation import simulate
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from zveno import Robot
 from zveno.mechanism import Frame, Joint, Link, Revolute, assemble
-from zveno.report.trajectory_plot import draw_trajectory
+from zveno.report.pictures.trajectory import draw_trajectory
 from zveno.simulation import LoopClosure, simulate
 from zveno.spatial import inertia
 from zveno.spatial.transforms import transform

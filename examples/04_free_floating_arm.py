@@ -9,7 +9,7 @@ import numpy as np
 
 import zveno
 from zveno.kernels import math as zm
-from zveno.report.trajectory_plot import draw_lines
+from zveno.report.pictures.trajectory import draw_lines
 from zveno.simulation import Traced, simulate
 from zveno.spatial import inertia
 

@@ -48,7 +48,7 @@ def main(picture: str | None = None):
     print(free.summary)
 
     if picture is not None:
-        from zveno.report.number_plot import draw_scan
+        from zveno.report.pictures.numbers import draw_scan
 
         print("picture:", draw_scan(problem_of(robot), T_world_tool, found.q, picture))
 

@@ -16,7 +16,7 @@ from zveno.calibration.identifiability import identifiability
 from zveno.calibration.measurements import RelativePosition
 from zveno.calibration.models import redundant_model
 from zveno.calibration.output import calibrated_mechanism
-from zveno.report.calibration_text import print_calibration, print_identifiability
+from zveno.report.text.calibration import print_calibration, print_identifiability
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform
 

@@ -19,7 +19,7 @@ from rich.progress import Progress
 import zveno
 from zveno.calibration.measurements import Position
 from zveno.design import accuracy_curve, plan_poses, study
-from zveno.report.plan_plot import draw_axis_errors, draw_plan, draw_study
+from zveno.report.pictures.plan import draw_axis_errors, draw_plan, draw_study
 
 
 def main(experiments: int):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from zveno.cli.demo import swing
 from zveno.io.load import load_mechanism
-from zveno.report.motion import draw_motion
+from zveno.report.pictures.motion import draw_motion
 
 
 def main():

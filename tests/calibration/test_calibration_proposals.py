@@ -33,7 +33,7 @@ from zveno.calibration.other_kinds import MARKERS, Postures, other_kinds
 from zveno.calibration.postures import imagined
 from zveno.calibration.prior import prior, usual
 from zveno.calibration.proposals import SCALE
-from zveno.report.calibration_text import print_calibration
+from zveno.report.text.calibration import print_calibration
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform
 

@@ -15,7 +15,7 @@ from zveno.cli.options import Model, Output
 from zveno.errors import ModelError, ShapeError, UnknownNameError, ZvenoError
 from zveno.mechanism import Drive
 from zveno.mechanism.base import with_base
-from zveno.report.dynamics_text import dynamics_data, print_dynamics, velocity_names
+from zveno.report.text.dynamics import dynamics_data, print_dynamics, velocity_names
 from zveno.robots import biped, chain
 
 JSON = Output(json=True)

@@ -13,10 +13,10 @@ from zveno.algorithms.forward_kinematics import frame_pose
 from zveno.errors import ShapeError, ZvenoError
 from zveno.io.load import load_mechanism
 from zveno.mechanism import Link, assemble
-from zveno.report import raster, solids
-from zveno.report.draw import KIND_COLORS, draw_mechanism
-from zveno.report.motion import draw_motion
-from zveno.report.skeleton import skeleton
+from zveno.report.pictures import raster, solids
+from zveno.report.pictures.mechanism import KIND_COLORS, draw_mechanism
+from zveno.report.pictures.motion import draw_motion
+from zveno.report.pictures.skeleton import skeleton
 from zveno.robots import generators
 from zveno.spatial.rotations import exp
 

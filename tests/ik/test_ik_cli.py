@@ -14,7 +14,7 @@ from zveno.errors import ModelError, ShapeError, ZvenoError
 from zveno.ik import solve_ik
 from zveno.ik.pose_files import pose_of, read_poses
 from zveno.ik.solutions import joined
-from zveno.report.ik_plot import _outside
+from zveno.report.pictures.ik_zeros import _outside
 from zveno.spatial.rotations import to_quaternion, to_rpy
 
 

@@ -9,8 +9,8 @@ import zveno
 from zveno.cli.options import Output
 from zveno.cli.simulate import simulate as verb
 from zveno.errors import ZvenoError
+from zveno.report.pictures.trajectory import draw_trajectory
 from zveno.report.reproduce_002_simulation import rows
-from zveno.report.trajectory_plot import draw_trajectory
 from zveno.simulation import GroundContact, Trajectory, simulate
 
 

@@ -75,8 +75,8 @@ def calibrate(
     from ..calibration.tables import read_campaign
     from ..calibration.tables import template as empty
     from ..errors import ZvenoError
-    from ..report.calibration_text import print_calibration
-    from ..report.progress import progress_bar
+    from ..report.text.calibration import print_calibration
+    from ..report.text.progress import progress_bar
     from ..robot import Robot
     from .verbs import loaded
 
@@ -124,7 +124,7 @@ def calibrate(
         for path in found.export_compensation(compensation):
             say_written(path)
     if plot is not None:
-        from ..report.calibration_plot import plot_accuracy
+        from ..report.pictures.calibration import plot_accuracy
 
         say_written(plot_accuracy(found.accuracy_map(), plot))
     deliver(Answer(found.to_dict, lambda console: print_calibration(console, found, model.deg)), output)

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ShapeError, unknown_name
 from ..mechanism import Mechanism
 from ..mechanism.joints import QUATERNION_TOLERANCE
-from ..report.summary import coordinate_units
+from ..report.text.summary import coordinate_units
 
 
 def parsed_q(mechanism: Mechanism, words: Sequence[str], degrees: bool = False) -> np.ndarray:

@@ -90,8 +90,8 @@ def _what(tour: Tour) -> Section:
 
 
 def _tree(tour: Tour) -> Section:
-    from ..report.summary import summary
-    from ..report.tree_text import mechanism_tree
+    from ..report.text.summary import summary
+    from ..report.text.tree import mechanism_tree
 
     mechanism = tour.robot.mechanism
     words = ["Six revolute joints in a chain, limits in degrees; `zveno info puma560` tells more.", ""]
@@ -99,7 +99,7 @@ def _tree(tour: Tour) -> Section:
 
 
 def _kinematics(tour: Tour) -> Section:
-    from ..report.pose_text import pose_data, pose_table
+    from ..report.text.pose import pose_data, pose_table
 
     frame = tour.robot.mechanism.default_frame.name
     pose = pose_data(tour.robot.forward_kinematics(tour.q))
@@ -112,7 +112,7 @@ def _kinematics(tour: Tour) -> Section:
 def _jacobian(tour: Tour) -> Section:
     import numpy as np
 
-    from ..report.pose_text import number
+    from ..report.text.pose import number
 
     straight = tour.robot.pack({"joint5": 0.0}, default=tour.q)
     rows, data = [], {}
@@ -135,7 +135,7 @@ def _dynamics(tour: Tour) -> Section:
 
     import numpy as np
 
-    from ..report.pose_text import number
+    from ..report.text.pose import number
 
     robot, n = tour.robot, 100_000
     hold = robot.gravity_torque(tour.q)
@@ -169,7 +169,7 @@ def _conventions(tour: Tour) -> Section:
 
 def _picture(tour: Tour) -> Section:
     from ..errors import MissingExtraError
-    from ..report.motion import draw_motion
+    from ..report.pictures.motion import draw_motion
 
     file = PICTURE if tour.plot is None else tour.plot
     try:

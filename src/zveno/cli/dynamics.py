@@ -39,7 +39,7 @@ def dynamics(
         output: where the answer goes.
     """
     from ..errors import ZvenoError
-    from ..report.dynamics_text import dynamics_data, print_dynamics
+    from ..report.text.dynamics import dynamics_data, print_dynamics
     from .verbs import given, loaded
 
     if a and tau:
@@ -61,7 +61,7 @@ def parsed_velocities(mechanism, words: Sequence[str], what: str, degrees: bool 
     import numpy as np
 
     from ..errors import ShapeError, unknown_name
-    from ..report.dynamics_text import velocity_names
+    from ..report.text.dynamics import velocity_names
     from .configuration import number
 
     names = velocity_names(mechanism)

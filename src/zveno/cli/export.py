@@ -39,7 +39,7 @@ def export(
         model: how the robot is read.
     """
     from ..export import export_c
-    from ..report.export_text import export_data, print_export
+    from ..report.text.export import export_data, print_export
     from ..robot import Robot
     from .options import Output
     from .output import Answer, deliver

@@ -45,7 +45,7 @@ def identifiability(
     from ..calibration.identifiability import identifiability as find
     from ..calibration.measurements import measurement
     from ..calibration.rules import agrees
-    from ..report.calibration_text import identifiability_data, print_identifiability
+    from ..report.text.calibration import identifiability_data, print_identifiability
     from ..robot import Robot
     from .verbs import loaded
 

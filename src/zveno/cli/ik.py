@@ -68,7 +68,7 @@ def ik(
     """
     from ..ik.paths import solve_path
     from ..ik.problem import problem_of
-    from ..report.ik_text import path_data, print_path, print_solutions, solutions_data, write_solutions
+    from ..report.text.ik import path_data, print_path, print_solutions, solutions_data, write_solutions
     from ..robot import Robot
     from .verbs import given, loaded
 
@@ -103,11 +103,11 @@ def ik(
         answer = Answer(lambda: solutions_data(found) | ({"explanation": lines[1]} if lines else {}), show)
         if picture.plot is not None:
             if curve is not None:
-                from ..report.ik_plot import draw_zeros
+                from ..report.pictures.ik_zeros import draw_zeros
 
                 say_written(draw_zeros(curve, picture.plot, robot=mechanism.name, degrees=model.deg))
             else:
-                from ..report.number_plot import draw_scan
+                from ..report.pictures.numbers import draw_scan
 
                 say_written(draw_scan(problem, one, found.of(0) if found.batch else found.of(), picture.plot))
     if output.out is not None and output.out.suffix in (".csv", ".npz"):

@@ -80,7 +80,7 @@ def plan(
     from ..calibration.measurements import measurement
     from ..calibration.tables import read_campaign
     from ..design import Clearance, Visibility, accuracy_curve, plan_poses
-    from ..report.plan_text import plan_data, print_plan
+    from ..report.text.plan import plan_data, print_plan
     from ..robot import Robot
     from .verbs import loaded
 
@@ -104,7 +104,7 @@ def plan(
         whole = [found] if before is None else [before, found]
         curve = accuracy_curve(arm, kind, max(20, 4 * n), have=whole, **(options | {"places": None}))
     if picture.plot is not None:
-        from ..report.plan_plot import draw_plan
+        from ..report.pictures.plan import draw_plan
 
         say_written(draw_plan(found, curve, picture.plot))
     if output.out is not None and output.out.suffix.lower() == ".csv":

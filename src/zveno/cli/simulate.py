@@ -57,7 +57,7 @@ def simulate(
     """
     from dataclasses import replace
 
-    from ..report.simulate_text import print_trajectory, trajectory_data
+    from ..report.text.trajectory import print_trajectory, trajectory_data
     from ..robot import Robot
     from ..simulation import PD
     from ..simulation import simulate as run
@@ -93,7 +93,7 @@ def simulate(
     if save is not None:
         say_written(trajectory.save(save))
     if plot is not None:
-        from ..report.trajectory_plot import draw_trajectory
+        from ..report.pictures.trajectory import draw_trajectory
 
         say_written(draw_trajectory(trajectory, plot))
     data = trajectory_data(trajectory)

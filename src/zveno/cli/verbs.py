@@ -38,8 +38,8 @@ def info(
         picture: what is drawn.
         output: where the answer goes.
     """
-    from ..report.info_text import print_info
-    from ..report.summary import default_frame_name, summary
+    from ..report.text.info import print_info
+    from ..report.text.summary import default_frame_name, summary
 
     mechanism = loaded(robot, model)
     facts = summary(mechanism)
@@ -74,7 +74,7 @@ def fk(
     from rich.console import Console
 
     from ..algorithms.forward_kinematics import frame_pose, link_poses
-    from ..report.pose_text import link_table, pose_data, pose_table
+    from ..report.text.pose import link_table, pose_data, pose_table
 
     mechanism = loaded(robot, model)
     q_given = given(mechanism, q, model)
@@ -106,7 +106,7 @@ def robots(*, output: OutputFlags = OUTPUT):
         output: where the answer goes.
     """
     from ..io.load import load_mechanism
-    from ..report.catalogue import catalogue, print_catalogue
+    from ..report.text.catalogue import catalogue, print_catalogue
     from ..robots import names
 
     entries = catalogue({name: load_mechanism(name) for name in names()})
@@ -165,6 +165,6 @@ def given(mechanism, words, model: Model):
 
 def _draw(mechanism, q, picture: Picture, frames: list[str]):
     if picture.plot is not None:
-        from ..report.draw import draw_mechanism
+        from ..report.pictures.mechanism import draw_mechanism
 
         say_written(draw_mechanism(mechanism, picture.plot, q, frames=frames))

@@ -8,7 +8,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from ..spatial.rotations import to_quaternion, to_rpy
+from ...spatial.rotations import to_quaternion, to_rpy
 
 
 def pose_data(T) -> dict[str, Any]:

@@ -8,8 +8,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ..design.result import Curve, Plan, spoken
-from ..mechanism import Mechanism
+from ...design.result import Curve, Plan, spoken
+from ...mechanism import Mechanism
 
 
 def plan_data(plan: Plan, curve: Curve | None = None) -> dict[str, Any]:

@@ -8,10 +8,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ..calibration.advice import Advice
-from ..calibration.identifiability import Identifiability
-from ..calibration.result import Calibration
-from ..calibration.units import DEGREES, DEVIATIONS, ERRORS
+from ...calibration.advice import Advice
+from ...calibration.identifiability import Identifiability
+from ...calibration.result import Calibration
+from ...calibration.units import DEGREES, DEVIATIONS, ERRORS
 
 MOST = 12
 """Outliers listed."""

@@ -15,7 +15,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..mechanism import Joint, Mechanism
+from ...mechanism import Joint, Mechanism
 from .summary import coordinate_units
 
 GUIDE, JOINT, QUIET = "dim", "bold", "dim"

@@ -12,10 +12,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..algorithms.forward_kinematics import link_poses
-from ..mechanism import Joint, Mechanism
-from ..mechanism.plausibility import rigid_clusters
-from ..spatial import inertia
+from ...algorithms.forward_kinematics import link_poses
+from ...mechanism import Joint, Mechanism
+from ...mechanism.plausibility import rigid_clusters
+from ...spatial import inertia
 
 _SMALL = 0.02
 """Lengths below this share of the mechanism's size are not drawn."""

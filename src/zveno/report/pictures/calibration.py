@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..calibration.accuracy import AccuracyMap
-from .draw import checked_picture
+from ...calibration.accuracy import AccuracyMap
 from .figure import new_figure, saved
+from .mechanism import checked_picture
 
 
 def plot_accuracy(accuracy: AccuracyMap, path: Path) -> Path:

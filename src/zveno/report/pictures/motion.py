@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..algorithms.forward_kinematics import frame_pose
-from ..errors import ShapeError
-from ..mechanism import Mechanism
-from .draw import draw_mechanism
+from ...algorithms.forward_kinematics import frame_pose
+from ...errors import ShapeError
+from ...mechanism import Mechanism
+from .mechanism import draw_mechanism
 
 
 def draw_motion(

@@ -9,11 +9,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ..errors import ZvenoError
-from ..ik.paths import Path as JointPath
-from ..ik.solutions import Solutions
-from ..mechanism import Mechanism
-from .pose_text import number
+from ...errors import ZvenoError
+from ...ik.paths import Path as JointPath
+from ...ik.solutions import Solutions
+from ...mechanism import Mechanism
+from .pose import number
 
 MOST_ROWS = 40
 """Solutions shown; files have them all."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..errors import MissingExtraError, ZvenoError
-from .draw import FAINT, GRID
+from ...errors import MissingExtraError, ZvenoError
+from .mechanism import FAINT, GRID
 
 
 def new_figure(size: tuple[float, float]):

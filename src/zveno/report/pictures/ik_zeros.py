@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..ik.six_revolute.route import Curve
-from .draw import FAINT, GRID, INK, TRAIL, checked_picture
+from ...ik.six_revolute.route import Curve
 from .figure import new_figure, plain, saved
-from .number_plot import LINE
+from .mechanism import FAINT, GRID, INK, TRAIL, checked_picture
+from .numbers import LINE
 
 _LEAST, _MOST = 1e-12, 1e-2
 """Between these shares of its greatest value the drawing changes from linear to logarithmic."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .draw import checked_picture
 from .figure import new_figure, saved
+from .mechanism import checked_picture
 
 _MOST_LINES = 12
 _MOST_MARKS = 100

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.center_of_mass import total_mass
-from ..errors import UnknownNameError
-from ..mechanism import JOINT_TYPES, Joint, Mechanism
-from ..mechanism.plausibility import impossible_inertias, links_without_inertia
+from ...algorithms.center_of_mass import total_mass
+from ...errors import UnknownNameError
+from ...mechanism import JOINT_TYPES, Joint, Mechanism
+from ...mechanism.plausibility import impossible_inertias, links_without_inertia
 
 
 def summary(mechanism: Mechanism) -> dict[str, Any]:

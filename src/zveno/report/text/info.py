@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..mechanism import Mechanism
-from .tree_text import mass_text, mechanism_tree, short
+from ...mechanism import Mechanism
+from .tree import mass_text, mechanism_tree, short
 
 _MOST_NAMES = 12
 

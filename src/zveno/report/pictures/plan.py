@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ..design import closed_forms as cf
-from ..design.result import Curve, Plan
-from ..design.study import NAMES, Study
-from .draw import FAINT, GRID, INK, TRAIL, checked_picture
+from ...design import closed_forms as cf
+from ...design.result import Curve, Plan
+from ...design.study import NAMES, Study
 from .figure import new_figure, plain, saved
+from .mechanism import FAINT, GRID, INK, TRAIL, checked_picture
 
 LINE, OTHER = "#3d7dca", "#ee8434"
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..export import Export
+from ...export import Export
 
 
 def export_data(done: Export) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.forward_kinematics import frame_pose
-from ..errors import MissingExtraError, ZvenoError
-from ..mechanism import Mechanism
-from ..spatial.rotations import z_to
+from ...algorithms.forward_kinematics import frame_pose
+from ...errors import MissingExtraError, ZvenoError
+from ...mechanism import Mechanism
+from ...spatial.rotations import z_to
 from . import raster, solids
 from .skeleton import Skeleton, skeleton
 

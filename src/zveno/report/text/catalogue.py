@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ..algorithms.center_of_mass import total_mass
-from ..mechanism import Mechanism
-from .tree_text import mass_text
+from ...algorithms.center_of_mass import total_mass
+from ...mechanism import Mechanism
+from .tree import mass_text
 
 
 def catalogue(mechanisms: Mapping[str, Mechanism]) -> list[dict[str, Any]]:

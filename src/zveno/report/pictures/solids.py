@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..spatial.rotations import z_to
+from ...spatial.rotations import z_to
 
 
 def revolved(origin, axis, profile, sides: int = 20) -> np.ndarray:

@@ -1,0 +1,1 @@
+"""Pictures of mechanisms, motions and results; matplotlib is imported only where something is drawn."""

@@ -1,0 +1,1 @@
+"""Results and mechanisms as plain data, and as tables for people."""
