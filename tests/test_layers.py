@@ -28,6 +28,7 @@ LAYERS = (
     "calibration",
     "identification",
     "design",
+    "documents",
     "report",
     "cli",
     "studio",

@@ -1,4 +1,4 @@
-"""What base parameters are used for: compiled functions, files, tables, the command line, the document's rows."""
+"""What base parameters are used for: compiled functions, files, tables and the command line."""
 
 from __future__ import annotations
 
@@ -10,29 +10,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tyro
-from document_chains import GRAVITY, MIXED, TABLE, distal, with_random_bodies
 from rich.console import Console
 
 import zveno
-from zveno.algorithms.energy import kinetic_energy, potential_energy
 from zveno.base_parameters import BaseModel, base_kernel, base_parameters
-from zveno.base_parameters.document import (
-    Row,
-    basis_values,
-    coordinate_matrix,
-    echelon_columns,
-    grouping,
-    n_matrices,
-    n_rows,
-    parts,
-    sparse_product,
-    to_dense,
-    to_sparse,
-)
 from zveno.cli import base as verb
-from zveno.errors import ZvenoError
 from zveno.kernels.evaluate import evaluate
-from zveno.report import reproduce_000
 
 
 @pytest.fixture(scope="module")
@@ -136,53 +119,3 @@ def test_command_line(format, capsys):
 def test_command_line_gravity_and_drives(capsys):
     run("puma560", "--gravity", "0", "0", "0", "--drives", "--format", "csv")
     assert len(capsys.readouterr().out.strip().splitlines()) == 1 + 34 + 22
-
-
-@pytest.mark.parametrize("table", [TABLE, MIXED])
-@pytest.mark.parametrize("basis", ["squares", "doubles"])
-def test_the_documents_procedure_agrees(table, basis):
-    forward = coordinate_matrix(table, GRAVITY, basis)
-    backward = coordinate_matrix(table, GRAVITY, basis, "backward")
-    np.testing.assert_allclose(forward.Z, backward.Z, atol=1e-12)
-    assert forward.Z.shape == (n_rows(table), 30)
-    assert forward.transformations < backward.transformations
-    columns = echelon_columns(forward.effective)
-    assert len(echelon_columns(forward.Z)) == len(columns) + 1
-    ours = base_parameters(distal(table), view="pseudo")
-    assert ours.columns.tolist() == columns
-    np.testing.assert_allclose(ours.matrix, grouping(forward.effective, columns), atol=1e-9)
-
-
-@pytest.mark.parametrize("table", [TABLE, MIXED])
-@pytest.mark.parametrize("basis", ["squares", "doubles"])
-def test_energies_follow_from_the_basis_functions(table, basis):
-    body, p = with_random_bodies(table)
-    rng = np.random.default_rng(1)
-    Z = coordinate_matrix(table, GRAVITY, basis).Z
-    for _ in range(4):
-        q, v = rng.normal(size=(2, len(table)))
-        lagrangian = kinetic_energy(body, q, v) - potential_energy(body, q)
-        np.testing.assert_allclose(basis_values(table, q, v, basis) @ Z @ p, lagrangian, rtol=1e-11)
-
-
-def test_the_documents_sizes():
-    six = [Row(1, 0.0, 0.0, 0.0, 0.0)] * 6
-    assert (n_rows(six[:5]), n_rows(six), n_matrices(6)) == (47118, 328854, 91)
-    with pytest.raises(ZvenoError, match="7 joints"):
-        coordinate_matrix([*six, six[0]], GRAVITY)
-    with pytest.raises(ZvenoError, match="squares"):
-        coordinate_matrix(six[:1], GRAVITY, basis="cubes")
-
-
-def test_sparse_products_take_fewer_multiplications():
-    A, B = parts(TABLE[1])[1:]
-    product, count = sparse_product(to_sparse(A), to_sparse(B))
-    np.testing.assert_allclose(to_dense(product), A @ B)
-    assert 0 < count < 64
-
-
-def test_every_row_of_the_document_is_equal_or_explained():
-    rows = reproduce_000.rows()
-    assert [row for row in rows if row.verdict == "differs"] == []
-    assert sum(row.what.startswith("p̃") for row in rows) == 36
-    assert sum(row.verdict == "document wrong" for row in rows) == 3

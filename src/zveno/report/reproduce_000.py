@@ -9,9 +9,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from ..base_parameters import BaseParameters, base_parameters
-from ..base_parameters.document import Row as DhRow
-from ..base_parameters.document import coordinate_matrix, echelon_columns, n_matrices, n_rows
 from ..base_parameters.exact import decimal
+from ..documents.document_000.coordinate_matrix import Row as DhRow
+from ..documents.document_000.coordinate_matrix import coordinate_matrix, echelon_columns, n_matrices, n_rows
 from ..io.load import load_mechanism
 from .reproduce import Row, error, law
 

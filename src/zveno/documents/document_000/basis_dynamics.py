@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ShapeError
-from ..kernels import derivatives
-from ..kernels.kernel import load_or_build
-from ..kernels.operations import Operations, count_operations
-from ..kernels.program import Program
-from ..kernels.sources import source_digest
-from ..kernels.trace import call, trace
-from .document import Row, coordinate_matrix, joint_functions
+from ...errors import ShapeError
+from ...kernels import derivatives
+from ...kernels.kernel import load_or_build
+from ...kernels.operations import Operations, count_operations
+from ...kernels.program import Program
+from ...kernels.sources import source_digest
+from ...kernels.trace import call, trace
+from .coordinate_matrix import Row, coordinate_matrix, joint_functions
 
 NEGLIGIBLE = 1e-14
 """Entries of Z below this, beside the largest of their column, are rounding."""
@@ -143,4 +143,4 @@ def nested(terms: dict[tuple[int, ...], Any], functions: Sequence[Sequence]) -> 
 
 
 def _sources() -> str:
-    return source_digest("base_parameters/basis_dynamics.py", "base_parameters/document.py")
+    return source_digest("documents/document_000")

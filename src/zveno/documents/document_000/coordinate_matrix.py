@@ -14,15 +14,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError, unknown_name
-from ..kernels.math import cos, sin
-from ..spatial.rotations import cos_sin
-from .views import PAIRS
+from ...base_parameters.views import PAIRS
+from ...errors import ModelError, unknown_name
+from ...kernels.math import cos, sin
+from ...spatial.rotations import cos_sin
 
 MOST_JOINTS = 6
 BASES = ("squares", "doubles")
 """Functions of a revolute joint: {1, c, s, c², sc}, or {1, c, s, cos 2q, sin 2q} as in the document's theorem."""
 RECURSIONS = ("forward", "backward")
+ROUNDING = 1e-12
+"""A column of Z below this, beside the largest, is rounding; columns differ by at most the square of a length."""
 
 Tau = Callable[[np.ndarray], list[np.ndarray]]
 
@@ -229,7 +231,10 @@ def basis_values(table: Sequence[Row], q, v, basis: str = "squares") -> np.ndarr
 def echelon_columns(Z: np.ndarray, tolerance: float = 1e-9) -> list[int]:
     """Independent columns from left to right, by elimination to echelon form with partial pivoting."""
     Z = Z[np.any(Z, axis=1)].copy()
-    Z /= np.abs(Z).max(axis=0, initial=1e-300)  # columns in units of their own size
+    sizes = np.abs(Z).max(axis=0, initial=0.0)
+    used = sizes > ROUNDING * sizes.max(initial=0.0)
+    Z[:, used] /= sizes[used]  # columns in units of their own size
+    Z[:, ~used] = 0.0
     found, r = [], 0
     for j in range(Z.shape[1]):
         if r == len(Z):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from document_chains import GRAVITY, MIXED, TABLE, with_random_bodies
+from document_000_chains import GRAVITY, MIXED, TABLE, with_random_bodies
 
 from zveno.algorithms.energy import kinetic_energy, potential_energy
 from zveno.algorithms.inverse_dynamics import inverse_dynamics
-from zveno.base_parameters.basis_dynamics import BasisModel, nested
-from zveno.base_parameters.document import n_rows
+from zveno.documents.document_000.basis_dynamics import BasisModel, nested
+from zveno.documents.document_000.coordinate_matrix import n_rows
 from zveno.errors import ZvenoError
 from zveno.kernels.evaluate import evaluate
 
