@@ -52,8 +52,8 @@ def main():
     feet = [GroundContact(f"corner{k}", friction=MU) for k in range(4)]
     run = simulate(robot, q0, duration=3.0, constraints=feet, control=weight, max_step=0.02)
     print(run.summary)
-    slips = next(one.t for one in run.happenings if one.what == "slips")
-    sticks = next(one.t for one in run.happenings if one.what == "sticks")
+    slips = next(one.t for one in run.events if one.what == "slips")
+    sticks = next(one.t for one in run.events if one.what == "sticks")
     print(f"slips at {np.degrees(angle(slips)):.4f}°, atan μ is {np.degrees(np.arctan(MU)):.4f}°")
     print(f"rests at {sticks:.4f} s")
     assert abs(angle(slips) - np.arctan(MU)) < 1e-5

@@ -9,6 +9,7 @@ import zveno
 
 LAYERS = (
     "errors",
+    "progress",
     "kernels",
     "spatial",
     "mechanism",

@@ -58,9 +58,9 @@ def test_bouncing_ball(integrator):
     expected = [first]
     for k in range(1, 4):
         expected.append(expected[-1] + 2 * e**k * np.sqrt(2 * g * h) / g)
-    times = [one.t for one in run.happenings if one.what == "bounces"]
+    times = [one.t for one in run.events if one.what == "bounces"]
     assert times[:4] == pytest.approx(expected, abs=1e-7)
-    assert run.happenings[-1].what == "closes"  # it comes to rest instead of bouncing without end
+    assert run.events[-1].what == "closes"  # it comes to rest instead of bouncing without end
     assert abs(run.q[-1, 0]) < 1e-6
     assert run.reactions[-1, 0] == pytest.approx(2 * g, rel=1e-6)
     assert run.q.min() > -1e-6
@@ -74,7 +74,7 @@ def test_contact_opens_when_the_ground_would_have_to_pull():
         robot, [0.0], duration=1.0, constraints=[GroundContact("ball")], control=lambda t, q, v: [40.0 * t]
     )
     weight = 2.0 * 9.81
-    (opening,) = run.happenings
+    (opening,) = run.events
     assert opening.what == "opens"
     assert opening.t == pytest.approx(weight / 40.0, abs=1e-8)
     before = run.t < opening.t - 1e-3
@@ -92,7 +92,7 @@ def test_plate_falls_flat_and_rests():
     q[2] = 0.25
     run = simulate(robot, q, duration=0.6, constraints=contacts, integrator="rk4", step=2e-3)
     assert run.finished
-    assert {one.what for one in run.happenings} <= {"closes", "opens"}
+    assert {one.what for one in run.events} <= {"closes", "opens"}
     N = run.reactions[-1, ::3]
     assert N.sum() == pytest.approx(3.0 * 9.81, rel=1e-6)
     assert relative_error(N, np.full(4, 3.0 * 9.81 / 4)) < 1e-3
@@ -109,7 +109,7 @@ def test_tilted_plate_lands_corner_by_corner():
     q[3:] = np.array([np.cos(0.1), np.sin(0.1) * 0.6, np.sin(0.1) * 0.8, 0.0])
     run = simulate(robot, q, duration=1.0, constraints=contacts, integrator="rk4", step=1e-3)
     assert run.finished
-    touched = {one.name for one in run.happenings if one.what == "closes"}
+    touched = {one.name for one in run.events if one.what == "closes"}
     assert len(touched) == 4
     assert run.q[-1, 2] == pytest.approx(0.05, abs=1e-4)
     heights = robot.forward_kinematics(run.q, frames=[f"corner{k}" for k in range(4)])[..., 2, 3]
@@ -142,7 +142,7 @@ def test_joint_stops_at_its_limit(integrator):
     joint = Joint("hinge", "base", "rod", Revolute((0, 1, 0)), limits=Limits(-2.0, 0.6))
     robot = Robot(assemble("stopped", [Link("base"), Link("rod", rod)], [joint]))
     run = simulate(robot, [0.0], duration=1.0, limits=True, integrator=integrator)
-    (hit,) = run.happenings
+    (hit,) = run.events
     assert hit.what == "closes"
     assert run.q.max() == pytest.approx(0.6, abs=1e-8)
     torque = run.reaction("limit of hinge")[-1, 0]
@@ -161,7 +161,7 @@ def test_slipping_is_reported():
         return np.array([20.0 * t, 0, 0, 0, 0, 0])
 
     run = simulate(robot, q, duration=1.0, constraints=contacts, control=push, integrator="rk4", step=2e-3)
-    assert any(one.what == "slips" for one in run.happenings)
+    assert any(one.what == "slips" for one in run.events)
 
 
 # --- controllers and drives

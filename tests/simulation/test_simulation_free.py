@@ -177,11 +177,11 @@ def test_user_events_are_located(chain, integrator):
             Event(lambda t, q, v: t - 1.5, "end", terminal=True),
         ],
     )
-    assert [one.name for one in run.happenings][-1] == "end"
-    assert run.happenings[-1].t == pytest.approx(1.5, abs=1e-9)
+    assert [one.name for one in run.events][-1] == "end"
+    assert run.events[-1].t == pytest.approx(1.5, abs=1e-9)
     assert "event end" in run.status
     assert run.t[-1] == pytest.approx(1.5)
-    turn = next(one for one in run.happenings if one.name == "turns")
+    turn = next(one for one in run.events if one.name == "turns")
     exact = simulate(chain, bent(chain), duration=turn.t, rtol=1e-10)
     assert abs(exact.v[-1, 0]) < 1e-4
 

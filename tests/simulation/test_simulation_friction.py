@@ -60,7 +60,7 @@ def test_block_on_an_incline(mu, integrator):
         N = run.reactions[:, ::3].sum(axis=1)
         assert relative_error(N, np.full(len(N), MASS * G * np.cos(angle))) < 1e-6
         if slides:
-            assert {one.what for one in run.happenings} == {"slips"}
+            assert {one.what for one in run.events} == {"slips"}
             # What friction took is its force over the way.
             assert run.work[-1] == pytest.approx(-mu * MASS * G * np.cos(angle) * gone[-1], rel=1e-6)
 
@@ -80,7 +80,7 @@ def test_point_slides_to_a_stop(integrator):
         rtol=1e-8,
     )
     assert run.finished, run.status
-    (stop,) = run.happenings
+    (stop,) = run.events
     assert stop.what == "sticks"
     assert stop.t == pytest.approx(1.0 / (mu * G), abs=1e-5)
     assert relative_error(run.q[-1, :2], v / (2 * mu * G)) < 1e-6
@@ -115,7 +115,7 @@ def test_point_is_pushed_until_it_slips_and_turns():
         rtol=1e-8,
         max_step=0.01,
     )
-    (slip,) = run.happenings
+    (slip,) = run.events
     assert slip.what == "slips"
     assert slip.t == pytest.approx(mu * MASS * G / 20.0, abs=1e-6)
     moving = run.t > slip.t + 1e-3
@@ -139,9 +139,9 @@ def test_shaken_point_sticks_and_slips_by_turns():
         max_step=2e-3,
     )
     assert run.finished, run.status
-    whats = [one.what for one in run.happenings]
+    whats = [one.what for one in run.events]
     assert whats[:4] == ["slips", "sticks", "slips", "sticks"]
-    assert run.happenings[0].t == pytest.approx(np.arcsin(mu * MASS * G / peak) / w, abs=1e-6)
+    assert run.events[0].t == pytest.approx(np.arcsin(mu * MASS * G / peak) / w, abs=1e-6)
     N, T = run.reactions[:, 0], np.hypot(*run.reactions[:, 1:].T)
     assert (T / N).max() <= mu * (1 + 1e-6)
     assert run.energy_drift < 1e-6
@@ -181,7 +181,7 @@ def test_leaning_rod_slides_with_the_equations_of_its_foot():
         rtol=1e-9,
         sample=1e-3,
     )
-    slip = next(one for one in run.happenings if one.what == "slips")
+    slip = next(one for one in run.events if one.what == "slips")
     # While the foot holds: θ̇² = 3 g (sin θ₀ − sin θ)/l, and N, T follow from the motion of the centre.
     th = run.q[run.t < slip.t, 2]
     w2 = 3 * G * (np.sin(start) - np.sin(th)) / length

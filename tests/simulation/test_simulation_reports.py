@@ -52,7 +52,7 @@ def test_pictures_of_batches_and_contacts(tmp_path):
     assert draw_trajectory(batch, tmp_path / "batch.svg").exists()
     contact = GroundContact("tool", normal=(0.0, 1.0, 0.0), height=-0.3, friction=0.0)
     run = simulate(robot, [0.0, 0.3], duration=0.5, constraints=[contact])
-    assert any(one.what == "closes" for one in run.happenings)
+    assert any(one.what == "closes" for one in run.events)
     assert draw_trajectory(run, tmp_path / "run.png").exists()
     with pytest.raises(ZvenoError, match=r"\.png"):
         draw_trajectory(run, tmp_path / "run.pdf")

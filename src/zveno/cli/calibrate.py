@@ -75,8 +75,8 @@ def calibrate(
     from ..calibration.tables import read_campaign
     from ..calibration.tables import template as empty
     from ..errors import ZvenoError
+    from ..progress import ProgressBar
     from ..report.text.calibration import print_calibration
-    from ..report.text.progress import progress_bar
     from ..robot import Robot
     from .verbs import loaded
 
@@ -103,7 +103,7 @@ def calibrate(
         what = replace(what, frame=what.frame or frame, sigma=what.sigma if sigma is None else sigma)
         return replace(campaign, measurement=what, name=campaign.name or Path(path).stem)
 
-    with progress_bar("calibrating") as advance:
+    with ProgressBar("calibrating") as advance:
         found = fit(
             Robot(mechanism),
             [read(path) for path in data],

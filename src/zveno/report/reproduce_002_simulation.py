@@ -6,8 +6,7 @@ import numpy as np
 
 from ..robot import Robot
 from ..robots import generators
-from ..simulation import JointMotion, PointContact, constrained_dynamics, simulate
-from ..simulation.partition import partitioned
+from ..simulation import JointMotion, PointContact, constrained_dynamics, constraint_rows, simulate
 from .reproduce import Row, compared, law
 
 STATES = {
@@ -75,16 +74,17 @@ def _constraints() -> list[Row]:
     q, v, tau = 0.3 * rng.normal(size=(3, trunk.n_v))
     tau[:6] = 0.0
     feet = [PointContact(name) for name in trunk.frame_names if name.endswith("foot")]
-    parts = partitioned(trunk, q, v, feet)
-    m = len(parts.P)
+    parts = trunk.partitioned(q, v)
+    rows = constraint_rows(trunk, q, v, feet)
+    J_I, J_R, P = rows.J[:, :6], rows.J[:, 6:], rows.bias
     whole = np.block(
         [
-            [parts.I_II, parts.I_IR.T, -parts.J_I.T],
-            [parts.I_IR, parts.I_RR, -parts.J_R.T],
-            [parts.J_I, parts.J_R, np.zeros((m, m))],
+            [parts.I_II, parts.I_IR.T, -J_I.T],
+            [parts.I_IR, parts.I_RR, -J_R.T],
+            [J_I, J_R, np.zeros((len(P), len(P)))],
         ]
     )
-    x = np.linalg.solve(whole, np.concatenate([-parts.H_I, tau[6:] - parts.H_R, -parts.P]))
+    x = np.linalg.solve(whole, np.concatenate([-parts.H_I, tau[6:] - parts.H_R, -P]))
     ours = constrained_dynamics(trunk, q, v, tau, feet)
     size = abs(x).max()
     gap = max(abs(x[: trunk.n_v] - ours.a).max(), abs(x[trunk.n_v :] - ours.reactions).max()) / size

@@ -18,7 +18,8 @@ from .controllers import Traced as Traced
 from .drives import ServoDrive as ServoDrive
 from .dynamics import Constrained as Constrained
 from .dynamics import constrained_dynamics as constrained_dynamics
+from .dynamics import constraint_rows as constraint_rows
 from .events import Event as Event
 from .simulate import simulate as simulate
-from .trajectory import Happening as Happening
+from .trajectory import EventRecord as EventRecord
 from .trajectory import Trajectory as Trajectory

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..algorithms import constraints as algebra
 from ..errors import ModelError
 from ..robot import Robot
 from .checks import checked_constraints
@@ -78,6 +79,18 @@ def constrained_dynamics(
     if regular if quality.ndim == 0 else regular.all():  # `all` of a single number takes a microsecond
         return found
     return _repaired(found, equations, t, stabilization, q, v, tau, quality)
+
+
+def constraint_rows(robot: Robot, q, v, constraints: Sequence[Constraint], t: float = 0.0) -> algebra.Rows:
+    """Values, Jacobian J (m, n_v) and bias P (m,) of constraints at one state (n_q,), (n_v,).
+
+    Anchors that are not given are where the robot is.
+    """
+    mechanism = robot.mechanism
+    q, v = mechanism.checked_q(q), mechanism.checked_v(v)
+    state = algebra.Kinematics(mechanism, q, v)
+    parts = [one.rows(state, t, one.anchor(mechanism, q)) for one in checked_constraints(robot, constraints)]
+    return algebra.stacked(parts, mechanism.n_v)
 
 
 def _repaired(found: Constrained, equations: Equations, t, k, q, v, tau, quality) -> Constrained:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..io.results import hash_of
+from ..progress import ProgressBar
 from ..robot import Robot
 from .checks import check_batch, check_mass, check_times, checked_constraints, checked_state
 from .constraints import Constraint
@@ -19,7 +20,6 @@ from .events import Event, limits_of
 from .inputs import Inputs
 from .integrators import FIXED, Adaptive, checked_method
 from .modes import OPEN, Modes
-from .progress import Progress
 from .projection import project_start
 from .rates import FixedStep, Rates, refuse_infinite
 from .results import final_status, sane_samples, trajectory
@@ -126,7 +126,11 @@ def simulate(
     atol = rtol * 1e-3 if atol is None else atol
     rates = Rates(equations, c)
     n, every, h, times = _grid(duration, step, sample, method)
-    with Progress(duration, progress) as bar:
+    with ProgressBar("simulating", progress) as show:
+
+        def bar(t: float) -> None:
+            show(t, duration)
+
         if method in FIXED and (not single or not (equations.constraints or equations.commanded or events)):
             Y, status = rollout(equations, rates, method, y0, 0.0, h, n, every, bar)
             C = None if c is None else np.broadcast_to(c[..., None, :], (*Y.shape[:-1], c.shape[-1]))
@@ -154,7 +158,7 @@ def simulate(
         moved=moved,
         notes=tuple(notes),
         method=settings,
-        happenings=() if run is None else tuple(run.happenings),
+        events=() if run is None else tuple(run.records),
         n_steps=n * every if run is None else run.n_steps,
         n_evaluations=rates.n,
         inputs_hash=hash_of(mechanism.fingerprint, q0, v0, duration, settings),

@@ -15,13 +15,13 @@ from .modes import Modes
 from .projection import project
 from .rates import Rates, Stopped
 from .redundancy import reported
-from .trajectory import FINISHED, Happening
+from .trajectory import FINISHED, EventRecord
 
 REST_VELOCITY = 1e-3
 """A bounce slower than this, m/s or rad/s, stays closed: restitution would otherwise bounce without end."""
 SAME_MOMENT = 1e-9
 """Contacts with gaps below this, m or rad, when another one closes share its impact."""
-MAX_HAPPENINGS = 10_000
+MAX_EVENTS = 10_000
 LOOK = 1e-3
 """Share of the duration after which contacts and events are looked at, at the latest, by a method that can wait."""
 
@@ -44,7 +44,7 @@ class Run:
         self.t: list[float] = []
         self.y: list[np.ndarray] = []
         self.c: list[np.ndarray | None] = []
-        self.happenings: list[Happening] = []
+        self.records: list[EventRecord] = []
         self.status = FINISHED
         self.n_steps = 0
         self._last: tuple[float, str, int] = (-np.inf, "", -1)
@@ -172,9 +172,9 @@ class Run:
         self._watched = self._watch()
 
     def _happened(self, t: float, name: str, what: str):
-        self.happenings.append(Happening(t, name, what))
-        if len(self.happenings) >= MAX_HAPPENINGS:
-            raise Stopped(f"{MAX_HAPPENINGS} contacts and events by t = {t:.6g} s")
+        self.records.append(EventRecord(t, name, what))
+        if len(self.records) >= MAX_EVENTS:
+            raise Stopped(f"{MAX_EVENTS} contacts and events by t = {t:.6g} s")
 
     def _label(self, i: int) -> str:
         return self.equations.constraints[i].label

@@ -17,7 +17,7 @@ FINISHED = "finished"
 
 @registered
 @dataclass(frozen=True)
-class Happening:
+class EventRecord:
     """Something that happened at a time: a contact closed or opened, a limit was reached, a user's event."""
 
     t: float
@@ -42,7 +42,7 @@ class Trajectory(Result):
         kinetic, potential: energy, J, (..., n).
         work: done on the robot since the start by control, friction, moving constraints and impacts, J, (..., n).
         violation, violation_rate: largest |φ| and |φ̇| of the active rows, (..., n).
-        happenings: contacts, limits and events in the order of time (a single state only).
+        events: contacts, limits and events in the order of time (a single state only).
         status: "finished", or what stopped the run and when; what was computed so far is kept.
         moved: how far the initial state was projected onto the constraints, rad or m.
         notes: redundant constraints and the like.
@@ -66,7 +66,7 @@ class Trajectory(Result):
     work: np.ndarray
     violation: np.ndarray
     violation_rate: np.ndarray
-    happenings: tuple[Happening, ...] = ()
+    events: tuple[EventRecord, ...] = ()
     status: str = FINISHED
     moved: float = 0.0
     notes: tuple[str, ...] = ()

@@ -39,7 +39,7 @@ def draw_trajectory(trajectory: Any, file: str | Path, caption: str | None = Non
     }
     if len(trajectory.joint_names) == trajectory.v.shape[-1]:
         names["velocities, rad/s or m/s"] = trajectory.joint_names
-    marks = sorted({one.t for one in trajectory.happenings})[:_MOST_MARKS]
+    marks = sorted({one.t for one in trajectory.events})[:_MOST_MARKS]
     return draw_lines(trajectory.t, panels, file, caption or trajectory.summary, names, marks=marks)
 
 

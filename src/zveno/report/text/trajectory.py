@@ -32,7 +32,7 @@ def trajectory_data(trajectory: Any) -> dict[str, Any]:
             "work": number(trajectory.work[-1]),
             "error": number(trajectory.energy_drift),
         },
-        "happenings": [{"t": one.t, "name": one.name, "what": one.what} for one in trajectory.happenings],
+        "events": [{"t": one.t, "name": one.name, "what": one.what} for one in trajectory.events],
         "initial_q": dict(zip(trajectory.coordinate_names, trajectory.q[0].tolist(), strict=True)),
         "final_q": units,
     }
@@ -48,7 +48,7 @@ def print_trajectory(console: Console, data: dict[str, Any]):
     for name, last in data["final_q"].items():
         table.add_row(name, f"{data['initial_q'][name]:.6f}", f"{last:.6f}")
     console.print(table)
-    for one in data["happenings"][:20]:
+    for one in data["events"][:20]:
         console.print(f"t = {one['t']:.6f} s: {one['name']} {one['what']}")
-    if len(data["happenings"]) > 20:
-        console.print(f"… and {len(data['happenings']) - 20} more")
+    if len(data["events"]) > 20:
+        console.print(f"… and {len(data['events']) - 20} more")

@@ -1,0 +1,49 @@
+"""A progress bar on stderr for work that takes longer than a moment."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+PATIENCE = 1.0
+"""Seconds of work before a bar appears."""
+REFRESH = 0.1
+"""Seconds between two changes of a bar."""
+
+
+class ProgressBar:
+    """A context manager that is called with (done, total) while the work goes on.
+
+    Args:
+        what: a verb that says what is being done.
+        wanted: whether a bar may appear; None where stderr is a terminal.
+    """
+
+    def __init__(self, what: str, wanted: bool | None = None):
+        self.what = what
+        self.wanted = sys.stderr.isatty() if wanted is None else wanted
+        self._next = time.monotonic() + PATIENCE
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def __call__(self, done: float, total: float) -> None:
+        """`done` of `total` is reached."""
+        if not self.wanted or time.monotonic() < self._next:
+            return
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self._bar = Progress(console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._task = self._bar.add_task(self.what, total=None)
+        self._bar.update(self._task, completed=done, total=total)
+        self._next = time.monotonic() + REFRESH
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
