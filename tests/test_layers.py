@@ -19,7 +19,7 @@ LAYERS = (
     "functions",
     "programs",
     "parametric",
-    "robot",
+    "robot_functions",
     "scale",
     "fit",
     "ik",
@@ -29,6 +29,7 @@ LAYERS = (
     "calibration",
     "identification",
     "design",
+    "robot",
     "documents",
     "report",
     "cli",
@@ -38,21 +39,28 @@ LAYERS = (
 ANYWHERE = ("_version",)
 ROOTS = ("__init__", "__main__")
 """These gather everything, so they may import from every layer."""
+FACADE = "robot"
+"""The only exception: it may import every layer in its functions, and others may name it where types are meant."""
 USERS_OF_THE_PACKAGE = ("cli", "studio")
 """These may use the public names of the package itself, as any user does."""
 ONLY_MATH_OF_KERNELS = ("spatial", "mechanism", "algorithms")
 SOURCE = Path(zveno.__file__).parent
 
 
-def imported_modules(path: Path, root: Path) -> list[tuple[int, str]]:
+def imported_modules(path: Path, root: Path, facade: bool = True) -> list[tuple[int, str]]:
     """(line, dotted name below the package) of every import of the package in a file; "" is the package itself.
 
-    `from x import y` counts as x.y if that is a module, since y may be one, and as x otherwise.
+    `from x import y` counts as x.y if that is a module, since y may be one, and as x otherwise. Without `facade`
+    the exception is taken out.
     """
     own = (root.name, *path.relative_to(root).with_suffix("").parts)
     package = own[:-1]  # the package a file or an __init__ belongs to
     found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))):
+    tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    spared = () if facade else set(_spared(tree, own[1] == FACADE))
+    for node in ast.walk(tree):
+        if node in spared:
+            continue
         if isinstance(node, ast.Import):
             found += [(node.lineno, tuple(alias.name.split("."))) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -60,6 +68,16 @@ def imported_modules(path: Path, root: Path) -> list[tuple[int, str]]:
             base += tuple(node.module.split(".")) if node.module else ()
             found += [(node.lineno, _module(root, (*base, alias.name))) for alias in node.names]
     return [(line, ".".join(name[1:])) for line, name in found if name[0] == root.name]
+
+
+def _spared(tree: ast.Module, is_facade: bool):
+    """Imports the exception covers: those for types of the facade, and the facade's own inside functions."""
+    for block in ast.walk(tree):
+        types_only = isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        if types_only or (is_facade and isinstance(block, ast.FunctionDef)):
+            for node in ast.walk(block):
+                if isinstance(node, ast.ImportFrom) and (is_facade or (node.module or "").strip(".") == FACADE):
+                    yield node
 
 
 def _module(root: Path, name: tuple[str, ...]) -> tuple[str, ...]:
@@ -79,7 +97,7 @@ def violations(root: Path) -> list[str]:
         if layer not in LAYERS:
             problems.append(f"{inside}: {layer} has no place among the layers")
             continue
-        for line, name in imported_modules(path, root):
+        for line, name in imported_modules(path, root, facade=False):
             target, _, rest = name.partition(".")
             where = f"{inside}:{line} imports {name or root.name}"
             if target in ANYWHERE or target == layer or (not name and layer in USERS_OF_THE_PACKAGE):
@@ -111,7 +129,8 @@ def test_the_checker_finds_what_it_should(tmp_path):
         "__init__.py": "from .robot import Robot",
         "errors.py": "from . import _version\n",
         "_version.py": "",
-        "robot.py": "from . import io\n",
+        "robot.py": "from . import io\nfrom .report import text\ndef plot():\n    from .report import draw\n",
+        "robot_functions.py": "if TYPE_CHECKING:\n    from .robot import Robot\n    from .ik import Solutions\n",
         "kernels/__init__.py": "from ..errors import ZvenoError\n",
         "kernels/math.py": "import zveno.spatial\n",
         "kernels/tape.py": "import numpy\nfrom .math import sin\n",
@@ -132,6 +151,8 @@ def test_the_checker_finds_what_it_should(tmp_path):
         "io/deep/inner.py:1 imports cli, which is below io",
         "io/urdf.py:1 imports zveno, which is not a layer",
         "kernels/math.py:1 imports spatial, which is below kernels",
+        "robot.py:2 imports report, which is below robot",
+        "robot_functions.py:3 imports ik, which is below robot_functions",
         "spatial/vectors.py:1 imports kernels.tape, but takes only kernels.math",
         "tools.py: tools has no place among the layers",
     ]

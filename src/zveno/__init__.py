@@ -71,25 +71,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_TASKS})
-
-
-def _constrained_dynamics(self: Robot, q, v, tau, constraints, **options):
-    """Accelerations and reactions under constraints; see `zveno.simulation.constrained_dynamics`."""
-    from .simulation import constrained_dynamics
-
-    return constrained_dynamics(self, q, v, tau, constraints, **options)
-
-
-def _base_regressor(self: Robot, q, v, a, out=None):
-    """W (..., n_v, r): torques are W p̃ with exactly the r base parameters of `zveno.base_parameters(robot)`."""
-    from .base_parameters import base_kernel, base_parameters
-
-    key = ("base_regressor", self.mechanism.fingerprint)
-    if key not in self._shared:
-        self._shared[key] = base_kernel(base_parameters(self))
-    return self._shared[key](q, v, a, out=out)
-
-
-# Methods of a robot that later layers compute: the class itself must not know them.
-Robot.constrained_dynamics = _constrained_dynamics  # pyright: ignore[reportAttributeAccessIssue]
-Robot.base_regressor = _base_regressor  # pyright: ignore[reportAttributeAccessIssue]

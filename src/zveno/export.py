@@ -22,7 +22,7 @@ from .kernels.export_c import export_c as source_of
 from .kernels.operations import Operations, count_operations
 from .kernels.program import Program
 from .programs import program
-from .robot import Robot
+from .robot_functions import RobotFunctions
 
 DEFAULT_FUNCTIONS = ("inverse_dynamics", "gravity_torque", "forward_kinematics", "jacobian", "forward_dynamics")
 IN_BASE_PARAMETERS = "base_inverse_dynamics"
@@ -61,7 +61,7 @@ class Export:
 
 
 def export_c(
-    robot: Robot,
+    robot: RobotFunctions,
     functions: Sequence[str] = DEFAULT_FUNCTIONS,
     directory: str | os.PathLike[str] = ".",
     *,
@@ -120,7 +120,7 @@ def export_c(
     return Export(place, tuple(files), exported)
 
 
-def _program(robot: Robot, name: str, frame: str | None, parameters: Sequence[str]) -> Program:
+def _program(robot: RobotFunctions, name: str, frame: str | None, parameters: Sequence[str]) -> Program:
     options = {}
     if name in ("forward_kinematics", "jacobian", "velocity", "acceleration"):
         options["frame"] = robot.mechanism.frame(frame).name
@@ -128,14 +128,16 @@ def _program(robot: Robot, name: str, frame: str | None, parameters: Sequence[st
     return program(robot.mechanism, name, used, **options)
 
 
-def _base_model(robot: Robot):
+def _base_model(robot: RobotFunctions):
     """Inverse dynamics in base parameters, rotors included where the robot has them, as in `inverse_dynamics`."""
     from .base_parameters import BaseModel
 
     return BaseModel(robot, drives=("rotor",) if rotor_inertias(robot.mechanism).any() else False)
 
 
-def _with_base_parameters(robot: Robot, base, stem: str, texts: dict[str, str], single: bool) -> dict[str, str]:
+def _with_base_parameters(
+    robot: RobotFunctions, base, stem: str, texts: dict[str, str], single: bool
+) -> dict[str, str]:
     """The header with the robot's base parameters, the example that passes them, and the page that counts them."""
     from .base_parameters.base_dynamics import operations_sentence, values_header
 
@@ -170,7 +172,7 @@ def _arrays(one: Program, scalar: str) -> tuple[str, str]:
     return "\n".join(lines), ", ".join(names)
 
 
-def _example(robot: Robot, stem: str, one: Program, source: CSource, single: bool) -> str:
+def _example(robot: RobotFunctions, stem: str, one: Program, source: CSource, single: bool) -> str:
     scalar = "float" if single else "double"
     declared, names = _arrays(one, scalar)
     output = one.outputs[0]
@@ -196,7 +198,7 @@ int main(void)
 """
 
 
-def _readme(robot: Robot, stem: str, programs, exported: Sequence[ExportedFunction], single: bool) -> str:
+def _readme(robot: RobotFunctions, stem: str, programs, exported: Sequence[ExportedFunction], single: bool) -> str:
     scalar = "float" if single else "double"
     rows = []
     for one, function in zip(programs, exported, strict=True):

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import ModelError, ShapeError, ZvenoWarning
 from ..io.results import hash_of
 from ..mechanism import Mechanism
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 from . import diagnosis, friction
 from . import drives as driving
 from .blocks import RANK_TOLERANCE, Block, Solved, grouped, solve_blocks
@@ -35,7 +35,7 @@ SEED = 0
 
 
 def base_parameters(
-    robot: Robot | Mechanism,
+    robot: RobotFunctions | Mechanism,
     gravity=None,
     drives: bool | Sequence[str] = False,
     *,
@@ -61,7 +61,7 @@ def base_parameters(
         exact: True demands exact arithmetic, False does without; by default it is used where the constants have an
             exact meaning (angles that are multiples of 15°) and python-flint is installed.
     """
-    mechanism = robot.mechanism if isinstance(robot, Robot) else robot
+    mechanism = robot.mechanism if isinstance(robot, RobotFunctions) else robot
     if not isinstance(mechanism, Mechanism):
         raise ModelError(f"a {type(robot).__name__} is not a robot", remedy="Give zveno.load(...) or a Mechanism")
     direction = checked_gravity(mechanism, gravity)

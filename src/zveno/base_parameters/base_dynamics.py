@@ -20,7 +20,7 @@ from ..kernels.program import Program
 from ..kernels.trace import trace
 from ..mechanism import Mechanism
 from ..mechanism.reduce import reduced
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 from ..spatial.inertia import pseudo_inertia
 from ..spatial.vectors import cross
 from .analyse import base_parameters
@@ -84,7 +84,9 @@ class BaseModel:
         drives: kinds of drive parameters that count as well, such as ("rotor",); True for all four.
     """
 
-    def __init__(self, robot: Robot, massless: Sequence[str] | None = None, drives: bool | Sequence[str] = False):
+    def __init__(
+        self, robot: RobotFunctions, massless: Sequence[str] | None = None, drives: bool | Sequence[str] = False
+    ):
         self.mechanism = reduced(robot.mechanism).mechanism
         self.base = base_parameters(self.mechanism, drives=drives, view="pseudo", massless=massless)
         if not set(self.base.kinds) <= set(DRIVE_PARAMETER_NAMES):
@@ -130,7 +132,7 @@ def _program(mechanism: Mechanism, places: Sequence[int]) -> Program:
     return trace(run, states_of(mechanism) | {"values": (len(places),)}, name=NAME, outputs=("tau",))
 
 
-def compared_operations(robot: Robot) -> tuple[int, int]:
+def compared_operations(robot: RobotFunctions) -> tuple[int, int]:
     """Multiplications and additions of inverse dynamics in base parameters, and with all ten of every link.
 
     Both with the pseudo-inertias as inputs and without drives, in the frames that need the fewest.
@@ -139,12 +141,12 @@ def compared_operations(robot: Robot) -> tuple[int, int]:
     bare = reduced(replace(robot.mechanism, joints=joints, transmission=None)).mechanism
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ZvenoWarning)  # about geometry: the count does not need them
-        model = BaseModel(Robot(bare))
+        model = BaseModel(RobotFunctions(bare))
     counts = model.operations, count_operations(_program(bare, range(10 * len(bare.joints))))
     return counts[0].multiplies + counts[0].adds, counts[1].multiplies + counts[1].adds
 
 
-def operations_sentence(robot: Robot) -> str:
+def operations_sentence(robot: RobotFunctions) -> str:
     """How many operations inverse dynamics takes, in words."""
     base, whole = compared_operations(robot)
     text = f"Inverse dynamics in base parameters: {base} multiplications and additions, {whole} with all parameters"

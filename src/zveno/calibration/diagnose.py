@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ZvenoError, ZvenoWarning
 from ..fit.triangle import triangle
 from ..io.measurements import LENGTHS
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 from .identifiability import TOLERANCE, Identifiability, beyond, identifiability, scaled_jacobian
 from .kinematics import frame_motion
 from .mistakes import likely_mistake, miss, size
@@ -113,7 +113,9 @@ def hopeless(system: System, base: Solution) -> str:
     return text
 
 
-def check_enough(system: System, found: Identifiability, robot: Robot, parameters: str | Sequence[str]) -> str:
+def check_enough(
+    system: System, found: Identifiability, robot: RobotFunctions, parameters: str | Sequence[str]
+) -> str:
     """Refuse data that cannot determine what the measurement could because there are too few postures; say so where
     they are on a singular manifold, or the measurement tells nothing of what was asked. Empty if all is well."""
     rows, needed = system.n_rows, found.rank + len(found.unknowns)
@@ -170,7 +172,7 @@ def _stuck(system: System) -> str:
     return f" ({', '.join(words[:4])})" if words else ""
 
 
-def _lost(system: System, found: Identifiability, robot: Robot, parameters) -> list[str]:
+def _lost(system: System, found: Identifiability, robot: RobotFunctions, parameters) -> list[str]:
     """Parameters that random postures would determine beyond those the measured ones do."""
     kinds = {type(part.measurement): part.measurement for part in system.parts}
     proved = found.counts is not None and found.counts.proved == found.rank

@@ -12,7 +12,7 @@ from ..errors import unknown_name
 from ..fit.robust import LOSSES
 from ..fit.threads import in_one_thread
 from ..io.results import hash_of
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 from .advice import advise
 from .broken import explained
 from .campaigns import Campaign, prepared
@@ -31,7 +31,7 @@ from .verdict import verdict
 @in_one_thread
 @explained
 def calibrate(
-    robot: Robot,
+    robot: RobotFunctions,
     data: Campaign | Sequence[Campaign],
     *,
     parameters: str | Sequence[str] = "all",
@@ -159,7 +159,7 @@ def _judged(fit: Fitted, geometry: Identifiability, evidence, lacks, folds, seed
     return replace(result, verdict=verdict(result))
 
 
-def _hashed(robot: Robot, system: System) -> str:
+def _hashed(robot: RobotFunctions, system: System) -> str:
     data = hashlib.sha256()
     for campaign in system.campaigns:
         data.update(campaign.q.tobytes() + campaign.y.tobytes() + repr(campaign.groups).encode())

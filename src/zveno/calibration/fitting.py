@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import ZvenoError, unknown_name
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 from .campaigns import Campaign
 from .common import common_errors
 from .diagnose import check_enough, check_reach, hopeless
@@ -41,7 +41,7 @@ class Wish:
 class Fitted:
     """A fit and all it was made from."""
 
-    robot: Robot
+    robot: RobotFunctions
     joint_terms: tuple[str, ...]
     system: System
     options: Options
@@ -54,7 +54,7 @@ class Fitted:
 
 
 def fitted(
-    robot: Robot,
+    robot: RobotFunctions,
     campaigns: Sequence[Campaign],
     wish: Wish,
     more: tuple[str, ...] = (),

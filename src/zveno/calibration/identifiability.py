@@ -14,7 +14,7 @@ import numpy as np
 from ..fit.threads import in_one_thread
 from ..fit.triangle import triangle
 from ..io.results import Result, hash_of, registered
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 from .counts import Counts, counts
 from .loads import gravity
 from .measurements import Measurement, measurement
@@ -104,7 +104,7 @@ class Identifiability(Result):
 
 @in_one_thread
 def identifiability(
-    robot: Robot,
+    robot: RobotFunctions,
     kind: Measurement | str = "pose",
     *,
     strategy: str = "JL",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 from .campaigns import Campaign
 from .loads import gravity
 from .measurements import Measurement, measurement
@@ -43,7 +43,7 @@ class Information:
 
 
 def information(
-    robot: Robot,
+    robot: RobotFunctions,
     kind: Measurement | str,
     q,
     *,

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..mechanism import Mechanism
 from ..mechanism.edit import rebuilt
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 from ..spatial.inertia import from_pseudo_inertia
 
 DENSITY = 10.0
@@ -20,7 +20,7 @@ DENSITY = 10.0
 @lru_cache(maxsize=8)
 def gravity(mechanism: Mechanism) -> Callable:
     """q → torques (..., n_v) that hold the robot, or its `loaded` likeness, at rest."""
-    return Robot(loaded(mechanism)).gravity_torque
+    return RobotFunctions(loaded(mechanism)).gravity_torque
 
 
 def has_masses(mechanism: Mechanism) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from ..errors import unknown_name
 from ..fit.covariance import correlations
 from ..io.results import Result, registered, write_text
 from ..mechanism import Mechanism
-from ..robot import Robot
 from .accuracy import AccuracyMap, Prediction, predict
 from .advice import Advice
 from .campaigns import prepared
@@ -26,6 +26,9 @@ from .output import text_of
 from .postures import random_postures
 from .system import System
 from .units import ERRORS
+
+if TYPE_CHECKING:
+    from ..robot import Robot
 
 
 @registered
@@ -157,7 +160,7 @@ class Calibration(Result):
     @cached_property
     def robot(self) -> Robot:
         """The calibrated robot."""
-        return Robot(self.mechanism)
+        return self._robot(self.mechanism)
 
     @cached_property
     def model(self) -> Model:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import ModelError, ZvenoError
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 from .identifiability import analyse, scaled_jacobian
 from .measurements import Measurement, Position, measurement
 from .models import Model, Term, redundant_model
@@ -27,7 +27,7 @@ class RuleModel:
     steps: tuple[str, ...]
 
 
-def rule_model(robot: Robot, kind: Measurement | str = "pose") -> RuleModel:
+def rule_model(robot: RobotFunctions, kind: Measurement | str = "pose") -> RuleModel:
     """The irreducible model by steps 1–2 (pose), 0–2 (position) or in the form (23) (relative to an unknown frame).
 
     Raises:
@@ -172,7 +172,7 @@ def _check(model: Model, what: Measurement, names: tuple[str, ...]):
         )
 
 
-def agrees(robot: Robot, kind: Measurement | str = "pose") -> tuple[bool, str]:
+def agrees(robot: RobotFunctions, kind: Measurement | str = "pose") -> tuple[bool, str]:
     """Whether the rules give a complete irreducible model, and the model or the reason."""
     try:
         return True, rule_model(robot, kind).text

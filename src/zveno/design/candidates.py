@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError, ZvenoError, unknown_name
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 from .capsules import Capsules, Clearance
 
 AT_LIMITS = 0.4
@@ -68,7 +68,7 @@ class Admissible:
 
     def __init__(
         self,
-        robot: Robot,
+        robot: RobotFunctions,
         frame: str | None = None,
         *,
         limits: Mapping[str, tuple[float, float]] | None = None,
@@ -147,7 +147,7 @@ class Admissible:
 
 
 def _ranges(
-    robot: Robot, limits: Mapping[str, tuple[float, float]], margin: float
+    robot: RobotFunctions, limits: Mapping[str, tuple[float, float]], margin: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper ends of every coordinate, finite."""
     mechanism = robot.mechanism

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import ZvenoError, unknown_name
 from ..mechanism import Mechanism
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 from ..spatial.transforms import inverse
 
 DEFAULT_SHARE = 0.03
@@ -43,7 +43,7 @@ class Capsules:
     stand on the floor), are not looked at.
     """
 
-    def __init__(self, robot: Robot, clearance: Clearance, sample: np.ndarray):
+    def __init__(self, robot: RobotFunctions, clearance: Clearance, sample: np.ndarray):
         self.robot, self.clearance = robot, clearance
         mechanism = robot.mechanism
         given = clearance.radius if isinstance(clearance.radius, Mapping) else {}

@@ -18,7 +18,7 @@ from itertools import product
 import numpy as np
 
 from ..errors import ShapeError, ZvenoError
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 
 
 def noise(sigma: float, sigma_q: float = 0.0, radius: float = 1.0) -> float:
@@ -154,7 +154,7 @@ def product_plan(values: Sequence) -> np.ndarray:
     return np.array(list(product(*(np.asarray(one, dtype=float) for one in values))))
 
 
-def product_postures(robot: Robot, numbers: int | Sequence[int]) -> np.ndarray:
+def product_postures(robot: RobotFunctions, numbers: int | Sequence[int]) -> np.ndarray:
     """The product plan of a robot within its limits: every joint at its best values, all combinations, (n, n_q).
 
     Args:

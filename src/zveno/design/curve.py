@@ -8,7 +8,7 @@ from ..calibration.measurements import Measurement
 from ..errors import ZvenoError
 from ..fit.threads import in_one_thread
 from ..io.results import hash_of
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 from .criteria import criterion, reduced
 from .engines import Determinant
 from .exchange import greedy, information
@@ -17,7 +17,9 @@ from .result import Curve
 
 
 @in_one_thread
-def accuracy_curve(robot: Robot, measurement: Measurement | str = "pose", most: int = 100, *, have=None, **options):
+def accuracy_curve(
+    robot: RobotFunctions, measurement: Measurement | str = "pose", most: int = 100, *, have=None, **options
+):
     """How accuracy grows with the number of postures, from the fewest that suffice to `most`.
 
     The postures are a chain: each is the candidate that helps the determinant of the information most. With `have`,

@@ -12,7 +12,7 @@ from ..calibration.measurements import measurement as named_measurement
 from ..errors import ZvenoError
 from ..fit.threads import in_one_thread
 from ..io.results import hash_of
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 from .candidates import Visibility
 from .capsules import Clearance
 from .criteria import CRITERIA, reduced
@@ -30,7 +30,7 @@ DEFAULT_CLEARANCE = Clearance()
 
 @in_one_thread
 def plan_poses(
-    robot: Robot,
+    robot: RobotFunctions,
     measurement: Measurement | str = "pose",
     n: int = 30,
     criterion: str = "D",
@@ -125,7 +125,7 @@ def plan_poses(
 
 @in_one_thread
 def judge_poses(
-    robot: Robot,
+    robot: RobotFunctions,
     measurement: Measurement | str,
     q,
     criterion: str = "D",
@@ -221,7 +221,7 @@ def _plan(
     )
 
 
-def _way(robot: Robot, q: np.ndarray, start) -> np.ndarray:
+def _way(robot: RobotFunctions, q: np.ndarray, start) -> np.ndarray:
     if start is None:
         return short_tour(travel_times(robot, q))
     first = robot.mechanism.checked_q(start, "start")

@@ -12,7 +12,7 @@ from ..calibration.measurements import Measurement
 from ..calibration.measurements import measurement as named_measurement
 from ..calibration.strategies import independent_columns
 from ..errors import ShapeError, ZvenoError
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 from .candidates import Admissible, Visibility
 from .capsules import Clearance
 from .criteria import Criterion, criterion, reduced
@@ -97,7 +97,7 @@ class Problem:
 
 
 def problem(
-    robot: Robot,
+    robot: RobotFunctions,
     measurement: Measurement | str,
     *,
     criterion_name: str = "D",

@@ -28,7 +28,7 @@ from ..kernels.kernel import Kernel, load_or_build
 from ..kernels.math import sqrt
 from ..kernels.sources import source_digest
 from ..kernels.trace import call, trace
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 from .contacts import (
     contact_rows,
     distance_information,
@@ -59,7 +59,7 @@ class Rows:
 
     def __init__(
         self,
-        robot: Robot,
+        robot: RobotFunctions,
         kind: Measurement | str = "pose",
         *,
         parameters: str | Sequence[str] = "all",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 
 
-def travel_times(robot: Robot, q: np.ndarray) -> np.ndarray:
+def travel_times(robot: RobotFunctions, q: np.ndarray) -> np.ndarray:
     """(n, n) time of the slowest joint between postures, s; without a velocity limit at 1 rad/s or 1 m/s."""
     mechanism = robot.mechanism
     speed = np.ones(robot.n_v)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 from ..spatial.rotations import log
 from .problem import Problem
 from .track import NEARLY_SINGULAR, Branch, _interpolated
@@ -28,7 +28,7 @@ class Tangent:
     """
 
     def __init__(self, robot, problem: Problem):
-        self.robot = robot if isinstance(robot, Robot) else Robot(problem.mechanism)
+        self.robot = robot if isinstance(robot, RobotFunctions) else RobotFunctions(problem.mechanism)
         self.problem = problem
         mechanism = problem.mechanism
         names = dict.fromkeys(self._leader(step.joint) for step in problem.steps)

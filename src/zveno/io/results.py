@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import importlib
 import json
 import math
 import os
@@ -61,6 +62,11 @@ class Result:
         path = Path(path)
         write_text(path, json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False))
         return path
+
+    @staticmethod
+    def _robot(mechanism: Mechanism) -> Any:
+        """The robot of a mechanism, found by name: results are below the layer of robots."""
+        return importlib.import_module("zveno.robot").Robot(mechanism)
 
 
 def load_result(path: str | os.PathLike[str]) -> Any:

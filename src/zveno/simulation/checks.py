@@ -6,14 +6,14 @@ import numpy as np
 
 from ..errors import ModelError, ShapeError, ZvenoError
 from ..mechanism.joints import QUATERNION_TOLERANCE
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 from .constraints import Constraint
 from .equations import Equations
 from .integrators import FIXED
 from .rates import refuse_infinite
 
 
-def checked_state(robot: Robot, q0, v0) -> tuple[np.ndarray, np.ndarray]:
+def checked_state(robot: RobotFunctions, q0, v0) -> tuple[np.ndarray, np.ndarray]:
     """q and v as finite arrays of one batch shape, quaternions scaled; v is zero if None."""
     mechanism = robot.mechanism
     q0 = mechanism.checked_q(q0, "q0")
@@ -86,7 +86,7 @@ def check_batch(single, method, constraints, limits, events, projection):
         )
 
 
-def checked_constraints(robot: Robot, constraints) -> tuple[Constraint, ...]:
+def checked_constraints(robot: RobotFunctions, constraints) -> tuple[Constraint, ...]:
     """The constraints, refused if they do not fit the robot or share a name."""
     for one in constraints:
         if not isinstance(one, Constraint):

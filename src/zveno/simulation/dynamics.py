@@ -10,7 +10,7 @@ import numpy as np
 
 from ..algorithms import constraints as algebra
 from ..errors import ModelError
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 from .checks import checked_constraints
 from .constraints import Constraint
 from .controllers import as_control
@@ -50,7 +50,7 @@ class Constrained:
 
 
 def constrained_dynamics(
-    robot: Robot,
+    robot: RobotFunctions,
     q,
     v,
     tau,
@@ -135,7 +135,7 @@ class _Hashed:
 
 @lru_cache(maxsize=32)
 def _equations_of(
-    robot: Robot, constraints: tuple[Constraint, ...], friction: bool
+    robot: RobotFunctions, constraints: tuple[Constraint, ...], friction: bool
 ) -> tuple[Equations, tuple[np.ndarray, ...]]:
     """The equations by the very objects, which is quick, and else by what they say; and the anchors given."""
     equations = _commanded_equations(robot, tuple(_Hashed(one) for one in constraints), friction)
@@ -144,7 +144,7 @@ def _equations_of(
 
 
 @lru_cache(maxsize=32)
-def _commanded_equations(robot: Robot, constraints: tuple[_Hashed, ...], friction: bool) -> Equations:
+def _commanded_equations(robot: RobotFunctions, constraints: tuple[_Hashed, ...], friction: bool) -> Equations:
     mechanism = robot.mechanism
     control = as_control(lambda t, q, v: v, mechanism)  # the torques are given as the outside command
     return Equations(

@@ -27,7 +27,7 @@ from ..kernels.program import Program
 from ..kernels.trace import trace
 from ..mechanism import Mechanism
 from ..mechanism.reduce import reduced
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 from .compiled import compiled
 from .constraints import Constraint
 from .controllers import Control
@@ -41,7 +41,7 @@ from .motion import base_motion
 class Equations:
     """What moves, what acts on it, and what holds it."""
 
-    robot: Robot
+    robot: RobotFunctions
     constraints: tuple[Constraint, ...] = ()
     control: Control | None = None
     drive: ServoDrive | None = None

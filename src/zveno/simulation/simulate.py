@@ -8,7 +8,7 @@ import numpy as np
 
 from ..io.results import hash_of
 from ..progress import ProgressBar
-from ..robot import Robot
+from ..robot_functions import RobotFunctions
 from .checks import check_batch, check_mass, check_times, checked_constraints, checked_state
 from .constraints import Constraint
 from .contacts import JointLimit
@@ -33,7 +33,7 @@ TOUCHING = 1e-8
 
 @np.errstate(all="ignore")  # what is not finite is found, and named in the status
 def simulate(
-    robot: Robot,
+    robot: RobotFunctions,
     q0,
     v0=None,
     duration: float = 1.0,
