@@ -81,7 +81,7 @@ def constrained_dynamics(
     return _repaired(found, equations, t, stabilization, q, v, tau, quality)
 
 
-def constraint_rows(robot: Robot, q, v, constraints: Sequence[Constraint], t: float = 0.0) -> algebra.Rows:
+def constraint_rows(robot: RobotFunctions, q, v, constraints: Sequence[Constraint], t: float = 0.0) -> algebra.Rows:
     """Values, Jacobian J (m, n_v) and bias P (m,) of constraints at one state (n_q,), (n_v,).
 
     Anchors that are not given are where the robot is.
