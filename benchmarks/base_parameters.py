@@ -12,10 +12,10 @@ import pinocchio as pin
 
 import zveno
 from zveno.base_parameters import BaseModel, base_kernel, base_parameters
-from zveno.documents.document_000.basis_dynamics import BasisModel
-from zveno.documents.document_000.coordinate_matrix import coordinate_matrix, echelon_columns
+from zveno.documents.base_parameters_000.basis_dynamics import BasisModel
+from zveno.documents.base_parameters_000.coordinate_matrix import coordinate_matrix, echelon_columns
+from zveno.documents.base_parameters_000.reproduce import PUMA
 from zveno.mechanism import Joint, Link, Mechanism, Revolute, assemble
-from zveno.report.reproduce_000 import PUMA
 from zveno.spatial.rotations import elementary
 from zveno.spatial.transforms import transform
 

@@ -30,8 +30,8 @@ LAYERS = (
     "identification",
     "design",
     "robot",
-    "documents",
     "report",
+    "documents",
     "cli",
     "studio",
 )
@@ -43,6 +43,8 @@ FACADE = "robot"
 """The only exception: it may import every layer in its functions, and others may name it where types are meant."""
 USERS_OF_THE_PACKAGE = ("cli", "studio")
 """These may use the public names of the package itself, as any user does."""
+USERS_OF_DOCUMENTS = ("cli/reproduce.py",)
+"""The only modules outside documents that may import what follows the source documents to the letter."""
 ONLY_MATH_OF_KERNELS = ("spatial", "mechanism", "algorithms")
 SOURCE = Path(zveno.__file__).parent
 
@@ -106,6 +108,8 @@ def violations(root: Path) -> list[str]:
                 problems.append(f"{where}, which is not a layer")
             elif LAYERS.index(target) > LAYERS.index(layer):
                 problems.append(f"{where}, which is below {layer}")
+            elif target == "documents" and inside.as_posix() not in USERS_OF_DOCUMENTS:
+                problems.append(f"{where}, which only `zveno reproduce` uses")
             elif target == "kernels" and layer in ONLY_MATH_OF_KERNELS and rest.partition(".")[0] != "math":
                 problems.append(f"{where}, but takes only kernels.math")
     return problems
@@ -141,12 +145,17 @@ def test_the_checker_finds_what_it_should(tmp_path):
         "io/urdf.py": "from .. import load\n",
         "io/deep/inner.py": "from ...cli import main\nfrom ..urdf import read\n",
         "cli/__init__.py": "from .. import load\nfrom ..io.urdf import read\n",
+        "cli/reproduce.py": "from ..documents import first\n",
+        "cli/ik.py": "from ..documents.first import read\n",
+        "documents/__init__.py": "from . import first\n",
+        "documents/first.py": "from ..robot import Robot\n",
         "tools.py": "",
     }
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     assert violations(root) == [
+        "cli/ik.py:1 imports documents.first, which only `zveno reproduce` uses",
         "io/__init__.py:3 imports robot, which is below io",
         "io/deep/inner.py:1 imports cli, which is below io",
         "io/urdf.py:1 imports zveno, which is not a layer",

@@ -14,6 +14,7 @@ import zveno
 from zveno.base_parameters import base_parameters
 from zveno.base_parameters.exact import Surd, cosine, decimal
 from zveno.base_parameters.exact_closure import from_text
+from zveno.documents.base_parameters_000.reproduce import PRINTED, in_millimetres, printed_terms
 from zveno.errors import ZvenoError, ZvenoWarning
 from zveno.mechanism import (
     Fixed,
@@ -28,7 +29,6 @@ from zveno.mechanism import (
     Universal,
     assemble,
 )
-from zveno.report.reproduce_000 import PRINTED, in_millimetres, printed_terms
 from zveno.spatial.rotations import elementary
 from zveno.spatial.transforms import transform
 

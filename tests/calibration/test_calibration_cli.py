@@ -10,11 +10,11 @@ from calibration_arms import arm, simulated, truth
 from zveno.calibration.identifiability import identifiability as find
 from zveno.calibration.measurements import Position
 from zveno.cli import calibrate, identifiability
+from zveno.documents.calibration_001.reproduce import rows
+from zveno.documents.reproduce import VERDICTS
 from zveno.errors import ZvenoError
 from zveno.io.measurements import write_measurements
 from zveno.io.write_urdf import write_urdf
-from zveno.report.reproduce import VERDICTS
-from zveno.report.reproduce_001 import rows
 
 
 def _run(*words: str):

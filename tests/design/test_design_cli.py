@@ -11,8 +11,8 @@ import zveno
 from zveno.cli.options import Model, Output, Picture
 from zveno.cli.plan import plan
 from zveno.design import study
+from zveno.documents.calibration_001.reproduce_plans import rows
 from zveno.report.pictures.plan import draw_axis_errors, draw_study
-from zveno.report.reproduce_001_plans import rows
 
 SMALL = {"measure": "position", "n": 12, "candidates": 300}
 

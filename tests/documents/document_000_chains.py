@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from zveno.base_parameters.views import PAIRS
-from zveno.documents.document_000.coordinate_matrix import Row
+from zveno.documents.base_parameters_000.coordinate_matrix import Row
 from zveno.mechanism import Joint, Link, Mechanism, Prismatic, Revolute, assemble
 from zveno.mechanism.edit import with_inertia
 from zveno.spatial import inertia

@@ -10,7 +10,8 @@ from document_000_chains import GRAVITY, MIXED, TABLE, distal, with_random_bodie
 
 from zveno.algorithms.energy import kinetic_energy, potential_energy
 from zveno.base_parameters import base_parameters
-from zveno.documents.document_000.coordinate_matrix import (
+from zveno.documents.base_parameters_000 import reproduce as reproduce_000
+from zveno.documents.base_parameters_000.coordinate_matrix import (
     Row,
     basis_values,
     coordinate_matrix,
@@ -24,7 +25,6 @@ from zveno.documents.document_000.coordinate_matrix import (
     to_sparse,
 )
 from zveno.errors import ZvenoError, ZvenoWarning
-from zveno.report import reproduce_000
 
 
 @pytest.mark.parametrize("table", [TABLE, MIXED])

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import zveno
+from zveno.documents.reproduce import failures
+from zveno.documents.scanning_004.reproduce import rows
 from zveno.errors import UnknownNameError
 from zveno.ik import problem_of, solve_ik
 from zveno.ik.document import (
@@ -18,8 +20,6 @@ from zveno.ik.document import (
     rotation_constraints,
 )
 from zveno.ik.numbers import Grid, admissible, compress, global_extremum
-from zveno.report.reproduce import failures
-from zveno.report.reproduce_004 import rows
 
 ROBOT = zveno.load("doc004_arm")
 PROBLEM = problem_of(ROBOT, limits=False)

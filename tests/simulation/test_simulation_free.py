@@ -5,9 +5,9 @@ import pytest
 
 import zveno
 from mechanisms import random_mechanism, random_state, relative_error
+from zveno.documents.separate_bodies_002.reproduce_simulation import drift_range
 from zveno.errors import ShapeError, ZvenoError
 from zveno.kernels import math as zm
-from zveno.report.reproduce_002_simulation import drift_range
 from zveno.robot import Robot
 from zveno.simulation import Event, Traced, simulate
 from zveno.spatial.rotations import about_axis_by

@@ -1,4 +1,4 @@
-"""The verb, its picture and files, and the rows of the documents."""
+"""The verb, its picture and files."""
 
 import json
 
@@ -10,14 +10,7 @@ from zveno.cli.options import Output
 from zveno.cli.simulate import simulate as verb
 from zveno.errors import ZvenoError
 from zveno.report.pictures.trajectory import draw_trajectory
-from zveno.report.reproduce_002_simulation import rows
 from zveno.simulation import GroundContact, Trajectory, simulate
-
-
-def test_rows_of_the_documents_agree():
-    found = rows()
-    assert {row.document for row in found} == {"002", "003"}
-    assert [row.what for row in found if row.verdict == "differs"] == []
 
 
 def test_verb_prints_and_writes(tmp_path, capsys):

@@ -21,8 +21,8 @@ def reproduce(*, document: Documents = (), output: OutputFlags = OUTPUT):
         document: the documents meant, for example 002; all by default.
         output: where the answer goes.
     """
-    from ..report.reproduce import collect, failures
-    from ..report.reproduce_text import print_rows, rows_data
+    from ..documents.reproduce import collect, failures
+    from ..documents.reproduce_text import print_rows, rows_data
 
     rows = collect(document or None)
     deliver(Answer(lambda: rows_data(rows), lambda console: print_rows(console, rows)), output)

@@ -1,1 +1,1 @@
-"""The documents followed to the letter: procedures that the product does not use, one package a document."""
+"""What follows the source documents to the letter, one package a document; the product uses none of it."""

@@ -9,18 +9,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algorithms import linear
-from ..algorithms.energy import kinetic_energy, total_energy
-from ..algorithms.forward_dynamics import forward_dynamics
-from ..algorithms.forward_kinematics import link_poses
-from ..algorithms.inverse_dynamics import joint_wrenches
-from ..algorithms.mass_matrix import mass_matrix
-from ..algorithms.velocities import AT_REST, world_motions
-from ..kernels.operations import count_operations
-from ..mechanism import Mechanism
-from ..programs import program
-from ..robots.chain import chain
-from .reproduce import Row, compared, corrected, law
+from ...algorithms import linear
+from ...algorithms.energy import kinetic_energy, total_energy
+from ...algorithms.forward_dynamics import forward_dynamics
+from ...algorithms.forward_kinematics import link_poses
+from ...algorithms.inverse_dynamics import joint_wrenches
+from ...algorithms.mass_matrix import mass_matrix
+from ...algorithms.velocities import AT_REST, world_motions
+from ...kernels.operations import count_operations
+from ...mechanism import Mechanism
+from ...programs import program
+from ...robots.chain import chain
+from ..reproduce import Row, compared, corrected, law
 
 N, MASS, GRAVITY = 10, 10.0, 9.81
 START = np.array([-1.0] + [0.0] * (N - 1)), np.zeros(N)

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from .reproduce import Row, compared
+from ..reproduce import Row, compared
 
 P0 = np.array([916.2691, 112.6498, 1385.9482])
 S0 = np.array([915.8874, 111.8144, 1316.3436])
@@ -28,7 +28,7 @@ def rows() -> list[Row]:
 
 
 def _coding() -> list[Row]:
-    from ..ik.numbers import coding_cost, decode
+    from ...ik.numbers import coding_cost, decode
 
     nodes = np.unique(decode(np.arange(1, 730), (3,) * 6), axis=0)
     K, seen = np.arange(729), []
@@ -62,7 +62,7 @@ def _coding() -> list[Row]:
 
 
 def _operators() -> list[Row]:
-    from ..ik.numbers import Grid, extrema, flat_extrema
+    from ...ik.numbers import Grid, extrema, flat_extrema
 
     grid = Grid.by_count([-1.0, -1.0], [1.0, 1.0], 20, ends=True)
 
@@ -93,16 +93,16 @@ def _operators() -> list[Row]:
 
 @cache
 def _arm():
-    from ..ik.document import pose_system
-    from ..ik.problem import problem_of
-    from ..io.load import load_mechanism
+    from ...ik.document import pose_system
+    from ...ik.problem import problem_of
+    from ...io.load import load_mechanism
 
     problem = problem_of(load_mechanism("doc004_arm"), limits=False)
     return problem, pose_system(problem, unit=1e-3)
 
 
 def _printed_dichotomy(count: int) -> tuple[int, int]:
-    from ..ik.numbers import dichotomy
+    from ...ik.numbers import dichotomy
 
     _, u = _arm()
     rng, good = np.random.default_rng(0), 0
@@ -116,7 +116,7 @@ def _printed_dichotomy(count: int) -> tuple[int, int]:
 
 
 def _example() -> list[Row]:
-    from ..ik.document import percentages
+    from ...ik.document import percentages
 
     _, u = _arm()
     goal = np.concatenate([P0, [S0[0], S0[1], S0_Z]])
@@ -167,7 +167,7 @@ def _example() -> list[Row]:
 
 
 def _all_solutions() -> Row:
-    from ..ik import solve_ik
+    from ...ik import solve_ik
 
     problem, _ = _arm()
     q = np.where(np.arange(6) == 4, Q5, Q)

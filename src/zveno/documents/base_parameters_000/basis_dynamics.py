@@ -143,4 +143,4 @@ def nested(terms: dict[tuple[int, ...], Any], functions: Sequence[Sequence]) -> 
 
 
 def _sources() -> str:
-    return source_digest("documents/document_000")
+    return source_digest("documents/base_parameters_000")

@@ -8,12 +8,12 @@ import time
 from dataclasses import replace
 from fractions import Fraction
 
-from ..base_parameters import BaseParameters, base_parameters
-from ..base_parameters.exact import decimal
-from ..documents.document_000.coordinate_matrix import Row as DhRow
-from ..documents.document_000.coordinate_matrix import coordinate_matrix, echelon_columns, n_matrices, n_rows
-from ..io.load import load_mechanism
-from .reproduce import Row, error, law
+from ...base_parameters import BaseParameters, base_parameters
+from ...base_parameters.exact import decimal
+from ...io.load import load_mechanism
+from ..reproduce import Row, error, law
+from .coordinate_matrix import Row as DhRow
+from .coordinate_matrix import coordinate_matrix, echelon_columns, n_matrices, n_rows
 
 DOCUMENT = "000"
 MILLIMETRES = 1000

@@ -1,7 +1,6 @@
 """The documents' rows: all explained, and the machinery sees a row that is not."""
 
 import io
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,11 +8,13 @@ from rich.console import Console
 
 from zveno.cli.options import Output
 from zveno.cli.reproduce import reproduce as verb
+from zveno.documents import reproduce
+from zveno.documents.reproduce import Row, collect, compared, corrected, counts, failures, law, shown
+from zveno.documents.reproduce_text import print_rows, rows_data
+from zveno.documents.separate_bodies_002 import reproduce as reproduce_002
+from zveno.documents.trees_003 import reproduce as reproduce_003
+from zveno.documents.trees_003.recursions import Reading, example_tree, torques
 from zveno.errors import UnknownNameError, ZvenoError
-from zveno.report import reproduce, reproduce_002, reproduce_003
-from zveno.report.document_003 import Reading, example_tree, torques
-from zveno.report.reproduce import Row, collect, compared, corrected, counts, failures, law, shown
-from zveno.report.reproduce_text import print_rows, rows_data
 
 
 @pytest.mark.parametrize("document", ["002", "003"])
@@ -76,16 +77,16 @@ def test_verdicts():
 
 @pytest.fixture
 def wrong_row(monkeypatch):
-    """A document whose only row differs; rows need no more than the right fields."""
-    row = SimpleNamespace(document="009", what="pi", printed=3.0, computed=np.pi, verdict="differs", why="")
-    monkeypatch.setattr(reproduce, "_modules", lambda: ["reproduce_009"])
-    monkeypatch.setattr(reproduce.importlib, "import_module", lambda *_: SimpleNamespace(rows=lambda: [row]))
+    """A document whose only row differs."""
+    row = Row("009", "pi", "3", "3.14159265359", "differs")
+    monkeypatch.setattr(reproduce, "_packages", lambda: {"009": "pi_009"})
+    monkeypatch.setattr(reproduce, "_rows", lambda _: [row])
+    return row
 
 
-@pytest.mark.usefixtures("wrong_row")
-def test_a_wrong_row_is_seen(capsys):
+def test_a_wrong_row_is_seen(capsys, wrong_row):
     rows = collect()
-    assert failures(rows) == rows == [Row("009", "pi", "3", "3.14159265359", "differs")]
+    assert failures(rows) == rows == [wrong_row]
     assert counts(rows) == {"equal": 0, "document wrong": 0, "differs": 1}
     with pytest.raises(SystemExit) as stop:
         verb()

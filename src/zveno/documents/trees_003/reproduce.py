@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..algorithms import inverse_dynamics as ours
-from ..algorithms.floating import partitioned
-from ..algorithms.forward_dynamics import forward_dynamics
-from ..algorithms.forward_kinematics import link_poses
-from ..algorithms.jacobian import jacobian
-from ..algorithms.mass_matrix import mass_matrix
-from ..algorithms.velocities import body_motions, frame_motion, world_motions
-from ..mechanism import Mechanism
-from ..mechanism.base import with_base
-from ..spatial import inertia
-from ..spatial.rotations import to_quaternion
-from ..spatial.transforms import move_wrench, transform
-from . import document_003 as theirs
-from .document_003 import Reading
-from .reproduce import Row, compared, corrected, error, law
+from ...algorithms import inverse_dynamics as ours
+from ...algorithms.floating import partitioned
+from ...algorithms.forward_dynamics import forward_dynamics
+from ...algorithms.forward_kinematics import link_poses
+from ...algorithms.jacobian import jacobian
+from ...algorithms.mass_matrix import mass_matrix
+from ...algorithms.velocities import body_motions, frame_motion, world_motions
+from ...mechanism import Mechanism
+from ...mechanism.base import with_base
+from ...spatial import inertia
+from ...spatial.rotations import to_quaternion
+from ...spatial.transforms import move_wrench, transform
+from ..reproduce import Row, compared, corrected, error, law
+from . import recursions as theirs
+from .recursions import Reading
 
 Q = np.array([0.1, -0.2, 0.3, 0.4, -0.5, 0.6, -0.7])
 V = np.array([1.0, -0.5, 0.3, 0.8, -0.2, 0.4, 0.6])

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..mechanism import Frame, Joint, Link, Mechanism, Prismatic, Revolute, assemble
-from ..spatial import inertia
-from ..spatial.rotations import elementary
-from ..spatial.transforms import transform
+from ...mechanism import Frame, Joint, Link, Mechanism, Prismatic, Revolute, assemble
+from ...spatial import inertia
+from ...spatial.rotations import elementary
+from ...spatial.transforms import transform
 
 cross = np.cross
 

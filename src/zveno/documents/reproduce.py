@@ -1,16 +1,18 @@
 """The documents' numbers and formulas, recomputed beside what is printed, each with a verdict.
 
-Every module `reproduce_<document>.py` of this package has a function `rows() -> list[Row]`; `collect` gathers them.
-Formulas that a document prints wrongly are written out in those modules, and nowhere else.
+Every package of a document (its name ends in the number) has modules `reproduce*.py` with a function
+`rows() -> list[Row]`; `collect` gathers them. Formulas that a document prints wrongly are written out there, and
+nowhere else.
 """
 
 from __future__ import annotations
 
-import importlib
 import pkgutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from importlib import import_module
+from pathlib import Path
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -18,7 +20,6 @@ from ..errors import ZvenoError, unknown_name
 
 Verdict = Literal["equal", "document wrong", "differs"]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
-_PREFIX = "reproduce_"
 
 
 @dataclass(frozen=True)
@@ -45,15 +46,12 @@ class Row:
 
 def collect(documents: Iterable[str] | None = None) -> list[Row]:
     """Rows of the documents asked for ("000" … "004"; None: all), in the order of documents."""
-    modules = _modules()
-    known = sorted({_document(name) for name in modules})
-    wanted = known if documents is None else [str(document).zfill(3) for document in documents]
+    packages = _packages()
+    wanted = list(packages) if documents is None else [str(document).zfill(3) for document in documents]
     for document in wanted:
-        if document not in known:
-            raise unknown_name("document", document, known)
-    rows = [row for name in modules if _document(name) in wanted or documents is None for row in _rows(name)]
-    # A module may hold rows of several documents: the simulation of the chain and of the walking machine.
-    return sorted((row for row in rows if row.document in wanted), key=lambda row: row.document)
+        if document not in packages:
+            raise unknown_name("document", document, packages)
+    return [row for document in sorted(set(wanted)) for row in _rows(packages[document])]
 
 
 def failures(rows: Sequence[Row]) -> list[Row]:
@@ -103,25 +101,16 @@ def _share(x: float) -> str:
     return f"{100 * x:.0f} %" if x > 0.1 else f"{100 * x:.2g} %"
 
 
-def _modules() -> list[str]:
-    import zveno.report as package
-
-    names = [found.name for found in pkgutil.iter_modules(package.__path__)]
-    return sorted(name for name in names if name.startswith(_PREFIX) and _document(name).isdecimal())
-
-
-def _document(module: str) -> str:
-    return module.removeprefix(_PREFIX)[:3]
+def _packages() -> dict[str, str]:
+    """Number of a document → name of its package."""
+    names = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])]
+    numbered = {name[-3:]: name for name in names if name[-3:].isdecimal()}
+    return dict(sorted(numbered.items()))
 
 
-def _rows(module: str) -> list[Row]:
-    return [_as_row(row) for row in importlib.import_module(f".{module}", __package__).rows()]
-
-
-def _as_row(row: Any) -> Row:
-    """Numbers are shown with the digits that matter; everything else as it is."""
-
-    def text(value: Any) -> str:
-        return f"{value:.12g}" if isinstance(value, float) else str(value)
-
-    return Row(str(row.document), row.what, text(row.printed), text(row.computed), row.verdict, row.why)
+def _rows(package: str) -> list[Row]:
+    """Rows of all modules `reproduce*` of a document's package."""
+    path = import_module(f".{package}", __package__).__path__
+    names = sorted(module.name for module in pkgutil.iter_modules(path) if module.name.startswith("reproduce"))
+    modules = [import_module(f".{package}.{name}", __package__) for name in names]
+    return [row for module in modules for row in module.rows()]

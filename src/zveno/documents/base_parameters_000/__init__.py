@@ -1,0 +1,1 @@
+"""Document 000, base inertial parameters by the method of projections."""

@@ -1,0 +1,1 @@
+"""Document 001, complete and irreducible kinematic models and their calibration."""

@@ -1,0 +1,1 @@
+"""Document 004, inverse kinematics by scanning in functions of numbers."""

@@ -1,0 +1,1 @@
+"""Document 003, mechanisms with a tree structure, a floating base and external constraints."""
