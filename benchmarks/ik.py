@@ -9,7 +9,7 @@ import numpy as np
 
 import zveno
 from zveno.ik import problem_of, solve_ik
-from zveno.ik.distinct import near
+from zveno.ik.checks.distinct import near
 from zveno.mechanism import Continuous, Frame, Joint, Link, Revolute, assemble
 from zveno.spatial.transforms import transform
 

@@ -17,8 +17,8 @@ import numpy as np
 
 import zveno
 from zveno.ik.closed_form import all_solutions, form_of
-from zveno.ik.closed_form_geometry import common, parallel
-from zveno.ik.problem import problem_of
+from zveno.ik.closed_form.axis_geometry import meeting_point, parallel
+from zveno.ik.ik_problem import problem_of
 from zveno.ik.six_revolute.arm import Arm, merged
 from zveno.ik.six_revolute.polish import polish
 from zveno.ik.six_revolute.templates import rigid_inverse
@@ -235,9 +235,9 @@ def _ik_geo(arm) -> Prepared:
     if kind is None:
         return Prepared(None, why="searches two angles for its class, not run")
     if kind.startswith("spherical"):
-        a[3:] = common([3, 4, 5], h, a)
+        a[3:] = meeting_point([3, 4, 5], h, a)
     elif kind.startswith("three"):
-        a[4:] = common([4, 5], h, a)
+        a[4:] = meeting_point([4, 5], h, a)
     offsets = np.diff(np.vstack([np.zeros(3), a, zero[:3, 3]]), axis=0)
     robot, setup = _setup(lambda: getattr(Robot, kind)(h.tolist(), offsets.tolist()))
 
@@ -250,12 +250,12 @@ def _ik_geo(arm) -> Prepared:
 
 def _ik_geo_class(h: np.ndarray, a: np.ndarray) -> str | None:
     """The name by which ik-geo calls a class that it solves without a search."""
-    if common([3, 4, 5], h, a) is not None:
+    if meeting_point([3, 4, 5], h, a) is not None:
         if parallel(h[1], h[2]):
             return "spherical_two_parallel"
-        return "spherical_two_intersecting" if common([0, 1], h, a) is not None else None
-    if parallel(h[1], h[2]) and parallel(h[2], h[3]) and common([4, 5], h, a) is not None:
-        return "three_parallel_two_intersecting" if common([0, 1], h, a) is not None else "three_parallel"
+        return "spherical_two_intersecting" if meeting_point([0, 1], h, a) is not None else None
+    if parallel(h[1], h[2]) and parallel(h[2], h[3]) and meeting_point([4, 5], h, a) is not None:
+        return "three_parallel_two_intersecting" if meeting_point([0, 1], h, a) is not None else "three_parallel"
     return None
 
 

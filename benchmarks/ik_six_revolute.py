@@ -15,14 +15,14 @@ from pathlib import Path
 import numpy as np
 
 import zveno
-from zveno.ik import seven
 from zveno.ik.closed_form import form_of
-from zveno.ik.closed_form_points import point_form
-from zveno.ik.problem import problem_of
+from zveno.ik.closed_form.point_forms import point_form
+from zveno.ik.ik_problem import problem_of
+from zveno.ik.redundant import seven_revolute
+from zveno.ik.redundant.slices import slice_values
 from zveno.ik.six_revolute.arm import Arm, merged
 from zveno.ik.six_revolute.polish import polish
 from zveno.ik.six_revolute.templates import rigid_inverse, usable
-from zveno.ik.slices import slice_values
 
 from .timing import Row, interleaved
 
@@ -134,7 +134,7 @@ def _slices() -> list[Row]:
         values = slice_values(problem, coordinate, 64)
 
         def call(problem=problem, T=T, coordinate=coordinate, values=values):
-            seven.solve_slices(problem, T, coordinate, values)
+            seven_revolute.solve_slices(problem, T, coordinate, values)
 
         taken = interleaved({"slices": call}, repeats=5)["slices"]
         rows.append(Row(f"{name}: 64 slices of joint {coordinate + 1}", taken, SLICES, "promised", 1.0))

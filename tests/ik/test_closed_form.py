@@ -9,9 +9,9 @@ from ik_arms import industrial_arms, known_arms, turns
 import zveno
 from zveno.ik import closed_form
 from zveno.ik.closed_form import form_of
-from zveno.ik.closed_form_others import sliding_form_of
-from zveno.ik.closed_form_subproblems import to_cone, to_direction, to_distance, to_plane, turned
-from zveno.ik.problem import problem_of
+from zveno.ik.closed_form.other_forms import sliding_form_of
+from zveno.ik.closed_form.subproblems import to_cone, to_direction, to_distance, to_plane, turned
+from zveno.ik.ik_problem import problem_of
 from zveno.ik.six_revolute.arm import Arm
 from zveno.ik.six_revolute.templates import FLIP, rigid_inverse
 

@@ -9,8 +9,8 @@ import pytest
 
 import zveno
 from zveno.ik import solve_ik
-from zveno.ik.closed_form_points import point_form
-from zveno.ik.problem import problem_of
+from zveno.ik.closed_form.point_forms import point_form
+from zveno.ik.ik_problem import problem_of
 from zveno.ik.solve import solver_for
 from zveno.mechanism import Continuous, Frame, Joint, Limits, Link, Prismatic, assemble
 from zveno.spatial.transforms import exp, transform

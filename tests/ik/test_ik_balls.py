@@ -7,9 +7,9 @@ import pytest
 
 import zveno
 from zveno.ik import solve_ik
+from zveno.ik.ik_problem import problem_of
 from zveno.ik.paths import solve_path
-from zveno.ik.problem import problem_of
-from zveno.ik.track_balls import Tangent
+from zveno.ik.paths.track_balls import Tangent
 from zveno.mechanism import Frame, Joint, Limits, Link, Revolute, Spherical, Universal, assemble
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform

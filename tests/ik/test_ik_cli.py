@@ -12,7 +12,7 @@ import zveno
 from zveno.cli.ik import ik
 from zveno.errors import ModelError, ShapeError, ZvenoError
 from zveno.ik import solve_ik
-from zveno.ik.pose_files import pose_of, read_poses
+from zveno.ik.paths.pose_files import pose_of, read_poses
 from zveno.ik.solutions import joined
 from zveno.report.pictures.ik_zeros import _outside
 from zveno.spatial.rotations import to_quaternion, to_rpy

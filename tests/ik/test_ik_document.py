@@ -7,10 +7,8 @@ import pytest
 
 import zveno
 from zveno.documents.reproduce import failures
-from zveno.documents.scanning_004.reproduce import rows
-from zveno.errors import UnknownNameError
-from zveno.ik import problem_of, solve_ik
-from zveno.ik.document import (
+from zveno.documents.scanning_004 import dimension_reduction
+from zveno.documents.scanning_004.pose_vectors import (
     around,
     objective,
     percentages,
@@ -19,6 +17,9 @@ from zveno.ik.document import (
     refined,
     rotation_constraints,
 )
+from zveno.documents.scanning_004.reproduce import rows
+from zveno.errors import UnknownNameError
+from zveno.ik import problem_of, solve_ik
 from zveno.ik.numbers import Grid, admissible, compress, global_extremum
 
 ROBOT = zveno.load("doc004_arm")
@@ -110,7 +111,8 @@ def test_constraints_from_the_rotation_compress_one_after_the_other():
 
 
 def test_dimension_reduction_finds_the_solutions():
-    whole = solve_ik(ROBOT, T, method="scan")
-    found = solve_ik(ROBOT, T, method="reduction")
-    assert found.count == whole.count
-    assert np.abs(wrapped(found.q[:, None] - whole.q[None])).max(axis=2).min(axis=1).max() < 1e-6
+    whole = solve_ik(ROBOT, T, limits=False, method="scan")
+    found = dimension_reduction.solver.solve(PROBLEM, T[None])
+    q = found.x[0, : found.count[0]]
+    assert len(q) == whole.count
+    assert np.abs(wrapped(q[:, None] - whole.q[None])).max(axis=2).min(axis=1).max() < 1e-6

@@ -7,9 +7,9 @@ import pytest
 
 import zveno
 from zveno.ik import problem_of, solve_ik
-from zveno.ik.distinct import SAME, all_distinct, distinct, near
-from zveno.ik.judge import AT_ONCE, errors, jacobians, judged, spread_of_marks
-from zveno.ik.refine import lanes_of
+from zveno.ik.checks.distinct import SAME, all_distinct, distinct, near
+from zveno.ik.checks.judgement import AT_ONCE, errors, jacobians, judged, spread_of_marks
+from zveno.ik.newton import lanes_of
 
 
 @pytest.mark.parametrize("name", ["puma560", "stanford", "ur5"])

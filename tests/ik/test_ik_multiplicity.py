@@ -9,8 +9,8 @@ from test_ik_singular import planar, wrapped
 import zveno
 from zveno.ik import problem_of, scan, solve_ik
 from zveno.ik import solve as solve_module
-from zveno.ik.multiplicity import classified, countable, sides
-from zveno.ik.refine import lanes_of
+from zveno.ik.checks.multiplicity import classified, countable, sides
+from zveno.ik.newton import lanes_of
 from zveno.ik.solutions import Raw
 from zveno.mechanism import Continuous, Frame, Joint, Link, Mimic, assemble
 from zveno.spatial.transforms import transform

@@ -9,9 +9,9 @@ from scipy.optimize import minimize
 import zveno
 from zveno.errors import ShapeError, UnknownNameError
 from zveno.ik import problem_of, scan, solve_ik
+from zveno.ik.newton import lanes_of
 from zveno.ik.objectives import percentages
-from zveno.ik.refine import lanes_of
-from zveno.ik.table import table_of
+from zveno.ik.scan_table import table_of
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform
 

@@ -9,7 +9,7 @@ import numpy as np
 import zveno
 from zveno.ik import problem_of
 from zveno.ik.paths import solve_path
-from zveno.ik.sequence import best_sequence
+from zveno.ik.paths.sequence import best_sequence
 
 ROBOT = zveno.load("puma560")
 

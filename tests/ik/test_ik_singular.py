@@ -147,7 +147,7 @@ def test_the_documents_arm_has_its_solution():
 def test_the_twin_of_a_nearly_singular_solution_is_found():
     """Of two solutions that nearly meet, one is enough to find the other."""
     from zveno.ik import problem_of, scan
-    from zveno.ik.refine import lanes_of
+    from zveno.ik.newton import lanes_of
 
     robot = planar(2)
     problem = problem_of(robot, task="position")

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno.ik import seven, six_revolute
-from zveno.ik.problem import problem_of
+from zveno.ik import six_revolute
+from zveno.ik.ik_problem import problem_of
+from zveno.ik.redundant import seven_revolute
 from zveno.ik.six_revolute.polish import polish
 from zveno.ik.six_revolute.route import curve, over_limits
 from zveno.ik.six_revolute.templates import rigid_inverse
@@ -142,11 +143,11 @@ SEVEN = [
 def test_slices_of_seven_joints(name, coordinate):
     robot = zveno.load(name)
     problem = problem_of(robot)
-    assert seven.applies(problem, coordinate)
+    assert seven_revolute.applies(problem, coordinate)
     q = robot.random(6, 6)
     T = robot.forward_kinematics(q)
     values = np.sort(q[:, coordinate])
-    slices = seven.solve_slices(problem, T, coordinate, values)
+    slices = seven_revolute.solve_slices(problem, T, coordinate, values)
     for i, x in zip(slices.pose, slices.x, strict=True):
         np.testing.assert_allclose(problem.forward(x), T[i], atol=1e-9)
     assert problem.inside(slices.x).all()
@@ -161,8 +162,8 @@ def test_slices_miss_nothing_that_many_starts_find(name, coordinate):
     q = robot.random(2, 8)
     T = robot.forward_kinematics(q)
     values = np.array([q[0, coordinate], 0.4, q[1, coordinate]])
-    slices = seven.solve_slices(problem, T, coordinate, values)
-    first, links, last = seven.held(problem, coordinate, values)
+    slices = seven_revolute.solve_slices(problem, T, coordinate, values)
+    first, links, last = seven_revolute.held(problem, coordinate, values)
     rng, n, known = np.random.default_rng(9), 600, 0
     for s in range(3):
         X = rigid_inverse(first[s]) @ T @ rigid_inverse(last[s])
@@ -183,11 +184,11 @@ def test_special_values_of_the_held_joint():
     problem = problem_of(robot)
     q = robot.random(5, 7)
     q[:, 2] = 0.0
-    slices = seven.solve_slices(problem, robot.forward_kinematics(q), 2, np.array([-0.5, 0.0, 0.5]))
+    slices = seven_revolute.solve_slices(problem, robot.forward_kinematics(q), 2, np.array([-0.5, 0.0, 0.5]))
     for i in range(5):
         own = slices.x[(slices.pose == i) & (slices.slice == 1)]
         assert abs(wrapped(own - q[i])).max(1).min() < 1e-6
 
 
 def test_a_joint_that_is_not_redundant_cannot_be_held():
-    assert not seven.applies(problem_of(zveno.load("iiwa14")), 3)
+    assert not seven_revolute.applies(problem_of(zveno.load("iiwa14")), 3)

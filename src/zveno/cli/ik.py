@@ -54,7 +54,7 @@ def ik(
         task: pose, position, position+axis or rotation.
         no_limits: ignore the joint limits.
         windings: also solutions that differ by whole turns, where limits allow.
-        method: auto, scan, closed_form, six_revolute, reduction or local.
+        method: auto, scan, closed_form, six_revolute or local.
         slices: for redundant robots, values of the redundant joint, or points of a grid over several.
         redundant: names of those joints; the ones that move most in self-motions by default.
         objective: what the nearest configuration makes least where nothing reaches: squares, norm or absolute.
@@ -66,8 +66,8 @@ def ik(
             for chains and methods without one the residual against the number of the scan's grid.
         output: where the answer goes; .csv and .npz files too.
     """
+    from ..ik.ik_problem import problem_of
     from ..ik.paths import solve_path
-    from ..ik.problem import problem_of
     from ..report.text.ik import path_data, print_path, print_solutions, solutions_data, write_solutions
     from ..robot import Robot
     from .verbs import given, loaded
@@ -139,16 +139,17 @@ def _curve(problem, T, method: str):
 
 def _explained(problem, method: str, slices: int, curve) -> str:
     """The route, the template and what they give at one pose."""
-    from ..ik import seven, six_revolute
-    from ..ik.slices import redundant_coordinate
+    from ..ik import six_revolute
+    from ..ik.redundant import seven_revolute
+    from ..ik.redundant.slices import redundant_coordinate
     from ..ik.solve import solver_for
 
     if method == "local":
         return "One solution by damped Newton iterations from the seed, or from random starts; nothing is proved."
     if problem.redundancy == 1 and method == "auto":
         coordinate = redundant_coordinate(problem)
-        if seven.applies(problem, coordinate):
-            return seven.explain(problem, coordinate, slices)
+        if seven_revolute.applies(problem, coordinate):
+            return seven_revolute.explain(problem, coordinate, slices)
     if problem.redundancy:
         return f"Redundant by {problem.redundancy}: slices of one joint, or a sample, each solved by scanning."
     solver = solver_for(problem, method)
@@ -163,7 +164,7 @@ def _explained(problem, method: str, slices: int, curve) -> str:
 def _target(arm, pose, at, poses, path, relative_to, frame, model):
     """The pose or poses asked for, in whichever way."""
     from ..errors import ZvenoError
-    from ..ik.pose_files import FORMS, pose_of, read_poses
+    from ..ik.paths.pose_files import FORMS, pose_of, read_poses
     from ..spatial.transforms import inverse
     from .configuration import number, parsed_q
 

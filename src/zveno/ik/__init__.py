@@ -1,8 +1,8 @@
 """Inverse kinematics: all solutions of any chain, by scanning in functions of numbers and faster routes."""
 
-from .problem import Problem as Problem
-from .problem import Task as Task
-from .problem import problem_of as problem_of
+from .ik_problem import IkProblem as IkProblem
+from .ik_problem import Task as Task
+from .ik_problem import problem_of as problem_of
 from .solutions import Family as Family
 from .solutions import Raw as Raw
 from .solutions import Solutions as Solutions

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from ..mechanism import Mechanism
-from .problem import TURN
+from .ik_problem import TURN
 from .solutions import FAMILY, UNDECIDED, Solutions
 
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from ..kernels.kernel import Kernel, load_or_build
 from ..kernels.sources import source_digest
 from ..kernels.trace import trace
-from .problem import Problem
+from .ik_problem import IkProblem
 
 _kernels: dict[tuple, Kernel] = {}
 
 
 def kernel_of(
-    problem: Problem,
+    problem: IkProblem,
     name: str,
     function: Callable,
     inputs: Mapping[str, tuple[int, ...]],

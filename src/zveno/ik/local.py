@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .problem import Problem
-from .refine import lanes_of, newton
+from .ik_problem import IkProblem
+from .newton import lanes_of, newton
 
 ATTEMPTS = 60
 ITERATIONS = 24
@@ -15,7 +15,7 @@ _ACCEPTED = 1e-19
 
 
 def solve_local(
-    problem: Problem,
+    problem: IkProblem,
     T: np.ndarray,
     seed: np.ndarray | None = None,
     attempts: int = ATTEMPTS,

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import ShapeError, unknown_name
 from ..kernels.math import abs as absolute
 from ..kernels.math import sqrt
-from .problem import Problem
+from .ik_problem import IkProblem
 
 OBJECTIVES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "squares": lambda d: np.sum(d * d, axis=-1),
@@ -40,7 +40,7 @@ class Aim(NamedTuple):
         """Whether something else than an exact solution will do."""
         return self.metres is not None or self.percent is not None
 
-    def reached(self, problem: Problem, T: np.ndarray, x: np.ndarray, metres, radians) -> np.ndarray:
+    def reached(self, problem: IkProblem, T: np.ndarray, x: np.ndarray, metres, radians) -> np.ndarray:
         """(k,) whether configurations x (k, n) of the chain are near enough to poses T (k, 4, 4)."""
         good = np.full(len(T), self.tolerant)
         if self.metres is not None:
@@ -64,7 +64,7 @@ def aim_of(objective: str, tolerance, percent) -> Aim:
     return Aim(objective, metres, radians, limit)
 
 
-def percentages(problem: Problem, T: np.ndarray, T_goal: np.ndarray) -> np.ndarray:
+def percentages(problem: IkProblem, T: np.ndarray, T_goal: np.ndarray) -> np.ndarray:
     """Document 004's relative errors (..., r) of poses (..., 4, 4), in percent: δP, then δS of the axes that count.
 
     δP = 100 |P − P_0| / |P_0| and δS = 100 |S − S_0| / |S_0| with S = P + R s. With s along one direction alone a

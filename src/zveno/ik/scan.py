@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels.threads import get_threads
-from .distinct import distinct
-from .judge import jacobians, judged
-from .problem import Problem
-from .refine import CONVERGED, Lanes, descend, lanes_of, newton
+from .checks.distinct import distinct
+from .checks.judgement import jacobians, judged
+from .ik_problem import IkProblem
+from .newton import CONVERGED, Lanes, descend, lanes_of, newton
+from .scan_table import Table, table_of
 from .solutions import Raw, padded
-from .table import Table, table_of
 
 SURVIVORS = (8, 12, 16, 48, 128, 192)
 """Numbers kept at first, by how many coordinates are scanned; the last one for more."""
@@ -53,11 +53,11 @@ class Scan:
     name: str = "scan"
     objective: str = "squares"
 
-    def applies(self, problem: Problem) -> bool:
+    def applies(self, problem: IkProblem) -> bool:
         """Always."""
         return True
 
-    def solve(self, problem: Problem, T: np.ndarray) -> Raw:
+    def solve(self, problem: IkProblem, T: np.ndarray) -> Raw:
         """All solutions of k poses (k, 4, 4)."""
         lanes = lanes_of(problem, T)
         poses = int(np.clip(_AT_ONCE // table_of(problem).size, 16, 1024))
@@ -83,7 +83,7 @@ class Scan:
             density=np.concatenate([density for _, _, density in parts]),
         )
 
-    def explain(self, problem: Problem) -> str:
+    def explain(self, problem: IkProblem) -> str:
         """The grid and what is solved instead of scanned."""
         table = table_of(problem)
         solved = [name for name, is_solved in (("first", table.first), ("last", table.last)) if is_solved]
@@ -103,7 +103,7 @@ def survivors_of(table: Table) -> int:
     return min(SURVIVORS[min(scanned, len(SURVIVORS) - 1)], table.size)
 
 
-def _scanned(problem: Problem, lanes: Lanes, objective: str) -> tuple[_Found, np.ndarray, np.ndarray]:
+def _scanned(problem: IkProblem, lanes: Lanes, objective: str) -> tuple[_Found, np.ndarray, np.ndarray]:
     """Solutions of a few poses; whether each set was stable when the survivors were doubled; numbers compared."""
     table = table_of(problem)
     k = len(lanes.targets)
@@ -134,7 +134,7 @@ def _scanned(problem: Problem, lanes: Lanes, objective: str) -> tuple[_Found, np
     return _with_twins(problem, lanes, found), stable, density
 
 
-def _with_twins(problem: Problem, lanes: Lanes, found: _Found) -> _Found:
+def _with_twins(problem: IkProblem, lanes: Lanes, found: _Found) -> _Found:
     """The solutions, and those beside nearly singular ones: where two nearly meet, starts may all go to one."""
     if problem.redundancy or not len(found.pose):
         return found
@@ -158,7 +158,7 @@ def _ranked(D: np.ndarray, cuts: list[int]) -> np.ndarray:
     return np.argpartition(D, inside, axis=1)
 
 
-def _refined(problem: Problem, lanes: Lanes, pose: np.ndarray, seeds: np.ndarray) -> _Found:
+def _refined(problem: IkProblem, lanes: Lanes, pose: np.ndarray, seeds: np.ndarray) -> _Found:
     x, squared = newton(problem, seeds, lanes.targets[pose], lanes.tool, ITERATIONS)
     slow = np.flatnonzero((squared < STRAGGLERS) & (squared >= CONVERGED))
     if len(slow):
@@ -170,7 +170,7 @@ def _refined(problem: Problem, lanes: Lanes, pose: np.ndarray, seeds: np.ndarray
 
 
 def nearest(
-    problem: Problem, T: np.ndarray, starts: int = 12, objective: str = "squares"
+    problem: IkProblem, T: np.ndarray, starts: int = 12, objective: str = "squares"
 ) -> tuple[np.ndarray, np.ndarray]:
     """The configuration inside limits with the least objective for each pose: x (k, n), and the values (k,)."""
     lanes, table = lanes_of(problem, T), table_of(problem)

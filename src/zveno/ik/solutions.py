@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from ..io.results import Result, registered
-from .problem import Problem
+from .ik_problem import IkProblem
 
 COMPLETE, FAMILY, UNREACHABLE, EXCLUDED, UNDECIDED, WITHIN = range(6)
 STATUSES = ("complete", "family", "unreachable", "excluded by limits", "undecided", "within tolerance")
@@ -67,15 +67,15 @@ class Solver(Protocol):
         """The method's name."""
         ...
 
-    def applies(self, problem: Problem) -> bool:
+    def applies(self, problem: IkProblem) -> bool:
         """Whether the method can solve problems of this kind."""
         ...
 
-    def solve(self, problem: Problem, T: np.ndarray) -> Raw:
+    def solve(self, problem: IkProblem, T: np.ndarray) -> Raw:
         """All solutions of `problem.forward(x) = T[i]` for k poses (k, 4, 4), checked rotations."""
         ...
 
-    def explain(self, problem: Problem) -> str:
+    def explain(self, problem: IkProblem) -> str:
         """One or two sentences on the route it takes for this problem."""
         ...
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from ..errors import ShapeError, ZvenoError, unknown_name
 from . import scan
-from .finish import finished, local_result, sliced_result
+from .answer import checked_answer, local_answer, sliced_answer
+from .ik_problem import IkProblem, problem_of
 from .objectives import aim_of
-from .problem import Problem, problem_of
 from .solutions import Solutions, Solver
 from .targets import checked_targets
 
@@ -24,7 +24,6 @@ METHODS = {
     "closed_form": "zveno.ik.closed_form",
     "six_revolute": "zveno.ik.six_revolute",
     "scan": "zveno.ik.scan",
-    "reduction": "zveno.ik.reduction",
 }
 """Solvers by name, in the order in which `method="auto"` tries them. Each module has an object named `solver`."""
 
@@ -74,7 +73,7 @@ def solve_ik(
     targets = checked_targets(problem, T_world_tool)
     inputs = hashlib.blake2b(targets.T.tobytes(), key=problem.identity, digest_size=8).hexdigest()
     if method == "local":
-        return local_result(problem, targets, _seed(problem, seed, targets.batch), aim, inputs)
+        return local_answer(problem, targets, _seed(problem, seed, targets.batch), aim, inputs)
     if problem.redundancy:
         if method not in ("auto", "scan"):
             raise ZvenoError(
@@ -82,15 +81,15 @@ def solve_ik(
                 element="method",
                 remedy='Use "auto", "scan" or "local"',
             )
-        return sliced_result(problem, targets, slices, redundant, method, aim, inputs)
+        return sliced_answer(problem, targets, slices, redundant, method, aim, inputs)
     solver = solver_for(problem, method)
     if solver is scan.solver and objective != scan.solver.objective:
         solver = replace(scan.solver, objective=objective)
-    return finished(problem, targets, solver, windings, aim, inputs)
+    return checked_answer(problem, targets, solver, windings, aim, inputs)
 
 
 @lru_cache(maxsize=64)
-def solver_for(problem: Problem, method: str = "auto") -> Solver:
+def solver_for(problem: IkProblem, method: str = "auto") -> Solver:
     """The solver that `method` means for a problem."""
     if method != "auto":
         if method not in METHODS:
@@ -118,7 +117,7 @@ def _solver(name: str) -> Solver | None:
     return getattr(importlib.import_module(module), "solver", None)
 
 
-def _seed(problem: Problem, seed, batch: tuple[int, ...]) -> np.ndarray | None:
+def _seed(problem: IkProblem, seed, batch: tuple[int, ...]) -> np.ndarray | None:
     """Chain coordinates (n,) or (k, n) of a seed q."""
     if seed is None:
         return None
@@ -134,7 +133,7 @@ def _seed(problem: Problem, seed, batch: tuple[int, ...]) -> np.ndarray | None:
     return x if x.ndim == 1 else np.broadcast_to(x, (*batch, problem.n)).reshape(-1, problem.n)
 
 
-def _problem(robot, frame, relative_to, limits, task, held) -> Problem:
+def _problem(robot, frame, relative_to, limits, task, held) -> IkProblem:
     """The problem, remembered while the same robot is asked again, so that its tables are."""
     plain = isinstance(limits, bool) and isinstance(task, str) and held is None
     if not plain:
@@ -143,5 +142,5 @@ def _problem(robot, frame, relative_to, limits, task, held) -> Problem:
 
 
 @lru_cache(maxsize=32)
-def _remembered(mechanism, frame, relative_to, limits, task) -> Problem:
+def _remembered(mechanism, frame, relative_to, limits, task) -> IkProblem:
     return problem_of(mechanism, frame, relative_to, limits, task)

@@ -13,8 +13,8 @@ from ..kernels.math import abs as absolute
 from ..kernels.math import less, select
 from ..spatial.rotations import nearest_rotation
 from ..spatial.vectors import cross
-from .problem import Problem
-from .refine import Lanes
+from .ik_problem import IkProblem
+from .newton import Lanes
 from .six_revolute.compiled import compiled
 
 LOOSE, EXACT = 1e-6, 1e-12
@@ -32,7 +32,7 @@ class Targets(NamedTuple):
     """Shape in which they were given."""
 
 
-def checked_targets(problem: Problem, T, name: str = "T_world_tool") -> Targets:
+def checked_targets(problem: IkProblem, T, name: str = "T_world_tool") -> Targets:
     """Targets of a problem. Points (..., 3) will do for a position task."""
     try:
         T = np.array(T, dtype=float)
@@ -68,7 +68,7 @@ def place(T, first, scale):
     return seen, select(less(R[:, 0] @ cross(R[:, 1], R[:, 2]), 0.0), off + 1.0, off)
 
 
-def _placed(problem: Problem, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _placed(problem: IkProblem, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return _kernel()(T, *problem.placement)
 
 

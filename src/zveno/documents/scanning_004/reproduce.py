@@ -93,9 +93,9 @@ def _operators() -> list[Row]:
 
 @cache
 def _arm():
-    from ...ik.document import pose_system
-    from ...ik.problem import problem_of
+    from ...ik.ik_problem import problem_of
     from ...io.load import load_mechanism
+    from .pose_vectors import pose_system
 
     problem = problem_of(load_mechanism("doc004_arm"), limits=False)
     return problem, pose_system(problem, unit=1e-3)
@@ -116,7 +116,7 @@ def _printed_dichotomy(count: int) -> tuple[int, int]:
 
 
 def _example() -> list[Row]:
-    from ...ik.document import percentages
+    from .pose_vectors import percentages
 
     _, u = _arm()
     goal = np.concatenate([P0, [S0[0], S0[1], S0_Z]])

@@ -30,7 +30,7 @@ _SYSTEM, _LINKS = (3, 12, 12), (6, 3, 4)
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ArmSolutions:
     """Solutions of a batch of k targets, flat.
 
     Attributes:
@@ -128,7 +128,7 @@ class Arm:
                 chosen.append(e)
         return chosen
 
-    def solve(self, X: np.ndarray, allowed=None) -> Found:
+    def solve(self, X: np.ndarray, allowed=None) -> ArmSolutions:
         """All solutions of targets X (k, 4, 4), each C0⁻¹ T Cn⁻¹ in the arm's own lengths.
 
         Args:
@@ -141,16 +141,16 @@ class Arm:
             return self._solve(X, allowed)
         starts = range(0, len(X), CHUNK)
         parts = [self._solve(X, allowed, np.arange(i, min(i + CHUNK, len(X)))) for i in starts]
-        return Found(
+        return ArmSolutions(
             np.concatenate([part.pose + i for i, part in zip(starts, parts, strict=True)]),
             *(np.concatenate([getattr(part, name) for part in parts]) for name in ("q", "sure", "settled")),
         )
 
-    def first(self, X: np.ndarray) -> Found:
+    def first(self, X: np.ndarray) -> ArmSolutions:
         """What the first template alone says of targets X (k, 4, 4) in scaled lengths."""
         return self._run(self.chosen[0], X)
 
-    def _solve(self, X, allowed, which: Any = slice(None)) -> Found:
+    def _solve(self, X, allowed, which: Any = slice(None)) -> ArmSolutions:
         """Some of the targets; poses are counted among them."""
         found = self._run(self.chosen[0], X, allowed, which)
         certain = self.chosen[0].dimension <= CERTAIN_DIMENSION
@@ -167,7 +167,7 @@ class Arm:
             sure[again[more.sure]] = e.dimension <= CERTAIN_DIMENSION
             again = again[~more.sure]
         # Near double roots no polynomial is sure by itself; two on different joints that agree will do.
-        return Found(pose, q, sure | (settled > 1), settled > 0)
+        return ArmSolutions(pose, q, sure | (settled > 1), settled > 0)
 
     def _run(self, e: Eliminated, X: np.ndarray, allowed=None, which: Any = slice(None), rate: list | None = None):
         """One template on targets in scaled lengths, or on some of them; flatness is added to `rate` if given."""
@@ -198,14 +198,14 @@ class Arm:
         pose, q = merged(pose, q)
         if rate is not None:
             rate.append(roots.flatness(c, found))
-        return Found(pose, q, sure, settled)
+        return ArmSolutions(pose, q, sure, settled)
 
     @staticmethod
-    def _nothing(k: int, c, found: roots.Roots, rate: list | None) -> Found:
+    def _nothing(k: int, c, found: roots.Roots, rate: list | None) -> ArmSolutions:
         """The answer of k polynomials without any root."""
         if rate is not None:
             rate.append(roots.flatness(c, found))
-        return Found(np.zeros(0, int), np.zeros((0, 6)), np.ones(k, bool), np.ones(k, bool))
+        return ArmSolutions(np.zeros(0, int), np.zeros((0, 6)), np.ones(k, bool), np.ones(k, bool))
 
 
 def _candidates(e: Eliminated, E, links, found: roots.Roots) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

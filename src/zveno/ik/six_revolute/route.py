@@ -10,10 +10,10 @@ import numpy as np
 
 from ...kernels import math as zm
 from ...spatial import rotations
-from ..problem import TURN, Problem
+from ..ik_problem import TURN, IkProblem
 from ..solutions import Raw
 from . import roots
-from .arm import Arm, Found
+from .arm import Arm, ArmSolutions
 from .compiled import compiled
 
 STILL = 1e-6
@@ -65,7 +65,7 @@ class SixRevolute:
 
     name = "six_revolute"
 
-    def applies(self, problem: Problem) -> bool:
+    def applies(self, problem: IkProblem) -> bool:
         """Three to six revolute joints of their own, a whole pose, and geometry that some template serves."""
         return (
             problem.kinds in ("RRR", "RRRR", "RRRRR", "RRRRRR")
@@ -74,7 +74,7 @@ class SixRevolute:
             and arm_of(links_of(problem), problem.n).solvable
         )
 
-    def solve(self, problem: Problem, T: np.ndarray) -> Raw:
+    def solve(self, problem: IkProblem, T: np.ndarray) -> Raw:
         """All solutions of poses (k, 4, 4). Where limits leave none, those outside limits."""
         arm = arm_of(links_of(problem), problem.n)
         X = targets(problem, T)
@@ -87,7 +87,7 @@ class SixRevolute:
                 found = _with(found, _real(arm.solve(X[none]), problem.n), none)
         return as_raw(found.pose, found.q, found.sure)
 
-    def explain(self, problem: Problem) -> str:
+    def explain(self, problem: IkProblem) -> str:
         """The route, the scan joint and the template."""
         names = [step.joint for step in problem.steps] + ["a joint added at the end"] * (6 - problem.n)
         return explained(arm_of(links_of(problem), problem.n), names)
@@ -111,7 +111,7 @@ def explained(arm: Arm, names: list[str]) -> str:
     )
 
 
-def curve(problem: Problem, T: np.ndarray, n: int = 1441) -> Curve:
+def curve(problem: IkProblem, T: np.ndarray, n: int = 1441) -> Curve:
     """The polynomial of one pose (4, 4) with its zeros, as `zveno ik --explain` draws it."""
     arm = arm_of(links_of(problem), problem.n)
     e = arm.chosen[0]
@@ -154,14 +154,14 @@ def excess(q, middle, half):
     return worst
 
 
-def over_limits(problem: Problem, q: np.ndarray) -> np.ndarray:
+def over_limits(problem: IkProblem, q: np.ndarray) -> np.ndarray:
     """`excess` of angles (..., n) over the limits of a problem."""
     kernel, middle, half = _limits(problem)
     return kernel(q, middle, half)
 
 
 @lru_cache(maxsize=64)
-def _limits(problem: Problem):
+def _limits(problem: IkProblem):
     n = problem.n
     ended = np.isfinite(problem.upper - problem.lower)
     lower, upper = np.where(ended, problem.lower, -TURN), np.where(ended, problem.upper, TURN)
@@ -169,7 +169,7 @@ def _limits(problem: Problem):
     return compiled(excess, {"q": (n,), "middle": (n,), "half": (n,)}), middle, half
 
 
-def targets(problem: Problem, T: np.ndarray) -> np.ndarray:
+def targets(problem: IkProblem, T: np.ndarray) -> np.ndarray:
     """Where the chain from its first to its last joint must go, (k, 4, 4), joints added at the end at zero."""
     before, after = problem.end_transforms
     X = before @ T @ after
@@ -180,12 +180,12 @@ def targets(problem: Problem, T: np.ndarray) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
-def links_of(problem: Problem) -> bytes:
+def links_of(problem: IkProblem) -> bytes:
     """C0 … C5 as bytes. An arm of fewer joints is one of six whose last ones, added here, stay at zero."""
     return np.concatenate([problem.constants[: problem.n], _added(problem)]).tobytes()
 
 
-def _added(problem: Problem) -> np.ndarray:
+def _added(problem: IkProblem) -> np.ndarray:
     """Links (6 − n, 4, 4) of the size of the arm, in no special position."""
     links = np.zeros((6 - problem.n, 4, 4))
     for i, link in enumerate(links):
@@ -195,7 +195,7 @@ def _added(problem: Problem) -> np.ndarray:
     return links
 
 
-def _real(found: Found, n: int) -> Found:
+def _real(found: ArmSolutions, n: int) -> ArmSolutions:
     """The solutions in which added joints stay at zero, without them."""
     if n == 6:
         return found
@@ -205,7 +205,7 @@ def _real(found: Found, n: int) -> Found:
 
 
 @lru_cache(maxsize=64)
-def ranges(problem: Problem) -> tuple | None:
+def ranges(problem: IkProblem) -> tuple | None:
     """For each joint the range of its angle that limits leave, None for all of it; None if no joint is limited."""
     limited = problem.upper - problem.lower < TURN
     if not limited.any() and problem.n >= 6:
@@ -223,8 +223,8 @@ def arm_of(constants: bytes, joints: int = 6) -> Arm:
     return Arm(np.frombuffer(constants).reshape(6, 4, 4), joints)
 
 
-def _with(found: Found, more: Found, poses: np.ndarray) -> Found:
-    """Found solutions, those of some poses replaced."""
+def _with(found: ArmSolutions, more: ArmSolutions, poses: np.ndarray) -> ArmSolutions:
+    """ArmSolutions solutions, those of some poses replaced."""
     keep = ~np.isin(found.pose, poses)
     pose, q = np.r_[found.pose[keep], poses[more.pose]], np.concatenate([found.q[keep], more.q])
     order = np.argsort(pose, kind="stable")
@@ -233,7 +233,7 @@ def _with(found: Found, more: Found, poses: np.ndarray) -> Found:
         flag = getattr(found, name).copy()
         flag[poses] = getattr(more, name)
         flags.append(flag)
-    return Found(pose[order], q[order], *flags)
+    return ArmSolutions(pose[order], q[order], *flags)
 
 
 solver = SixRevolute()

@@ -53,8 +53,8 @@ def draw_numbers(
 
 def draw_scan(problem, T, q, file) -> Path:
     """The residual of one pose against the number of the scan's grid; cells of the solutions q (s, n_q) marked."""
-    from ...ik.refine import lanes_of
-    from ...ik.table import table_of
+    from ...ik.newton import lanes_of
+    from ...ik.scan_table import table_of
 
     table = table_of(problem)
     distance = np.sqrt(np.maximum(table.distances(lanes_of(problem, np.asarray(T)[None]))[0], 1e-12))

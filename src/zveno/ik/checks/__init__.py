@@ -1,0 +1,1 @@
+"""Checks of solutions: errors of poses, limits, repetition, singular solutions, and the statuses that follow."""

@@ -1,0 +1,85 @@
+"""Which of many converged points are the same solution."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...kernels.math import abs as absolute
+from ...kernels.math import floor, maximum
+from ..compiled import kernel_of
+from ..ik_problem import TURN, IkProblem
+from .judgement import mark, spread_of_marks
+
+SAME = 1e-5
+"""Solutions nearer than this in every coordinate (radians, or lengths over `length`) are one."""
+
+
+def distinct(
+    problem: IkProblem, pose: np.ndarray, x: np.ndarray, tolerance: float = SAME, marks: np.ndarray | None = None
+) -> np.ndarray:
+    """Indices, in order of poses, of one representative of every solution.
+
+    Args:
+        problem: the chain.
+        pose: (s,) which pose each point solves.
+        x: (s, n) points, in chain units.
+        tolerance: nearer points are the same.
+        marks: (s,) of the points, if they are known; see `zveno.ik.checks.judgement.mark`.
+    """
+    if len(pose) < 2:
+        return np.arange(len(pose))
+    combined = ranked(pose, _mark_kernel(problem)(x) if marks is None else marks)
+    order = combined.argsort(kind="stable")
+    combined = combined[order]
+    apart = combined[1:] - combined[:-1] > tolerance * spread_of_marks(problem.n)
+    if apart.all():
+        return order
+    new = np.ones(len(order), bool)
+    new[1:] = apart
+    head = order[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]
+    found = order[new | ~near(problem, x[order], x[head], tolerance)]
+    # Few are left: all pairs of a pose are compared.
+    keep = np.ones(len(found), bool)
+    for shift in range(1, int(np.bincount(pose[found] - pose[found].min()).max())):
+        pair = np.flatnonzero(pose[found[shift:]] == pose[found[:-shift]])
+        same = near(problem, x[found[pair + shift]], x[found[pair]], tolerance)
+        keep[pair[same] + shift] = False
+    return found[keep]
+
+
+def all_distinct(problem: IkProblem, pose: np.ndarray, marks: np.ndarray, tolerance: float = SAME) -> bool:
+    """Whether marks prove that no solution is repeated; poses are in order."""
+    if len(pose) < 2:
+        return True
+    combined = ranked(pose, marks, in_order=True)
+    combined.sort()
+    return bool((combined[1:] - combined[:-1]).min() > tolerance * spread_of_marks(problem.n))
+
+
+def ranked(pose: np.ndarray, values: np.ndarray, in_order: bool = False) -> np.ndarray:
+    """Numbers that sort by pose and then by value; from one pose to the next it is a step of at least 1.
+
+    It is a little faster for one pose if poses are known to be in order.
+    """
+    if in_order and pose[-1] == pose[0]:
+        return values.copy()
+    return values + pose * (values.max() - values.min() + 1.0)
+
+
+def near(problem: IkProblem, a: np.ndarray, b: np.ndarray, tolerance: float = SAME) -> np.ndarray:
+    """Whether points (..., n) in chain units are the same, whole turns aside."""
+
+    def apart(a, b):
+        largest = 0.0
+        for k in range(problem.n):
+            d = a[k] - b[k]
+            if problem.turning[k]:
+                d = d - TURN * floor(d * (1.0 / TURN) + 0.5)
+            largest = absolute(d) if k == 0 else maximum(largest, absolute(d))
+        return largest
+
+    return kernel_of(problem, "ik_apart", apart, {"a": (problem.n,), "b": (problem.n,)})(a, b) <= tolerance
+
+
+def _mark_kernel(problem: IkProblem):
+    return kernel_of(problem, "ik_mark", lambda x: mark(problem, x), {"x": (problem.n,)})

@@ -1,0 +1,160 @@
+"""Solutions of a batch of poses while they are put together, and `Solutions` made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from ..ik_problem import IkProblem
+from ..objectives import Aim
+from ..solutions import COMPLETE, FAMILY, Family, Solutions, padded
+from ..targets import Targets
+from .distinct import distinct, ranked
+from .judgement import Judgement, judged
+from .multiplicity import Singular
+
+
+@lru_cache(maxsize=16)
+def blank(batch: tuple[int, ...], n_q: int) -> tuple[np.ndarray, ...]:
+    """Nearest, distance, excess, value and density of poses that need no explanation; not to be changed."""
+    parts = (
+        np.full((*batch, n_q), np.nan),
+        np.zeros((*batch, 2)),
+        np.zeros((*batch, n_q)),
+        np.zeros(batch),
+        np.zeros(batch, int),
+    )
+    for part in parts:
+        part.setflags(write=False)
+    return parts
+
+
+@dataclass
+class Draft:
+    """Solutions of k poses, one row each, in order of poses.
+
+    Attributes:
+        problem: the chain.
+        targets: the poses.
+        pose: (s,) which pose each row solves.
+        found: what is known of the rows.
+        codes: (k,) status codes.
+        density: (k,) numbers scanned.
+        method: what solved it.
+        aim: what is made least where a pose is not reached, and what is near enough.
+        families: continua by pose.
+        roots: isolated solutions with a singular Jacobian by pose.
+        notes: what else there is to say, by pose.
+    """
+
+    problem: IkProblem
+    targets: Targets
+    pose: np.ndarray
+    found: Judgement
+    codes: np.ndarray
+    density: np.ndarray
+    method: str
+    aim: Aim
+    families: dict[int, tuple[Family, ...]] = field(default_factory=dict)
+    roots: dict[int, list[Singular]] = field(default_factory=dict)
+    notes: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def x(self) -> np.ndarray:
+        """(s, n) in the units of solvers."""
+        return self.found.x
+
+    @property
+    def count(self) -> np.ndarray:
+        """(k,) number of solutions of every pose."""
+        return np.bincount(self.pose, minlength=len(self.targets.T))
+
+    def empty(self) -> np.ndarray:
+        """Numbers of the poses without solutions."""
+        if len(self.targets.T) == 1:
+            return np.zeros(int(not len(self.pose)), int)
+        return (self.count == 0).nonzero()[0]
+
+    def keep(self, which: np.ndarray):
+        """Only some rows, or all in another order."""
+        self.pose, self.found = self.pose.take(which), self.found.taken(which)
+
+    def add(self, pose: np.ndarray, x: np.ndarray):
+        """More rows."""
+        self._join(pose, self.judged(x, pose))
+
+    def replace(self, which: np.ndarray, x: np.ndarray):
+        """Other values (len(which), n) for some rows."""
+        pose, new = self.pose[which], self.judged(x, self.pose[which])
+        rest = np.ones(len(self.pose), bool)
+        rest[which] = False
+        self.keep(np.flatnonzero(rest))
+        self._join(pose, new)
+
+    def judged(self, x: np.ndarray, pose: np.ndarray) -> Judgement:
+        """Judgement of other points for the same poses."""
+        return judged(self.problem, x, self.targets.lanes, pose)
+
+    def keep_distinct(self):
+        """Every solution once."""
+        self.keep(distinct(self.problem, self.pose, self.x, marks=self.found.mark))
+
+    def _join(self, pose: np.ndarray, new: Judgement):
+        pose = np.concatenate([self.pose, pose])
+        order = np.argsort(pose, kind="stable")
+        self.pose, self.found = pose[order], Judgement(np.concatenate([self.found.table, new.table])[order], new.n)
+
+    def result(self, explained: Iterable[np.ndarray], inputs: str) -> Solutions:
+        """As `Solutions`, ordered by the first coordinate within a pose.
+
+        Args:
+            explained: nearest, distance, excess and value, as in `blank`.
+            inputs: hash of what it was computed from.
+        """
+        nearest, distance, exceeded, value = explained
+        problem, batch = self.problem, self.targets.batch
+        if len(self.pose) > 1:
+            first = np.rint(self.x[:, 0] * 1e6)
+            self.keep(ranked(self.pose, first, in_order=True).argsort(kind="stable"))
+        found, pose, codes = self.found, self.pose, self.codes
+        q, residual, condition = problem.to_q(problem.from_units(found.x)), found.residual, found.condition
+        if batch:
+            count = self.count
+            q, residual, condition = (padded(pose, part, count) for part in (q, residual, condition))
+            if len(batch) > 1:
+                parts = q, residual, condition, count, codes
+                q, residual, condition, count, codes = (part.reshape(batch + part.shape[1:]) for part in parts)
+        else:
+            count, codes = np.array(len(pose)), codes.reshape(())
+        return Solutions(
+            q=q,
+            count=count,
+            codes=codes,
+            residual=residual,
+            condition=condition,
+            method=self.method,
+            density=self.density.reshape(batch),
+            nearest=nearest,
+            distance=distance,
+            exceeded=exceeded,
+            joint_names=problem.mechanism.coordinate_names,
+            batch=batch,
+            families=self.families,
+            inputs=inputs,
+            objective=self.aim.objective,
+            value=value,
+            notes=self.notes | {i: _said(roots, int(self.codes[i])) for i, roots in self.roots.items()},
+        )
+
+
+def _said(roots: list[Singular], code: int) -> str:
+    doubles = sum(root.kind == "double" for root in roots)
+    parts = [f"{doubles} of them double roots"] if doubles else []
+    if doubles < len(roots):
+        parts.append(f"{len(roots) - doubles} of a multiplicity that the second order does not tell")
+    elif code not in (COMPLETE, FAMILY):
+        parts.append("counting beside them does not agree")
+    return ", ".join(parts)

@@ -1,0 +1,96 @@
+"""What a solution is at which the Jacobian is singular: a double root, a point of a continuum, or something higher.
+
+At a solution with kernel vectors v of J and cokernel vectors u the task's error is, to second order, the quadratic
+form Q(v) = u · D²e[v, v] / 2. With one of each, a form that is not zero makes an isolated double root: a target
+moved by δ has two solutions there if (u · δ) Q > 0, and none if it is negative. That also counts: poses on either
+side of a double root are regular, and must have as many solutions as the forms predict.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...spatial.rotations import exp
+from ..ik_problem import IkProblem
+from ..newton import Lanes
+from .judgement import SINGULAR, jacobians
+
+CURVED = 1e-3
+"""A quadratic form above this (lengths over `length`) is not zero; most are near 1."""
+ASIDE = 1e-5
+"""How far a target is moved to count solutions beside a double root, in lengths over `length` and radians."""
+_STEP = 1e-4
+
+
+class Singular(NamedTuple):
+    """What is known of a solution where J is singular.
+
+    Attributes:
+        kind: "double" root; "isolated" or "branch" (curves that cross), where kernels are of two dimensions and the
+            form of one; "open" where the second order does not tell.
+        kernel: (d, n) where the solution might move to.
+        cokernel: (c, m) what J does not reach.
+        forms: (c, d, d).
+    """
+
+    kind: str
+    kernel: np.ndarray
+    cokernel: np.ndarray
+    forms: np.ndarray
+
+
+def classified(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray) -> Singular:
+    """The second order at a singular solution x (n,), in the chain's units."""
+    which = np.array([pose])
+    U, singular, Vt = np.linalg.svd(jacobians(problem, x[None], lanes, which)[0])
+    rank = int(np.sum(singular > SINGULAR))
+    kernel, cokernel = Vt[rank:], U[:, rank:].T
+    forms = np.zeros((len(cokernel), len(kernel), len(kernel)))
+    for i, v in enumerate(kernel):
+        around = jacobians(problem, np.stack([x + _STEP * v, x - _STEP * v]), lanes, np.repeat(which, 2))
+        forms[:, i] = cokernel @ ((around[0] - around[1]) / (2 * _STEP)) @ kernel.T / 2
+    return Singular(_kind(forms), kernel, cokernel, forms)
+
+
+def _kind(forms: np.ndarray) -> str:
+    c, d, _ = forms.shape
+    if c == 1 and d == 1:
+        return "double" if abs(forms[0, 0, 0]) > CURVED else "open"
+    if c == 1 and d == 2:
+        low, high = np.linalg.eigvalsh((forms[0] + forms[0].T) / 2)
+        if min(abs(low), abs(high)) > CURVED:
+            return "branch" if low * high < 0 else "isolated"
+    return "open"
+
+
+def countable(problem: IkProblem) -> bool:
+    """Whether targets of the task can be moved in every direction of its error."""
+    task = problem.task
+    return not task.axis and len(task.position) in (0, 3) and len(task.rotation) in (0, 3)
+
+
+def sides(
+    problem: IkProblem, T: np.ndarray, doubles: list[Singular], seed: int = 0
+) -> tuple[np.ndarray, tuple[int, int]]:
+    """Two targets (2, 4, 4) on either side of T (4, 4), and how many double roots become two solutions at each."""
+    rng = np.random.default_rng(seed)
+    u = np.stack([root.cokernel[0] for root in doubles])
+    tried = rng.normal(size=(16, u.shape[1]))
+    tried /= np.linalg.norm(tried, axis=1, keepdims=True)
+    aside = tried[np.argmax(np.abs(tried @ u.T).min(axis=1))]
+    split = int(np.sum((u @ aside) * np.array([root.forms[0, 0, 0] for root in doubles]) > 0))
+    moved = np.stack([_moved(problem, T, ASIDE * aside), _moved(problem, T, -ASIDE * aside)])
+    return moved, (split, len(doubles) - split)
+
+
+def _moved(problem: IkProblem, T: np.ndarray, by: np.ndarray) -> np.ndarray:
+    """T (4, 4) moved by a difference of the task's error, in the axes of the first joint."""
+    seen = problem.end_transforms[0] @ T
+    rows = len(problem.task.position)
+    if rows:
+        seen[:3, 3] += by[:rows] * problem.length
+    if problem.task.rotation:
+        seen[:3, :3] = exp(by[rows:]) @ seen[:3, :3]
+    return problem.steps[0].T_before @ seen

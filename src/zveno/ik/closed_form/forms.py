@@ -1,0 +1,214 @@
+"""Closed forms by canonical subproblems, where the geometry admits them: recognised, then solved in lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from .. import scan
+from ..ik_problem import IkProblem
+from ..six_revolute.arm import merged
+from ..six_revolute.polish import polish
+from ..six_revolute.route import arm_of, as_raw
+from ..six_revolute.templates import FLIP, chain, rigid_inverse
+from ..solutions import Raw
+from .axis_geometry import across, axes, meeting_point, parallel
+from .other_forms import (
+    EDGE,
+    MEETING,
+    PointsForm,
+    SlidingForm,
+    WristForm,
+    branch_kernel,
+    points_form_of,
+    sliding_form_of,
+)
+from .revolute_arms import REGIONAL, spherical_wrist, three_parallel
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """A closed form that fits an arm.
+
+    Attributes:
+        name: for people.
+        function: `spherical_wrist` or `three_parallel`.
+        options: of the function.
+        backwards: whether the arm is solved from its last joint to its first.
+        h, a, e: axes (6, 3) of the arm, or of the arm walked backwards, with all angles zero.
+        end_inverse: (4, 4) inverse of where the chain ends with all angles zero.
+        links: L1 … L5, (5, 3, 4), and
+        scale: (1,) by which all lengths have been multiplied.
+
+    Of several stacked forms these arrays have a leading axis.
+    """
+
+    name: str
+    function: Callable
+    options: tuple[tuple[str, str], ...]
+    backwards: bool
+    h: np.ndarray
+    a: np.ndarray
+    e: np.ndarray
+    end_inverse: np.ndarray
+    links: np.ndarray
+    scale: np.ndarray
+
+    def solve(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Poses (n,), solutions (n, 6) of targets X (k, 4, 4) in the arm's lengths; (k,) where branches meet."""
+        X = np.array(X)
+        X[:, :3, 3] *= self.scale
+        D = (FLIP @ rigid_inverse(X) @ FLIP if self.backwards else X) @ self.end_inverse
+        q, margin, gap = branch_kernel(self.function, 6, self.options)(
+            self.h, self.a, self.e, D[:, :3, :3], D[:, :3, 3]
+        )
+        meeting = (gap < MEETING).any(1)
+        pose, branch = (margin > -EDGE).nonzero()
+        q = q[pose, branch]
+        links = self.links if self.links.ndim == 3 else self.links[pose]
+        q, closed = polish(links, X[pose, :3], q[:, ::-1] if self.backwards else q, steps=30)
+        if np.count_nonzero(closed) < len(closed):
+            pose, q = pose[closed], q[closed]
+        return *merged(pose, q), meeting
+
+    def of(self, which: np.ndarray) -> Form:
+        """Some of several stacked forms, perhaps repeatedly, one for each target."""
+        return replace(self, **{name: getattr(self, name)[which] for name in _PER_ARM})
+
+    def like(self, other: Form) -> bool:
+        """Whether both are the same formula, for arms of other lengths."""
+        return (self.function, self.options, self.backwards) == (other.function, other.options, other.backwards)
+
+
+_PER_ARM = ("h", "a", "e", "end_inverse", "links", "scale")
+
+
+def stacked(forms: list[Form]) -> Form:
+    """Forms that are all `like` the first as one, for as many targets as there are forms."""
+    return replace(forms[0], **{name: np.stack([getattr(form, name) for form in forms]) for name in _PER_ARM})
+
+
+class ClosedForm:
+    """Arms that canonical subproblems solve: wrists or shoulders whose axes meet, parallel axes, slides, points."""
+
+    name = "closed_form"
+
+    def applies(self, problem: IkProblem) -> bool:
+        """Joints of their own, a whole pose, or a point for three joints, and geometry that a closed form fits."""
+        return problem.simple and _form(problem) is not None
+
+    def solve(self, problem: IkProblem, T: np.ndarray) -> Raw:
+        """All solutions of poses (k, 4, 4). Where branches meet, a general method has its say too."""
+        before, after = problem.end_transforms
+        form = _form(problem)
+        assert form is not None
+        if isinstance(form, Form):
+            return as_raw(*all_solutions(problem.constants[:6].tobytes(), before @ T @ after))
+        pose, x, meeting = form.solve(before @ T if form.points else before @ T @ after)
+        complete = ~meeting
+        if meeting.any():
+            own = meeting.nonzero()[0]
+            raw = scan.solver.solve(problem, T[own])
+            complete[own] = raw.complete
+            pose = np.concatenate([pose, own.repeat(raw.count)])
+            order = pose.argsort(kind="stable")
+            more = raw.x[np.arange(raw.x.shape[1]) < raw.count[:, None]]
+            pose, x = pose[order], np.concatenate([x, more])[order]
+        return as_raw(pose, x, complete)
+
+    def explain(self, problem: IkProblem) -> str:
+        """Which closed form."""
+        form = _form(problem)
+        assert form is not None
+        return f"Closed form by canonical subproblems: {form.name}."
+
+
+def all_solutions(links: bytes, X: np.ndarray, allowed=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Poses (n,) and solutions (n, 6) of an arm of six links for targets X (k, 4, 4); (k,) whether complete.
+
+    By the closed form if the arm has one; by the general method if not, and where branches of a closed form meet.
+    """
+    form = form_of(links)
+    if form is None:
+        found = arm_of(links).solve(X, allowed)
+        return found.pose, found.q, found.sure
+    pose, q, meeting = form.solve(X)
+    complete = ~meeting
+    if np.count_nonzero(meeting):
+        arm = arm_of(links)
+        if arm.solvable:
+            more = arm.solve(X[meeting], allowed)
+            complete[meeting] = more.sure
+            pose = np.concatenate([pose, meeting.nonzero()[0][more.pose]])
+            pose, q = merged(pose, np.concatenate([q, more.q]))
+    return pose, q, complete
+
+
+@lru_cache(maxsize=64)
+def _form(problem: IkProblem) -> Form | SlidingForm | WristForm | PointsForm | None:
+    task = problem.task
+    if task.is_pose and problem.kinds == "RRRRRR":
+        return form_of(problem.constants[:6].tobytes())
+    if task.is_pose:
+        return sliding_form_of(problem.kinds, problem.constants[:-1].tobytes())
+    points = len(task.position) == 3 and not task.rotation and not task.axis
+    return points_form_of(problem.kinds, problem.constants.tobytes()) if points else None
+
+
+@lru_cache(maxsize=64)
+def form_of(constants: bytes) -> Form | None:
+    """The closed form that fits six links (6, 4, 4) given as bytes, or None."""
+    L = np.frombuffer(constants).reshape(6, 4, 4).copy()
+    L[0] = np.eye(4)
+    size = np.linalg.norm(L[:, :3, 3], axis=1).sum()
+    scale = 2.0 / size if size > 0 else 1.0
+    L[:, :3, 3] *= scale
+    reverse = np.concatenate([np.eye(4)[None], FLIP @ rigid_inverse(L[:0:-1]) @ FLIP])
+    for links, backwards in ((L, False), (reverse, True)):
+        h, a = axes(links)
+        found = _fits(h, a)
+        if found is not None:
+            name, function, options, a = found
+            e = np.array([across(axis) for axis in h])
+            end = rigid_inverse(chain(links, np.zeros(6)))
+            where = " from the last joint to the first" if backwards else ""
+            return Form(
+                name + where, function, options, backwards, h, a, e, end, L[1:, :3].copy(), np.array([scale])
+            )
+    return None
+
+
+def _fits(h, a):
+    """Name, function, options, and points on the axes with those that meet made equal."""
+    wrist = meeting_point([3, 4, 5], h, a)
+    if wrist is not None and not parallel(h[3], h[4]) and not parallel(h[4], h[5]):
+        a = np.concatenate([a[:3], [wrist] * 3])
+        for name in REGIONAL:
+            points = _regional(name, h, a)
+            if points is not None:
+                return f"spherical wrist, {name}", spherical_wrist, (("regional", name),), points
+    meeting = meeting_point([4, 5], h, a)
+    alongside = [parallel(h[i], h[i + 1]) for i in range(5)]
+    if meeting is not None and alongside == [False, True, True, False, False]:
+        return "three parallel axes", three_parallel, (), np.concatenate([a[:4], [meeting] * 2])
+    return None
+
+
+def _regional(name: str, h, a):
+    """Points on the axes if the first three fit a regional structure, None if not."""
+    i, j = (0, 1) if name.startswith("first") else (1, 2)
+    if name.endswith("parallel"):
+        other = 2 if i == 0 else 0
+        return a if parallel(h[i], h[j]) and not parallel(h[i], h[other]) else None
+    point = meeting_point([i, j], h, a)
+    if point is None or parallel(h[i], h[j]):
+        return None
+    a = a.copy()
+    a[i] = a[j] = point
+    return a
+
+
+solver = ClosedForm()

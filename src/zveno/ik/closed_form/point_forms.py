@@ -1,0 +1,283 @@
+"""Bringing a point to a point with three joints, turning or sliding, of any geometry: zeros of one polynomial.
+
+The third coordinate is scanned: an angle θ, or a length ℓ tan(θ/2). What the first joint leaves unchanged of a
+point, two numbers, must agree between the goal and the point moved by the other two; the second coordinate is
+eliminated from these two equations, which leaves a trigonometric polynomial of θ of degree two at most: up to four
+solutions. Where axes are parallel or meet, or a slide is perpendicular to the first axis, the two equations say the
+same of the second coordinate; then their combination without it is the polynomial, and the second has two solutions
+a zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from ...kernels import math as zm
+from ..six_revolute import roots
+from ..six_revolute.compiled import compiled
+from ..six_revolute.polish import damped
+from .subproblems import cross, to_direction, turned
+
+SPECIAL = 1e-9
+"""Below this determinant, lengths relative to the arm's, the two equations say the same."""
+CLOSED = 1e-22
+"""Squared distance, in units of half the arm's size, at which the goal is reached."""
+STEPS, UNROLLED = 24, 3
+
+
+@dataclass(frozen=True, eq=False)
+class PointForm:
+    """Three joints that bring a point `start`, where all coordinates are zero, to goals.
+
+    Attributes:
+        kinds: three letters R or P.
+        h, a: directions and points of the axes, (3, 3).
+        start: the point, (3,); lengths are scaled and counted from
+        origin: a point of the first axis, (3,), not scaled.
+        scale: by which lengths have been multiplied.
+        special: whether the two equations say the same of the second coordinate.
+    """
+
+    kinds: str
+    h: np.ndarray
+    a: np.ndarray
+    start: np.ndarray
+    origin: np.ndarray
+    scale: float
+    special: bool
+
+    @property
+    def units(self) -> np.ndarray:
+        """(3,) what a coordinate is divided by to be in scaled lengths or radians."""
+        return np.array([1.0 if kind == "R" else 1.0 / self.scale for kind in self.kinds])
+
+    def solve(self, goals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Numbers of goals (n,) and solutions (n, 3) of goals (k, 3); (k,) whether every zero is simple."""
+        goal = (goals - self.origin) * self.scale
+        options = {"kinds": self.kinds, "special": self.special}
+        c = roots.polynomials(_kernel(polynomial, **options)(*self._arm, goal[:, None], roots.SAMPLE_POINTS))
+        found = roots.isolate(c)
+        with np.errstate(all="ignore"):  # a slide may have a zero at infinity
+            x = _kernel(candidates, **options)(*self._arm, goal[found.pose], _on_circle(found.y))
+        row, column = np.isfinite(x).all(-1).nonzero()
+        pose, x = found.pose[row], x[row, column]
+        x, reached = self._polished(x, goal[pose])
+        sure = np.ones(len(goal), bool)
+        sure[found.pose[~found.simple]] = False
+        return pose[reached], x[reached] * self.units, sure
+
+    @property
+    def _arm(self):
+        return self.h, self.a, self.start
+
+    def _polished(self, x: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Newton's method from x (n, 3): x, and whether the goals are reached."""
+        step = _kernel(newton_steps, kinds=self.kinds)
+        square = np.zeros(len(x))
+        for _ in range(0, STEPS, UNROLLED):
+            x, square, moved = step(*self._arm, goal, x)
+            if not (moved > 1e-9).any():
+                break
+        return x, square < CLOSED
+
+
+def point_form(kinds: str, h: np.ndarray, a: np.ndarray, start: np.ndarray) -> PointForm | None:
+    """The form of three joints, or None if they cannot bring the point to places all around."""
+    size = np.linalg.norm(np.diff(np.vstack([a, start]), axis=0), axis=1).sum()
+    scale = 2.0 / size if size > 0 else 1.0
+    origin = a[0]
+    a, start = (a - origin) * scale, (start - origin) * scale
+    x = np.random.default_rng(0).uniform(-1, 1, (3, 3))
+    J = [np.stack(_walk(h, a, start, one, kinds)[1]) for one in x]
+    if max(np.linalg.svd(one, compute_uv=False)[-1] for one in J) < 1e-9:
+        return None
+    rows = _second(h, a, start, kinds)[0]
+    special = abs(_determinant(rows)) if kinds[1] == "R" else abs(rows[0])
+    special = special < SPECIAL if kinds != "PPP" and kinds[:2] != "PP" else False
+    return PointForm(kinds, h, a, start, origin, float(scale), bool(special))
+
+
+def _on_circle(y):
+    return np.stack([np.cos(y), np.sin(y)], -1)
+
+
+@cache
+def _kernel(function, **options):
+    shapes = {"h": (3, 3), "a": (3, 3), "start": (3,), "goal": (3,)}
+    last = {"x": (3,)} if function is newton_steps else {"cs": (2,)}
+    return compiled(function, shapes | last, **options)
+
+
+def _third(h, a, start, goal, cs, kinds: str):
+    """The point after the third joint, that joint's coordinate, and (1 + cos θ) / 2."""
+    c, s = cs
+    if kinds[2] == "R":
+        return turned(h[2], (c, s), start - a[2]) + a[2], zm.atan2(s, c), 1.0
+    d = goal - start
+    x = (1.0 + zm.sqrt(d @ d)) * s / (1.0 + c)
+    return start + x * h[2], x, 0.5 * (1.0 + c)
+
+
+def _across(h):
+    """Two unit vectors across a unit vector and each other."""
+    e = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
+    near_x = zm.less(0.8, zm.abs(h[0]))
+    v = cross(h, np.array([zm.select(near_x, e[1][i], e[0][i]) for i in range(3)]))
+    v = v / zm.sqrt(v @ v)
+    return v, cross(h, v)
+
+
+def _invariant(h, a, kinds: str):
+    """Two directions: what the first joint leaves of a point is its part along the first, and along the second if
+    the joint slides, or its distance from a[0] if it turns."""
+    return _across(h[0]) if kinds[0] == "P" else (h[0], a[1] - a[0])
+
+
+def _second(h, a, point, kinds: str):
+    """Rows of the two equations in the second coordinate, and the plane it moves in.
+
+    For a joint that turns, coefficients (2, 2) of the moved point's two parts across the axis; for one that slides,
+    those of its length.
+    """
+    first, second = _invariant(h, a, kinds)
+    if kinds[1] == "P":
+        return [first @ h[1], second @ h[1]], None
+    plane = _across(h[1])
+    return [[first @ b for b in plane], [second @ b for b in plane]], plane
+
+
+def _determinant(rows):
+    return rows[0][0] * rows[1][1] - rows[0][1] * rows[1][0]
+
+
+def _right_sides(h, a, u, goal, kinds: str):
+    """Right sides of the two equations: what the goal has and the point u, moved by the second joint, must have."""
+    first, second = _invariant(h, a, kinds)
+    if kinds[1] == "P":
+        if kinds[0] == "P":
+            return first @ (goal - u), second @ (goal - u)
+        away, g = u - a[0], goal - a[0]
+        return first @ (g - away), g @ g - away @ away
+    v = u - a[1]
+    along = (h[1] @ v) * h[1]
+    if kinds[0] == "P":
+        return first @ (goal - a[1] - along), second @ (goal - a[1] - along)
+    g, d = goal - a[0], a[1] - a[0]
+    return first @ (g - d - along), 0.5 * (g @ g - d @ d - v @ v) - d @ along
+
+
+def polynomial(h, a, start, goal, cs, *, kinds: str, special: bool):
+    """The polynomial at θ, cs = (cos θ, sin θ)."""
+    u, _, shrink = _third(h, a, start, goal, cs, kinds)
+    rows, _ = _second(h, a, u, kinds)
+    r = _right_sides(h, a, u, goal, kinds)
+    if kinds[1] == "R":
+        if special:
+            return _null_row(rows) @ np.array(r) * shrink
+        det = _determinant(rows)
+        w = rows[1][1] * r[0] - rows[0][1] * r[1], rows[0][0] * r[1] - rows[1][0] * r[0]
+        v = u - a[1]
+        radius = v @ v - (h[1] @ v) * (h[1] @ v)
+        degree = 2 if kinds == "RRP" else 1
+        return (w[0] * w[0] + w[1] * w[1] - det * det * radius) * shrink**degree
+    if kinds[0] == "P":
+        return (rows[1] * r[0] - rows[0] * r[1]) * shrink
+    if special:
+        return r[0] * shrink
+    # The length from the first equation, put into the second: |u − a + x h|² = |goal − a|².
+    away = u - a[0]
+    return (r[0] * r[0] + 2.0 * rows[0] * r[0] * (away @ h[1]) - rows[0] * rows[0] * r[1]) * shrink
+
+
+def _null_row(rows):
+    """(2,) the combination of two dependent rows that vanishes."""
+    column = [rows[0][0], rows[1][0]], [rows[0][1], rows[1][1]]
+    longer = zm.less(
+        column[0][0] * column[0][0] + column[0][1] * column[0][1],
+        column[1][0] * column[1][0] + column[1][1] * column[1][1],
+    )
+    p, q = (zm.select(longer, column[1][i], column[0][i]) for i in range(2))
+    size = 1.0 / zm.sqrt(p * p + q * q)
+    return np.array([-q * size, p * size])
+
+
+def candidates(h, a, start, goal, cs, *, kinds: str, special: bool):
+    """Two candidates (2, 3) at a zero of the polynomial; NaN where there is but one, or none."""
+    u, third, _ = _third(h, a, start, goal, cs, kinds)
+    rows, plane = _second(h, a, u, kinds)
+    r = _right_sides(h, a, u, goal, kinds)
+    out = []
+    for moved, second in _moved(h, a, u, rows, plane, r, kinds, special):
+        if kinds[0] == "P":
+            first = h[0] @ (goal - moved)
+        else:
+            c, s = to_direction(h[0], moved - a[0], goal - a[0])
+            first = zm.atan2(s, c)
+        out.append([first, second, third])
+    if len(out) == 1:
+        out.append([np.nan] * 3)
+    return np.array(out)
+
+
+def _moved(h, a, u, rows, plane, r, kinds: str, special: bool):
+    """The point after the second joint and that joint's coordinate, one or two of each."""
+    if kinds[1] == "P":
+        if kinds[0] == "R" and special:
+            away = u - a[0]
+            half = away @ h[1]
+            root = zm.sqrt(zm.maximum(half * half + r[1], 0.0))
+            lengths = [-half + root, -half - root]
+        elif kinds[0] == "R":
+            lengths = [r[0] / rows[0]]
+        else:
+            lengths = [(rows[0] * r[0] + rows[1] * r[1]) / (rows[0] * rows[0] + rows[1] * rows[1])]
+        return [(u + x * h[1], x) for x in lengths]
+    v = u - a[1]
+    if special:
+        # One equation m · w = d in the plane, on a circle.
+        (p0, p1), (q0, q1) = rows
+        larger = zm.less(q0 * q0 + q1 * q1, p0 * p0 + p1 * p1)
+        m0, m1, d = zm.select(larger, p0, q0), zm.select(larger, p1, q1), zm.select(larger, r[0], r[1])
+        square = m0 * m0 + m1 * m1
+        radius = v @ v - (h[1] @ v) * (h[1] @ v)
+        root = zm.sqrt(zm.maximum(square * radius - d * d, 0.0))
+        pairs = [((m0 * d - m1 * t) / square, (m1 * d + m0 * t) / square) for t in (root, -root)]
+    else:
+        det = _determinant(rows)
+        pairs = [((rows[1][1] * r[0] - rows[0][1] * r[1]) / det, (rows[0][0] * r[1] - rows[1][0] * r[0]) / det)]
+    out = []
+    for w0, w1 in pairs:
+        w = w0 * plane[0] + w1 * plane[1]
+        c, s = to_direction(h[1], v, w)
+        out.append((turned(h[1], (c, s), v) + a[1], zm.atan2(s, c)))
+    return out
+
+
+def _walk(h, a, start, x, kinds: str):
+    """Where the point is at x (3,), and its three rates."""
+    p, rates = start, []
+    for i in reversed(range(3)):
+        if kinds[i] == "R":
+            angle = zm.cos(x[i]), zm.sin(x[i])
+            p = turned(h[i], angle, p - a[i]) + a[i]
+            rates = [cross(h[i], p - a[i])] + [turned(h[i], angle, rate) for rate in rates]
+        else:
+            p = p + x[i] * h[i]
+            rates = [h[i], *rates]
+    return p, rates
+
+
+def newton_steps(h, a, start, goal, x, *, kinds: str):
+    """x after some damped Newton steps, the squared error before the last of them, and the greatest part of it."""
+    square = greatest = 0.0
+    for _ in range(UNROLLED):
+        p, rates = _walk(h, a, start, x, kinds)
+        error = goal - p
+        square = error @ error
+        step = damped(np.stack(rates, 1), error, zm.sqrt(1e-2 * zm.sqrt(square) + 1e-30))
+        greatest = zm.maximum(zm.maximum(zm.abs(step[0]), zm.abs(step[1])), zm.abs(step[2]))
+        x = x + np.array(step)
+    return x, square, greatest

@@ -1,0 +1,119 @@
+"""Closed forms of arms with sliding joints: Cartesian, cylindrical and spherical arms with a wrist, and SCARA.
+
+Axes as in `revolute_arms`; a sliding joint moves along h[i], and its point does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...kernels import math as zm
+from .revolute_arms import branches, last_angle, least, unturned
+from .subproblems import cross, to_cone, to_direction, to_distance, to_plane, turned
+
+
+def _lengths(square, linear, constant):
+    """Both roots of square t² + 2 linear t + constant = 0, and the margin."""
+    rest = linear * linear - square * constant
+    root = zm.sqrt(zm.maximum(rest, 0.0))
+    # The margin is relative to what is subtracted, so that it means the same for every size.
+    size = zm.maximum(linear * linear + zm.abs(square * constant), 1e-300)
+    return [(-linear + r) / square for r in (root, -root)], rest / size
+
+
+def _slide_slide_slide(h, a, start, goal):
+    d = goal - start
+    volume = h[0] @ cross(h[1], h[2])
+    lengths = [d @ cross(h[(i + 1) % 3], h[(i + 2) % 3]) / volume for i in range(3)]
+    yield lengths, ()
+
+
+def _turn_turn_slide_meeting(h, a, start, goal):
+    u, g = start - a[0], goal - a[0]
+    for third, edge in branches(_lengths(1.0, h[2] @ u, u @ u - g @ g)):
+        v = u + third * h[2]
+        for second, edge2 in branches(to_plane(h[1], v, h[0], h[0] @ g)):
+            yield (to_direction(h[0], turned(h[1], second, v), g), second, third), (edge, edge2)
+
+
+def _turn_turn_slide_parallel(h, a, start, goal):
+    third = h[0] @ (goal - start) / (h[0] @ h[2])
+    moved, g = start + third * h[2], goal - a[0]
+    g = g - (h[0] @ g) * h[0]
+    flat = moved - a[1]
+    flat, d = flat - (h[1] @ flat) * h[1], a[0] - a[1]
+    d = d - (h[1] @ d) * h[1]
+    for second, edge in branches(to_distance(h[1], flat, d, g @ g)):
+        yield (to_direction(h[0], turned(h[1], second, flat) - d, g), second, third), (edge,)
+
+
+def _turn_slide_slide(h, a, start, goal):
+    u, g = start - a[0], goal - a[0]
+    A, B, C = h[0] @ h[1], h[0] @ h[2], h[0] @ (g - u)
+    size = A * A + B * B
+    v, m = u + (C / size) * (A * h[1] + B * h[2]), A * h[2] - B * h[1]
+    for t, edge in branches(_lengths(m @ m, v @ m, v @ v - g @ g)):
+        yield (to_direction(h[0], v + t * m, g), A * C / size - t * B, B * C / size + t * A), (edge,)
+
+
+STRUCTURES: dict[str, tuple[str, Callable]] = {
+    "three sliding joints": ("PPP", _slide_slide_slide),
+    "two axes that meet, and a sliding joint": ("RRP", _turn_turn_slide_meeting),
+    "two parallel axes, and a sliding joint": ("RRP", _turn_turn_slide_parallel),
+    "one axis and two sliding joints": ("RPP", _turn_slide_slide),
+}
+"""Ways to bring a point to a point with three joints, some sliding: kinds of the joints, and the function."""
+
+
+def sliding_wrist(h, a, e, R, p, *, structure: str):
+    """Coordinates (branches, 6) and margins of an arm with sliding joints and a wrist whose axes meet in a[3]."""
+    kinds, function = STRUCTURES[structure]
+    turning = [i for i in range(3) if kinds[i] == "R"]
+    rows, margins = [], []
+    for arm, edges in function(h, a, a[3], R @ a[3] + p):
+        W = unturned([h[i] for i in turning], [arm[i] for i in turning], R)
+        seen = W @ h[5]
+        for fifth, edge in branches(to_cone(h[4], h[5], h[3], seen)):
+            fourth = to_direction(h[3], turned(h[4], fifth, h[5]), seen)
+            sixth = last_angle(h[5], e[5], unturned(h[3:5], (fourth, fifth), W))
+            rows.append([*arm, fourth, fifth, sixth])
+            margins.append((*edges, edge))
+    return _coordinates(rows), *least(margins)
+
+
+def wrist(h, e, x, R, *, kinds: str):
+    """Both sets of the last three angles, (2, 3), where the first three coordinates are x, and their margin."""
+    turning = [i for i in range(3) if kinds[i] == "R"]
+    W = unturned([h[i] for i in turning], [(zm.cos(x[i]), zm.sin(x[i])) for i in turning], R)
+    seen = W @ h[5]
+    both, margin = to_cone(h[4], h[5], h[3], seen)
+    rows = []
+    for fifth in both:
+        fourth = to_direction(h[3], turned(h[4], fifth, h[5]), seen)
+        rows.append([fourth, fifth, last_angle(h[5], e[5], unturned(h[3:5], (fourth, fifth), W))])
+    return _coordinates(rows), margin
+
+
+def scara(h, a, e, R, p, *, slide: int):
+    """Coordinates (2, 4) and margins of three parallel axes and one joint, number `slide`, along them."""
+    first, second, third = (i for i in range(4) if i != slide)
+    moved = R @ a[third] + p
+    length = h[slide] @ (moved - a[third])
+    d = moved - length * h[slide] - a[first]
+    rows, margins = [], []
+    for angle, edge in branches(to_distance(h[second], a[third] - a[second], a[first] - a[second], d @ d)):
+        reached = turned(h[second], angle, a[third] - a[second]) + a[second]
+        start = to_direction(h[first], reached - a[first], d)
+        rest = unturned([h[first], h[second]], [start, angle], R)
+        row = [start, angle, last_angle(h[third], e[third], rest)]
+        row.insert(slide, length)
+        rows.append(row)
+        margins.append((edge,))
+    return _coordinates(rows), *least(margins)
+
+
+def _coordinates(rows):
+    """Angles from their cosines and sines; lengths as they are."""
+    return np.array([[zm.atan2(x[1], x[0]) if isinstance(x, tuple) else x for x in row] for row in rows])

@@ -1,0 +1,174 @@
+"""Damped Newton and Levenberg–Marquardt over (pose, seed) lanes: one kernel call is several whole iterations."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algorithms import linear
+from ..kernels.math import maximum, minimum
+from .compiled import kernel_of
+from .ik_problem import IkProblem
+from .objectives import weighted
+from .pose_error import error
+
+CONVERGED = 1e-22
+"""Squared error, in units of `length` and radians, at which an iteration has arrived."""
+DAMPING = 0.03
+"""The damping is this times the squared distance to the target, and so vanishes at solutions."""
+LEAST_DAMPING = 1e-13
+UNROLLED = 4
+"""Iterations a kernel call."""
+
+
+class Lanes(NamedTuple):
+    """Poses as solvers want them: C_0 taken off, lengths in units of the chain's `length`."""
+
+    targets: np.ndarray
+    """(k, 3, 4)."""
+    tool: np.ndarray
+    """(3, 4), C_n."""
+
+
+def lanes_of(problem: IkProblem, T: np.ndarray) -> Lanes:
+    """Targets (k, 4, 4) in the chain's own units."""
+    targets = (problem.end_transforms[0] @ T)[..., :3, :].copy()
+    targets[..., 3] /= problem.length
+    return Lanes(targets, problem.tool)
+
+
+def damped_step(J: list, e, damping) -> Any:
+    """δ with (JᵀJ + μ) δ = Jᵀe, J by columns; by (JJᵀ + μ) where there are fewer equations than unknowns."""
+    n, m = len(J), len(e)
+    if m < n:
+        rows = [[J[k][i] for k in range(n)] for i in range(m)]
+        A = [[_dot(rows[i], rows[j]) + (damping if i == j else 0.0) for j in range(i + 1)] for i in range(m)]
+        y = linear.solve_factored(linear.factor(A), e)
+        return np.array([_dot(column, y) for column in J])
+    A = [[_dot(J[i], J[j]) + (damping if i == j else 0.0) for j in range(i + 1)] for i in range(n)]
+    return linear.solve_factored(linear.factor(A), [_dot(column, e) for column in J])
+
+
+def newton_kernel(problem: IkProblem, frozen: tuple[int, ...] = (), clamped: bool = False):
+    """The kernel (x, target, tool[, lower, upper]) → (x after `UNROLLED` iterations, squared error).
+
+    Args:
+        problem: the chain.
+        frozen: coordinates that do not move.
+        clamped: x is put back to limits after every iteration.
+    """
+
+    def iterate(x, target, tool, *box):
+        squared = None
+        for _ in range(UNROLLED):
+            x, squared = _newton(problem, x, target, tool, frozen)
+            if clamped:
+                x = maximum(minimum(x, box[1]), box[0])
+        return x, squared
+
+    inputs = {"x": (problem.n,), "target": (3, 4), "tool": (3, 4)}
+    if clamped:
+        inputs |= {"lower": (problem.n,), "upper": (problem.n,)}
+    return kernel_of(problem, "ik_newton", iterate, inputs, (frozen, clamped))
+
+
+def _newton(problem: IkProblem, x, target, tool, frozen):
+    found = error(problem, x, target, tool)
+    free = [k for k in range(problem.n) if k not in frozen]
+    delta = damped_step([found.J[k] for k in free], found.e, LEAST_DAMPING + DAMPING * found.spread)
+    moved = [x[k] for k in range(problem.n)]
+    for k, d in zip(free, delta, strict=True):
+        moved[k] = moved[k] - d
+    return np.array(moved), found.squared
+
+
+def marquardt_kernel(problem: IkProblem, objective: str = "squares"):
+    """The kernel (x, target, tool, damping) → (candidate, Φ at x, |gradient|²), Φ as `objectives` has it."""
+
+    def step(x, target, tool, damping):
+        found = error(problem, x, target, tool, exact=True)
+        value, e, J = weighted(objective, found.e, found.J)
+        gradient = [_dot(column, e) for column in J]
+        return x - damped_step(J, e, damping), value, _dot(gradient, gradient)
+
+    inputs = {"x": (problem.n,), "target": (3, 4), "tool": (3, 4), "damping": ()}
+    return kernel_of(problem, "ik_marquardt", step, inputs, (objective,))
+
+
+def newton(
+    problem: IkProblem,
+    x: np.ndarray,
+    targets: np.ndarray,
+    tool: np.ndarray,
+    iterations: int = 24,
+    frozen: tuple[int, ...] = (),
+    box: tuple[np.ndarray, np.ndarray] | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """x (k, n) after damped Newton from each row, for targets (k, 3, 4), and the squared errors (k,).
+
+    Lanes that have arrived are taken out of the batch as they do.
+    """
+    kernel = newton_kernel(problem, frozen, box is not None)
+    limits = () if box is None else box
+    x = np.array(x, dtype=float)
+    squared = np.full(len(x), np.inf)
+    alive = np.arange(len(x))
+    own, goal = x, targets
+    for call in range(-(-iterations // UNROLLED)):
+        with np.errstate(all="ignore"):  # a lane that diverges does not concern the others
+            own, found = kernel(own, goal, tool, *limits)
+        arrived = found < CONVERGED
+        last = call == -(-iterations // UNROLLED) - 1
+        if last or np.count_nonzero(arrived) * 4 > len(arrived):
+            x[alive], squared[alive] = own, found
+            keep = ~arrived & np.isfinite(found)
+            alive, own, goal = alive[keep], own[keep], goal[keep]
+            if not len(alive):
+                break
+    return x, squared
+
+
+def descend(
+    problem: IkProblem,
+    x: np.ndarray,
+    targets: np.ndarray,
+    tool: np.ndarray,
+    box=None,
+    iterations: int = 60,
+    objective: str = "squares",
+) -> tuple[np.ndarray, np.ndarray]:
+    """Levenberg–Marquardt from each row: x (k, n) and values of the objective (k,), never worse than at the start.
+
+    Args:
+        problem: the chain.
+        x: starts (k, n), chain units.
+        targets, tool: as `lanes_of` gives them.
+        box: limits (lower, upper) in chain units; candidates are put back to them.
+        iterations: at most.
+        objective: what is made least, see `zveno.ik.objectives`.
+    """
+    kernel, arrived = marquardt_kernel(problem, objective), CONVERGED if objective == "squares" else CONVERGED**0.5
+    x = np.array(x, dtype=float)
+    damping = np.full(len(x), 1e-2)
+    candidate, best, _ = kernel(x, targets, tool, damping)
+    for _ in range(iterations):
+        if box is not None:
+            candidate = np.clip(candidate, *box)
+        _, found, slope = kernel(candidate, targets, tool, damping)
+        better = found < best
+        gain = best - found
+        x = np.where(better[:, None], candidate, x)
+        best = np.where(better, found, best)
+        damping = np.clip(np.where(better, damping * 0.2, damping * 8.0), 1e-12, 1e8)
+        if np.all((best < arrived) | (better & (gain <= 1e-16 * best)) | (damping >= 1e8) | (slope < 1e-28)):
+            break
+        candidate = kernel(x, targets, tool, damping)[0]
+    return x, best
+
+
+def _dot(a, b):
+    total = a[0] * b[0]
+    for k in range(1, len(a)):
+        total = total + a[k] * b[k]
+    return total

@@ -1,0 +1,79 @@
+"""Poses from rows of numbers, as people type them and as files hold them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import ModelError, ShapeError
+from ...spatial.rotations import from_quaternion, from_rpy
+from ...spatial.transforms import transform
+
+FORMS = "x y z; x y z roll pitch yaw; x y z qw qx qy qz; or 12 or 16 numbers of the matrix, row by row"
+
+
+def pose_of(numbers, degrees: bool = False, where: str = "pose") -> np.ndarray:
+    """T (4, 4) from 3, 6, 7, 12 or 16 numbers: metres, and radians unless `degrees`."""
+    row = np.asarray(numbers, dtype=float)
+    if not np.isfinite(row).all():
+        raise ShapeError("holds NaN or infinity", element=where)
+    match row.shape:
+        case (3,):
+            return transform(None, row)
+        case (6,):
+            return transform(from_rpy(np.radians(row[3:]) if degrees else row[3:]), row[:3])
+        case (7,):
+            norm = float(np.linalg.norm(row[3:]))
+            if abs(norm - 1.0) > 1e-3:
+                raise ShapeError(
+                    f"its quaternion has length {norm:.4g}", element=where, remedy="Give a unit one, wxyz"
+                )
+            return transform(from_quaternion(row[3:] / norm), row[:3])
+        case (12,):
+            return np.concatenate([row.reshape(3, 4), [[0.0, 0.0, 0.0, 1.0]]])
+        case (16,):
+            return row.reshape(4, 4)
+        case _:
+            raise ShapeError(f"{row.size} numbers are no pose", element=where, remedy=f"Give {FORMS}")
+
+
+def read_poses(path, degrees: bool = False) -> np.ndarray:
+    """(N, 4, 4) from a .npy or .npz file (poses, or rows of numbers) or a text file with one pose a line.
+
+    Lines that start with # and a first line of names are skipped; numbers are separated by commas or spaces.
+    """
+    path = Path(path)
+    try:
+        if path.suffix in (".npy", ".npz"):
+            data = np.load(path)
+            array = np.asarray(data[data.files[0]] if path.suffix == ".npz" else data, dtype=float)
+            if array.shape[-2:] == (4, 4):
+                return array.reshape(-1, 4, 4)
+            rows = list(array.reshape(-1, array.shape[-1]))
+        else:
+            rows = _lines(path)
+    except OSError as error:
+        raise ModelError(f"cannot be read: {error.strerror or error}", file=path) from error
+    except (ValueError, IndexError) as error:
+        raise ModelError(f"does not hold poses: {error}", file=path, remedy=f"One pose a line: {FORMS}") from error
+    if not rows:
+        raise ModelError("holds no poses", file=path, remedy=f"One pose a line: {FORMS}")
+    try:
+        return np.stack([pose_of(row, degrees, f"pose {k}") for k, row in enumerate(rows)])
+    except ShapeError as error:
+        raise error.located(file=path) from error
+
+
+def _lines(path: Path) -> list[list[float]]:
+    rows = []
+    for k, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        words = line.split("#")[0].replace(",", " ").replace(";", " ").split()
+        if not words:
+            continue
+        try:
+            rows.append([float(word) for word in words])
+        except ValueError:
+            if rows or any(char.isdigit() for char in words[0][:1]):
+                raise ValueError(f"line {k}: {line.strip()[:60]!r}") from None
+    return rows

@@ -1,0 +1,155 @@
+"""Seven revolute joints: one is held at many values, and each slice is an arm of six, solved completely."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ..closed_form.forms import Form, all_solutions, form_of, stacked
+from ..ik_problem import IkProblem
+from ..six_revolute.arm import Arm, merged
+from ..six_revolute.route import explained, ranges
+from ..six_revolute.templates import chain, rigid_inverse
+from .slices import Sliced
+
+GENERIC = 0.3819
+"""Where in its range the held joint is put while a template is chosen: no angle that geometry makes special."""
+
+
+def applies(problem: IkProblem, coordinate: int) -> bool:
+    """Seven revolute joints of their own, a whole pose, and a joint without which six still reach poses."""
+    return (
+        problem.kinds == "RRRRRRR"
+        and problem.simple
+        and problem.task.is_pose
+        and _generic(problem, coordinate).arm.solvable
+    )
+
+
+def solve_slices(problem: IkProblem, T: np.ndarray, coordinate: int, values: np.ndarray) -> Sliced:
+    """All solutions of k poses (k, 4, 4) with one joint at each of the values, inside limits.
+
+    All slices of all poses are one batch: the arms differ in one link, which the kernels take as an input. Where a
+    value is special, so that the template chosen for the others is of no use, the slice is set up by itself.
+    """
+    values = np.asarray(values, float)
+    cuts = _slices(problem, coordinate, tuple(values.tolist()))
+    n, k = len(values), len(T)
+    cut, pose = np.arange(n).repeat(k), np.tile(np.arange(k), n)
+    X = cuts.first[cut] @ T[pose] @ cuts.last[cut]
+    allowed = ranges(problem)
+    if allowed is not None:
+        allowed = allowed[:coordinate] + allowed[coordinate + 1 :]
+    rows, q = _solved(cuts, cut, X, allowed)
+    x = np.insert(q, coordinate, values[cut[rows]], axis=1)
+    x = problem.wrapped(x)
+    x[:, coordinate] = values[cut[rows]]
+    inside = problem.inside(x)
+    rows, x = rows[inside], x[inside]
+    order = np.lexsort((cut[rows], pose[rows]))
+    return Sliced(pose[rows][order], cut[rows][order], x[order])
+
+
+def _solved(cuts: Cuts, cut: np.ndarray, X: np.ndarray, allowed) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of targets (n,), and solutions (n, 6), of targets X that belong to the slices `cut`.
+
+    Closed forms where slices have one; the general method elsewhere, and where branches of a closed form meet.
+    """
+    rest, rows, q = np.arange(len(X)), np.zeros(0, int), np.zeros((0, 6))
+    if cuts.form is not None:
+        own = (cuts.place[cut] >= 0).nonzero()[0]
+        row, q, meeting = cuts.form.of(cuts.place[cut[own]]).solve(X[own])
+        rows = own[row]
+        rest = np.concatenate([own[meeting], (cuts.place[cut] < 0).nonzero()[0]])
+    if not len(rest):
+        return rows, q
+    special = cuts.special[cut[rest]]
+    rest, own_way = rest[~special], rest[special]
+    if len(rest):
+        found = cuts.arms.of(cut[rest]).solve(X[rest], allowed)
+        rows, q = np.concatenate([rows, rest[found.pose]]), np.concatenate([q, found.q])
+        own_way = np.concatenate([own_way, rest[~found.sure]])
+    for s in np.unique(cut[own_way]):
+        own = own_way[cut[own_way] == s]
+        row, x, _ = all_solutions(cuts.links[s].tobytes(), X[own], allowed)
+        rows, q = np.concatenate([rows, own[row]]), np.concatenate([q, x])
+    return merged(rows, q)
+
+
+def explain(problem: IkProblem, coordinate: int, slices: int) -> str:
+    """The route of slices, in sentences."""
+    names = [step.joint for step in problem.steps]
+    rest = names[:coordinate] + names[coordinate + 1 :]
+    arm, form = _generic(problem, coordinate)
+    how = explained(arm, rest) if form is None else f"Closed form by canonical subproblems: {form.name}."
+    return f"{names[coordinate]} is held at {slices} values; each slice is an arm of six joints. {how}"
+
+
+def held(problem: IkProblem, coordinate: int, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Arms of six with a joint held at values (n,): first transforms, links and last transforms, (n, ...)."""
+    C = np.broadcast_to(problem.constants, (len(values), 8, 4, 4))
+    Z = np.zeros((len(values), 4, 4))
+    Z[:, 0, 0] = Z[:, 1, 1] = np.cos(values)
+    Z[:, 1, 0], Z[:, 0, 1] = np.sin(values), -np.sin(values)
+    Z[:, 2, 2] = Z[:, 3, 3] = 1.0
+    joined = C[:, coordinate] @ Z @ C[:, coordinate + 1]
+    C = np.concatenate([C[:, :coordinate], joined[:, None], C[:, coordinate + 2 :]], axis=1)
+    return C[:, 0], C[:, :6], C[:, 6]
+
+
+class Generic(NamedTuple):
+    """The arm with a joint held at an angle without special meaning, and its closed form if it has one."""
+
+    arm: Arm
+    form: Form | None
+
+
+class Cuts(NamedTuple):
+    """Slices: arms that differ in the angle of the held joint."""
+
+    first: np.ndarray
+    """(n, 4, 4), inverse of what is before the first joint."""
+    links: np.ndarray
+    """(n, 6, 4, 4)."""
+    last: np.ndarray
+    """(n, 4, 4), inverse of what is after the last joint."""
+    arms: Arm
+    """All of them, for the general method."""
+    form: Form | None
+    """Those with the closed form that the generic one has, stacked."""
+    place: np.ndarray
+    """(n,) where a slice is among them; −1 if it is not."""
+    special: np.ndarray
+    """(n,) whether the template chosen for the others is of no use to a slice."""
+
+
+@lru_cache(maxsize=32)
+def _generic(problem: IkProblem, coordinate: int) -> Generic:
+    lower, upper = problem.span[0][coordinate], problem.span[1][coordinate]
+    links = held(problem, coordinate, np.array([lower + GENERIC * (upper - lower)]))[1][0]
+    return Generic(Arm(links), form_of(links.tobytes()))
+
+
+@lru_cache(maxsize=8)
+def _slices(problem: IkProblem, coordinate: int, values: tuple[float, ...]) -> Cuts:
+    first, links, last = held(problem, coordinate, np.array(values))
+    arm, form = _generic(problem, coordinate)
+    alike, place = [], np.full(len(values), -1)
+    for i, own in enumerate(links if form is not None else ()):
+        found = form_of(own.tobytes())
+        if found is not None and form is not None and found.like(form):
+            place[i] = len(alike)
+            alike.append(found)
+    together = stacked(alike) if alike else None
+    arms = arm.on(links)
+    return Cuts(rigid_inverse(first), links, rigid_inverse(last), arms, together, place, _special(arms))
+
+
+def _special(arms: Arm, n: int = 2) -> np.ndarray:
+    """(slices,) whether the first template is sure of none of n random targets."""
+    which = np.arange(len(arms.L)).repeat(n)
+    q = np.random.default_rng(1).uniform(-np.pi, np.pi, (len(which), 6))
+    found = arms.of(which).first(chain(arms.L[which], q))
+    return found.sure.reshape(-1, n).sum(axis=1) == 0

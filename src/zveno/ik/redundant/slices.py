@@ -1,0 +1,164 @@
+"""Redundant chains: the set of solutions cut into slices, each solved completely, and joined into curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ...errors import ShapeError, unknown_name
+from ..checks.distinct import distinct
+from ..checks.judgement import SINGULAR, jacobians
+from ..ik_problem import IkProblem
+from ..newton import CONVERGED, Lanes, lanes_of, newton
+from ..scan import ACCEPTED, ITERATIONS, STRAGGLERS, _ranked
+from ..scan_table import Table, table_of
+
+SURVIVORS = 64
+"""Numbers that start an iteration in every slice; solutions of neighbouring slices start more."""
+LINK = 1.0
+"""Solutions of neighbouring slices further apart than this, in radians, are on different curves."""
+
+
+class Sliced(NamedTuple):
+    """Solutions of k poses at values of the redundant coordinate."""
+
+    pose: np.ndarray
+    slice: np.ndarray
+    x: np.ndarray
+    """(s, n), chain units."""
+
+
+def redundant_coordinate(problem: IkProblem, names: str | Sequence[str] | None = None) -> int:
+    """The coordinate that is sliced: the joint named, or the one that moves most in self-motions."""
+    return _most_moving(problem) if names is None else named_coordinates(problem, names)[0]
+
+
+def named_coordinates(problem: IkProblem, names: str | Sequence[str]) -> tuple[int, ...]:
+    """The coordinates of joints by name, as many as are redundant."""
+    known = {step.joint: step.coordinate for step in problem.steps}
+    for name in (names := [names] if isinstance(names, str) else list(names)):
+        if name not in known:
+            raise unknown_name("joint of this chain", name, known)
+    named = tuple(dict.fromkeys(known[name] for name in names))
+    if len(named) != problem.redundancy:
+        raise ShapeError(
+            f"{len(named)} joints are named, and {problem.redundancy} coordinates are redundant",
+            element="redundant",
+        )
+    return named
+
+
+@lru_cache(maxsize=32)
+def _most_moving(problem: IkProblem) -> int:
+    lower, upper = (side / problem.units for side in problem.span)
+    x = np.random.default_rng(0).uniform(lower, upper, (64, problem.n))
+    targets = np.broadcast_to(np.eye(3, 4), (64, 3, 4))
+    lanes = Lanes(np.ascontiguousarray(targets), lanes_of(problem, np.eye(4)[None]).tool)
+    J = jacobians(problem, x, lanes, np.arange(64))
+    share = np.median(np.abs(np.linalg.svd(J)[2][:, -1]), axis=0)
+    return int(np.argmax(share))
+
+
+def slice_values(problem: IkProblem, coordinate: int, count: int) -> np.ndarray:
+    """`count` values over the range of a coordinate; both limits are among them unless it goes round."""
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ShapeError(
+            f"{count!r} is not a number of slices", element="slices", remedy="Give a whole number from 1"
+        )
+    lower, upper = problem.span[0][coordinate], problem.span[1][coordinate]
+    if np.isinf(problem.upper[coordinate] - problem.lower[coordinate]):
+        return lower + (upper - lower) * np.arange(count) / count
+    return np.linspace(lower, upper, count)
+
+
+@lru_cache(maxsize=8)
+def _tables(problem: IkProblem, coordinate: int, values: tuple[float, ...]) -> tuple[Table, ...]:
+    return tuple(table_of(problem, frozen=((coordinate, value / problem.units[coordinate]),)) for value in values)
+
+
+def solve_slices(problem: IkProblem, T: np.ndarray, coordinate: int, values: np.ndarray) -> Sliced:
+    """All solutions of k poses (k, 4, 4) with one coordinate at each of the values."""
+    lanes = lanes_of(problem, T)
+    pose, cut, seeds = [], [], []
+    for s, table in enumerate(_tables(problem, coordinate, tuple(values.tolist()))):
+        count = min(SURVIVORS, table.size)
+        point = _ranked(table.distances(lanes), [count])[:, :count]
+        of = np.repeat(np.arange(len(T)), count)
+        pose.append(of)
+        cut.append(np.full(len(of), s))
+        seeds.append(table.seeds(lanes, of, point.ravel()))
+    found = _refined(problem, lanes, coordinate, np.concatenate(pose), np.concatenate(cut), np.concatenate(seeds))
+    # Every solution, moved into the neighbouring slices, is a start there.
+    around = np.isinf(problem.upper[coordinate] - problem.lower[coordinate])
+    both = [found]
+    for shift in (1, -1):
+        target = found.slice + shift
+        ok = np.ones(len(target), bool) if around else (target >= 0) & (target < len(values))
+        target = target[ok] % len(values)
+        x = found.x[ok].copy()
+        x[:, coordinate] = values[target] / problem.units[coordinate]
+        both.append(_refined(problem, lanes, coordinate, found.pose[ok], target, x))
+    return _unique(problem, len(values), *(np.concatenate(parts) for parts in zip(*both, strict=True)))
+
+
+def _refined(problem: IkProblem, lanes: Lanes, coordinate: int, pose, cut, seeds) -> Sliced:
+    x, squared = newton(problem, seeds, lanes.targets[pose], lanes.tool, ITERATIONS, frozen=(coordinate,))
+    slow = np.flatnonzero((squared < STRAGGLERS) & (squared >= CONVERGED))
+    if len(slow):
+        targets = lanes.targets[pose[slow]]
+        x[slow], squared[slow] = newton(problem, x[slow], targets, lanes.tool, ITERATIONS, frozen=(coordinate,))
+    x = problem.wrapped(x * problem.units) / problem.units
+    good = (squared < ACCEPTED) & problem.inside(x * problem.units)
+    return _unique(problem, int(cut.max(initial=0)) + 1, pose[good], cut[good], x[good])
+
+
+def _unique(problem: IkProblem, slices: int, pose, cut, x) -> Sliced:
+    keep = distinct(problem, pose * slices + cut, x)
+    return Sliced(pose[keep], cut[keep], x[keep])
+
+
+def linked(
+    problem: IkProblem, found: Sliced, pose: int, slices: int, around: bool
+) -> list[tuple[np.ndarray, bool]]:
+    """The solutions of one pose as curves through the slices: indices into `found` in order, and whether closed.
+
+    A solution continues in the solution of the next slice that is nearest to it, if each is the other's nearest.
+    """
+    own = np.flatnonzero(found.pose == pose)
+    by_slice = [own[found.slice[own] == s] for s in range(slices)]
+    following: dict[int, int] = {}
+    for s in range(slices if around and slices > 2 else slices - 1):
+        here, there = by_slice[s], by_slice[(s + 1) % slices]
+        if not len(here) or not len(there):
+            continue
+        d = problem.difference((found.x[here] * problem.units)[:, None], (found.x[there] * problem.units)[None])
+        gap = np.max(np.abs(d), axis=2)
+        to, back = np.argmin(gap, axis=1), np.argmin(gap, axis=0)
+        for i, j in enumerate(to):
+            if back[j] == i and gap[i, j] < LINK:
+                following[int(here[i])] = int(there[j])
+    preceding = set(following.values())
+    curves, seen = [], set()
+    heads = [int(i) for i in own if int(i) not in preceding]
+    for head in heads + [int(i) for i in own]:
+        if head in seen:
+            continue
+        chain = [head]
+        seen.add(head)
+        while chain[-1] in following and following[chain[-1]] not in seen:
+            chain.append(following[chain[-1]])
+            seen.add(chain[-1])
+        curves.append((np.array(chain), following.get(chain[-1]) == head and len(chain) > 2))
+    return curves
+
+
+def free_dimension(problem: IkProblem, lanes: Lanes, pose: np.ndarray, x: np.ndarray) -> int:
+    """Dimension of the self-motion at solutions x (s, n): the commonest one."""
+    if not len(x):
+        return problem.redundancy
+    J = jacobians(problem, x[:64], lanes, pose[:64])
+    dimensions = problem.n - np.sum(np.linalg.svd(J, compute_uv=False) > SINGULAR, axis=-1)
+    return int(np.bincount(dimensions).argmax())
