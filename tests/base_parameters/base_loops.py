@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zveno.base_parameters import Loop
-from zveno.mechanism import Frame, Joint, Link, Revolute, assemble
+from zveno.mechanism import Frame, Joint, Link, Loop, Revolute, assemble
 from zveno.spatial.transforms import transform
 
 

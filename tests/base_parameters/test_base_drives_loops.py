@@ -13,11 +13,12 @@ from base_oracle import energy_rows, rank_of, residual, sampled
 import zveno
 from mechanisms import random_mechanism
 from zveno.algorithms.regressor import drive_regressor
-from zveno.base_parameters import Loop, base_kernel, base_parameters, coupling_regressor
+from zveno.base_parameters import base_kernel, base_parameters, coupling_regressor
 from zveno.base_parameters.drives import merging_rotors
-from zveno.base_parameters.loops import closed_states, closure_error, closure_jacobian
+from zveno.base_parameters.loops import closed_states, closure
 from zveno.errors import ZvenoError, ZvenoWarning
-from zveno.mechanism import Joint, Link, Revolute, assemble
+from zveno.mechanism import Joint, Link, Loop, Revolute, assemble
+from zveno.mechanism.edit import rebuilt
 from zveno.spatial.transforms import transform
 
 
@@ -142,7 +143,7 @@ def test_the_rule_of_what_merges(seed):
     ],
 )
 def test_four_bar_and_parallelogram(lengths, q0, gravity, rank, kind):
-    base = base_parameters(four_bar(*lengths, gravity), loops=[replace(LOOP, kind=kind)], q0=q0)
+    base = base_parameters(four_bar(*lengths, gravity), loops=[replace(LOOP, locked=kind)], q0=q0)
     assert base.rank == rank
     # The parallelogram moves in constant proportion, which has an exact meaning; the general four-bar does not.
     assert base.certified == (lengths == PARALLEL)
@@ -159,10 +160,10 @@ def test_the_walk_turns_back_before_branches_meet():
     crossed = (1.0, -2.3, -2.0)
     q, G = closed_states(bar, [LOOP], np.array(crossed), 60, np.random.default_rng(0), np.ones(3, dtype=bool))
     for one, basis in zip(q, G, strict=True):
-        assert abs(closure_error(bar, [LOOP], one)).max() < 1e-9
-        J = closure_jacobian(bar, [LOOP], one)
-        assert abs(J @ basis).max() < 1e-8
-        s = np.linalg.svd(J, compute_uv=False)
+        rows = closure(bar, [LOOP], one)
+        assert abs(rows.value).max() < 1e-9
+        assert abs(rows.J @ basis).max() < 1e-8
+        s = np.linalg.svd(rows.J, compute_uv=False)
         assert s[1] >= 0.02 * s[0]
     # Crossed and parallel differ in how the rocker turns with the crank.
     assert np.ptp(q[:, 0]) > 0.3
@@ -187,6 +188,16 @@ def test_four_bar_rows_against_the_closed_form():
     W = energy_rows(mechanism, states, states[0][0])
     assert base.rank == rank_of(W, 1e-7) == 8
     assert residual(W, base) < 1e-7
+
+
+@pytest.mark.parametrize("locked", ["point", ("x", "y"), ("y", "x", "rx")])
+def test_the_mechanisms_own_loops_are_the_default(locked):
+    bar = four_bar(*GENERIC, PLANE)
+    closed = rebuilt(bar, loops=[Loop("coupler_end", "rocker_end", locked)])
+    base = base_parameters(closed, q0=(1.0, -0.3, 1.5))
+    assert base.rank == 8
+    assert base.loops == closed.loops
+    assert base_parameters(closed, loops=()).rank == base_parameters(bar).rank > 8
 
 
 def test_a_loop_inside_a_tree_stays_local():
@@ -217,8 +228,9 @@ def test_bad_loops_are_named():
     bar = four_bar(*GENERIC, PLANE)
     for loops, says in (
         ([Loop("coupler_end", "nowhere")], "nowhere"),
-        ([Loop("coupler_end", "rocker_end", "glue")], "weld"),
         ([Loop("coupler_end", "coupler")], "one link"),
+        ([LOOP, LOOP], "twice"),
+        (["coupler_end"], "not a loop"),
     ):
         with pytest.raises(ZvenoError, match=says):
             base_parameters(bar, loops=loops, q0=(1.0, -0.3, 1.5))

@@ -90,7 +90,6 @@ def test_the_package_is_its_function(puma, base):
     import zveno.base_parameters
 
     assert zveno.base_parameters(puma).rank == base.rank  # pyright: ignore[reportCallIssue]
-    assert zveno.base_parameters.Loop("a", "b").kind == "point"
 
 
 def test_views_tell_the_same(base):

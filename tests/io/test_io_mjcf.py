@@ -307,15 +307,57 @@ def test_linear_joint_equality_is_a_mimic():
         ('<joint joint1="i" joint2="j" polycoef="0 1 2 0 0"/>', "not linear"),
         ('<joint joint1="i"/>', "holds joint i still"),
         ('<joint joint1="i" joint2="j" active="false"/>', "not active"),
-        ('<connect body1="a" body2="b" anchor="0 0 0"/>', "closed loops"),
-        ('<weld body1="a" body2="b"/>', "closed loops"),
+        ('<connect site1="s" site2="t"/>', "one body"),
     ],
 )
 def test_other_equalities_are_noted_and_left_out(equality, words):
-    body = f'<body name="a">{INERTIAL}<joint name="i"/></body><body name="b">{INERTIAL}<joint name="j"/></body>'
+    sites = '<site name="s"/><site name="t"/>'
+    body = f'<body>{INERTIAL}<joint name="i"/>{sites}</body><body>{INERTIAL}<joint name="j"/></body>'
     mechanism = parse_mjcf(model_of(body, after=f"<equality>{equality}</equality>"))
     assert mechanism.joint_names == ("i", "j")
+    assert mechanism.loops == ()
     assert any(words in note for note in mechanism.notes)
+
+
+@pytest.mark.parametrize(
+    "equality",
+    [
+        '<connect name="pin" body1="a" body2="b" anchor="0.1 0.2 0.3"/>',
+        '<connect name="pin" body1="b" anchor="0.1 0.2 0.3"/>',
+        '<weld name="pin" body1="a" body2="b" anchor="0.1 0.2 0.3"/>',
+        '<weld name="pin" body1="a" body2="b" anchor="0.1 0.2 0.3" relpose="0.4 0.1 0.2 0.5 0.5 0.5 0.5"/>',
+        '<weld name="pin" site1="s" site2="t"/>',
+    ],
+)
+def test_connect_and_weld_close_loops(equality):
+    """The residual of MuJoCo's constraint is the distance of the two frames that the loop holds together."""
+    bodies = f"""<body name="a" pos="1 0 0">{INERTIAL}<joint name="i" axis="0 0 1"/>
+        <site name="s" pos="0 0 0.3" euler="10 20 30"/></body>
+        <body name="b" pos="0 0.5 0" euler="20 30 0">{INERTIAL}
+        <joint name="j" type="ball"/><site name="t"/></body>"""
+    text = model_of(bodies, after=f"<equality>{equality}</equality>")
+    mechanism = parse_mjcf(text)
+    (loop,) = mechanism.loops
+    assert (loop.frame, loop.other) == ("pin_first", "pin_second")
+    assert len(loop.locked) == (3 if "connect" in equality else 6)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        data.qpos[:] = mechanism.normalized(rng.normal(size=mechanism.n_q))
+        mujoco.mj_forward(model, data)
+        T, other = (frame_pose(mechanism, data.qpos, name) for name in (loop.frame, loop.other))
+        np.testing.assert_allclose(T[:3, 3] - other[:3, 3], data.efc_pos[:3], atol=1e-12)
+        if len(loop.locked) == 6:  # MuJoCo has the vector part of the quaternion between the two
+            turned = np.arccos(np.clip((np.trace(T[:3, :3].T @ other[:3, :3]) - 1) / 2, -1, 1))
+            assert abs(np.sin(turned / 2)) == pytest.approx(np.linalg.norm(data.efc_pos[3:6]), abs=1e-9)
+
+
+def test_a_weld_to_a_mocap_body_is_left_out():
+    bodies = f'<body name="m" mocap="true"/><body name="b">{INERTIAL}<joint name="j"/></body>'
+    mechanism = parse_mjcf(model_of(bodies, after='<equality><weld body1="m" body2="b"/></equality>'))
+    assert mechanism.loops == ()
+    assert any("mocap" in note and "left out" in note for note in mechanism.notes)
 
 
 def test_equalities_in_a_circle_or_twice_are_left_out():

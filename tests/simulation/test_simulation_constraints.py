@@ -7,7 +7,8 @@ import zveno
 from mechanisms import random_mechanism, random_state, relative_error
 from zveno.errors import ModelError, ZvenoError
 from zveno.kernels import math as zm
-from zveno.mechanism import Frame, Joint, Link, Revolute, assemble
+from zveno.mechanism import Frame, Joint, Link, Loop, Revolute, assemble
+from zveno.mechanism.edit import rebuilt
 from zveno.robot import Robot
 from zveno.simulation import (
     Distance,
@@ -61,6 +62,21 @@ def closed(crank_angle, crank=0.2, coupler=0.5, rocker=0.4, ground=0.45) -> np.n
 
 
 CLOSURE = LoopClosure("coupler_end", other="rocker_end", locked=("x", "y"))
+
+
+def test_loops_of_the_mechanism_are_closed_without_being_named():
+    robot = four_bar()
+    own = Robot(rebuilt(robot.mechanism, loops=[Loop("coupler_end", "rocker_end", ("x", "y"))]))
+    named, by_itself = (
+        simulate(one, closed(1.0), duration=0.5, constraints=constraints)
+        for one, constraints in ((robot, [CLOSURE]), (own, []))
+    )
+    np.testing.assert_array_equal(by_itself.q, named.q)
+    state = closed(1.0), np.zeros(3), np.array([1.0, 0.0, 0.0])
+    expected = constrained_dynamics(robot, *state, [CLOSURE])
+    for constraints in ([], [CLOSURE]):  # a closure that is named as well does not count twice
+        found = constrained_dynamics(own, *state, constraints)
+        np.testing.assert_array_equal(found.reactions, expected.reactions)
 
 
 def turn(q):

@@ -138,6 +138,22 @@ def perpendicular(A: Placed, a, B: Placed, b) -> Rows:
     return _row(a @ b, axis @ (A.J[3:] - B.J[3:]), axis @ (A.motion.e - B.motion.e) + change @ (w_A - w_B))
 
 
+def closing(A: Placed, B: Placed, locked: Sequence[str], n_v: int) -> Rows:
+    """A cannot move against B in the locked directions of a `Loop`, in B's axes: translations, then rotations."""
+    axes = np.eye(3)
+    parts = [along(A, B, axes["xyz".index(name)]) for name in ("x", "y", "z") if name in locked]
+    turns = ["xyz".index(name[1]) for name in ("rx", "ry", "rz") if name in locked]
+    if len(turns) == 3:
+        parts.append(same_attitude(A, B))
+    elif len(turns) == 2:
+        (free,) = {0, 1, 2} - set(turns)
+        parts += [perpendicular(A, axes[k], B, axes[free]) for k in turns]
+    elif len(turns) == 1:
+        k = turns[0]
+        parts.append(perpendicular(A, axes[(k + 2) % 3], B, axes[(k + 1) % 3]))
+    return stacked(parts, n_v)
+
+
 def distance(A: Placed, B: Placed, length) -> Rows:
     """The origins stay `length` apart: one row; the reaction is the force that pushes A away from B."""
     r, rate = A.p - B.p, A.motion.v - B.motion.v

@@ -6,7 +6,6 @@ from types import ModuleType
 from .analyse import base_parameters as base_parameters
 from .base_dynamics import BaseModel as BaseModel
 from .coupling import coupling_regressor as coupling_regressor
-from .loops import Loop as Loop
 from .regressor import base_kernel as base_kernel
 from .result import BaseParameters as BaseParameters
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ModelError, ShapeError, ZvenoWarning
 from ..io.results import hash_of
-from ..mechanism import Mechanism
+from ..mechanism import Loop, Mechanism
 from ..robot_functions import RobotFunctions
 from . import diagnosis, friction
 from . import drives as driving
@@ -20,7 +20,7 @@ from .closure_ball import advance_ball, gyroscopic_rows
 from .exact import NotExact, flint, required_flint
 from .exact_closure import ExactGroup, ExactRecursion, as_array, as_texts
 from .exact_drives import ExactDriven
-from .loops import Loop
+from .loops import loops_of
 from .motors import Motors
 from .nodes import Node, massless_links, nodes_of
 from .result import BaseParameters, Group
@@ -41,7 +41,7 @@ def base_parameters(
     *,
     view: str = "inertia",
     massless: Sequence[str] | None = None,
-    loops: Sequence[Loop] = (),
+    loops: Sequence[Loop] | None = None,
     q0=None,
     exact: bool | None = None,
 ) -> BaseParameters:
@@ -56,7 +56,7 @@ def base_parameters(
             "coupling", what motors that two joints turn add (see `coupling_regressor`).
         view: how a link's parameters are counted: "inertia", "pseudo" (document 000) or "center".
         massless: names of links without inertia; by default those whose inertia is stated to be zero.
-        loops: what closes the mechanism's loops, as a cut tree.
+        loops: what closes the mechanism's loops, its own if not given; () leaves them open.
         q0: a state on the branch of the loops that is meant; neutral if not given.
         exact: True demands exact arithmetic, False does without; by default it is used where the constants have an
             exact meaning (angles that are multiples of 15°) and python-flint is installed.
@@ -68,7 +68,7 @@ def base_parameters(
     if not np.array_equal(direction, mechanism.gravity):
         mechanism = replace(mechanism, gravity=direction)
     chosen = view_named(view)
-    options = {"drives": drives, "massless": massless, "loops": tuple(loops), "q0": q0}
+    options = {"drives": drives, "massless": massless, "loops": loops_of(mechanism, loops), "q0": q0}
     problem = Problem(mechanism, **options)
     solved, drive = problem.solve(chosen)
     certificate = Certificate(problem, chosen, exact)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..mechanism import Mechanism
+from ..mechanism import Loop, Mechanism
 from . import exact_sampled
 from .blocks import grouped
 from .exact import ROOTS, Matrix, Surd, exact_gravity, exact_transform, exact_twist
@@ -37,7 +37,6 @@ from .exact_operators import (
     view_matrix,
     weighted,
 )
-from .loops import Loop
 from .nodes import Node
 from .samples import Samples
 from .views import PAIRS, View

@@ -21,10 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..mechanism import Mechanism
+from ..mechanism import Loop, Mechanism
 from .exact import Matrix, NotExact, Surd, cosine, decimal, exact_transform, steps_of_15
 from .exact_operators import Field, double_matrix, from_entries, join, symmetric_matrix, weights_matrix
-from .loops import Loop
 from .nodes import Node
 from .samples import Samples
 
@@ -224,18 +223,33 @@ def complex_power(c: Fraction, s: Fraction, n: int) -> tuple[Fraction, Fraction]
 def check_closed(mechanism: Mechanism, loops: Sequence[Loop], points: Sequence[Point], node: Node):
     """The loops close at every point, in exact numbers; otherwise the proportion was a coincidence."""
     for loop in loops:
-        ends = [mechanism.frame(name) for name in (loop.frame_a, loop.frame_b)]
+        ends = [mechanism.frame(name) for name in (loop.frame, loop.other)]
         links = [mechanism.link_number(frame.link) for frame in ends]
         if not set(links) <= {*node.bodies, node.parent}:
             continue
         frames = [exact_transform(frame.T_link_frame, f"frame {frame.name}").rows for frame in ends]
         for point in points:
             A, B = (_times(point.T.get(i, _IDENTITY), T) for i, T in zip(links, frames, strict=True))
-            columns = {"point": (3,), "hinge": (3, 2), "weld": (3, 0, 1, 2)}[loop.kind]
-            if any(A[i][j] - B[i][j] != 0 for i in range(3) for j in columns):
-                raise NotExact(
-                    f"the loop {loop.frame_a}–{loop.frame_b} does not close exactly in the numbers as typed"
-                )
+            if any(x != 0 for x in _closing(A, B, loop.locked)):
+                raise NotExact(f"{loop.label} does not close exactly in the numbers as typed")
+
+
+def _closing(A, B, locked: Sequence[str]) -> list:
+    """Numbers that are zero where frame A cannot move against B, as in `algorithms.constraints.closing`."""
+
+    def dot(x, y):
+        return sum((p * q for p, q in zip(x, y, strict=True)), Fraction(0))
+
+    a, b = ([[T[i][k] for i in range(3)] for k in range(4)] for T in (A, B))  # axes and origin
+    apart = [x - y for x, y in zip(a[3], b[3], strict=True)]
+    found = [dot(b["xyz".index(name)], apart) for name in ("x", "y", "z") if name in locked]
+    turns = ["xyz".index(name[1]) for name in ("rx", "ry", "rz") if name in locked]
+    if len(turns) == 3:
+        return found + [x - y for k in turns for x, y in zip(a[k], b[k], strict=True)]
+    if len(turns) == 2:
+        (free,) = {0, 1, 2} - set(turns)
+        return found + [dot(a[k], b[free]) for k in turns]
+    return found + [dot(a[(k + 2) % 3], b[(k + 1) % 3]) for k in turns]
 
 
 def field_of_points(points: Sequence[Point], *fields: Field) -> Field:

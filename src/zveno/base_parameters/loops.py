@@ -1,20 +1,16 @@
-"""Closed loops: a cut tree, what holds its frames together, and states on one branch of the closure."""
+"""States of closed loops on one branch of their closure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from ..algorithms.forward_kinematics import link_poses
-from ..algorithms.jacobian import jacobian
-from ..errors import ModelError, ZvenoError, unknown_name
-from ..io.results import registered
-from ..mechanism import Mechanism
+from ..algorithms.constraints import Kinematics, Rows, closing, stacked
+from ..errors import ModelError, ZvenoError
+from ..mechanism import Loop, Mechanism
+from ..mechanism.loops import checked_loops
 
-KINDS = {"point": 3, "hinge": 5, "weld": 6}
-"""Equations of each kind of closure."""
 CLOSED = 1e-12
 """A state is closed when its largest residual, m or rad, is below this."""
 STEP, STEPS = 0.15, 3
@@ -23,75 +19,20 @@ SINGULAR = 0.02
 """The walk stays where the closure's smallest singular value is at least this fraction of the largest."""
 
 
-@registered
-@dataclass(frozen=True)
-class Loop:
-    """Two frames of a cut tree that coincide.
-
-    Attributes:
-        frame_a, frame_b: names of links or frames.
-        kind: "point": their origins coincide (a ball joint at the cut; enough for a hinge in a planar loop);
-            "hinge": origins and z axes coincide; "weld": they coincide altogether.
-    """
-
-    frame_a: str
-    frame_b: str
-    kind: str = "point"
+def loops_of(mechanism: Mechanism, loops: Sequence[Loop] | None) -> tuple[Loop, ...]:
+    """The loops that are given, refused where they do not fit the mechanism, or else its own."""
+    if loops is None:
+        return mechanism.loops
+    return checked_loops(loops, {name: mechanism.frame(name).link for name in mechanism.frame_names})
 
 
-def checked_loops(mechanism: Mechanism, loops: Sequence[Loop]) -> Sequence[Loop]:
-    """The loops, refused where a frame or kind does not exist."""
-    for loop in loops:
-        if not isinstance(loop, Loop):
-            raise ModelError(f"{loop!r} is not a loop", remedy="Give zveno.base_parameters.Loop(frame_a, frame_b)")
-        if loop.kind not in KINDS:
-            raise unknown_name("kind of loop", loop.kind, KINDS)
-        mechanism.frame(loop.frame_a)
-        mechanism.frame(loop.frame_b)
-    return loops
-
-
-def closure_error(mechanism: Mechanism, loops: Sequence[Loop], q) -> np.ndarray:
-    """φ(q): zero where every loop is closed, in m and rad."""
-    T = link_poses(mechanism, q)
-    parts = []
-    for loop in loops:
-        T_a, T_b = (
-            T[mechanism.link_number(frame.link)] @ frame.T_link_frame
-            for frame in (mechanism.frame(loop.frame_a), mechanism.frame(loop.frame_b))
-        )
-        parts.append(T_b[:3, 3] - T_a[:3, 3])
-        if loop.kind != "point":
-            turned = _turning(T_a[:3, :3], T_b[:3, :3], loop.kind)
-            parts.append(turned)
-    return np.concatenate(parts)
-
-
-def closure_jacobian(mechanism: Mechanism, loops: Sequence[Loop], q) -> np.ndarray:
-    """∂φ/∂v (n_equations, n_v), exact where the loops are closed."""
-    T = link_poses(mechanism, q)
-    rows = []
-    for loop in loops:
-        a, b = mechanism.frame(loop.frame_a), mechanism.frame(loop.frame_b)
-        difference = jacobian(mechanism, q, b.name) - jacobian(mechanism, q, a.name)
-        rows.append(difference[:3])
-        if loop.kind == "hinge":
-            R = T[mechanism.link_number(a.link)][:3, :3] @ a.T_link_frame[:3, :3]
-            rows.append(R.T[:2] @ difference[3:])
-        elif loop.kind == "weld":
-            rows.append(difference[3:])
-    return np.concatenate(rows)
-
-
-def _turning(R_a, R_b, kind: str) -> np.ndarray:
-    """The rotation that is left between two frames, as small-angle components (hinge: across a's z axis)."""
-    if kind == "hinge":
-        across = np.cross(R_a[:, 2], R_b[:, 2])
-        return R_a.T[:2] @ across
-    between = R_b @ R_a.T
-    return 0.5 * np.array(
-        [between[2, 1] - between[1, 2], between[0, 2] - between[2, 0], between[1, 0] - between[0, 1]]
-    )
+def closure(mechanism: Mechanism, loops: Sequence[Loop], q) -> Rows:
+    """φ(q), zero where every loop is closed, m and rad, and its Jacobian ∂φ/∂v, exact where they are closed."""
+    state = Kinematics(mechanism, q, np.zeros(mechanism.n_v))
+    parts = [
+        closing(state.frame(loop.frame), state.frame(loop.other), loop.locked, mechanism.n_v) for loop in loops
+    ]
+    return stacked(parts, mechanism.n_v)
 
 
 def closed_states(
@@ -152,21 +93,18 @@ class _Walk:
     def closed(self, q) -> np.ndarray | None:
         """The closed state that Newton's method reaches from q, or None."""
         for _ in range(20):
-            error = closure_error(self.mechanism, self.loops, q)
-            if abs(error).max() < CLOSED:
+            rows = closure(self.mechanism, self.loops, q)
+            if abs(rows.value).max() < CLOSED:
                 return q
             change = np.zeros(self.mechanism.n_v)
-            change[self.own] = np.linalg.lstsq(self._jacobian(q), error, rcond=1e-9)[0]
+            change[self.own] = np.linalg.lstsq(rows.J[:, self.own], rows.value, rcond=1e-9)[0]
             q = self.mechanism.integrate(q, -change)
-        return q if abs(closure_error(self.mechanism, self.loops, q)).max() < 100 * CLOSED else None
+        return q if abs(closure(self.mechanism, self.loops, q).value).max() < 100 * CLOSED else None
 
     def free_velocities(self, q) -> tuple[np.ndarray, int, float]:
         """Basis (n_v, m) of the velocities that keep loops closed; the closure's rank, and its margin."""
-        _, s, Vt = np.linalg.svd(self._jacobian(q))
+        _, s, Vt = np.linalg.svd(closure(self.mechanism, self.loops, q).J[:, self.own])
         rank = int((s > 1e-7 * s[0]).sum()) if s.size and s[0] > 0 else 0
         G = np.zeros((self.mechanism.n_v, len(Vt) - rank))
         G[self.own] = Vt[rank:].T
         return G, rank, float(s[rank - 1] / s[0]) if rank else 1.0
-
-    def _jacobian(self, q) -> np.ndarray:
-        return closure_jacobian(self.mechanism, self.loops, q)[:, self.own]

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import ModelError
-from ..mechanism import Mechanism
-from .loops import Loop, checked_loops
+from ..mechanism import Loop, Mechanism
 
 
 @dataclass(frozen=True)
@@ -42,14 +40,9 @@ def nodes_of(mechanism: Mechanism, loops: Sequence[Loop] = ()) -> list[Node]:
     for leader, links in followers.items():
         start = next(i for i, _, joint in mechanism.outward() if joint.name == leader)
         tied.append(_between(mechanism, [start, *links], [tree.parents[k] for k in (start, *links)]))
-    for loop in checked_loops(mechanism, loops):
-        ends = [mechanism.link_number(mechanism.frame(frame).link) for frame in (loop.frame_a, loop.frame_b)]
-        between = _between(mechanism, ends, ends)
-        if not between[1]:
-            raise ModelError(
-                "both frames of the loop are on one link", element=f"loop {loop.frame_a}–{loop.frame_b}"
-            )
-        tied.append(between)
+    for loop in loops:
+        ends = [mechanism.link_number(link) for link in mechanism.loop_links(loop)]
+        tied.append(_between(mechanism, ends, ends))
     clusters = _merged(tied)
     inside = set().union(*(bodies for _, bodies in clusters)) if clusters else set()
     found = [Node(parent, tuple(sorted(bodies)), False) for parent, bodies in clusters]

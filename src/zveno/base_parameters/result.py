@@ -11,10 +11,9 @@ import numpy as np
 
 from ..errors import ModelError, ShapeError
 from ..io.results import Result, registered, write_text
-from ..mechanism import Mechanism
+from ..mechanism import Loop, Mechanism
 from . import expressions, printing
 from .drives import drive_names, n_drive_parameters
-from .loops import Loop
 from .views import view_named
 
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..mechanism import Mechanism
+from ..mechanism import Loop, Mechanism
 from ..spatial.transforms import adjoint, inverse
 from ..spatial.vectors import skew
-from .loops import Loop, closed_states
+from .loops import closed_states
 from .nodes import Node
 
 REACH = 4.0
@@ -49,7 +49,7 @@ def node_samples(mechanism: Mechanism, node: Node, loops: Sequence[Loop], q0, rn
     Each generic state adds at least one dimension until the space is full, so as many as the rows are long suffice.
     """
     count = 10 * len(node.bodies) + 20
-    inside = [loop for loop in loops if _link(mechanism, loop.frame_a) in (*node.bodies, node.parent)]
+    inside = [loop for loop in loops if _inside(mechanism, node, loop)]
     own = np.zeros(mechanism.n_v, dtype=bool)
     for body in node.bodies:
         own[mechanism.v_slices[mechanism.joints[body - 1].name]] = True
@@ -89,5 +89,7 @@ def _matrix(twist) -> np.ndarray:
     return D
 
 
-def _link(mechanism: Mechanism, frame: str) -> int:
-    return mechanism.link_number(mechanism.frame(frame).link)
+def _inside(mechanism: Mechanism, node: Node, loop: Loop) -> bool:
+    """Whether a loop holds bodies of the node."""
+    links = {mechanism.link_number(link) for link in mechanism.loop_links(loop)}
+    return not links.isdisjoint(node.bodies)

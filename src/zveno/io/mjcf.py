@@ -30,6 +30,7 @@ from ..spatial import inertia, rotations
 from ..spatial.transforms import transform
 from .mjcf_compile import compiled_file, compiled_text, mujoco_module
 from .mjcf_extras import check_numbers, drive_of, limits_of, mimics_of, notes_on_omissions
+from .mjcf_loops import loops_of
 from .near_exact import AngleKeeper, tidy_rotation, tidy_vector
 
 _UNNAMED_MODEL = "MuJoCo Model"
@@ -73,13 +74,15 @@ def _mechanism(model, name: str, source: str, snap: bool, notes: list[str]) -> M
     mimics = mimics_of(model, joint_names, notes)
     links, joints = _tree(model, link_names, joint_names, taken, angles, mimics)
     frames = _frames(model, link_names, taken, angles, notes)
+    ends, loops = loops_of(model, link_names, taken.unique, notes)
     notes = [*notes, *notes_on_omissions(model, link_names, joint_names), *angles.notes()]
     no_gravity = model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
     return assemble(
         name if own_name in ("", _UNNAMED_MODEL) else own_name,
         links,
         joints,
-        frames,
+        frames + ends,
+        loops=loops,
         gravity=np.zeros(3) if no_gravity else model.opt.gravity,
         source=source,
         notes=notes,

@@ -82,8 +82,10 @@ def mimics_of(model, joint_names: list[str], notes: list[str]) -> dict[int, Mimi
         if not model.eq_active0[e]:
             notes.append(f"{what}: not active, left out")
             continue
+        if kind in (mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD):
+            continue  # a closed loop, see `mjcf_loops`
         if kind != mujoco.mjtEq.mjEQ_JOINT:
-            notes.append(f"{what}: closed loops and couplings of this kind are not represented, left out")
+            notes.append(f"{what}: couplings of this kind are not represented, left out")
             continue
         follower, leader = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
         c0, c1, *higher = model.eq_data[e, :5]

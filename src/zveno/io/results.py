@@ -20,13 +20,13 @@ import numpy as np
 
 from .._version import __version__
 from ..errors import ModelError, ZvenoError
-from ..mechanism import JOINT_TYPES, Drive, Frame, Joint, Limits, Link, Mechanism, Mimic
+from ..mechanism import JOINT_TYPES, Drive, Frame, Joint, Limits, Link, Loop, Mechanism, Mimic
 
 FORMAT = "zveno result"
 FORMAT_VERSION = 1
 
 _registered: dict[str, type] = {
-    cls.__name__: cls for cls in (Mechanism, Link, Joint, Frame, Limits, Drive, Mimic, *JOINT_TYPES.values())
+    cls.__name__: cls for cls in (Mechanism, Link, Joint, Frame, Limits, Drive, Mimic, Loop, *JOINT_TYPES.values())
 }
 
 R = TypeVar("R", bound=type)

@@ -44,7 +44,8 @@ def to_urdf(mechanism: Mechanism) -> str:
     """The text of a URDF file that `read_urdf` reads as the same mechanism.
 
     Coordinates keep their order, and links and frames their poses by name; extra links appear as described above.
-    A `ZvenoWarning` names what cannot be kept: the coupling matrix of a transmission, first moments without mass.
+    A `ZvenoWarning` names what cannot be kept: the coupling matrix of a transmission, closed loops, first
+    moments without mass.
     """
     writer = _Writer(mechanism)
     for link in mechanism.links:
@@ -68,6 +69,7 @@ class _Writer:
         self.links = set(mechanism.frame_names)
         self.joints = {joint.name for joint in mechanism.joints}
         self.lost = ["the coupling matrix of the transmission"] if mechanism.transmission is not None else []
+        self.lost += [loop.label for loop in mechanism.loops]
 
     def add(self, parent, tag: str, **attributes: str):
         return ElementTree.SubElement(parent, tag, attributes)

@@ -12,6 +12,7 @@ from .joints import Prismatic as Prismatic
 from .joints import Revolute as Revolute
 from .joints import Spherical as Spherical
 from .joints import Universal as Universal
+from .loops import Loop as Loop
 from .mechanism import DEFAULT_GRAVITY as DEFAULT_GRAVITY
 from .mechanism import Mechanism as Mechanism
 from .parts import Drive as Drive

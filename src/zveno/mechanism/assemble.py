@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import ModelError, unknown_name
 from ..spatial.inertia import N_PARAMETERS
+from .loops import Loop, checked_loops
 from .mechanism import DEFAULT_GRAVITY, Mechanism
 from .parts import Frame, Joint, Link, Mimic
 
@@ -24,11 +25,12 @@ def assemble(
     transmission: np.ndarray | None = None,
     source: str = "",
     notes: Iterable[str] = (),
+    loops: Iterable[Loop] = (),
 ) -> Mechanism:
-    """A checked mechanism from links, joints and frames in any order.
+    """A checked mechanism from links, joints, frames and loops in any order.
 
     Links come out depth first, siblings in the order of `joints`. Everything that is wrong raises a `ModelError`
-    that names the link, joint or frame.
+    that names the link, joint, frame or loop.
     """
     links, joints, frames = list(links), list(joints), list(frames)
     _refuse_duplicates("link", [link.name for link in links])
@@ -52,6 +54,7 @@ def assemble(
     _check_placements(placements + [(f"frame {frame.name}", frame.T_link_frame) for frame in frames])
     if not np.isfinite(gravity).all():
         raise ModelError(f"gravity {gravity} is not finite", remedy="Give three numbers in m/s²")
+    closing = checked_loops(loops, {name: name for name in names} | {frame.name: frame.link for frame in frames})
     ordered_links, ordered_joints = _depth_first(links, joints)
     return Mechanism(
         name,
@@ -62,6 +65,7 @@ def assemble(
         transmission,
         source,
         tuple(notes),
+        closing,
     )
 
 
@@ -216,7 +220,7 @@ def _depth_first(links: list[Link], joints: list[Joint]) -> tuple[tuple[Link, ..
             raise ModelError(
                 f"link {joint.child!r} is already the child of joint {above[joint.child].name!r}",
                 element=f"joint {joint.name}",
-                remedy="Cut closed loops at one joint; a mechanism is a tree",
+                remedy="Cut closed loops at one joint and close them with loops=[Loop(frame, other)]",
             )
         above[joint.child] = joint
         below[joint.parent].append(joint)
@@ -241,6 +245,6 @@ def _depth_first(links: list[Link], joints: list[Joint]) -> tuple[tuple[Link, ..
         loop = [name for name in by_name if name not in reached]
         raise ModelError(
             "links " + ", ".join(loop[:10]) + " form a cycle",
-            remedy="Cut closed loops at one joint; a mechanism is a tree",
+            remedy="Cut closed loops at one joint and close them with loops=[Loop(frame, other)]",
         )
     return tuple(ordered_links), tuple(ordered_joints)

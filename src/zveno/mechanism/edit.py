@@ -12,13 +12,14 @@ from ..spatial import inertia as inertial
 from ..spatial.transforms import is_transform, transform
 from .assemble import ROTATION_TOLERANCE, assemble
 from .joints import Fixed, JointType
+from .loops import prefixed_loops
 from .mechanism import Mechanism
 from .parts import Frame, Joint, Limits, prefixed
 
 
 def rebuilt(mechanism: Mechanism, **changes) -> Mechanism:
     """The mechanism with some of its fields replaced, checked and ordered anew."""
-    fields = ("name", "links", "joints", "frames", "gravity", "transmission", "source", "notes")
+    fields = ("name", "links", "joints", "frames", "gravity", "transmission", "source", "notes", "loops")
     return assemble(**({field: getattr(mechanism, field) for field in fields} | changes))
 
 
@@ -80,6 +81,7 @@ def attach(
         _joined_transmission(mechanism, other, mount),
         "; ".join(source for source in (mechanism.source, other.source) if source),
         mechanism.notes + other.notes,
+        mechanism.loops + prefixed_loops(other.loops, prefix),
     )
 
 
@@ -212,12 +214,16 @@ def _restricted(mechanism: Mechanism, names: list[str]) -> Mechanism:
             )
     keep = [k for joint in joints if joint.mimic is None for k in _indices(mechanism.v_slices[joint.name])]
     transmission = None if mechanism.transmission is None else mechanism.transmission[np.ix_(keep, keep)]
+    whole = [loop for loop in mechanism.loops if kept.issuperset(mechanism.loop_links(loop))]
+    opened = tuple(f"{loop.label}: opened, one end was cut off" for loop in mechanism.loops if loop not in whole)
     return rebuilt(
         mechanism,
         links=[link for link in mechanism.links if link.name in kept],
         joints=joints,
         frames=[frame for frame in mechanism.frames if frame.link in kept],
         transmission=transmission,
+        loops=whole,
+        notes=mechanism.notes + opened,
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import ModelError, ShapeError, UnknownNameError, unknown_name
 from .joints import JOINT_TYPES
+from .loops import Loop
 from .parts import Frame, Joint, Link, frozen_array
 from .tree import Tree
 
@@ -35,6 +36,7 @@ class Mechanism:
             gear ratios of the drives stand on its diagonal.
         source: where the model came from (file, publication), for people to read.
         notes: what the reader wants people to know: snapped or near-exact angles, what was left out.
+        loops: what closes the tree into loops; simulation and base parameters respect them.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Mechanism:
     transmission: np.ndarray | None = None
     source: str = ""
     notes: tuple[str, ...] = ()
+    loops: tuple[Loop, ...] = ()
 
     def __post_init__(self):
         object.__setattr__(self, "gravity", frozen_array(self.gravity, (3,), "gravity"))
@@ -156,6 +159,10 @@ class Mechanism:
                 remedy="Frames: " + ", ".join(self.frame_names),
             )
         return self._frames_by_name[self.link_names[leaves[0]]]
+
+    def loop_links(self, loop: Loop) -> tuple[str, str]:
+        """Names of the two links that a loop holds together."""
+        return self.frame(loop.frame).link, self.frame(loop.other).link
 
     # --- coordinates
 

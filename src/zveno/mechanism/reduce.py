@@ -72,6 +72,8 @@ def reduced(mechanism: Mechanism, reframe: bool = True) -> Reduced:
         mechanism.transmission,
         mechanism.source,
         mechanism.notes,
+        # Moved frames are for the dynamics of the tree alone; loops name frames where the model has them.
+        () if reframe else mechanism.loops,
     )
     return Reduced(smaller, tuple(carriers))
 

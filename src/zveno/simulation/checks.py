@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import ModelError, ShapeError, ZvenoError
 from ..mechanism.joints import QUATERNION_TOLERANCE
 from ..robot_functions import RobotFunctions
-from .constraints import Constraint
+from .constraints import Constraint, LoopClosure
 from .equations import Equations
 from .integrators import FIXED
 from .rates import refuse_infinite
@@ -87,12 +87,17 @@ def check_batch(single, method, constraints, limits, events, projection):
 
 
 def checked_constraints(robot: RobotFunctions, constraints) -> tuple[Constraint, ...]:
-    """The constraints, refused if they do not fit the robot or share a name."""
+    """The robot's loops and the constraints, refused if they do not fit the robot or share a name.
+
+    A closure that is given for the frames of a loop stands for it.
+    """
     for one in constraints:
         if not isinstance(one, Constraint):
             raise ModelError(f"{one!r} is no constraint", element="constraints")
         one.check(robot.mechanism)
     labels = [one.label for one in constraints]
+    closures = [LoopClosure.of(loop) for loop in robot.mechanism.loops]
+    constraints = (*(one for one in closures if one.label not in labels), *constraints)
     for label in labels:
         if labels.count(label) > 1:
             raise ModelError(

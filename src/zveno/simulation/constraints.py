@@ -17,10 +17,11 @@ from typing import ClassVar
 import numpy as np
 
 from ..algorithms import constraints as rows
-from ..errors import ModelError, ShapeError, unknown_name
+from ..errors import ModelError, ShapeError
 from ..kernels.math import sqrt
-from ..mechanism import Mechanism
+from ..mechanism import Loop, Mechanism
 from ..mechanism.joints import unit_axis
+from ..mechanism.loops import DIRECTIONS, checked_directions
 from ..spatial.rotations import z_to
 from ..spatial.transforms import inverse, is_transform
 
@@ -173,20 +174,15 @@ class Weld(_Placement):
         return rows.stacked([rows.coincidence(A, B), rows.same_attitude(A, B)], n_v)
 
 
-_LOCKS = ("x", "y", "z", "rx", "ry", "rz")
-
-
 @dataclass(frozen=True, eq=False)
 class LoopClosure(_Placement):
-    """A loop closed by any joint: the directions named in `locked` are taken away, in B's axes.
+    """A loop closed by any joint: the directions `locked` are taken away, in B's axes, as in `Loop`.
 
-    "x", "y", "z" hold A's origin along B's axes: the reaction is the force on A along them. Rotations: all three of
-    "rx", "ry", "rz" weld the attitude; two leave a hinge about the third; one alone, say "rz", keeps A's y axis
-    square to B's x axis (and cyclically), which is a universal joint. A planar loop is `locked=("x", "y")`: the
-    third row of a point contact would be redundant there.
+    The loops of a mechanism are closed without being named; this one closes another. The reaction along "x", "y"
+    and "z" is the force on A.
     """
 
-    locked: tuple[str, ...] = _LOCKS
+    locked: tuple[str, ...] = DIRECTIONS
 
     @property
     def size(self):
@@ -201,26 +197,17 @@ class LoopClosure(_Placement):
     def check(self, mechanism):
         """Frames and directions."""
         super().check(mechanism)
-        for lock in self.locked:
-            if lock not in _LOCKS:
-                raise unknown_name("direction", lock, _LOCKS)
-        if not self.locked or len(set(self.locked)) != len(self.locked):
-            raise ModelError("name every locked direction once", element=f"constraint {self.label}")
+        checked_directions(self.locked, f"constraint {self.label}")
 
     def rows(self, state, t, anchor):
         """Translations first, then rotations."""
         A, B = state.frame(self.frame), self._held(state, anchor)
-        parts = [rows.along(A, B, np.eye(3)["xyz".index(k)]) for k in ("x", "y", "z") if k in self.locked]
-        turns = ["xyz".index(k[1]) for k in ("rx", "ry", "rz") if k in self.locked]
-        if len(turns) == 3:
-            parts.append(rows.same_attitude(A, B))
-        elif len(turns) == 2:
-            (free,) = {0, 1, 2} - set(turns)
-            parts += [rows.perpendicular(A, np.eye(3)[k], B, np.eye(3)[free]) for k in turns]
-        elif len(turns) == 1:
-            k = turns[0]
-            parts.append(rows.perpendicular(A, np.eye(3)[(k + 2) % 3], B, np.eye(3)[(k + 1) % 3]))
-        return rows.stacked(parts, state.mechanism.n_v)
+        return rows.closing(A, B, self.locked, state.mechanism.n_v)
+
+    @classmethod
+    def of(cls, loop: Loop) -> LoopClosure:
+        """The constraint that closes a loop of the mechanism."""
+        return cls(loop.frame, loop.other, locked=tuple(loop.locked))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,66 @@
+"""Closed loops of an MJCF model: its equality constraints `connect` and `weld` between two bodies or sites."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..mechanism import Frame, Loop
+from ..spatial.rotations import from_quaternion
+from ..spatial.transforms import transform
+from .mjcf_compile import mujoco_module
+
+
+def loops_of(model, link_names: list[str], fresh: Callable[[str], str], notes: list[str]):
+    """Frames at both ends of every active `connect` and `weld`, and the loops that hold them together.
+
+    Args:
+        model: the compiled model.
+        link_names: by body number.
+        fresh: a free name of a frame from the one wanted.
+        notes: get a line for a constraint that holds nothing.
+    """
+    mujoco = mujoco_module()
+    kinds = {mujoco.mjtEq.mjEQ_CONNECT: "point", mujoco.mjtEq.mjEQ_WELD: "weld"}
+    frames: list[Frame] = []
+    loops: list[Loop] = []
+    for e in range(model.neq):
+        joint = kinds.get(mujoco.mjtEq(model.eq_type[e]))
+        if joint is None or not model.eq_active0[e]:
+            continue
+        name = model.equality(e).name or f"{'connect' if joint == 'point' else joint}{e}"
+        bodies, ends = _sites(model, e) if _between_sites(mujoco, model, e) else _bodies(model, e, joint)
+        if bodies[0] == bodies[1] or any(model.body_mocapid[body] >= 0 for body in bodies):
+            reason = "both ends are on one body" if bodies[0] == bodies[1] else "it follows a mocap body"
+            notes.append(f"equality constraint {name}: {reason}, left out")
+            continue
+        ends = [
+            Frame(fresh(f"{name}_{side}"), link_names[body], T)
+            for side, body, T in zip(("first", "second"), bodies, ends, strict=True)
+        ]
+        frames += ends
+        loops.append(Loop(ends[0].name, ends[1].name, joint))
+    return frames, loops
+
+
+def _between_sites(mujoco, model, e: int) -> bool:
+    return model.eq_objtype[e] == int(mujoco.mjtObj.mjOBJ_SITE)
+
+
+def _sites(model, e: int):
+    sites = [int(model.eq_obj1id[e]), int(model.eq_obj2id[e])]
+    return [int(model.site_bodyid[k]) for k in sites], [_pose(model.site_pos[k], model.site_quat[k]) for k in sites]
+
+
+def _bodies(model, e: int, joint: str):
+    """`connect` has an anchor in either body; `weld` holds an anchor of the second at a pose in the first."""
+    data = np.array(model.eq_data[e])
+    bodies = [int(model.eq_obj1id[e]), int(model.eq_obj2id[e])]
+    if joint == "point":
+        return bodies, [transform(None, data[:3]), transform(None, data[3:6])]
+    return bodies, [_pose(data[3:6], data[6:10]), transform(None, data[:3])]
+
+
+def _pose(position, quaternion) -> np.ndarray:
+    return transform(from_quaternion(quaternion), np.array(position))
