@@ -16,7 +16,7 @@ import numpy as np
 from .algorithms.drives import rotor_inertias
 from .errors import BuildError, unknown_name
 from .functions import FUNCTIONS
-from .io.results import write_text
+from .io.files import write_text
 from .kernels.export_c import CSource
 from .kernels.export_c import export_c as source_of
 from .kernels.operations import Operations, count_operations

@@ -309,7 +309,7 @@ def test_arrays(measured, tmp_path):
         with pytest.raises(ZvenoError, match=said):
             read_campaign(lists, robot.mechanism, "pose")
     (tmp_path / "a.npz").write_bytes(b"PK no")
-    with pytest.raises(ZvenoError, match=r"not an \.npz file"):
+    with pytest.raises(ZvenoError, match="cut off or damaged"):
         read_campaign(tmp_path / "a.npz", robot.mechanism, "pose")
 
 

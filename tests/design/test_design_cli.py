@@ -75,7 +75,7 @@ def test_a_singular_plan_says_so(capsys):
 def test_bad_input_is_an_error_of_ours(tmp_path):
     with pytest.raises(zveno.ZvenoError, match="position"):
         plan("puma560", **SMALL | {"measure": "positon"})
-    with pytest.raises(zveno.ZvenoError, match="No such file"):
+    with pytest.raises(zveno.ZvenoError, match="no such file"):
         plan("puma560", **SMALL, have=tmp_path / "nothing.csv")
 
 

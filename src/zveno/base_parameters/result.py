@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError, ShapeError
-from ..io.results import Result, registered, write_text
+from ..io.files import write_text
+from ..io.results import Result, registered
 from ..mechanism import Loop, Mechanism
 from . import expressions, printing
 from .drives import drive_names, n_drive_parameters

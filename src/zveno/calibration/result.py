@@ -11,7 +11,8 @@ import numpy as np
 
 from ..errors import unknown_name
 from ..fit.covariance import correlations
-from ..io.results import Result, registered, write_text
+from ..io.files import write_text
+from ..io.results import Result, registered
 from ..mechanism import Mechanism
 from .accuracy import AccuracyMap, Prediction, predict
 from .advice import Advice

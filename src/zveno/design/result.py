@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..io.results import Result, registered, write_text
+from ..io.files import write_text
+from ..io.results import Result, registered
 
 
 @registered

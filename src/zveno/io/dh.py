@@ -57,8 +57,8 @@ from ..spatial import inertia
 from ..spatial.rotations import elementary as rotation
 from ..spatial.transforms import transform
 from .elementary import constant_transform, snapped_angle
+from .files import read_text
 from .table import Table
-from .text import read_text
 from .units import Units, checked_unit
 
 CONVENTIONS = ("standard", "modified")

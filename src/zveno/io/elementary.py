@@ -31,7 +31,8 @@ from ..mechanism import DEFAULT_GRAVITY, Frame, Joint, Link, Mechanism, Mimic, P
 from ..spatial import angles
 from ..spatial.rotations import elementary as rotation
 from ..spatial.transforms import transform
-from .text import Expression, Linear, Place, is_reserved, read_text, tokens
+from .files import read_text
+from .text import Expression, Linear, Place, is_reserved, tokens
 from .units import Units, checked_unit, nearest_of
 
 MAX_TERMS = 20_000

@@ -10,7 +10,7 @@ from pathlib import Path
 from .. import robots
 from ..errors import ModelError, UnknownNameError, unknown_name
 from ..mechanism import Mechanism
-from .text import read_text
+from .files import read_text
 
 FORMATS = {
     "urdf": (".urdf",),

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import ModelError
-from .measurements import MAX_BYTES, MeasurementTable, as_texts, matrices
+from .files import MAX_DATA_BYTES, read_json
+from .measurements import MeasurementTable, as_texts, matrices
+from .npz import read_npz
 
 ARRAYS = (".npz", ".json")
 """Endings of files that hold arrays."""
@@ -28,10 +28,7 @@ def read_arrays(path, coordinates: Sequence[str], readings: str = "") -> Measure
         readings: how the names of arrays with readings begin, where there are others of the same kind.
     """
     path = Path(path)
-    try:
-        arrays = _arrays(path)
-    except OSError as error:
-        raise ModelError(f"cannot be read: {error.strerror or error}", file=path) from error
+    arrays = _arrays(path)
     settings = {name: str(value) for name, value in arrays.items() if isinstance(value, str)}
     numbers = {name: value for name, value in arrays.items() if isinstance(value, np.ndarray) and value.ndim}
     if not numbers:
@@ -89,17 +86,9 @@ def _arrays(path: Path) -> dict:
         if not files:
             raise ModelError("is a folder without JSON files in it", file=path)
         return _stacked([_parsed(file) for file in files], path)
-    if path.stat().st_size > MAX_BYTES:
-        raise ModelError(f"has more than {MAX_BYTES // 1_000_000} MB", file=path)
-    return _from_npz(path) if path.suffix.lower() == ".npz" else _from_json(path)
-
-
-def _from_npz(path: Path) -> dict:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: _array(file[name]) for name in file.files}
-    except (ValueError, zipfile.BadZipFile) as error:
-        raise ModelError(f"is not an .npz file of plain numbers: {error}", file=path) from error
+    if path.suffix.lower() == ".npz":
+        return {name: _array(value) for name, value in read_npz(path, MAX_DATA_BYTES).items()}
+    return _from_json(path)
 
 
 def _from_json(path: Path) -> dict:
@@ -124,10 +113,7 @@ def _stacked(records: list, path: Path) -> dict:
 
 
 def _parsed(path: Path):
-    try:
-        found = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ModelError(f"is not JSON: {error}", file=path) from error
+    found = read_json(path)
     return found if isinstance(found, (dict, list)) else [found]
 
 

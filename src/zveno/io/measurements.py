@@ -14,18 +14,18 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from ..errors import ModelError, ZvenoWarning, unknown_name
 from ..mechanism import Mechanism
+from .files import MAX_DATA_BYTES, read_bytes
 
-MAX_BYTES = 500_000_000
 LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "um": 1e-6, "in": 0.0254}
 ANGLES = {"rad": 1.0, "deg": np.pi / 180.0, "mrad": 1e-3}
 MISSING = {"nan", "na", "n/a", "null", "none", "-"}
@@ -100,19 +100,13 @@ class MeasurementTable:
         return known[word]
 
 
-def read_measurements(path, *, head_needed: bool = True) -> MeasurementTable:
+def read_measurements(path: str | os.PathLike[str], *, head_needed: bool = True) -> MeasurementTable:
     """A measurement file; commas, semicolons, tabs or blanks between columns."""
-    path = Path(path)
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ModelError(f"has more than {MAX_BYTES // 1_000_000} MB", file=path)
-        data = path.read_bytes()
-    except OSError as error:
-        raise ModelError(f"cannot be read: {error.strerror}", file=path) from error
+    data = read_bytes(path, MAX_DATA_BYTES)
     return parse_measurements(_decoded(data, path), str(path), head_needed=head_needed)
 
 
-def _decoded(data: bytes, path: Path) -> str:
+def _decoded(data: bytes, path: object) -> str:
     """Text in UTF-8, UTF-16 with its mark, or as old programs write it, where only signs such as ° differ."""
     for encoding in ("utf-16",) if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ("utf-8-sig", "cp1252"):
         try:

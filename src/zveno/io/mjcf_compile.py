@@ -49,8 +49,7 @@ def mujoco_module() -> Any:
 
 def compiled_file(path: str | Path):
     """(MjModel, notes) of an MJCF file; includes and assets are looked for beside it."""
-    path, data = read_bytes(path)
-    _check(data, path)
+    _check(read_bytes(path), path)
     mujoco = mujoco_module()
     return _compiled(
         lambda: mujoco.MjModel.from_xml_path(str(path)), lambda: mujoco.MjSpec.from_file(str(path)), path

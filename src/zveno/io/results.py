@@ -21,6 +21,8 @@ import numpy as np
 from .._version import __version__
 from ..errors import ModelError, ZvenoError
 from ..mechanism import JOINT_TYPES, Drive, Frame, Joint, Limits, Link, Loop, Mechanism, Mimic
+from .files import read_json, write_text
+from .rebuild import plain_array, rebuilt
 
 FORMAT = "zveno result"
 FORMAT_VERSION = 1
@@ -59,9 +61,7 @@ class Result:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Written as JSON; `zveno.load_result` reads it back."""
-        path = Path(path)
-        write_text(path, json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False))
-        return path
+        return write_text(path, json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False))
 
     @staticmethod
     def _robot(mechanism: Mechanism) -> Any:
@@ -71,13 +71,7 @@ class Result:
 
 def load_result(path: str | os.PathLike[str]) -> Any:
     """A result written by `save`."""
-    path = Path(path)
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ModelError(f"cannot be read: {error.strerror}", file=path) from error
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise ModelError(f"is not JSON: {error}", file=path, remedy="Give a file written by .save()") from error
+    data = read_json(path)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ModelError("is not a zveno result", file=path, remedy="Give a file written by .save()")
     if data.get("format_version") != FORMAT_VERSION:
@@ -90,19 +84,8 @@ def load_result(path: str | os.PathLike[str]) -> Any:
         return decode(data["content"])
     except ZvenoError as error:
         raise error.located(file=path) from error
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ModelError(f"is damaged: {error!r}", file=path) from error
-
-
-def write_text(path: Path, text: str):
-    """Text written whole or not at all; an error names the file."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise ZvenoError(f"cannot be written: {error.strerror}", file=path) from error
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise ModelError(f"is damaged: {error!r:.200}", file=path) from error
 
 
 def hash_of(*inputs) -> str:
@@ -146,10 +129,12 @@ def decode(value) -> Any:
         return value
     kind = value["class"]
     if kind == "array":
-        array = np.array(decode(value["data"]), dtype=np.dtype(value["dtype"]))
-        return array.reshape(value["shape"])
+        return plain_array(decode(value["data"]), value["dtype"], value["shape"])
     if kind == "complex array":
-        return decode(value["real"]) + 1j * decode(value["imag"])
+        real, imag = decode(value["real"]), decode(value["imag"])
+        if np.shape(real) != np.shape(imag):
+            raise ModelError("holds a complex array whose parts differ in shape")
+        return real + 1j * imag
     if kind == "float":
         return float(value["value"])
     if kind == "dict":
@@ -158,4 +143,4 @@ def decode(value) -> Any:
         return tuple(decode(item) for item in value["items"])
     if kind not in _registered:
         raise ModelError(f"holds an unknown type {kind!r}")
-    return _registered[kind](**{key: decode(item) for key, item in value.items() if key != "class"})
+    return rebuilt(_registered[kind], {key: decode(item) for key, item in value.items() if key != "class"})

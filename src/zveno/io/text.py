@@ -1,4 +1,4 @@
-"""Small text shared by the readers: files within a size limit, and arithmetic with units and joint variables.
+"""Arithmetic with units and joint variables, shared by the readers of texts.
 
 An expression is a sum of numbers, quantities and multiples of one joint variable: `90deg`, `-pi/2`, `2*(3+1)mm`,
 `q1 - 90deg`, `-elbow`, `0.5*q3`. It is parsed by descent, never evaluated as code.
@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from ..errors import ModelError
-from .files import MAX_MAGNITUDE, read_bytes
+from .files import MAX_MAGNITUDE
 from .units import DIMENSIONS, Units, nearest_of
 
 MAX_DEPTH = 40
@@ -20,15 +20,6 @@ _UNIT_ALIASES = {"°": "deg"}
 _TOKEN = re.compile(
     r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<word>[^\W\d]\w*|°)|(?P<mark>[-+*/()·−])|(?P<space>\s+)"
 )
-
-
-def read_text(path) -> str:
-    """The text of a file, refused with a `ModelError` if it is missing, no file, too large or not UTF-8."""
-    _, data = read_bytes(path)
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise ModelError("it is not UTF-8 text", file=path, remedy="Save it as UTF-8") from None
 
 
 @dataclass(frozen=True)

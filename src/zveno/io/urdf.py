@@ -49,8 +49,7 @@ def read_urdf(source, *, snap: bool = False) -> Mechanism:
     Warns:
         ZvenoWarning: for moving links without inertia, and for inertia that no body can have.
     """
-    _, data = read_bytes(source)
-    mechanism = _mechanism(data, source, snap)
+    mechanism = _mechanism(read_bytes(source), source, snap)
     warn_about_inertia(mechanism)
     return mechanism
 

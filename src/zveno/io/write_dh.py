@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from ..errors import ModelError
@@ -11,6 +9,7 @@ from ..mechanism import DEFAULT_GRAVITY, Frame, Joint, Limits, Link, Mechanism
 from ..spatial import inertia
 from ..spatial.transforms import inverse
 from .dh_frames import Row, standard_rows
+from .files import write_text
 from .write_elementary import angle_text, constant_terms, needs_literal_reading
 
 FARTHEST = 1000.0
@@ -19,7 +18,7 @@ FARTHEST = 1000.0
 
 def write_dh(mechanism: Mechanism, path):
     """Write `to_dh` to a file."""
-    Path(path).write_text(to_dh(mechanism), encoding="utf-8")
+    write_text(path, to_dh(mechanism))
 
 
 def to_dh(mechanism: Mechanism) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from ..spatial.rotations import elementary as rotation
 from ..spatial.rotations import z_to
 from ..spatial.transforms import transform
 from .elementary import is_joint_word
+from .files import write_text
 
 ROUNDING = 2e-15
 """Rotations that agree to this are the same, and metres below it are rounding."""
@@ -25,7 +25,7 @@ _BARE_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])")
 
 def write_elementary(mechanism: Mechanism, path, frame: str | None = None):
     """Write `to_elementary` to a file."""
-    Path(path).write_text(to_elementary(mechanism, frame), encoding="utf-8")
+    write_text(path, to_elementary(mechanism, frame))
 
 
 def to_elementary(mechanism: Mechanism, frame: str | None = None) -> str:

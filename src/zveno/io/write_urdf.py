@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 import warnings
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -19,6 +18,7 @@ from ..errors import ModelError, ZvenoWarning
 from ..mechanism import DEFAULT_GRAVITY, Drive, Joint, Link, Mechanism
 from ..spatial import inertia
 from ..spatial.rotations import to_rpy
+from .files import write_text
 from .urdf_joints import JOINT_KINDS, axis_tag
 from .urdf_transmissions import DRAKE
 
@@ -30,14 +30,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def write_urdf(mechanism: Mechanism, path):
     """Writes a mechanism to a URDF file, see `to_urdf`."""
-    text = to_urdf(mechanism)
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except (OSError, ValueError, TypeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ModelError(
-            f"it cannot be written: {reason}", file=path, remedy="Give a path in a directory that exists"
-        ) from None
+    write_text(path, to_urdf(mechanism))
 
 
 def to_urdf(mechanism: Mechanism) -> str:

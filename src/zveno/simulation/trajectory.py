@@ -10,7 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import MissingExtraError, ModelError, ZvenoError
-from ..io.results import Result, decode, encode, registered
+from ..io.files import replacing
+from ..io.npz import read_npz
+from ..io.results import Result, decode, encode, rebuilt, registered
 
 FINISHED = "finished"
 
@@ -151,13 +153,12 @@ class Trajectory(Result):
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Trajectory:
         """A trajectory from a .npz file written by `save` (.json files: `zveno.load_result`)."""
-        path = Path(path)
+        data = read_npz(path)
         try:
-            with np.load(path, allow_pickle=False) as data:
-                return Trajectory(**{name: _from_npz(data, name) for name in _FIELDS})
-        except OSError as error:
-            raise ModelError(f"cannot be read: {error}", file=path) from error
-        except (KeyError, ValueError, TypeError) as error:
+            return rebuilt(Trajectory, {name: _from_npz(data, name) for name in _FIELDS})
+        except ZvenoError as error:
+            raise error.located(file=path) from None
+        except (KeyError, ValueError, TypeError, RecursionError) as error:
             raise ModelError(
                 f"is not a trajectory: {error}", file=path, remedy="Give a file from .save()"
             ) from error
@@ -184,20 +185,15 @@ class Trajectory(Result):
         for name in _FIELDS:
             value = getattr(self, name)
             arrays[name] = value if isinstance(value, np.ndarray) else np.array(json.dumps(encode(value)))
-        try:
-            with path.open("wb") as file:
-                np.savez(file, **arrays)
-        except OSError as error:
-            raise ZvenoError(f"cannot be written: {error.strerror}", file=path) from error
+        with replacing(path) as temporary:
+            np.savez(temporary, **arrays)
         return path
 
     def _save_csv(self, path: Path) -> Path:
         table = self.columns()
         header = ",".join(f'"{name}"' if "," in name else name for name in table)
-        try:
-            np.savetxt(path, np.stack(list(table.values()), axis=1), "%.17g", ",", header=header, comments="")
-        except OSError as error:
-            raise ZvenoError(f"cannot be written: {error.strerror}", file=path) from error
+        with replacing(path) as temporary:
+            np.savetxt(temporary, np.stack(list(table.values()), axis=1), "%.17g", ",", header=header, comments="")
         return path
 
     def _save_parquet(self, path: Path) -> Path:
@@ -208,10 +204,8 @@ class Trajectory(Result):
             raise MissingExtraError(
                 "writing Parquet needs polars", file=path, remedy="pip install 'zveno[identify]', or save as .csv"
             ) from None
-        try:
-            polars.DataFrame(table).write_parquet(path)
-        except OSError as error:
-            raise ZvenoError(f"cannot be written: {error.strerror or error}", file=path) from error
+        with replacing(path) as temporary:
+            polars.DataFrame(table).write_parquet(temporary)
         return path
 
 

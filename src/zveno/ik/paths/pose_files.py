@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import ModelError, ShapeError
+from ...io.files import MAX_DATA_BYTES, read_text
+from ...io.npz import read_npy, read_npz
 from ...spatial.rotations import from_quaternion, from_rpy
 from ...spatial.transforms import transform
 
@@ -46,16 +48,14 @@ def read_poses(path, degrees: bool = False) -> np.ndarray:
     path = Path(path)
     try:
         if path.suffix in (".npy", ".npz"):
-            data = np.load(path)
-            array = np.asarray(data[data.files[0]] if path.suffix == ".npz" else data, dtype=float)
+            data = next(iter(read_npz(path).values())) if path.suffix == ".npz" else read_npy(path)
+            array = np.asarray(data, dtype=float)
             if array.shape[-2:] == (4, 4):
                 return array.reshape(-1, 4, 4)
             rows = list(array.reshape(-1, array.shape[-1]))
         else:
             rows = _lines(path)
-    except OSError as error:
-        raise ModelError(f"cannot be read: {error.strerror or error}", file=path) from error
-    except (ValueError, IndexError) as error:
+    except (ValueError, TypeError, LookupError, StopIteration) as error:
         raise ModelError(f"does not hold poses: {error}", file=path, remedy=f"One pose a line: {FORMS}") from error
     if not rows:
         raise ModelError("holds no poses", file=path, remedy=f"One pose a line: {FORMS}")
@@ -67,7 +67,7 @@ def read_poses(path, degrees: bool = False) -> np.ndarray:
 
 def _lines(path: Path) -> list[list[float]]:
     rows = []
-    for k, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for k, line in enumerate(read_text(path, MAX_DATA_BYTES).splitlines(), start=1):
         words = line.split("#")[0].replace(",", " ").replace(";", " ").split()
         if not words:
             continue
