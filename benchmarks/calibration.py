@@ -9,15 +9,15 @@ import numpy as np
 from scipy.optimize import least_squares
 
 import zveno
-from zveno.calibration.campaigns import Campaign, prepared
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.identifiability import identifiability
-from zveno.calibration.kinematics import frame_motion
+from zveno.calibration.fit.solve import Options, solve
+from zveno.calibration.fit.structure import structure
+from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import Position, RelativePose
-from zveno.calibration.models import redundant_model
-from zveno.calibration.solve import Options, solve
-from zveno.calibration.structure import structure
-from zveno.calibration.system import System
+from zveno.calibration.measurements.campaigns import Campaign, prepared
+from zveno.calibration.measurements.system import System
+from zveno.calibration.model.kinematics import frame_motion
+from zveno.calibration.model.models import redundant_model
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform
 

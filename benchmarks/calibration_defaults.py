@@ -11,11 +11,11 @@ import numpy as np
 
 import zveno
 from zveno.calibration import calibrate
-from zveno.calibration.campaigns import Campaign
-from zveno.calibration.kinematics import frame_motion
-from zveno.calibration.loads import gravity
 from zveno.calibration.measurements import RelativePosition
-from zveno.calibration.models import redundant_model
+from zveno.calibration.measurements.campaigns import Campaign
+from zveno.calibration.model.kinematics import frame_motion
+from zveno.calibration.model.loads import gravity
+from zveno.calibration.model.models import redundant_model
 from zveno.spatial.transforms import transform
 
 from .timing import Row

@@ -21,10 +21,10 @@ import numpy as np
 
 import zveno
 from zveno.calibration import calibrate
-from zveno.calibration.campaigns import prepared
-from zveno.calibration.fitting import Wish, fitted
+from zveno.calibration.files.tables import campaign_from
+from zveno.calibration.fit.fitting import Wish, fitted
 from zveno.calibration.measurements import RelativePosition
-from zveno.calibration.tables import campaign_from
+from zveno.calibration.measurements.campaigns import prepared
 from zveno.fit.threads import in_one_thread
 from zveno.io.measurements import read_measurements
 

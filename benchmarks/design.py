@@ -17,10 +17,10 @@ import numpy as np
 
 import zveno
 from zveno.calibration.measurements import Pose
-from zveno.design import study
 from zveno.design.criteria import criterion
 from zveno.design.exchange import information, select
 from zveno.design.rows import Rows
+from zveno.documents.calibration_001 import plan_study as study
 
 from .timing import Row, interleaved
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 import zveno
-from zveno.calibration.campaigns import Campaign
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.measurements import Pose
+from zveno.calibration.measurements.campaigns import Campaign
 from zveno.spatial.transforms import transform
 
 

@@ -10,12 +10,12 @@ import numpy as np
 from rich.console import Console
 
 import zveno
-from zveno.calibration.campaigns import Campaign
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.identifiability import identifiability
+from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import RelativePosition
-from zveno.calibration.models import redundant_model
-from zveno.calibration.output import calibrated_mechanism
+from zveno.calibration.measurements.campaigns import Campaign
+from zveno.calibration.model.models import redundant_model
+from zveno.calibration.use.output import calibrated_mechanism
 from zveno.report.text.calibration import print_calibration, print_identifiability
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 import zveno
-from zveno.calibration.campaigns import Campaign
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.measurements import Camera, Sockets
+from zveno.calibration.measurements.campaigns import Campaign
 
 
 def main(folder: Path):

@@ -18,8 +18,10 @@ from rich.progress import Progress
 
 import zveno
 from zveno.calibration.measurements import Position
-from zveno.design import accuracy_curve, plan_poses, study
-from zveno.report.pictures.plan import draw_axis_errors, draw_plan, draw_study
+from zveno.design import accuracy_curve, plan_poses
+from zveno.documents.calibration_001 import plan_study as study
+from zveno.documents.calibration_001.pictures import draw_axis_errors, draw_study
+from zveno.report.pictures.plan import draw_plan
 
 
 def main(experiments: int):

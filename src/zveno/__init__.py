@@ -18,7 +18,7 @@ from .robot import Robot as Robot
 if TYPE_CHECKING:
     from .base_parameters import base_parameters as base_parameters
     from .calibration.estimate import calibrate as calibrate
-    from .calibration.identifiability import identifiability as identifiability
+    from .calibration.identifiability.analysis import identifiability as identifiability
     from .design import plan_poses as plan_poses
     from .export import export_c as export_c
     from .ik import solve_ik as solve_ik
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _TASKS = {
     "base_parameters": ".base_parameters",
     "calibrate": ".calibration.estimate",
-    "identifiability": ".calibration.identifiability",
+    "identifiability": ".calibration.identifiability.analysis",
     "export_c": ".export",
     "plan_poses": ".design",
     "simulate": ".simulation",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 import zveno
-from zveno.calibration.campaigns import Campaign
-from zveno.calibration.identifiability import identifiability
-from zveno.calibration.kinematics import frame_motion
-from zveno.calibration.models import redundant_model
-from zveno.calibration.postures import imagined
-from zveno.calibration.system import System
+from zveno.calibration.identifiability.analysis import identifiability
+from zveno.calibration.identifiability.postures import imagined
+from zveno.calibration.measurements.campaigns import Campaign
+from zveno.calibration.measurements.system import System
+from zveno.calibration.model.kinematics import frame_motion
+from zveno.calibration.model.models import redundant_model
 from zveno.mechanism import Frame, Joint, Limits, Link, Mechanism, Prismatic, Revolute, assemble
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform
@@ -113,7 +113,7 @@ def _contacts(robot, kind, model, values, n, rng, sigma):
     noise = rng.normal(size=(len(part.q), kind.n_data)) * next(iter(sigma.values()))
     q = part.q.copy()
     for _ in range(12):
-        from zveno.calibration.compiled import residual_kernel
+        from zveno.calibration.model.compiled import residual_kernel
 
         T, J = frame_motion(model, part.frame, q, values)
         r, by_T, *_ = residual_kernel(type(kind))(T, L, R, X, noise)

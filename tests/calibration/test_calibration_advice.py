@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from calibration_arms import FAR, arm, simulated, truth
 
-from zveno.calibration.campaigns import Campaign
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.identifiability import identifiability
+from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import RelativePosition, Sockets
+from zveno.calibration.measurements.campaigns import Campaign
 
 SIGMA = 1e-4
 

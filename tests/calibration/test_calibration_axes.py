@@ -6,10 +6,10 @@ import pytest
 from calibration_arms import arm
 
 import zveno
-from zveno.calibration.campaigns import Campaign
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.joint_axes import axis_covariance, identify_chain, joint_axis
 from zveno.calibration.measurements import Position
+from zveno.calibration.measurements.campaigns import Campaign
+from zveno.documents.calibration_001.joint_axes import axis_covariance, identify_chain, joint_axis
 from zveno.errors import ZvenoError
 from zveno.spatial.rotations import exp, is_rotation
 

@@ -8,9 +8,9 @@ import pytest
 from calibration_arms import arm, measured_puma, simulated, truth
 
 import zveno
-from zveno.calibration.campaigns import Campaign, prepared
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.identifiability import identifiability
+from zveno.calibration.files.tables import campaign_from, template
+from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import (
     Camera,
     Distance,
@@ -21,7 +21,7 @@ from zveno.calibration.measurements import (
     RelativePose,
     RelativePosition,
 )
-from zveno.calibration.tables import campaign_from, template
+from zveno.calibration.measurements.campaigns import Campaign, prepared
 from zveno.errors import ZvenoError, ZvenoWarning
 from zveno.io.measurements import parse_measurements, read_measurements, write_measurements
 from zveno.spatial.rotations import exp

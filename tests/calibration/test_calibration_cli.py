@@ -7,7 +7,7 @@ import pytest
 import tyro
 from calibration_arms import arm, simulated, truth
 
-from zveno.calibration.identifiability import identifiability as find
+from zveno.calibration.identifiability.analysis import identifiability as find
 from zveno.calibration.measurements import Position
 from zveno.cli import calibrate, identifiability
 from zveno.documents.calibration_001.reproduce import rows

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from calibration_arms import FAR, arm, simulated, truth
 
-from zveno.calibration.campaigns import Campaign
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.identifiability import identifiability
+from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import Pose, RelativePosition
+from zveno.calibration.measurements.campaigns import Campaign
 
 POINTS = [[0.0, 0.0, 0.0], [0.03, 0.0, 0.02], [0.0, 0.03, -0.01], [-0.02, 0.01, 0.0]]
 

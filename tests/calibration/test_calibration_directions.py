@@ -8,16 +8,16 @@ from calibration_arms import arm, simulated, truth
 
 import zveno
 from mechanisms import relative_error
-from zveno.calibration.campaigns import Campaign, prepared
-from zveno.calibration.compiled import residual_kernel
+from zveno.calibration.advice.information import information
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.identifiability import identifiability
-from zveno.calibration.information import information
-from zveno.calibration.kinematics import frame_motion
+from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import AxisDirection, Pose
+from zveno.calibration.measurements.campaigns import Campaign, prepared
 from zveno.calibration.measurements.directions import angle_across
 from zveno.calibration.measurements.poses import rotation_vector
-from zveno.calibration.models import redundant_model
+from zveno.calibration.model.compiled import residual_kernel
+from zveno.calibration.model.kinematics import frame_motion
+from zveno.calibration.model.models import redundant_model
 from zveno.design.rows import Rows
 from zveno.errors import ZvenoError, ZvenoWarning
 from zveno.spatial.rotations import exp

@@ -5,15 +5,15 @@ import pytest
 from calibration_arms import FAR, arm, simulated
 
 import zveno
-from zveno.calibration.campaigns import Campaign
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.evidence import SIZES as SIZES_TRIED
-from zveno.calibration.evidence import _evidence
-from zveno.calibration.identifiability import identifiability
-from zveno.calibration.joint_terms import WORDS
-from zveno.calibration.loads import DENSITY, has_masses, loaded
+from zveno.calibration.fit.evidence import SIZES as SIZES_TRIED
+from zveno.calibration.fit.evidence import _evidence
+from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import Pose, RelativePosition
-from zveno.calibration.models import redundant_model
+from zveno.calibration.measurements.campaigns import Campaign
+from zveno.calibration.model.joint_terms import WORDS
+from zveno.calibration.model.loads import DENSITY, has_masses, loaded
+from zveno.calibration.model.models import redundant_model
 from zveno.errors import ZvenoError
 from zveno.spatial import inertia
 from zveno.spatial.transforms import transform

@@ -6,8 +6,8 @@ from calibration_arms import FAR, arm, measured_puma
 
 import zveno
 from zveno.calibration.estimate import calibrate
+from zveno.calibration.files.tables import campaign_from, template
 from zveno.calibration.measurements import RelativePose
-from zveno.calibration.tables import campaign_from, template
 from zveno.errors import ZvenoError
 from zveno.io.measurements import parse_measurements
 from zveno.spatial.rotations import log, to_quaternion, to_rpy

@@ -6,12 +6,12 @@ from calibration_arms import TWO_LINKS, arm, random_chain, simulated, truth
 
 import zveno
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.identifiability import analyse, identifiability
-from zveno.calibration.kinematics import frame_motion
+from zveno.calibration.identifiability.analysis import analyse, identifiability
+from zveno.calibration.identifiability.proof import prove
 from zveno.calibration.measurements import Camera, Distance, Pose, Position, RelativePose, RelativePosition
-from zveno.calibration.models import redundant_model
-from zveno.calibration.proof import prove
-from zveno.calibration.rules import agrees, rule_model
+from zveno.calibration.model.kinematics import frame_motion
+from zveno.calibration.model.models import redundant_model
+from zveno.documents.calibration_001.rules import agrees, rule_model
 from zveno.errors import ModelError, ZvenoError
 from zveno.spatial.transforms import transform
 
@@ -214,11 +214,11 @@ def test_residuals_that_are_not_zero_do_not_fool_the_structure():
     robot = arm("puma560")
     from calibration_arms import simulated, truth
 
-    from zveno.calibration.campaigns import prepared
-    from zveno.calibration.initial import first_frames
+    from zveno.calibration.fit.initial import first_frames
+    from zveno.calibration.fit.structure import structure
     from zveno.calibration.measurements import Sockets
-    from zveno.calibration.structure import structure
-    from zveno.calibration.system import System
+    from zveno.calibration.measurements.campaigns import prepared
+    from zveno.calibration.measurements.system import System
 
     rng = np.random.default_rng(5)
     kind = Sockets()

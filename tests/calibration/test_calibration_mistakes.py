@@ -7,7 +7,7 @@ import pytest
 from calibration_arms import arm, measured_puma, simulated, truth
 
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.identifiability import identifiability
+from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import (
     AxisDirection,
     Camera,

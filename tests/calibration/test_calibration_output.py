@@ -8,13 +8,13 @@ import pytest
 from calibration_arms import TOOL, arm, simulated, truth
 
 import zveno
+from zveno.calibration.advice.information import information
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.identifiability import identifiability
-from zveno.calibration.information import information
-from zveno.calibration.kinematics import frame_motion
+from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import Position, RelativePose
-from zveno.calibration.models import redundant_model
-from zveno.calibration.output import calibrated_mechanism, text_of
+from zveno.calibration.model.kinematics import frame_motion
+from zveno.calibration.model.models import redundant_model
+from zveno.calibration.use.output import calibrated_mechanism, text_of
 from zveno.io.load import load_mechanism
 
 

@@ -6,7 +6,7 @@ from calibration_arms import FAR, arm, simulated
 
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.measurements import RelativePosition
-from zveno.calibration.models import redundant_model
+from zveno.calibration.model.models import redundant_model
 
 SMALL, LARGE = (3e-4, 5e-4, 3e-3), (20e-3, 30e-3, 50e-3)
 

@@ -11,11 +11,13 @@ from calibration_arms import FAR, arm, simulated, truth
 from rich.console import Console
 
 import zveno
-from zveno.calibration.campaigns import Campaign
-from zveno.calibration.compiled import pose_kernel
+from zveno.calibration.advice.knowledge import eliminated
+from zveno.calibration.advice.other_kinds import MARKERS, Postures, other_kinds
+from zveno.calibration.advice.proposals import SCALE
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.identifiability import identifiability
-from zveno.calibration.knowledge import eliminated
+from zveno.calibration.fit.prior import prior, usual
+from zveno.calibration.identifiability.analysis import identifiability
+from zveno.calibration.identifiability.postures import imagined
 from zveno.calibration.measurements import (
     AxisDirection,
     Camera,
@@ -28,11 +30,9 @@ from zveno.calibration.measurements import (
     RelativePosition,
     Sockets,
 )
-from zveno.calibration.models import redundant_model
-from zveno.calibration.other_kinds import MARKERS, Postures, other_kinds
-from zveno.calibration.postures import imagined
-from zveno.calibration.prior import prior, usual
-from zveno.calibration.proposals import SCALE
+from zveno.calibration.measurements.campaigns import Campaign
+from zveno.calibration.model.compiled import pose_kernel
+from zveno.calibration.model.models import redundant_model
 from zveno.report.text.calibration import print_calibration
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform

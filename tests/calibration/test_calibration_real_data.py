@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno.calibration.campaigns import Campaign
 from zveno.calibration.estimate import calibrate
+from zveno.calibration.files.tables import read_campaign
 from zveno.calibration.measurements import Camera, RelativePosition, Sockets
-from zveno.calibration.tables import read_campaign
+from zveno.calibration.measurements.campaigns import Campaign
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the folder of real measurements is not on this machine")

@@ -6,8 +6,7 @@ from calibration_arms import FAR, NEAR, arm, simulated, truth
 
 import zveno
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.identifiability import identifiability
-from zveno.calibration.kinematics import frame_motion
+from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import (
     AxisDirection,
     Camera,
@@ -20,8 +19,9 @@ from zveno.calibration.measurements import (
     RelativePosition,
     Sockets,
 )
-from zveno.calibration.models import redundant_model
-from zveno.calibration.output import calibrated_mechanism
+from zveno.calibration.model.kinematics import frame_motion
+from zveno.calibration.model.models import redundant_model
+from zveno.calibration.use.output import calibrated_mechanism
 from zveno.errors import ZvenoError
 from zveno.spatial.transforms import transform
 
@@ -113,7 +113,7 @@ def test_parallel_and_redundant_arms_fit_without_blow_up(name):
 
 
 def _true_robot(found, values):
-    from zveno.calibration.output import calibrated_mechanism
+    from zveno.calibration.use.output import calibrated_mechanism
 
     return zveno.Robot(calibrated_mechanism(found.model, values))
 
@@ -125,12 +125,12 @@ def _relative(robot, q):
 
 def test_covariance_is_calibrated():
     """Normalised errors over 500 runs of a planar arm have the predicted covariance."""
-    from zveno.calibration.campaigns import prepared
-    from zveno.calibration.fitting import fit_columns, fit_options
-    from zveno.calibration.models import redundant_model
-    from zveno.calibration.solve import solve
-    from zveno.calibration.structure import structure
-    from zveno.calibration.system import System
+    from zveno.calibration.fit.fitting import fit_columns, fit_options
+    from zveno.calibration.fit.solve import solve
+    from zveno.calibration.fit.structure import structure
+    from zveno.calibration.measurements.campaigns import prepared
+    from zveno.calibration.measurements.system import System
+    from zveno.calibration.model.models import redundant_model
 
     robot = zveno.load("Rz(q1) Tx(0.25) Rz(q2) Tx(0.16)")
     kind = Position(sigma=SIGMA)
@@ -296,7 +296,7 @@ def test_gears_and_compliance_are_recovered():
     terms = ("gear", "compliance")
     kind = Pose()
     chosen = identifiability(robot, kind, joint_terms=terms).chosen
-    from zveno.calibration.models import redundant_model
+    from zveno.calibration.model.models import redundant_model
 
     model = redundant_model(robot.mechanism, None, terms)
     values = np.zeros(len(model.terms))

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from calibration_arms import FAR, arm, simulated, truth
 
-from zveno.calibration import refits
-from zveno.calibration.campaigns import prepared
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.held_out import split
-from zveno.calibration.identifiability import identifiability
+from zveno.calibration.fit import refits
+from zveno.calibration.fit.held_out import split
+from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import Position, RelativePosition, Sockets
-from zveno.calibration.models import redundant_model
-from zveno.calibration.system import System
+from zveno.calibration.measurements.campaigns import prepared
+from zveno.calibration.measurements.system import System
+from zveno.calibration.model.models import redundant_model
 from zveno.spatial.transforms import is_transform
 
 KINDS = {

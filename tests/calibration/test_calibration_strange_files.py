@@ -9,8 +9,8 @@ from calibration_arms import FAR, arm, measured_puma
 
 import zveno
 from zveno.calibration.estimate import calibrate
+from zveno.calibration.files.tables import campaign_from, read_campaign
 from zveno.calibration.measurements import Camera, RelativePose, RelativePosition, Sockets
-from zveno.calibration.tables import campaign_from, read_campaign
 from zveno.cli.calibrate import calibrate as calibrate_verb
 from zveno.errors import ModelError, ZvenoError, ZvenoWarning
 from zveno.io.measurements import parse_measurements

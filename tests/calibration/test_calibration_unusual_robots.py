@@ -7,10 +7,8 @@ import pytest
 from calibration_arms import FAR, NEAR, simulated
 
 import zveno
-from zveno.calibration.campaigns import Campaign
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.identifiability import identifiability
-from zveno.calibration.kinematics import frame_motion
+from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import (
     AxisDirection,
     Camera,
@@ -21,7 +19,9 @@ from zveno.calibration.measurements import (
     RelativePose,
     RelativePosition,
 )
-from zveno.calibration.models import redundant_model
+from zveno.calibration.measurements.campaigns import Campaign
+from zveno.calibration.model.kinematics import frame_motion
+from zveno.calibration.model.models import redundant_model
 from zveno.errors import ZvenoError, ZvenoWarning
 from zveno.mechanism import Frame, Joint, Limits, Link, Mimic, Revolute, assemble
 from zveno.mechanism.joints import Free

@@ -10,9 +10,9 @@ import pytest
 import zveno
 from zveno.cli.options import Model, Output, Picture
 from zveno.cli.plan import plan
-from zveno.design import study
+from zveno.documents.calibration_001 import plan_study as study
+from zveno.documents.calibration_001.pictures import draw_axis_errors, draw_study
 from zveno.documents.calibration_001.reproduce_plans import rows
-from zveno.report.pictures.plan import draw_axis_errors, draw_study
 
 SMALL = {"measure": "position", "n": 12, "candidates": 300}
 

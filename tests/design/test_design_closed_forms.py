@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno.design import closed_forms as cf
+from zveno.documents.calibration_001 import closed_form_plans as cf
 
 RADIUS, SIGMA = 300.0, 0.2
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno.calibration.campaigns import Campaign
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.measurements import FixedPoint, Plane, Sockets
+from zveno.calibration.measurements.campaigns import Campaign
 from zveno.design import accuracy_curve, judge_poses, plan_poses
 from zveno.design.rows import Rows
 

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno.calibration.campaigns import Campaign
+from zveno.calibration.files.tables import read_campaign
 from zveno.calibration.measurements import Camera, Distance, Pose, Position, RelativePosition
-from zveno.calibration.tables import read_campaign
-from zveno.design import Clearance, Visibility, accuracy_curve, judge_poses, plan_poses, study
+from zveno.calibration.measurements.campaigns import Campaign
+from zveno.design import Clearance, Visibility, accuracy_curve, judge_poses, plan_poses
 from zveno.design.criteria import CRITERIA, criterion
 from zveno.design.problem import problem
 from zveno.design.refine import Objective, refined
 from zveno.design.rows import Rows
+from zveno.documents.calibration_001 import plan_study as study
 from zveno.io.measurements import write_measurements
 
 KINDS = {

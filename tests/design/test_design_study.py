@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno.design import study
+from zveno.documents.calibration_001 import plan_study as study
 
 USUAL = (0.118968, 0.091251, 0.000476, 0.000893, 0.091251, 0.091251)
 PROPOSED = (0.05, 0.05, 0.0002, 0.000371, 0.05, 0.05)

@@ -13,19 +13,19 @@ from ..fit.robust import LOSSES
 from ..fit.threads import in_one_thread
 from ..io.results import hash_of
 from ..robot_functions import RobotFunctions
-from .advice import advise
-from .broken import explained
-from .campaigns import Campaign, prepared
-from .evidence import Lack, lacking
-from .fitting import Fitted, Wish, fitted
-from .held_out import errors, held_out
-from .identifiability import Identifiability
-from .loads import DENSITY, gravity, has_masses
-from .output import calibrated_mechanism
+from .advice.next_measurement import advise
+from .advice.verdict import verdict
+from .fit.broken import explained
+from .fit.evidence import Lack, lacking
+from .fit.fitting import Fitted, Wish, fitted
+from .fit.held_out import errors, held_out
+from .fit.solve import Solution, freedom, outlier_limits
+from .identifiability.analysis import Identifiability
+from .measurements.campaigns import Campaign, prepared
+from .measurements.system import Part, System
+from .model.loads import DENSITY, gravity, has_masses
 from .result import Calibration, Outlier
-from .solve import Solution, freedom, outlier_limits
-from .system import Part, System
-from .verdict import verdict
+from .use.output import calibrated_mechanism
 
 
 @in_one_thread

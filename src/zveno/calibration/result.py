@@ -14,19 +14,19 @@ from ..fit.covariance import correlations
 from ..io.files import write_text
 from ..io.results import Result, registered
 from ..mechanism import Mechanism
-from .accuracy import AccuracyMap, Prediction, predict
-from .advice import Advice
-from .campaigns import prepared
-from .compensate import compensation_c, compensation_kernel
-from .held_out import Error, errors, scored
-from .identifiability import Identifiability
-from .initial import first_frames
-from .loads import gravity
-from .models import Model, redundant_model
-from .output import text_of
-from .postures import random_postures
-from .system import System
+from .advice.next_measurement import Advice
+from .fit.held_out import Error, errors, scored
+from .fit.initial import first_frames
+from .identifiability.analysis import Identifiability
+from .identifiability.postures import random_postures
+from .measurements.campaigns import prepared
+from .measurements.system import System
+from .model.loads import gravity
+from .model.models import Model, redundant_model
 from .units import ERRORS
+from .use.accuracy import AccuracyMap, Prediction, predict
+from .use.compensate import compensation_c, compensation_kernel
+from .use.output import text_of
 
 if TYPE_CHECKING:
     from ..robot import Robot

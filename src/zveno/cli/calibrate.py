@@ -69,11 +69,11 @@ def calibrate(
     """
     from dataclasses import replace
 
-    from ..calibration.campaigns import Campaign
     from ..calibration.estimate import calibrate as fit
+    from ..calibration.files.tables import read_campaign
+    from ..calibration.files.tables import template as empty
     from ..calibration.measurements import measurement
-    from ..calibration.tables import read_campaign
-    from ..calibration.tables import template as empty
+    from ..calibration.measurements.campaigns import Campaign
     from ..errors import ZvenoError
     from ..progress import ProgressBar
     from ..report.text.calibration import print_calibration

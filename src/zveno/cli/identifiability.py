@@ -42,9 +42,9 @@ def identifiability(
     """
     from dataclasses import replace
 
-    from ..calibration.identifiability import identifiability as find
+    from ..calibration.identifiability.analysis import identifiability as find
     from ..calibration.measurements import measurement
-    from ..calibration.rules import agrees
+    from ..documents.calibration_001.rules import agrees
     from ..report.text.calibration import identifiability_data, print_identifiability
     from ..robot import Robot
     from .verbs import loaded

@@ -77,8 +77,8 @@ def plan(
 
     import numpy as np
 
+    from ..calibration.files.tables import read_campaign
     from ..calibration.measurements import measurement
-    from ..calibration.tables import read_campaign
     from ..design import Clearance, Visibility, accuracy_curve, plan_poses
     from ..report.text.plan import plan_data, print_plan
     from ..robot import Robot

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..calibration.campaigns import Campaign
-from ..calibration.initial import first_frames
+from ..calibration.fit.initial import first_frames
+from ..calibration.identifiability.postures import pulled
 from ..calibration.measurements import Measurement
-from ..calibration.models import Model
-from ..calibration.postures import pulled
-from ..calibration.system import System
+from ..calibration.measurements.campaigns import Campaign
+from ..calibration.measurements.system import System
+from ..calibration.model.models import Model
 from ..errors import ZvenoError
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..calibration.campaigns import Campaign
 from ..calibration.measurements import Measurement
+from ..calibration.measurements.campaigns import Campaign
 from ..errors import ShapeError, ZvenoError
 from ..mechanism import Mechanism
 from .result import Plan

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..calibration.measurements import Measurement
 from ..calibration.measurements import measurement as named_measurement
-from ..calibration.strategies import independent_columns
+from ..calibration.model.strategies import independent_columns
 from ..errors import ShapeError, ZvenoError
 from ..robot_functions import RobotFunctions
 from .candidates import Admissible, Visibility

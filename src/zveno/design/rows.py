@@ -13,15 +13,15 @@ from functools import cache, cached_property
 import numpy as np
 
 from ..algorithms.inverse_dynamics import gravity_torque
-from ..calibration.campaigns import Campaign
-from ..calibration.identifiability import Identifiability, analyse
-from ..calibration.kinematics import frame_motion
-from ..calibration.loads import gravity, loaded
+from ..calibration.identifiability.analysis import Identifiability, analyse
+from ..calibration.identifiability.postures import imagined
 from ..calibration.measurements import Measurement, measurement
-from ..calibration.models import redundant_model
-from ..calibration.postures import imagined
-from ..calibration.strategies import independent_columns
-from ..calibration.system import System
+from ..calibration.measurements.campaigns import Campaign
+from ..calibration.measurements.system import System
+from ..calibration.model.kinematics import frame_motion
+from ..calibration.model.loads import gravity, loaded
+from ..calibration.model.models import redundant_model
+from ..calibration.model.strategies import independent_columns
 from ..errors import ZvenoError
 from ..kernels import derivatives
 from ..kernels.kernel import Kernel, load_or_build

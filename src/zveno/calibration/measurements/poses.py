@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import ShapeError, unknown_name
 from ...kernels.math import atan2, select, sqrt
 from ...spatial.rotations import from_quaternion, is_rotation
-from ..batches import inverses
+from ..model.batches import inverses
 from .base import ALL_SIX, Measurement, Noise, Remark, Slot, frame_slot
 
 POSE_NOISES = (Noise("position", slice(0, 3), "m"), Noise("rotation", slice(3, 6), "rad", slice(3, 12)))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...calibration.identifiability import Identifiability, identifiability
-from ...calibration.joint_axes import joint_axis
-from ...calibration.rules import agrees, rule_model
+from ...calibration.identifiability.analysis import Identifiability, identifiability
 from ...io.load import load_mechanism
 from ...robot import Robot
 from ...spatial.rotations import exp, is_rotation
 from ...spatial.transforms import transform
 from ..reproduce import Row, law
+from .joint_axes import joint_axis
+from .rules import agrees, rule_model
 
 DOCUMENT = "001"
 TWO_LINKS = "Rz(q1) Tx(0.25) Rz(q2) Tx(0.16)"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...design import closed_forms as cf
-from ...design import study
 from ..reproduce import Row, compared, corrected, law
+from . import closed_form_plans as cf
+from . import plan_study as study
 
 DOCUMENT = "001"
 RADIUS, SIGMA = 300.0, 0.2

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...calibration.accuracy import AccuracyMap
+from ...calibration.use.accuracy import AccuracyMap
 from .figure import new_figure, saved
 from .mechanism import checked_picture
 

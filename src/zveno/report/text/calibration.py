@@ -8,8 +8,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ...calibration.advice import Advice
-from ...calibration.identifiability import Identifiability
+from ...calibration.advice.next_measurement import Advice
+from ...calibration.identifiability.analysis import Identifiability
 from ...calibration.result import Calibration
 from ...calibration.units import DEGREES, DEVIATIONS, ERRORS
 

@@ -1,0 +1,214 @@
+"""What may be wrong with data before it is fitted: units, columns, signs, and too few postures."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...errors import ZvenoError, ZvenoWarning
+from ...fit.triangle import triangle
+from ...io.measurements import LENGTHS
+from ...robot_functions import RobotFunctions
+from ..fit.solve import Solution
+from ..identifiability.analysis import TOLERANCE, Identifiability, beyond, identifiability, scaled_jacobian
+from ..identifiability.postures import random_postures
+from ..measurements.system import System
+from ..model.kinematics import frame_motion
+from .mistakes import likely_mistake, miss, size
+
+HOPELESS = 0.25
+"""A nominal robot that misses by this share of its size, or this many radians, is not the one that was measured."""
+DOUBTFUL = 0.02
+"""From here on mistakes are tried that would explain it."""
+TAILS = 2.5
+"""How much more it may be in the mean square: a joint that hardly moved spoils few rows, but these by much."""
+UNITS = {"mm": "millimetres", "cm": "centimetres", "in": "inches", "um": "micrometres"}
+
+
+def check_reach(system: System):
+    """Refuse readings whose spread the robot cannot have, such as millimetres read as metres, and postures that are
+    all the same."""
+    for part, campaign in zip(system.parts, system.campaigns, strict=True):
+        if len(part.q) > 1 and not any(np.ptp(part.q[:, move.position]) for move in system.model.moves):
+            raise ZvenoError(
+                "all postures are the same, which tells nothing about the robot",
+                element=campaign.name,
+                remedy="Check the joint columns; measure in postures that differ",
+            )
+        kind = part.measurement
+        if kind.implicit and _has_a_point_at_rest(system, part.frame):
+            raise ZvenoError(
+                f"all axes meet in a point that never moves, and with {part.frame} there every contact "
+                "would be perfect: contacts cannot tell how large the robot is",
+                element=campaign.name,
+                remedy="Measure positions, distances or poses",
+            )
+        if kind.implicit or kind.noises[0].unit != "m":
+            continue
+        width = min(kind.n_data, 3)
+        rows = part.known[:, :width].all(axis=1)
+        if rows.sum() > 1:
+            T, _ = system.poses(part, np.zeros(len(system.model.terms)), part.q)
+            p = (T[part.posture] @ system.frames[part.right])[rows, :3, 3]
+            _check_spread(system, campaign.name, _spread(part.y[rows, :width]), _spread(p), exact=width == 3)
+
+
+def _has_a_point_at_rest(system: System, frame: str) -> bool:
+    """Whether a point fixed in a frame stays where it is in all postures: R c + p = x for all of them."""
+    model = system.model
+    q = random_postures(model.mechanism, 8, np.random.default_rng(0))
+    tau = np.zeros((len(q), model.mechanism.n_v))
+    T, _ = frame_motion(model, frame, q, np.zeros(len(model.terms)), tau)
+    A = np.concatenate([T[:, :3, :3], np.tile(-np.eye(3), (len(q), 1, 1))], axis=2).reshape(-1, 6)
+    p = T[:, :3, 3].ravel()
+    return bool(np.linalg.norm(A @ np.linalg.lstsq(A, p, rcond=None)[0] - p) < 1e-9 * size(system))
+
+
+def _check_spread(system: System, name: str, read: float, moved: float, exact: bool):
+    """Of the readings, and of the point as the nominal robot moves it. Distances may change less than the point."""
+    if not read and moved > 1e-6 * size(system):
+        raise ZvenoError(
+            "all readings are the same, and the robot moved",
+            element=name,
+            remedy="Check the columns; the measuring system may have been stuck",
+        )
+    reach = 4.0 * size(system)
+    if read > 10.0 * max(moved, reach / 8.0):
+        unit = min(UNITS, key=lambda word: abs(np.log(read * LENGTHS[word] / max(moved, 1e-3 * reach))))
+        raise ZvenoError(
+            f"readings spread over {read:.4g} m, and the robot over {moved:.3g} m (it reaches {reach:.3g} m)",
+            element=name,
+            remedy=f"They look like {UNITS[unit]}; give metres (in a file: unit = {unit})",
+        )
+    if exact and moved > 0.02 * reach and 0.0 < read < 0.01 * moved:
+        raise ZvenoError(
+            f"readings spread over {1e3 * read:.3g} mm, and the robot over {1e3 * moved:.4g} mm",
+            element=name,
+            remedy="They look like metres taken for millimetres; correct the unit (in a file: unit = m), or check "
+            "that what was measured is on the robot",
+        )
+
+
+def _spread(points: np.ndarray) -> float:
+    """Median distance from the middle: single wild rows do not count."""
+    return float(np.median(np.linalg.norm(points - np.median(points, axis=0), axis=1)))
+
+
+def hopeless(system: System, base: Solution) -> str:
+    """What would make sense of the data where the nominal robot does not; empty if it does."""
+    now = miss(system, base.residual)
+    if now < DOUBTFUL and miss(system, base.residual, rms=True) < TAILS * DOUBTFUL:
+        return ""
+    cure, best = likely_mistake(system)
+    text = f"the nominal robot misses the readings by {now:.2g} of its size even with all frames fitted"
+    if cure and best < (0.5 if now > HOPELESS else 0.25) * now:
+        text += f"; it would be {best:.2g} if {cure}"
+    elif now > HOPELESS:
+        text += "; check the order, sign and unit of the joint columns, and the frame that was measured"
+    else:
+        return ""
+    warnings.warn(text, ZvenoWarning, stacklevel=3)
+    return text
+
+
+def check_enough(
+    system: System, found: Identifiability, robot: RobotFunctions, parameters: str | Sequence[str]
+) -> str:
+    """Refuse data that cannot determine what the measurement could because there are too few postures; say so where
+    they are on a singular manifold, or the measurement tells nothing of what was asked. Empty if all is well."""
+    rows, needed = system.n_rows, found.rank + len(found.unknowns)
+    lost = _lost(system, found, robot, parameters)
+    if not lost and rows >= needed:
+        return "" if found.chosen else _nothing(found)
+    a_posture = max(1.0, rows / max(system.n_postures, 1))
+    enough = int(np.ceil((needed + len(lost)) / a_posture))
+    if system.n_postures < enough or rows < needed:
+        counted = f"{system.n_postures} postures give" if system.n_postures > 1 else "1 posture gives"
+        raise ZvenoError(
+            f"{counted} {rows} equations, too few for {needed + len(lost)} unknowns",
+            element=", ".join(campaign.name for campaign in system.campaigns),
+            remedy=f"Measure at least {enough} postures, better {2 * enough}; or estimate fewer parameters, for "
+            f'example parameters="controller". Not determined now: {_listed(lost) or "nothing"}',
+        )
+    text = (
+        f"the postures measured do not tell {_listed(lost)} apart from the others, which this kind of measurement "
+        f"could: they lie on a singular manifold{_stuck(system)}. These stay nominal"
+    )
+    warnings.warn(text, ZvenoWarning, stacklevel=3)
+    return text
+
+
+def _nothing(found: Identifiability) -> str:
+    text = (
+        f"a {found.measurement} measurement of {found.robot} cannot find any of the parameters asked for; only "
+        "frames and targets were fitted"
+    )
+    warnings.warn(text, ZvenoWarning, stacklevel=4)
+    return text
+
+
+def _stuck(system: System) -> str:
+    """Joints that never move, and pairs that always move together, in brackets."""
+    mechanism = system.model.mechanism
+    own = sorted({move.position.start for move in system.model.moves if move.sigma is not None})
+    names = [mechanism.coordinate_names[k] for k in own]
+    q = np.concatenate([part.q for part in system.parts])[:, own]
+    q = q - q.mean(axis=0)
+    size = np.linalg.norm(q, axis=0)
+    still = size <= 1e-4 * np.sqrt(len(q))
+    words = [f"{name} never moves" for name, its in zip(names, still, strict=True) if its]
+    together = abs(q.T @ q) > 0.9999 * np.outer(size, size)
+    words += [
+        f"{names[a]} always moves with {names[b]}"
+        for a, b in np.argwhere(np.triu(together, 1))
+        if not still[a] and not still[b]
+    ]
+    for campaign in system.campaigns:
+        never = np.asarray(np.isnan(campaign.y).all(axis=(0, 1)))
+        if len(never) == len(campaign.measurement.columns):
+            words += [f"{campaign.measurement.columns[k]} was never read" for k in np.flatnonzero(never)]
+    return f" ({', '.join(words[:4])})" if words else ""
+
+
+def _lost(system: System, found: Identifiability, robot: RobotFunctions, parameters) -> list[str]:
+    """Parameters that random postures would determine beyond those the measured ones do."""
+    kinds = {type(part.measurement): part.measurement for part in system.parts}
+    proved = found.counts is not None and found.counts.proved == found.rank
+    if proved or len(kinds) > 1 or system.n_postures >= 4 * len(system.model.terms):
+        return []
+    if parameters == "all" and _as_good_as_random(system, found):
+        return []
+    terms = [
+        word
+        for word, letter in (("gear", "K"), ("compliance", "C"))
+        if any(t.kind == letter for t in system.model.terms)
+    ]
+    could = identifiability(
+        robot, system.parts[0].measurement, strategy=found.strategy, parameters=parameters, joint_terms=terms
+    )
+    missing = could.rank - found.rank
+    if missing <= 0:
+        return []
+    lost = [name for name in could.chosen if name not in found.chosen]
+    return lost[-missing:] if len(lost) >= missing else lost
+
+
+def _as_good_as_random(system: System, found: Identifiability) -> bool:
+    """Whether random postures, read as the measured ones were, would determine no more."""
+    if any(part.measurement.implicit or not part.known.all() for part in system.parts):
+        return False
+    rng = np.random.default_rng(0)
+    times = int(np.ceil(2.0 * system.n_columns / system.n_rows)) + 1
+    draws = [
+        [random_postures(system.model.mechanism, len(part.q), rng) for part in system.parts] for _ in range(times)
+    ]
+    A = triangle(np.concatenate([scaled_jacobian(system, q, compiled=True) for q in draws]))
+    columns = [*range(len(system.model.terms)), *system.columns_of(True)]
+    s = np.linalg.svd(beyond(A, system.columns_of(False), columns)[0], compute_uv=False)
+    return int((s > TOLERANCE * s[0]).sum()) <= found.rank
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:10]) + (f", … ({len(names)} in all)" if len(names) > 10 else "")

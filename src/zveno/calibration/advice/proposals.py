@@ -1,0 +1,331 @@
+"""Other kinds of measurement, compared by what ten postures of each would bring.
+
+Information of random postures, less what is spent on frames and targets of their own, is added to what a fit knows
+of all terms. Displacements that the fit cannot see and another kind does are named, with the kinds that show them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...io.results import registered
+from ..measurements.system import System
+from ..model.models import Model, Term
+from ..model.strategies import independent_columns
+from .knowledge import Knowledge
+from .other_kinds import BESIDE, POINT_KINDS, OtherKind, Postures, Products, other_kinds, point_kind, touching
+
+MORE = 10
+"""Postures proposed."""
+DRAWS = 3
+"""Campaigns of random postures over which what they bring is averaged."""
+TYPICAL = {"m": 5e-4, "rad": 1e-3}
+"""Noise of what was not measured so far."""
+FINEST = 1e-6
+"""m and rad: no instrument is better, whatever a few numbers without noise suggest."""
+STARTS = 45
+"""Postures that are brought into contact; not all get there."""
+NEAR = 0.02
+"""m from the last axis below which a point had better be farther away."""
+SEEN = 1e-9
+"""Share of the largest information that counts as seen."""
+SCALE = "the scale"
+INSTRUMENTS = {
+    "points": ("position", "relative_position"),
+    "poses": ("pose", "relative_pose", "camera"),
+    "contact": ("plane", "point", "sockets"),
+}
+"""Kinds that need much the same equipment."""
+
+
+@registered
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """Another kind of measurement, and what it would bring.
+
+    Attributes:
+        kind: its name, as in `measurement`.
+        text: what is done.
+        postures: how many.
+        points: how many points are seen on the tool.
+        sigma: its noise by unit, "m" and "rad": as found for the present measurements, else a usual one.
+        after: root of the mean variance of the tool's position after it, m.
+        shows: what can be told from it and not from the present measurements: terms, or the scale of the robot.
+    """
+
+    kind: str
+    text: str
+    postures: int
+    points: int
+    sigma: dict[str, float]
+    after: float
+    shows: tuple[str, ...]
+
+    @property
+    def noise(self) -> str:
+        """`0.3 mm, 1 mrad`."""
+        return ", ".join(f"{1e3 * value:.2g} m{unit}" for unit, value in self.sigma.items())
+
+    @property
+    def described(self) -> str:
+        """`poses of a camera on the hand (noise 0.3 mm, 1 mrad)`."""
+        return f"{self.text} (noise {self.noise})"
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """Where a comparison starts.
+
+    Attributes:
+        system, frames: what was measured, and the frames found.
+        sigma: noise found, by `system.noise_names`.
+        tool: how far the measured frame is from where it is drawn, (3,), in its axes.
+        own: terms, and what is known of them beside the data.
+        C: covariance of all terms, (t, t), in units of their size.
+        M: as of `aligned_slopes`.
+        at: random postures.
+        move: displacements at other postures q (n, n_q).
+    """
+
+    system: System
+    frames: np.ndarray
+    sigma: np.ndarray
+    tool: np.ndarray
+    own: Knowledge
+    C: np.ndarray
+    M: np.ndarray
+    at: Postures
+    move: Callable[[np.ndarray], Postures]
+
+
+def proposals(here: Situation) -> tuple[Proposal, ...]:
+    """What other kinds would bring, the best first; kinds that the robot cannot do are left out."""
+    noise = dict(TYPICAL)
+    for unit in noise:
+        found = [s for (_, _, its), s in zip(here.system.noise_names, here.sigma, strict=True) if its == unit]
+        noise[unit] = float(max([*found, FINEST])) if found else noise[unit]
+    sigma_q = max(part.measurement.sigma_q for part in here.system.parts)
+    hidden = _Hidden.of(here.system.model, here.own)
+    # One root for all kinds: trace(M (C⁻¹ + H)⁻¹) = trace(Fᵀ M F (1 + Fᵀ H F)⁻¹), C = F Fᵀ.
+    s, V = np.linalg.eigh(here.C)
+    F = V * np.sqrt(np.maximum(s, 0.0))
+    inside, one = F.T @ here.M @ F, np.eye(len(F))
+    size = here.own.size
+    done = []
+    contacts = _Contacts(here)
+    for kind, r in _candidates(here):
+        at = contacts.of(kind, r)
+        if at is None:
+            continue
+        draws = len(at) // MORE
+        products = kind.products(at, noise, sigma_q, draws)
+        H = products.each() * np.outer(size, size)
+        variance = np.trace(np.linalg.solve(one + F.T @ H @ F, inside[None]), axis1=1, axis2=2).mean()
+        shows = hidden.seen(products, size) if hidden.names else ()
+        used = {unit: noise[unit] for unit in dict.fromkeys(kind.units)}
+        done.append(
+            Proposal(kind.kind, kind.text, MORE, kind.points, used, float(np.sqrt(max(variance, 0.0))), shows)
+        )
+    return tuple(sorted(done, key=lambda proposal: proposal.after))
+
+
+def unseen(system: System, found: tuple[Proposal, ...]) -> dict[str, tuple[str, ...]]:
+    """What present measurements do not see, in words, and how it would be seen.
+
+    Of proposals that show as much, those come first that need the same instrument, fewer points on the tool, and no
+    knowledge of where the base is.
+    """
+    model, present = system.model, {_instrument(part.measurement.kind) for part in system.parts}
+
+    def effort(one: Proposal):
+        return _instrument(one.kind) not in present, one.points, one.kind in ("pose", "position")
+
+    groups: dict[str, dict[str, list[str]]] = {}
+    for proposal in sorted(found, key=effort):
+        for name in proposal.shows:
+            role = name if name == SCALE else model.term(name).role
+            group = role if role in (SCALE, "base", "tool") else "link"
+            groups.setdefault(group, {}).setdefault(proposal.text, []).append(name)
+    out = {}
+    for group in (SCALE, "link", "tool", "base"):
+        by_text = groups.get(group, {})
+        most = max((len(names) for names in by_text.values()), default=0)
+        best = [text for text, names in by_text.items() if len(names) == most]
+        if best:
+            out[_words(group, by_text[best[0]])] = tuple(best)
+    return out
+
+
+def _instrument(kind: str) -> str:
+    """What kinds are measured with."""
+    return next((word for word, kinds in INSTRUMENTS.items() if kind in kinds), kind)
+
+
+def _words(group: str, names: list[str]) -> str:
+    if group == "base":
+        return "where the base is"
+    if group == "tool":
+        return "where the tool is" if any(name.startswith("T") for name in names) else "how the tool is turned"
+    return group if group == SCALE else ", ".join(names)
+
+
+def distinct(found: Sequence[Proposal], most: int) -> list[Proposal]:
+    """The best proposal with every instrument, so many at most."""
+    best: dict[str, Proposal] = {}
+    for proposal in found:
+        best.setdefault(_instrument(proposal.kind), proposal)
+    return list(best.values())[:most]
+
+
+# --- what is hidden
+
+
+@dataclass(frozen=True, eq=False)
+class _Hidden:
+    """Displacements of terms that the present measurements do not see.
+
+    Attributes:
+        names: of terms that stand for them, in the order in which they are named, and of the scale.
+        basis: (t, names) displacements that are not seen, one a name.
+    """
+
+    names: tuple[str, ...]
+    basis: np.ndarray
+
+    @staticmethod
+    def of(model: Model, own: Knowledge) -> _Hidden:
+        """Displacements of base and tool alone first, which are placed by hand: the others are the robot's own."""
+        t = len(own.columns)
+        others = np.setdiff1d(np.arange(t), own.chosen)
+        E = np.zeros((t, len(others)))
+        E[others, np.arange(len(others))] = 1.0
+        E[own.chosen] = -own.relations[:, others]
+        terms = [model.terms[column] for column in own.columns[others]]
+        alone = ~np.any(own.relations[:, others], axis=0)
+        order = sorted(range(len(others)), key=lambda k: _place(terms[k], alone[k]))
+        names, basis = [terms[k].name for k in order], E[:, order]
+        lengths = np.array([model.terms[k].nominal * (model.terms[k].kind == "T") for k in own.columns]) / own.size
+        miss, length = np.linalg.norm(own.relations @ lengths), np.linalg.norm(lengths)
+        fixed = {k for k, term in enumerate(model.terms) if term.kind == "T" and term.nominal} - {*own.columns}
+        turning = all(move.sigma == 1 for move in model.moves)
+        if turning and not fixed and length and miss < 1e-6 * length:
+            names, basis = [SCALE, *names], np.concatenate([lengths[:, None], basis], axis=1)
+        return _Hidden(tuple(names), basis)
+
+    def seen(self, products: Products, size: np.ndarray) -> tuple[str, ...]:
+        """Names of what measurements show, as few as are independent; terms are in units of their size."""
+        basis = self.basis * size[:, None]
+        inner = basis.T @ products.together() @ basis
+        # Rounding leaves a share of what was there before unknowns were eliminated.
+        alone = np.diag(products.AA.sum(axis=0))[:, None]
+        before = np.maximum(np.sum(basis**2 * alone, axis=0), 1e-3 * np.max(alone[:, 0] * size**2))
+        at = np.flatnonzero(np.diag(inner) > SEEN * before)
+        if not len(at):
+            return ()
+        norms = np.sqrt(np.diag(inner)[at])
+        s, V = np.linalg.eigh(inner[np.ix_(at, at)] / np.outer(norms, norms))
+        rank = int((s > SEEN * s[-1]).sum())
+        root = (V * np.sqrt(np.maximum(s, 0.0)))[:, -rank:].T
+        kept = independent_columns(root, range(len(at)), rank, np.full(len(at), 1e-3))
+        return tuple(self.names[at[k]] for k in kept)
+
+
+def _place(term: Term, alone: bool) -> int:
+    """When a term is named: turns of the tool also where they are seen with others, as a point beside it moves."""
+    if term.role == "tool":
+        return 1 if alone or term.kind == "R" else 4
+    if term.role == "base":
+        return 0 if alone else 4
+    return 2 if term.role == "joint" else 3
+
+
+# --- kinds and postures
+
+
+def _candidates(here: Situation) -> list[tuple[OtherKind, np.ndarray]]:
+    """Kinds that differ from the present ones, and the point of the frame that they touch."""
+    model, parts = here.system.model, here.system.parts
+    distance = max(0.05, round(0.5 * model.scale, 1))
+    present = {part.measurement.kind for part in parts}
+    several = any(len(part.measurement.right) > 1 and part.measurement.kind in POINT_KINDS for part in parts)
+    kinds, origin = other_kinds(distance), np.zeros(3)
+    out = []
+    for kind in kinds:
+        if kind.kind not in present or (kind.points > 1 and not several):
+            out.append((kind, origin))
+    words = {kind.kind: kind.text for kind in reversed(kinds)}
+    part = parts[0]
+    point = here.frames[part.right[0]][:3, 3]
+    away = _away_from_last_axis(model, part.frame, here.tool + point)
+    if part.measurement.kind in POINT_KINDS and not several and away is not None:
+        text = f"{words[part.measurement.kind]} with a point {1e3 * BESIDE:.0f} mm beside the last axis"
+        out.append((point_kind(part.measurement.kind, text, point + away, distance), point + away))
+    return out
+
+
+def _away_from_last_axis(model: Model, frame: str, point: np.ndarray) -> np.ndarray | None:
+    """A displacement (3,) in the frame, away from the last axis, where a point (3,) is near it; else None."""
+    path = model.paths[frame]
+    if len(path) < 3 or model.moves[path[-2]].sigma != 1:
+        return None
+    T, axis = model.blocks[path[-1]].T, model.moves[path[-2]].axis
+    across = np.delete(T[:3, :3] @ point + T[:3, 3], axis)
+    return None if np.linalg.norm(across) > NEAR else BESIDE * T[(axis + 1) % 3, :3]
+
+
+class _Contacts:
+    """Postures for every draw, in contact where a kind needs that."""
+
+    def __init__(self, here: Situation):
+        self.here, self.mechanism = here, here.system.model.mechanism
+        self._found: dict[bytes, Postures] = {}
+
+    def of(self, kind: OtherKind, r: np.ndarray) -> Postures | None:
+        """Postures of a kind that measures the point r (3,) of the frame; None where there are not enough."""
+        n = MORE * DRAWS
+        if kind.contact is None:
+            return self.here.at.only(slice(0, n))
+        if self.mechanism.n_q != self.mechanism.n_v:
+            return None
+        first, second = self._goals(r, kind.distance)
+        if kind.contact != "sockets":
+            sets = [self._touching(r, first, kind.contact == "plane")]
+        else:
+            sets = [self._touching(r, goal, False) for goal in (first, second)]
+        draws = min(DRAWS, min(len(one) for one in sets) * len(sets) // MORE)
+        each = MORE * draws // len(sets)
+        return _in_turns([one.only(slice(0, each)) for one in sets]) if draws else None
+
+    def _goals(self, r: np.ndarray, distance: float) -> tuple[np.ndarray, np.ndarray]:
+        """Two places that far apart, away from the middle, where points are dense: reached from many postures."""
+        p = self._points(r)
+        outer = np.linalg.norm(p - p.mean(axis=0), axis=1)
+        few, rank = p[outer >= np.median(outer)][:20], len(p) // 6
+        near = np.partition(np.sum((few[:, None] - p) ** 2, axis=2), rank, axis=1)[:, rank]
+        few = few[np.argsort(near)]
+        apart = np.linalg.norm(few[1:] - few[0], axis=1)
+        at = int(np.argmin(abs(apart - distance)))
+        return few[0], few[0] + distance / max(apart[at], 1e-9) * (few[1 + at] - few[0])
+
+    def _points(self, r: np.ndarray) -> np.ndarray:
+        return self.here.at.T[:, :3, 3] + self.here.at.T[:, :3, :3] @ r
+
+    def _touching(self, r: np.ndarray, goal: np.ndarray, plane: bool) -> Postures:
+        key = np.array([*r, *goal, plane]).tobytes()
+        if key not in self._found:
+            away = (self._points(r) - goal)[:, 2:] if plane else self._points(r) - goal
+            nearest = self.here.at.only(np.argsort(np.sum(away**2, axis=1))[:STARTS])
+            limits = self.mechanism.lower, self.mechanism.upper
+            self._found[key] = touching(nearest, self.here.move, r, goal, plane, *limits)
+        return self._found[key]
+
+
+def _in_turns(sets: list[Postures]) -> Postures:
+    """One of each after the other."""
+    if len(sets) == 1:
+        return sets[0]
+    pairs = zip(*((one.q, one.T, one.J, one.by_joints) for one in sets), strict=True)
+    return Postures(*(np.stack(arrays, axis=1).reshape(-1, *arrays[0].shape[1:]) for arrays in pairs))

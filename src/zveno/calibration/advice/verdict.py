@@ -1,0 +1,223 @@
+"""What a calibration means, in words: how much better, what is well known, what is not, what to measure next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...fit.covariance import correlations
+from ..model.joint_terms import IN_WORDS
+from ..units import DEVIATIONS, ERRORS
+from .proposals import distinct
+
+if TYPE_CHECKING:
+    from ..result import Calibration
+    from .next_measurement import Advice
+
+
+MANY = 0.15
+"""Share of rows that do not belong from which the model is in doubt, not the rows."""
+WORKSHOP = 0.01
+"""Length, m, by which links of a robot are not off."""
+RUN = 5
+"""Rows in a row that suggest that something was moved."""
+
+
+def verdict(result: Calibration) -> str:
+    """A few sentences for people, one topic a line."""
+    words = [_improvement(result), _outliers(result)]
+    words += [_common(result), _joint_terms(result), _knowledge(result), _sizes(result)]
+    words += [_strange(result), *_advice(result)]
+    return "\n".join(word for word in words if word)
+
+
+def _improvement(result: Calibration) -> str:
+    """Errors before and after; those of all rows where too many were left out to call them wrong."""
+    unseen = (result.held_out if _too_many(result) else result.held_out_unflagged) or result.training
+    word = "on postures not used" if result.held_out_unflagged else "on the postures used"
+    parts = []
+    for before, after in zip(result.baseline, unseen, strict=False):
+        factor, unit = ERRORS[before.unit]
+        parts.append(f"{before.rms * factor:.3g} → {after.rms * factor:.3g} {unit} rms")
+    text = "Errors " + ", ".join(parts) + f" {word}."
+    if not result.converged:
+        text += " The fit did not converge."
+    if any(after.rms > 0.95 * before.rms for before, after in zip(result.baseline, unseen, strict=False)):
+        text += " Calibration hardly helps: the nominal geometry was as good, or the data do not reveal more."
+    return text
+
+
+def _too_many(result: Calibration) -> bool:
+    return len(result.outliers) > MANY * result.rows
+
+
+def _outliers(result: Calibration) -> str:
+    """How many rows do not belong, and what their number and order suggest."""
+    flagged = len(result.outliers)
+    if not flagged:
+        return ""
+    share = f"{flagged} of {result.rows} rows ({100.0 * flagged / result.rows:.1f} %)"
+    if _too_many(result):
+        text = f"{share} are far from the fit that was made without them: so many mean that the model is wrong "
+        text += "(which joint is which, coupled joints, the frame) or that something moved, rather than the rows."
+    else:
+        text = f"{share} do not belong and were left out."
+    runs = [
+        f"{first}–{last}"
+        for campaign in dict.fromkeys(one.campaign for one in result.outliers)
+        for first, last in _runs({one.row for one in result.outliers if one.campaign == campaign})
+    ]
+    if runs:
+        text += f" Rows {', '.join(runs)} follow each other: if something was moved there, give them as a campaign "
+        text += "with a reference of its own."
+    return text
+
+
+def _runs(rows: set[int]) -> list[tuple[int, int]]:
+    """First and last of at least `RUN` rows that follow each other."""
+    starts = sorted(row for row in rows if row - 1 not in rows)
+    ends = sorted(row for row in rows if row + 1 not in rows)
+    return [(first, last) for first, last in zip(starts, ends, strict=True) if last - first + 1 >= RUN]
+
+
+def _common(result: Calibration) -> str:
+    """Whether things seen in one posture err alike."""
+    if not result.common:
+        return ""
+    factor = max(result.common.values())
+    return f"What is seen in one posture errs together: {factor:.1f} readings there tell as much as one elsewhere."
+
+
+def _joint_terms(result: Calibration) -> str:
+    """Which terms the data asked for, and how strongly."""
+    if not result.evidence:
+        return ""
+    found = ", ".join(f"{IN_WORDS[word]} (evidence e^{how:.0f})" for word, how in result.evidence.items())
+    return f"The data ask for {found}, which were fitted besides; a URDF cannot hold them, `compensate` does."
+
+
+def _knowledge(result: Calibration) -> str:
+    std = result.std
+    if not len(std):
+        return ""
+    weak = [k for k in range(len(std)) if std[k] > _tolerable(result.units[k])]
+    firm = len(std) - len(weak)
+    text = f"{firm} of {len(std)} parameters are known to better than 0.5 mm or 1 mrad"
+    if weak:
+        weak.sort(key=lambda k: -std[k] / _tolerable(result.units[k]))
+        shown = ", ".join(f"{result.names[k]} (±{_size(std[k], result.units[k])})" for k in weak[:4])
+        text += f"; least known: {shown}"
+    return text + "."
+
+
+def _strange(result: Calibration) -> str:
+    """Links that are off by more than any workshop would let pass."""
+    far = [
+        (abs(value), f"{name} by {_size(value, unit)}")
+        for name, value, std, unit in zip(result.names, result.values, result.std, result.units, strict=True)
+        if unit == "m" and result.model.term(name).role == "link" and abs(value) > max(WORKSHOP, 5.0 * std)
+    ]
+    if not far:
+        return ""
+    shown = ", ".join(text for _, text in sorted(far, reverse=True)[:3])
+    return f"Links are off by much ({shown}): is this the model of the robot that was measured?"
+
+
+def _sizes(result: Calibration) -> str:
+    """How far terms of each kind are taken to be off."""
+    sizes: dict[str, list[str]] = {}
+    for word, size in result.plausible.items():
+        what, _, unit = word.rstrip(")").partition(" (")
+        sizes.setdefault(what, []).append(_size(size, unit))
+    shown = ", ".join(f"{what} {' and '.join(own)}" for what, own in sizes.items())
+    return f"What the data hardly tell was held near nominal, as if off by: {shown}." if shown else ""
+
+
+def _advice(result: Calibration) -> list[str]:
+    words = []
+    if result.at_bounds:
+        held = ", ".join(f"{name} ({side})" for name, side in result.at_bounds.items())
+        words.append(f"Bounds hold back {held}: the data ask for more, and their uncertainty is not counted.")
+    r = correlations(result.covariance) - np.eye(len(result.names)) if len(result.names) else np.zeros((0, 0))
+    pairs = [(i, j) for i, j in np.argwhere(abs(np.triu(r)) > 0.98)]
+    if pairs:
+        pairs.sort(key=lambda pair: -abs(r[pair]))
+        shown = ", ".join(f"{result.names[i]} and {result.names[j]}" for i, j in pairs[:3])
+        words.append(f"Hard to tell apart: {shown}.")
+    inside = result.scalar_rows / max(len(result.names) + len(result.unknown_names), 1)
+    if inside < 3.0:
+        words.append(
+            f"There are only {inside:.1f} equations an unknown; twice as many postures would reduce every "
+            "uncertainty by about a third."
+        )
+    for seen, unseen in zip(result.training, result.held_out_unflagged, strict=False):
+        if unseen.rms > 2.0 * seen.rms:
+            words.append(
+                "Held-out errors are more than twice those of the fit: measure more, and more varied, postures."
+            )
+            break
+    for word, share in result.lacking.items():
+        words.append(
+            f"{100 * share:.0f} % of the variance that is left looks like {IN_WORDS[word]}: try "
+            f"joint_terms={[word]}."
+        )
+    if result.advice is not None:
+        words += _next(result, result.advice)
+    if result.identifiability.gap < 1e3:
+        words.append("The geometry is nearly degenerate: some parameters can hardly be seen.")
+    return words
+
+
+def _next(result: Calibration, advice: Advice) -> list[str]:
+    """What more postures, and other kinds of measurement, would bring."""
+    return [_more(result, advice), _other_kinds(advice), _unseen(advice)]
+
+
+def _more(result: Calibration, advice: Advice) -> str:
+    start = f"Parameters leave {_size(advice.now, 'm')} (rms over the workspace) at the tool"
+    known = advice.distances if advice.distances is not None else np.inf
+    if known < min(0.9 * advice.now, advice.chosen):
+        return f"{start}; distances between targets known ten times better would make it {_size(known, 'm')}."
+    if not len(advice.q):
+        return f"{start}."
+    if advice.chosen > 0.9 * advice.now:
+        return f"{start}; more postures would hardly reduce that."
+    chosen, others = _size(advice.chosen, "m"), _size(advice.others, "m")
+    return (
+        f"{start}. {len(advice.q)} more postures of {advice.campaign}, best chosen, would make it {chosen}, random "
+        f"ones {others}; start at {_posture(result, advice.q[0])}."
+    )
+
+
+def _posture(result: Calibration, q: np.ndarray) -> str:
+    """`q = (…)`, or by name where other joints of the robot do not matter."""
+    places = sorted({k for move in result.model.moves for k in range(move.position.start, move.position.stop)})
+    if len(places) == len(q):
+        return f"q = ({', '.join(f'{x:.2f}' for x in q)})"
+    names = result.nominal.coordinate_names
+    return ", ".join(f"{names[k]} = {q[k]:.2f}" for k in places)
+
+
+def _other_kinds(advice: Advice) -> str:
+    """Kinds that would do clearly better than going on."""
+    better = [one for one in distinct(advice.kinds, 3) if one.after < 0.8 * advice.others]
+    shown = ", ".join(f"{_size(one.after, 'm')} with {one.described}" for one in better)
+    return f"{better[0].postures} random postures of another kind would make it {shown}." if better else ""
+
+
+def _unseen(advice: Advice) -> str:
+    shown = ", ".join(f"{what} ({how[0]})" for what, how in advice.unseen.items())
+    return f"Not seen at all, with what would show it: {shown}." if shown else ""
+
+
+def _tolerable(unit: str) -> float:
+    return {"m": 0.5e-3, "rad": 1e-3, "1": 1e-3}.get(unit, np.inf)
+
+
+def _size(value: float, unit: str) -> str:
+    factor, shown = DEVIATIONS[unit]
+    if unit == "m" and abs(value) >= 1.0:
+        factor, shown = 1.0, "m"
+    size = f"{value * factor:.2g}"
+    return f"{size if 'e' not in size else f'{value * factor:.0f}'} {shown}"

@@ -1,0 +1,1 @@
+"""Measurement files: what their columns, headers and folders mean."""

@@ -1,0 +1,207 @@
+"""Columns of measurement files by the names people give them.
+
+`X [mm]`, `pos_x`, `q1 (deg)`, `Joint_1`, `actual_q_0`, `quat_w`, `orientation.w`, `roll`, `rotvec_x`, `r11`,
+`marker2_y`: each becomes the name that a campaign reads, in the file's own unit, orientations as quaternions. A
+name that is read already is never changed, so a file by the book is read as it stands.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from ...errors import ModelError, ZvenoWarning
+from ...io.measurements import ANGLES, LENGTHS, MeasurementTable, as_texts
+from ...mechanism import Mechanism
+from .families import numbered_columns
+from .orientations import with_quaternions
+
+WORDS = {"degree": "deg", "degrees": "deg", "°": "deg", "radian": "rad", "radians": "rad", "inch": "in", "µm": "um"}
+WORDS |= {"metre": "m", "metres": "m", "meter": "m", "meters": "m", "millimetre": "mm", "millimeters": "mm"}
+_IN_BRACKETS = re.compile(r"^(.*?)[\s_]*[\[(<]\s*([^\])>]+?)\s*[\])>]$")
+_AT_THE_END = re.compile(r"^(.*?)[\s_/]+([^\s_/]+)$")
+_POINT = r"(?:p|pos|position|t|trans|translation|tcp|point|marker|m|smr|tracker|pose_position|pose|location|loc)"
+_TURN = r"(?:q|quat|quaternion|orientation|pose_orientation|rot|rotation)"
+_ANGLES = {"x": "roll", "y": "pitch", "z": "yaw"}
+READINGS: tuple[tuple[str, Callable[[re.Match], str]], ...] = (
+    (rf"{_POINT}?_?([xyz])(?:_?pos(?:ition)?)?_?(\d*)", lambda m: f"{m[1]}{m[2]}"),
+    (rf"{_POINT}_?(\d+)_?([xyz])", lambda m: f"{m[2]}{m[1]}"),
+    (rf"{_TURN}_?([wxyz])_?1?", lambda m: f"q{m[1]}"),
+    (r"([wxyz])_?(?:quat|quaternion)", lambda m: f"q{m[1]}"),
+    (r"(roll|pitch|yaw)_?1?", lambda m: m[1]),
+    (r"(?:rpy|euler)_?([xyz])", lambda m: _ANGLES[m[1]]),
+    (r"(?:rv|rvec|rotvec|rot_vec|rotation_vector)_?([xyz])", lambda m: f"rv{m[1]}"),
+    (r"(?:r|phi)_?([xyz])_?1?", lambda m: f"r{m[1]}"),
+    (r"(?:r|m|rot|rotation)_?([0-3])_?([0-3])", lambda m: f"r{m[1]}{m[2]}"),
+    (r"(?:a|axis|n|normal|dir|direction)_?([xyz])", lambda m: f"a{m[1]}"),
+    (r"(?:d|dist|distance|range|length)_?(\d*)", lambda m: f"d{m[1]}"),
+    (r"(?:h|height)", lambda m: "height"),
+    (r"(?:group|socket|target|plane)(?:_?(?:name|id|label))?", lambda m: "group"),
+    (r"(place|hole)(?:_?(?:name|id|label))?", lambda m: m[1]),
+    (
+        r"(?:point|marker|smr|reflector|prism|ball|nest)(?:_?(?:name|id|label|index|no|nr|number))?",
+        lambda m: "point",
+    ),
+    (r"(alpha|beta|gamma|[abcoprtw])", lambda m: m[1]),
+)
+"""Patterns of readings and their names, in the order they are tried."""
+LETTERS = frozenset("abcoprtw")
+"""Names that are readings only together."""
+TIMES = {"t", "time", "timestamp", "stamp", "date"}
+"""Columns that are never read."""
+
+
+def understood(table: MeasurementTable, mechanism: Mechanism, needed: Sequence[str]) -> MeasurementTable:
+    """The table with columns named as campaigns read them, and orientations as quaternions.
+
+    Args:
+        table: the file.
+        mechanism: the robot.
+        needed: coordinates that must have a column, in order: what `q1`, `q2`, … stand for.
+    """
+    table = _chosen(table)
+    columns: dict[str, list[str]] = {}
+    origin: dict[str, str] = {}
+    taken = set(mechanism.coordinate_names)
+    numbered = numbered_columns([_plain(split_unit(given)[0]) for given in table.columns], mechanism, needed)
+    numbered |= _by_place(table, taken, numbered, needed)
+    for given, cells in table.columns.items():
+        name, unit = _meaning(given, taken, numbered)
+        if name in columns:
+            if origin[name] == name:
+                continue  # the column with the very name is meant
+            if given != name:
+                raise ModelError(
+                    f"columns {origin[name]} and {given} both seem to be {name}",
+                    file=table.file,
+                    remedy="Say how the names of the readings begin, such as # readings = tracker_",
+                )
+        cells = [_with_point(cell) for cell in cells]
+        columns[name], origin[name] = cells, given
+        if unit:
+            columns[name] = _converted(replace(table, columns={given: cells}), given, unit)
+    return _single(with_quaternions(replace(table, columns=columns)))
+
+
+def _chosen(table: MeasurementTable) -> MeasurementTable:
+    """Without the readings that the file, or the command, does not choose: `# readings = tracker_`."""
+    prefix = table.settings.get("readings", "").lower()
+    if not prefix:
+        return table
+    own = [name for name in table.columns if name.lower().startswith(prefix)]
+    if not own:
+        raise ModelError(f"no column begins with {prefix}", file=table.file, element="readings")
+    meant = {name: name[len(prefix) :].lstrip("_. ") for name in own}
+    read = {_meaning(word, set(), {})[0] for word in meant.values()}
+    dropped = {name for name in table.columns if name not in meant and _meaning(name, set(), {})[0] in read}
+    columns = {meant.get(name, name): cells for name, cells in table.columns.items() if name not in dropped}
+    return replace(table, columns=columns)
+
+
+def _meaning(given: str, taken: set[str], numbered: dict[str, str]) -> tuple[str, str]:
+    """Name and unit (or "") of a column."""
+    if given in taken:
+        return given, ""
+    for pattern in (None, _IN_BRACKETS, _AT_THE_END):
+        found = pattern.match(given) if pattern else None
+        if pattern and not found:
+            continue
+        word, unit = (found[1], found[2]) if found else (given, "")
+        unit = WORDS.get(unit.lower(), unit.lower())
+        if unit and unit not in LENGTHS and unit not in ANGLES:
+            continue
+        name = _known(word, taken, numbered)
+        if name:
+            return name, unit
+    return given, ""
+
+
+def _known(word: str, taken: set[str], numbered: dict[str, str]) -> str:
+    plain = _plain(word)
+    for name in taken:
+        if plain == _plain(name):
+            return name
+    if plain in numbered:
+        return numbered[plain]
+    for pattern, name in READINGS:
+        found = re.fullmatch(pattern, plain)
+        if found:
+            return name(found)
+    return ""
+
+
+def _plain(word: str) -> str:
+    return re.sub(r"[\s.\-]+", "_", word.strip().lower())
+
+
+def split_unit(given: str) -> tuple[str, str]:
+    """A column's name without its unit, and the unit or ""."""
+    for pattern in (_IN_BRACKETS, _AT_THE_END):
+        found = pattern.match(given)
+        unit = WORDS.get(found[2].lower(), found[2].lower()) if found else ""
+        if found and (unit in LENGTHS or unit in ANGLES):
+            return found[1], unit
+    return given, ""
+
+
+def _by_place(table: MeasurementTable, taken: set[str], numbered: dict[str, str], needed: Sequence[str]):
+    """Joint columns of other names, such as Base, Shoulder and Elbow: those that mean nothing else, where there are
+    as many as joints and the ones that are known stand in their places."""
+    meant = {given: _meaning(given, taken, numbered) for given in table.columns}
+    if {name for name, _ in meant.values()} >= set(needed):
+        return {}
+    run = []
+    for given, (name, unit) in meant.items():
+        if name in taken:
+            run.append((_plain(split_unit(given)[0]), name))
+            continue
+        means_nothing = (name == given or name in LETTERS) and _plain(given) not in TIMES
+        if (
+            means_nothing
+            and (unit or split_unit(given)[1]) in ("", *ANGLES)
+            and not _is_count(table.columns[given])
+        ):
+            run.append((_plain(split_unit(given)[0]), ""))
+    known = [name for _, name in run if name]
+    if len(run) != len(needed) or len(known) == len(needed):
+        return {}
+    if any(name and name != place for (_, name), place in zip(run, needed, strict=True)):
+        return {}
+    made = {word: place for (word, name), place in zip(run, needed, strict=True) if not name}
+    said = ", ".join(f"{word} for {place}" for word, place in made.items())
+    warnings.warn(f"{table.file}: columns are taken by their places: {said}", ZvenoWarning, stacklevel=4)
+    return made
+
+
+def _is_count(cells: Sequence[str]) -> bool:
+    """Whether a column counts rows, or holds no numbers."""
+    try:
+        numbers = [float(_with_point(cell)) for cell in cells if cell]
+    except ValueError:
+        return True
+    steps = {b - a for a, b in pairwise(numbers)}
+    return len(numbers) < 2 or steps == {1.0}
+
+
+def _single(table: MeasurementTable) -> MeasurementTable:
+    """A pose whose columns are numbered 1, as those of a first marker, without the number."""
+    columns = table.columns
+    if "qw" not in columns or "x" in columns or "x1" not in columns or "x2" in columns:
+        return table
+    return replace(
+        table, columns={name[0] if name in ("x1", "y1", "z1") else name: c for name, c in columns.items()}
+    )
+
+
+def _with_point(cell: str) -> str:
+    """A decimal comma as a point: in a cell no comma separates anything."""
+    return cell.replace(",", ".") if "," in cell and re.fullmatch(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?", cell) else cell
+
+
+def _converted(table: MeasurementTable, name: str, unit: str) -> list[str]:
+    """Cells in the file's own unit."""
+    factor = LENGTHS[unit] / table.length if unit in LENGTHS else ANGLES[unit] / table.angle
+    return as_texts(table.numbers(name) * factor)

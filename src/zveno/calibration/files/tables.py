@@ -1,0 +1,240 @@
+"""Campaigns from measurement files, and empty files to fill in."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import ModelError, UnknownNameError, ZvenoWarning
+from ...io.measurement_arrays import ARRAYS, read_arrays
+from ...io.measurements import MeasurementTable, group_names, joint_values, read_measurements
+from ...mechanism import Mechanism
+from ..measurements import Distance, Measurement, Position, measurement
+from ..measurements.campaigns import Campaign
+from ..model.models import redundant_model
+from .folders import contacts, read_folder
+from .headers import understood
+from .settings import with_options
+
+
+def read_campaign(
+    path,
+    mechanism: Mechanism,
+    kind: Measurement | str | None = None,
+    *,
+    planned: bool = False,
+    settings: Mapping[str, str] | None = None,
+) -> Campaign:
+    """A campaign from a CSV file, arrays (.npz, .json), or a folder of sockets or of JSON records.
+
+    Args:
+        path: the file or folder.
+        mechanism: the robot.
+        kind: what was measured; it may stand in the file: `# kind = position`.
+        planned: whether readings may be absent.
+        settings: what the file itself might say, such as {"unit": "mm", "angle": "deg"}.
+    """
+    said = {k.lower(): str(v) for k, v in (settings or {}).items()}
+    place = Path(path)
+    if place.is_dir() and contacts(place):
+        table = read_folder(place)
+    elif place.is_dir() or place.suffix.lower() in ARRAYS:
+        table = read_arrays(place, mechanism.coordinate_names, said.pop("readings", ""))
+    else:
+        table = read_measurements(path, head_needed=False)
+    table = replace(table, settings=table.settings | said)
+    return campaign_from(table, mechanism, kind, planned=planned)
+
+
+def campaign_from(
+    table: MeasurementTable, mechanism: Mechanism, kind: Measurement | str | None = None, *, planned: bool = False
+) -> Campaign:
+    """A campaign from a table: joint columns by joint name, readings by the kind's names, `group` or `place` and
+    `hole`.
+
+    Several points or centres have numbered columns: x1 y1 z1 x2 y2 z2 …, d1 d2 …. Joints that do not move the
+    measured frame may be absent, and so may all readings where the campaign is only planned.
+    """
+    kind = kind or table.settings.get("kind")
+    if kind is None:
+        raise ModelError("does not say what was measured", file=table.file, remedy=_likely(table, mechanism))
+    what = measurement(kind)
+    what = _framed(with_options(what, table), table, mechanism)
+    needed = _needed(mechanism, what)
+    if not table.headed:
+        table = _named(table, what, needed)
+    table = _spread(understood(table, mechanism, needed), what)
+    what = _with_several(what, table)
+    q = joint_values(table, mechanism, needed)
+    y = None if (what.implicit or planned) and not _has(table, what) else _readings(table, what)
+    made = Campaign(what, q, groups=group_names(table), name=table.settings.get("name", ""), lines=table.lines)
+    return made if y is None else replace(made, y=y)
+
+
+def template(mechanism: Mechanism, kind: Measurement | str, rows: np.ndarray | None = None) -> str:
+    """A measurement file to fill in: settings, header, and a line for every planned posture."""
+    what = measurement(kind)
+    names = [*_needed(mechanism, what)]
+    readings = list(what.columns)
+    if what.grouped is not None:
+        readings += ["place", "hole"] if what.kind == "sockets" else ["group"]
+    lines = [f"# kind = {what.kind}", "# unit = m", "# angle = rad", ",".join([*names, *readings])]
+    if rows is not None:
+        where = [mechanism.coordinate_names.index(name) for name in names]
+        lines += [",".join([*(repr(float(row[k])) for k in where), *[""] * len(readings)]) for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _framed(what: Measurement, table: MeasurementTable, mechanism: Mechanism) -> Measurement:
+    """The measurement with its frame: with several ends, the last link that the joints of the file move."""
+    if what.frame is not None:
+        return what
+    try:
+        mechanism.frame()
+        return what
+    except UnknownNameError as error:
+        father = {i: f for i, f, _ in mechanism.outward()}
+        moved = [i for i, _, joint in mechanism.outward() if joint.name in table.columns]
+        way = [moved[-1]] if moved else [0]
+        while way[-1]:
+            way.append(father[way[-1]])
+        if not moved or not set(moved) <= set(way):
+            raise error.located(file=table.file) from None
+        name = mechanism.link_names[moved[-1]]
+    warnings.warn(
+        f"{table.file}: no frame is named; {name} is taken, the last link that its joints move",
+        ZvenoWarning,
+        stacklevel=4,
+    )
+    return replace(what, frame=name)
+
+
+def _named(table: MeasurementTable, what: Measurement, needed: Sequence[str]) -> MeasurementTable:
+    """Columns without names as in a template: joints, then readings, which may be of several points or matrices."""
+    given = [name for name in table.columns if name.startswith("column ")]
+    rest = len(given) - len(needed)
+    plain = list(what.columns)
+    if not plain or rest == 0:
+        names = [] if what.implicit or rest == 0 else None
+    elif rest == len(plain):
+        names = plain
+    elif what.kind in ("position", "relative_position", "distance") and rest % len(plain) == 0:
+        names = [f"{name}{k}" for k in range(1, rest // len(plain) + 1) for name in plain]
+    elif "qw" in plain and rest in (12, 16):
+        names = [f"t_{k}" for k in range(rest)]
+    else:
+        names = None
+    if names is None or rest < 0:
+        raise ModelError(
+            f"has {len(given)} columns and no names for them",
+            file=table.file,
+            remedy=f"Put names above the numbers, in their order, for example {','.join([*needed, *plain])}",
+        )
+    names = [*needed, *names]
+    warnings.warn(
+        f"{table.file} has no header: its columns are taken for {', '.join(names)}", ZvenoWarning, stacklevel=3
+    )
+    renamed = dict(zip(given, names, strict=True))
+    return replace(table, columns={renamed.get(name, name): c for name, c in table.columns.items()}, headed=True)
+
+
+def _spread(table: MeasurementTable, what: Measurement) -> MeasurementTable:
+    """Readings of one of several points a row, named in a column `point`, as x1 y1 z1 x2 … with gaps."""
+    if what.kind not in ("position", "relative_position") or not {"x", "y", "z", "point"} <= set(table.columns):
+        return table
+    which = table.columns["point"]
+    points = sorted(set(which), key=lambda word: (not word.isdecimal(), int(word) if word.isdecimal() else 0, word))
+    columns = {name: cells for name, cells in table.columns.items() if name not in ("x", "y", "z", "point")}
+    for k, point in enumerate(points, start=1):
+        for a in "xyz":
+            cells = table.columns[a]
+            columns[f"{a}{k}"] = [cell if own == point else "" for cell, own in zip(cells, which, strict=True)]
+    return replace(table, columns=columns)
+
+
+def _likely(table: MeasurementTable, mechanism: Mechanism) -> str:
+    """What the columns look like, as a remedy."""
+    found = understood(table, mechanism, mechanism.coordinate_names).columns
+    for needed, text in (
+        (("x", "qw"), "a pose: # kind = relative_pose, or pose if it is given in the robot's own world"),
+        (("x",), "a position: # kind = relative_position, or position if it is given in the robot's own world"),
+        (("x1", "x2"), "several points: # kind = relative_position, or position"),
+        (("x1",), "a position: # kind = relative_position, or position if it is given in the robot's own world"),
+        (("d",), "a distance: # kind = distance"),
+        (("d1",), "distances: # kind = distance"),
+        (("ax",), "a direction: # kind = direction"),
+        (("place",), "contacts: # kind = sockets"),
+        (("group",), "contacts: # kind = point or plane"),
+    ):
+        if all(name in found for name in needed):
+            return f"Give --measure (kind= in Python), or write what it is into the file. It looks like {text}"
+    return "Give --measure (kind= in Python), or write # kind = position"
+
+
+def _needed(mechanism: Mechanism, what: Measurement) -> list[str]:
+    """Coordinates that move the measured frame."""
+    model = redundant_model(mechanism, what.frame)
+    used = sorted({k for move in model.moves for k in range(move.position.start, move.position.stop)})
+    return [mechanism.coordinate_names[k] for k in used]
+
+
+def _with_several(what: Measurement, table: MeasurementTable) -> Measurement:
+    """The kind with as many points or centres as the file has columns for."""
+    letter = {"position": "x", "relative_position": "x", "distance": "d"}.get(what.kind)
+    if letter is None or letter in table.columns:
+        return what
+    count = sum(bool(re.fullmatch(rf"{letter}\d+", name)) for name in table.columns)
+    if not count:
+        return what
+    if isinstance(what, Position) and what.points is None:
+        return replace(what, points=np.zeros((count, 3)), unknown_points=True)
+    if isinstance(what, Distance) and np.ndim(what.centres) == 0:
+        return replace(what, centres=count)
+    return what
+
+
+def _columns(table: MeasurementTable, what: Measurement) -> list[str]:
+    things = len(what.right) * len(what.targets)
+    plain = list(what.columns) or ["height"]
+    if plain[0] in table.columns:
+        return plain
+    return [f"{name}{k}" for k in range(1, things + 1) for name in plain]
+
+
+def _has(table: MeasurementTable, what: Measurement) -> bool:
+    return all(name in table.columns for name in _columns(table, what))
+
+
+def _other_kind(table: MeasurementTable, what: Measurement) -> str:
+    """A kind that the readings would do for."""
+    if "qw" in what.columns and {"x", "y", "z"} <= set(table.columns):
+        return f". Without orientations, write # kind = {what.kind.replace('pose', 'position')}"
+    return ""
+
+
+def _readings(table: MeasurementTable, what: Measurement) -> np.ndarray:
+    columns = _columns(table, what)
+    missing = [name for name in columns if name not in table.columns]
+    if len(missing) == len(columns):
+        raise ModelError(
+            f"has no column {', '.join(what.columns)}, which a {what.kind} measurement needs",
+            file=table.file,
+            remedy=f"Columns: {', '.join(table.columns)}. If the readings are in another file, put both side by "
+            "side (paste -d, joints.csv readings.csv)",
+        )
+    if missing:
+        raise ModelError(
+            f"has no column {', '.join(missing)}, which a {what.kind} measurement needs",
+            file=table.file,
+            remedy=f"Columns: {', '.join(table.columns)}{_other_kind(table, what)}",
+        )
+    metric = {"x", "y", "z", "d", "height"}
+    return np.stack(
+        [table.numbers(name) * (table.length if name.rstrip("0123456789") in metric else 1.0) for name in columns],
+        axis=1,
+    )

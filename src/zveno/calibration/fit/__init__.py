@@ -1,0 +1,1 @@
+"""Weighted least squares for parameters, nuisance parameters, noise and prior scales."""

@@ -1,0 +1,119 @@
+"""Whether joints have more to them than an offset, as far as measurements tell.
+
+A fit without such terms leaves residuals r. Columns C of a kind of terms, as far as the fit could not absorb them,
+have the information M = CᵀC and the score b = Cᵀr. If the parameters are of size s (times what is usual, S = s²
+diag(usual²)), the data are more probable by
+
+    ln ratio = ½ bᵀ (S⁻¹ + M)⁻¹ b − ½ ln det(1 + S M)
+
+than if there are none (type-II likelihood of a linear model): what the terms explain, less what their number
+explains by chance. The best s decides. Noise and other sizes stay as they were found without the terms, which is on
+the safe side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..measurements.system import System
+from ..model.joint_terms import JOINT_TERMS, WORDS
+from .solve import Options, Solution, row_scales
+
+STRONG = 5.0
+"""Logarithm of the ratio from which terms are taken to be there."""
+SIZES = np.geomspace(1e-2, 1e1, 25)
+"""Sizes that are tried, in units of what is usual."""
+
+
+@dataclass(frozen=True)
+class Lack:
+    """Joint terms that were not fitted and seem to be there.
+
+    Attributes:
+        word: which.
+        evidence: logarithm of how much more probable the data are with them.
+        share: of the variance of the residuals that they explain.
+    """
+
+    word: str
+    evidence: float
+    share: float
+
+
+def lacking(
+    system: System, options: Options, whole: Solution, gravity: Callable, fitted: Sequence[str]
+) -> list[Lack]:
+    """Kinds of joint terms, not `fitted`, for which there is strong evidence: the strongest first, then those that
+    are lacking beside it.
+
+    Args:
+        system, options, whole: the fit.
+        gravity: q → torques.
+        fitted: kinds that the model has.
+    """
+    scale = row_scales(system, options, whole)
+    used = scale > 0
+    J, r = whole.fit.jacobian[:, whole.fit.free], whole.fit.residual
+    freedom = int(used.sum()) - J.shape[1]
+    if freedom < 1:
+        return []
+    candidates = {}
+    for word, (columns, size) in _columns(system, whole, gravity).items():
+        C = np.zeros((len(r), columns.shape[1]))
+        C[: used.sum()] = (scale[:, None] * columns)[used] * size
+        C = C[:, C.any(axis=0)]
+        if word not in fitted and C.shape[1]:
+            candidates[word] = C
+    found = []
+    while candidates:
+        Q = np.linalg.qr(J / np.maximum(np.linalg.norm(J, axis=0), 1e-300))[0]
+        free = {word: C - Q @ (Q.T @ C) for word, C in candidates.items()}
+        word, (gain, s) = max(((word, _evidence(C, r)) for word, C in free.items()), key=lambda one: one[1][0])
+        if gain < STRONG:
+            break
+        # The terms join the fit, with their size as a prior; what is left is the residual, and the noise smaller.
+        C, before = candidates.pop(word), float(r @ r)
+        k = C.shape[1]
+        J = np.block([[J, s * C], [np.zeros((k, J.shape[1])), np.eye(k)]])
+        r = np.concatenate([r, np.zeros(k)])
+        step = np.linalg.lstsq(J, r, rcond=None)[0]
+        r = r - J @ step
+        ratio = float(r @ r) / before
+        found.append(Lack(word, gain, 1.0 - ratio))
+        J, r = J / np.sqrt(ratio), r / np.sqrt(ratio)
+        candidates = {
+            word: np.concatenate([C, np.zeros((k, C.shape[1]))]) / np.sqrt(ratio) for word, C in candidates.items()
+        }
+    return found
+
+
+def _evidence(C: np.ndarray, r: np.ndarray) -> tuple[float, float]:
+    """The largest logarithm of the ratio over `SIZES`, and the size that gives it."""
+    M, V = np.linalg.eigh(C.T @ C)
+    M, b = np.maximum(M, 0.0), V.T @ (C.T @ r)
+    S = SIZES[:, None] ** 2
+    ratios = 0.5 * np.sum(S * b**2 / (1.0 + S * M) - np.log1p(S * M), axis=1)
+    best = int(np.argmax(ratios))
+    return float(ratios[best]), float(SIZES[best])
+
+
+def _columns(system: System, whole: Solution, gravity: Callable) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Derivatives (rows, k) by the terms of all joints, which are those by offsets times their shift, and their
+    usual sizes (k,), by word."""
+    moves = [(move, move.sigma) for move in system.model.moves if move.sigma is not None]
+    _, J = system.evaluate(whole.values, whole.frames, [move.own for move, _ in moves])
+    q = np.concatenate([part.q for part in system.parts])
+    tau = gravity(q)
+    columns: dict[str, list[np.ndarray]] = {word: [] for word in WORDS}
+    sizes: dict[str, list[float]] = {word: [] for word in WORDS}
+    for number, (move, sigma) in enumerate(moves):
+        read = move.multiplier * q[:, move.position.start] + move.offset
+        for term in JOINT_TERMS:
+            if term.units[sigma] is not None:
+                shift = term.shift(read, tau[:, move.velocity.start])
+                columns[term.word].append(J[:, number] * shift[system.posture])
+                sizes[term.word].append(term.size[sigma])
+    return {word: (np.stack(own, axis=1), np.array(sizes[word])) for word, own in columns.items() if own}

@@ -1,0 +1,170 @@
+"""Errors of a fit, and errors on postures the fit has not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...fit.threads import in_one_thread
+from ...io.results import registered
+from ..measurements.system import System, within
+from ..units import ERRORS
+from .refits import refits
+from .solve import At, Options, Solution, solve
+
+LARGEST = 4_000_000
+"""Entries of the Jacobians of fits that are made at once."""
+
+
+@registered
+@dataclass(frozen=True)
+class Error:
+    """Size of residuals of one noise: lengths of the vectors, one a row.
+
+    Attributes:
+        name: campaign and noise.
+        unit: "m" or "rad".
+        rms, mean, std, max: of the lengths.
+        accuracy: ISO 9283 pose accuracy AP: length of the mean vector; what is left of a systematic error.
+        repeatability: ISO 9283 form l̄ + 3·S_l of the distances from that mean.
+        rows: how many.
+    """
+
+    name: str
+    unit: str
+    rms: float
+    mean: float
+    std: float
+    max: float
+    accuracy: float
+    repeatability: float
+    rows: int
+
+    def text(self) -> str:
+        """`1.02 mm rms (mean 0.88, max 2.9)`."""
+        factor, unit = ERRORS[self.unit]
+        return f"{self.rms * factor:.3g} {unit} rms (mean {self.mean * factor:.3g}, max {self.max * factor:.3g})"
+
+
+def errors(system: System, residual: np.ndarray, rows: np.ndarray | None = None) -> tuple[Error, ...]:
+    """Errors by noise; `rows` says which rows of data count."""
+    found = []
+    for number, (campaign, name, unit) in enumerate(system.noise_names):
+        own = system.noise == number
+        if rows is not None:
+            own = own & np.concatenate([rows, [False]])[system.row]
+        if not own.any():
+            continue
+        index = np.unique(system.row[own], return_inverse=True)[1]
+        n = int(index.max()) + 1
+        squares = np.bincount(index, residual[own] ** 2)
+        lengths = np.sqrt(squares)
+        place = within(index)
+        center = np.array([residual[own][place == k].mean() for k in range(int(place.max()) + 1)])
+        spread = np.sqrt(np.bincount(index, (residual[own] - center[place]) ** 2))
+        deviation = float(spread.std(ddof=1)) if n > 1 else 0.0
+        found.append(
+            Error(
+                f"{campaign}: {name}" if campaign != name else name,
+                unit,
+                float(np.sqrt(squares.mean())),
+                float(lengths.mean()),
+                float(lengths.std()),
+                float(lengths.max()),
+                float(np.linalg.norm(center)),
+                float(spread.mean() + 3.0 * deviation),
+                n,
+            )
+        )
+    return tuple(found)
+
+
+def folds_of(system: System, folds: int, seed: int) -> list[np.ndarray]:
+    """Postures, by number, that are held out together.
+
+    Postures in contact with an unknown target are held out place by place: a place whose other postures were seen
+    would tell where the target is. Others are dealt out at random.
+    """
+    rng = np.random.default_rng(seed)
+    out: list[list[int]] = [[] for _ in range(max(2, folds))]
+    places: list[list[int]] = []
+    for campaign, part in zip(system.campaigns, system.parts, strict=True):
+        n = len(campaign.q)
+        numbers = part.first_posture + np.arange(n)
+        if part.measurement.grouped is not None and len(set(campaign.groups)) > 2:
+            names = [group.rpartition("/")[0] or group for group in campaign.groups]
+            for name in dict.fromkeys(names):
+                places.append([int(k) for k, own in zip(numbers, names, strict=True) if own == name])
+            continue
+        for k, posture in enumerate(rng.permutation(numbers)):
+            out[k % len(out)].append(int(posture))
+    chosen = [np.array(sorted(one)) for one in out if one]
+    return chosen + [np.array(place) for place in places] if len(chosen) + len(places) > 1 else []
+
+
+def held_out(system: System, options: Options, whole: Solution, folds: int, seed: int, progress=None) -> np.ndarray:
+    """Residual of every scalar row from a fit that did not see its posture; NaN where there was none.
+
+    Each fit starts from the whole one, with its noise and prior and without the rows it flagged. Unknowns that only
+    held-out rows touch are fitted to those alone, parameters fixed.
+    """
+    fixed = replace(options, sigma=whole.sigma, estimated=np.zeros_like(options.estimated), loss="none")
+    residual = np.full(system.n_rows, np.nan)
+    good = np.concatenate([whole.weight > 0.05, [True]])[system.row]
+    start = whole.fit.state
+    groups = folds_of(system, folds, seed)
+    at_once = max(1, LARGEST // max(start.J.size, 1))
+    for first in range(0, len(groups), at_once):
+        if progress is not None:
+            progress(first, len(groups))
+        tests = [np.isin(system.posture, postures) for postures in groups[first : first + at_once]]
+        fits = [(test, *split(system, options.columns, test)) for test in tests]
+        fits = [one for one in fits if (good & one[2]).sum() >= one[1].sum()]
+        if not fits:
+            continue
+        test, kept, train, alone = (np.array(one) for one in zip(*fits, strict=True))
+        found = refits(system, fixed, start, good & train, kept)
+        if not kept.all():
+            use = np.where((good & test).any(axis=1, keepdims=True), good & alone, alone)
+            again = At.of(system, options.columns, found.values, found.frames)
+            found = refits(system, fixed, again, use, ~kept)
+        for rows, r in zip(test, found.r, strict=True):
+            residual[rows] = r[rows]
+    return residual
+
+
+def split(system: System, columns, test: np.ndarray):
+    """Columns (n,) and scalar rows (rows,) for training, and the rows that other columns are fitted to, booleans.
+
+    A known distance between two targets belongs to the rows that touch both.
+    """
+    touched_by_train = np.zeros(system.n_columns, dtype=bool)
+    touched_by_train[: len(system.model.terms)] = True
+    start = 0
+    for part in system.parts:
+        n = part.n_known
+        rows = np.zeros(part.known.shape, dtype=bool)
+        rows[part.known] = test[start : start + n]
+        seen = ~(rows.all(axis=1) | ~part.known.any(axis=1))
+        for scattered in part.scattered:
+            if scattered is not None and seen.any():
+                rows, own, _ = scattered
+                touched_by_train[own if isinstance(rows, slice) else own[seen[rows]]] = True
+        start += n
+    train_rows, test_rows = ~test, test.copy()
+    for k, (a, b, *_) in enumerate(system.constraints):
+        row = system.n_rows - len(system.constraints) + k
+        ends = [system.unknowns[system._unknown_of[frame]].start for frame in (a, b)]
+        train_rows[row] = all(touched_by_train[end] for end in ends)
+        test_rows[row] = not any(touched_by_train[end] for end in ends)
+    return touched_by_train[list(columns)], train_rows, test_rows
+
+
+@in_one_thread
+def scored(system: System, values: np.ndarray, frames: np.ndarray, columns) -> np.ndarray:
+    """Residuals of other measurements with parameters as they are; `columns` of unknowns are fitted to them."""
+    n = len(system.noise_names)
+    sigma = np.array([1e-3] * n)
+    options = Options(tuple(columns), sigma, np.ones(n, dtype=bool), "none")
+    return solve(system, options, values, frames).residual

@@ -1,0 +1,198 @@
+"""How far a robot may be off before anything is measured, and how far its measurements say it is.
+
+Every term of the redundant model is taken to deviate by chance, terms of one kind by as much. The irreducible model
+stands for combinations of them (its relations), so its parameters are known together: N(0, B S Bᵀ), whichever of
+dependent parameters were chosen. The sizes S are found from the data by expectation and maximisation (type-II
+maximum likelihood), with the noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..identifiability.analysis import Identifiability
+from ..measurements.system import System
+from ..model.joint_terms import JOINT_TERMS
+from ..model.models import Model, Term
+from .solve import Options, Solution, row_scales
+
+USUAL = (0.005, 0.01)
+"""Standard deviation, m and rad, of links about nominal, to begin with."""
+LARGEST = 10.0
+"""Most a size may become, in units of what it begins with."""
+SMALLEST = 0.1
+"""Size, in units of what it begins with, of the one more term that each kind is thought to have: with few terms, or
+little that the data tell, the size of a kind does not vanish by chance."""
+FEWEST = 3
+"""Terms of a kind that are needed to judge their size."""
+TURNS = 60
+WORDS = {
+    ("link", "m"): "links (m)",
+    ("link", "rad"): "links (rad)",
+    ("joint", "rad"): "joint offsets (rad)",
+    ("joint", "m"): "joint offsets (m)",
+} | {(term.word, unit): f"{term.word} ({unit})" for term in JOINT_TERMS for unit in term.units if unit}
+"""Kinds of terms whose size is found. Base and tool are placed by hand: what they are off tells nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """Sizes of the terms of a model, and what they mean for the chosen ones.
+
+    Attributes:
+        columns: chosen parameters by column of the system, (c,).
+        relations: B, (c, p): the combination of terms that each of them stands for.
+        size: standard deviation of every term, (p,).
+        kinds: terms of every kind whose size may be found, by word.
+        given: standard deviations that people gave, by place among the columns: such a parameter stands for itself.
+    """
+
+    columns: tuple[int, ...]
+    relations: np.ndarray
+    size: np.ndarray
+    kinds: dict[str, np.ndarray]
+    given: dict[int, float]
+
+    def covariance(self) -> np.ndarray:
+        """Of the chosen parameters, (c, c)."""
+        P = (self.relations * self.size**2) @ self.relations.T
+        for k, std in self.given.items():
+            P[k, k] = std**2
+        return P
+
+    def rows(self) -> tuple[tuple[int, ...], np.ndarray]:
+        """Columns, and rows (c, c) whose products with the parameters are independent and of variance one."""
+        return self.columns, np.linalg.inv(np.linalg.cholesky(self.covariance()))
+
+    @property
+    def sizes(self) -> dict[str, float]:
+        """Standard deviation of the terms of every kind."""
+        return {word: float(self.size[own[0]]) for word, own in self.kinds.items()}
+
+
+def prior(
+    model: Model, found: Identifiability, plausible: tuple[float, float], given: Mapping[int, float]
+) -> Prior | None:
+    """The prior of the chosen parameters; None where there are none.
+
+    Args:
+        model: the redundant model.
+        found: its chosen parameters, and the terms they stand for.
+        plausible: standard deviation, m and rad, of links; ten times as much for offsets, base and tool.
+        given: standard deviations by column.
+    """
+    terms = [name for name in found.names if name in model.numbers]
+    chosen = sorted((name for name in found.chosen if name in model.numbers), key=model.numbers.__getitem__)
+    if not chosen:
+        return None
+    place = {name: k for k, name in enumerate(terms)}
+    B = np.zeros((len(chosen), len(terms)))
+    stands = {
+        next(name for name in relation if name in set(found.chosen)): relation for relation in found.relations
+    }
+    columns = tuple(model.numbers[name] for name in chosen)
+    for row, name in enumerate(chosen):
+        if columns[row] in given:
+            continue
+        for other, weight in stands.get(name, {name: 1.0}).items():
+            if other in place:
+                B[row, place[other]] = weight
+    own = [model.term(name) for name in terms]
+    size = np.array([usual(term, plausible) for term in own])
+    seen = np.any(B != 0, axis=0)
+    kinds = {
+        word: np.array([k for k, term in enumerate(own) if (term.role, term.unit) == kind and seen[k]], dtype=int)
+        for kind, word in WORDS.items()
+    }
+    return Prior(
+        columns,
+        B,
+        size,
+        {word: terms_ for word, terms_ in kinds.items() if len(terms_) >= FEWEST},
+        {k: given[column] for k, column in enumerate(columns) if column in given},
+    )
+
+
+def usual(term: Term, plausible: tuple[float, float] = USUAL) -> float:
+    """Standard deviation that a term begins with, where links are off by `plausible`, m and rad."""
+    off = plausible[0] if term.unit == "m" else plausible[1]
+    if term.role in ("link", "joint", "base", "tool"):
+        return off if term.role == "link" else 10.0 * off
+    one = next(one for one in JOINT_TERMS if one.letters == term.kind)
+    return one.size[one.units.index(term.unit)]
+
+
+def alone(given: Mapping[int, float], columns: Sequence[int]) -> tuple[tuple[int, ...], np.ndarray]:
+    """Rows, as of `Prior.rows`, of nothing but standard deviations that people gave."""
+    own = tuple(column for column in columns if column in given)
+    return own, np.diag([1.0 / given[column] for column in own])
+
+
+def learned(system: System, options: Options, whole: Solution, start: Prior) -> Prior:
+    """The prior with the sizes that data suggest, from the linearised problem at a solution.
+
+    The terms are not seen, only combinations of them: their expected squares, given the data and the sizes so far,
+    are the next sizes. The noise that was estimated is estimated anew in every turn.
+    """
+    scale = row_scales(system, options, whole)
+    used = scale > 0
+    fit = whole.fit
+    J, r = fit.jacobian[: used.sum()], fit.residual[: used.sum()]
+    at = np.array([options.columns.index(column) for column in start.columns])
+    x = np.zeros(len(options.columns))
+    x[at] = whole.values[list(start.columns)]
+    y = J @ x - r
+    weight = (np.concatenate([whole.weight, [1.0]])[system.row] / options.shared(system))[used]
+    noise = np.where(np.concatenate([options.estimated, [False]])[system.noise], system.noise, -1)[used]
+    groups = [noise == k for k in np.unique(noise)]
+    H = [J[rows].T @ J[rows] for rows in groups]
+    g = [J[rows].T @ y[rows] for rows in groups]
+    free = [bool(noise[rows][0] >= 0) for rows in groups]
+    factor = np.ones(len(groups))
+    norms = np.sqrt(np.maximum(np.sum([np.diag(one) for one in H], axis=0), 1e-300))
+    # What a bound holds back is known: as if it had been measured there.
+    bound = np.where(fit.free, 0.0, 1e12)
+    now = start
+    for _ in range(TURNS):
+        P = now.covariance()
+        inverse = np.linalg.inv(P)
+        A = np.sum([one / f for one, f in zip(H, factor, strict=True)], axis=0)
+        A[np.ix_(at, at)] += inverse
+        A = A / np.outer(norms, norms) + np.diag(bound)
+        b = np.sum([one / f for one, f in zip(g, factor, strict=True)], axis=0) / norms + bound * norms * x
+        C = _inverse(A) / np.outer(norms, norms)
+        x_now = C @ (b * norms)
+        before = np.array([*now.sizes.values(), *np.sqrt(factor)])
+        for k, rows in enumerate(groups):
+            if free[k]:
+                left = y[rows] - J[rows] @ x_now
+                freedom = weight[rows].sum() - np.sum(H[k] * C) / factor[k]
+                factor[k] = max(left @ left / max(freedom, 1e-3 * rows.sum()), 1e-12)
+        now = _maximised(now, start, x_now[at], C[np.ix_(at, at)], P, inverse)
+        after = np.array([*now.sizes.values(), *np.sqrt(factor)])
+        if abs(after / before - 1.0).max(initial=0.0) < 1e-2:
+            break
+    return now
+
+
+def _inverse(A: np.ndarray) -> np.ndarray:
+    """Of a symmetric matrix; of what it determines, where a hopeless fit leaves it singular."""
+    try:
+        return np.linalg.inv(A)
+    except np.linalg.LinAlgError:
+        return np.linalg.pinv(A, hermitian=True)
+
+
+def _maximised(now: Prior, start: Prior, x, C, P, inverse) -> Prior:
+    """Sizes from the expected squares of all terms, given the chosen ones x with covariance C."""
+    G = (now.size**2)[:, None] * now.relations.T @ inverse
+    squares = (G @ x) ** 2 + now.size**2 - np.sum((G @ (P - C)) * G, axis=1)
+    size = now.size.copy()
+    for own in now.kinds.values():
+        first = start.size[own[0]]
+        found = np.sqrt((squares[own].sum() + (SMALLEST * first) ** 2) / (len(own) + 1))
+        size[own] = min(found, LARGEST * first)
+    return replace(now, size=size)

@@ -1,0 +1,69 @@
+"""Many least-squares fits near a known one, all at once, each to its own rows and columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..measurements.system import System
+from .solve import At, Options, least_squares, prior_of, weighing_sigma, with_columns
+
+TURNS = 6
+"""Steps after which a fit is left to Levenberg and Marquardt."""
+TOLERANCE = 1e-5
+"""A step that changes the cost by less than this share is the last, and residuals follow it along the tangent."""
+
+
+def refits(system: System, options: Options, start: At, use: np.ndarray, kept: np.ndarray) -> At:
+    """Where fits end that start near by, all in one `At`, whose derivatives are those of the start.
+
+    Steps are those of Gauss and Newton. Fits that do not settle, or that have bounds, are made one by one.
+
+    Args:
+        system: the rows.
+        options: columns; noise known, no loss.
+        start: where to start, one for all or one for each.
+        use: scalar rows of every fit, (fits, rows) booleans.
+        kept: columns that it estimates, (fits, n) booleans.
+    """
+    fits, P, columns = len(use), len(system.model.terms), list(options.columns)
+    scale = use / weighing_sigma(system, options, options.sigma)
+    J = np.broadcast_to(start.J, (fits, *start.J.shape[-2:]))
+    zero = np.zeros((fits, 1))
+    first = At(start.values + zero, start.frames + zero[:, :, None, None], start.r + zero, J)
+    end = At(first.values.copy(), first.frames.copy(), first.r.copy(), J)
+    now, left = first, np.arange(fits)
+    for _ in range(0 if options.linear or options.bounds else TURNS):
+        step, settled = _steps(now, options, scale[left], kept[left])
+        full = np.zeros((len(left), system.n_columns))
+        full[:, columns] = step
+        values, frames = now.values + full[:, :P], system.moved(now.frames, full)
+        end.values[left], end.frames[left] = values, frames
+        end.r[left] = now.r + (now.J @ step[..., None])[..., 0]
+        left = left[~settled]
+        if not len(left):
+            break
+        now = At.of(system, columns, values[~settled], frames[~settled])
+    for k in left:
+        own = with_columns(options, np.array(columns)[kept[k]].tolist())
+        one = At(first.values[k], first.frames[k], first.r[k], J[k][:, kept[k]])
+        weight = np.ones(system.n_data_rows)
+        found = least_squares(system, own, one, options.sigma, weight, use[k], rough=True, near=True).state
+        end.values[k], end.frames[k], end.r[k] = found.values, found.frames, found.r
+    return end
+
+
+def _steps(now: At, options: Options, scale: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Steps (fits, n) from where fits stand, and whether each is negligible."""
+    prior_columns, prior, prior_rows = prior_of(options)
+    A = [J[weight > 0] * weight[weight > 0, None] for J, weight in zip(now.J, scale, strict=True)]
+    H = prior_rows.T @ prior_rows + np.array([one.T @ one for one in A])
+    norms = np.sqrt(np.maximum(np.diagonal(H, axis1=1, axis2=2), 1e-300))
+    seen = kept[:, :, None] & kept[:, None, :]
+    H = np.where(seen, H / (norms[:, :, None] * norms[:, None, :]), 0.0)
+    H += np.where(kept, 1e-12, 1.0)[:, :, None] * np.eye(H.shape[1])
+    r, pulled = scale * now.r, now.values[:, prior_columns] @ prior.T
+    gradient = ((scale * r)[:, None] @ now.J)[:, 0] + pulled @ prior_rows
+    gradient = np.where(kept, gradient / norms, 0.0)
+    step = np.linalg.solve(H, -gradient[..., None])[..., 0]
+    cost = np.sum(r**2, axis=1) + np.sum(pulled**2, axis=1)
+    return step / norms, -np.sum(gradient * step, axis=1) <= TOLERANCE * cost

@@ -1,0 +1,40 @@
+"""Errors that the rows of a posture have in common: of joints, of a robot that stands differently every time.
+
+Several points seen in one posture err together when the robot, not the measuring system, is what errs. They then
+tell less than as many rows that err alone, and fits that take them for independent think too well of themselves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..measurements.system import System, within
+from .solve import Solution
+
+SURE = 4.0
+"""Standard deviations by which sums of a posture must be larger than chance."""
+
+
+def common_errors(system: System, whole: Solution) -> np.ndarray | None:
+    """How many rows of each noise tell as much as one that errs alone, (noises,); None where all err alone.
+
+    Residuals of the things seen in a posture are added up, component by component: the squares of the sums are as
+    large as the sums of the squares if rows err alone, and m times as large if all m err alike.
+    """
+    factor = np.ones(len(system.noise_names))
+    good = np.concatenate([whole.weight > 0.05, [False]])[system.row]
+    for number in range(len(factor)):
+        own = np.flatnonzero(good & (system.noise == number))
+        component = within(system.row[own])
+        key = system.posture[own] * (component.max(initial=0) + 1) + component
+        _, place, count = np.unique(key, return_inverse=True, return_counts=True)
+        r = whole.residual[own]
+        sums, squares = np.bincount(place, r), np.bincount(place, r**2)
+        several = count > 1
+        if not several.any():
+            continue
+        found = float(np.sum(sums[several] ** 2) / np.sum(squares[several]))
+        chance = np.sqrt(2.0 * np.mean(count[several] - 1.0) / several.sum())
+        if found > 1.0 + SURE * chance:
+            factor[number] = found
+    return factor if (factor > 1.0).any() else None

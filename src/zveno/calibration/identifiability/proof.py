@@ -1,0 +1,134 @@
+"""The number of identifiable parameters by closure, without sampling.
+
+Errors of the links are twists ξ_k, fixed in the body that carries them. Seen at the measured frame, in its own
+axes, the error of the pose is Σ_k Ad(T_kn⁻¹(q)) ξ_k, where T_kn leads from body k to the frame. Walking from
+the tool inwards, let S be the rows through which the twist of a body is seen whatever the joints further out
+do: S = 1 (6×6) at the tool for poses, S = [1 0] for positions of a point. A joint moves by exp(s_1 q_1)
+exp(s_2 q_2) … with constant twists s_i: one for a revolute, prismatic or helical joint, several for others.
+Crossing it, rows that appear only because it moves are the coefficients of all powers of its coordinates but the
+zeroth. For one twist they are the smallest space B that contains S ad_s and that ad_s maps into itself, the
+closure cl(S ad_s). For several, the outermost first, B ← cl(B, S ad_s),
+and the functions they stand for vanish for no error further out. So the blocks are independent, S grows by B, and
+
+    rank = rank S_tool + Σ rank B_k.
+
+Once S is the whole space, B has 4 rows for a revolute and 2 for a prismatic joint. Where lengths are decimals and
+angles multiples of 15° all of this is done in exact numbers, and the count is proved; else in floating point, with
+the gap of the decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...base_parameters.exact import NotExact, flint
+from ...spatial.transforms import transform
+from ..model.models import Model
+from .row_spaces import ExactRows, FloatRows
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A count by closure.
+
+    Attributes:
+        rank: number of identifiable parameters.
+        base: displacements of the base that are seen: a frame that is not known takes as many away.
+        saturated: what every joint adds at most, from the tool inwards.
+        gap: smallest singular value kept over the largest dropped; inf where numbers are exact.
+        certified: whether every number was exact.
+        obstacle: why not, else empty.
+    """
+
+    rank: int
+    base: int
+    saturated: tuple[int, ...]
+    gap: float
+    certified: bool
+    obstacle: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A constant transform or the twists of a joint, from the tool inwards."""
+
+    what: str
+    T: np.ndarray | None
+    twists: tuple[np.ndarray, ...] = ()
+
+
+def prove(model: Model, point: np.ndarray | None = None) -> Proof:
+    """The number of parameters that poses of the model's frame determine, or positions of a point (3,) of it."""
+    steps = _steps(model, point)
+    obstacle = "python-flint is not installed"
+    if flint() is not None:
+        try:
+            return _walked(ExactRows(steps), steps, point is not None)
+        except NotExact as found:
+            obstacle = str(found)
+    return _walked(FloatRows(model.scale), steps, point is not None, obstacle)
+
+
+def _walked(algebra, steps: Sequence[Step], position: bool, obstacle: str = "") -> Proof:
+    S = algebra.unit(3 if position else 6)
+    rank, saturated = algebra.rank(S), []
+    for step in steps:
+        if step.T is not None:
+            S = algebra.placed(S, step)
+            continue
+        twists = algebra.brackets(step)
+        B = _block(algebra, S, twists)
+        saturated.append(algebra.rank(_block(algebra, algebra.unit(6), twists)))
+        rank += algebra.rank(B)
+        S = algebra.basis(S, B)
+    return Proof(rank, algebra.rank(S), tuple(saturated), algebra.gap, not obstacle, obstacle)
+
+
+def _block(algebra, S, brackets):
+    """Rows that appear because a joint moves."""
+    B = algebra.unit(0)
+    for ad in reversed(brackets):
+        B = algebra.basis(B, algebra.times(S, ad))
+        while 0 < algebra.rank(B) < 6:
+            larger = algebra.basis(B, algebra.times(B, ad))
+            if algebra.rank(larger) == algebra.rank(B):
+                break
+            B = larger
+    return B
+
+
+def _steps(model: Model, point: np.ndarray | None) -> list[Step]:
+    mechanism = model.mechanism
+    frame = mechanism.frame(model.frames[0])
+    tip = [Step(f"frame {frame.name}", frame.T_link_frame)]
+    if point is not None:
+        tip.insert(0, Step("the measured point", transform(None, np.asarray(point, dtype=float))))
+    i = mechanism.link_number(frame.link)
+    while i:
+        joint = mechanism.joint_of(i)
+        what = f"joint {joint.name}"
+        tip.append(Step(what, joint.T_joint_child))
+        if joint.type.n_v:
+            columns = joint.type.subspace(joint.type.neutral()).T
+            tip.append(Step(what, None, tuple(np.asarray(column, dtype=float) for column in columns)))
+        tip.append(Step(what, joint.T_parent_joint))
+        i = mechanism.tree.parents[i]
+    return tip
+
+
+def tail_axes_through(model: Model, point=(0.0, 0.0, 0.0)) -> int:
+    """s: how many of the last joints are revolute with axes through a point of the frame, (3,)."""
+    path = model.paths[model.frames[0]]
+    p = np.array([*point, 1.0])
+    count = 0
+    for place in range(len(path) - 2, 0, -2):
+        p = model.blocks[path[place + 1]].T @ p
+        move = model.moves[path[place]]
+        beside = np.delete(p[:3], move.axis)
+        if move.sigma != 1 or np.linalg.norm(beside) > 1e-9 * model.scale:
+            return count
+        count += 1
+    return count

@@ -1,0 +1,180 @@
+"""Campaigns: what was measured, in which postures; bad rows set aside and named."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ...errors import ShapeError, ZvenoWarning
+from ...mechanism import Mechanism
+from ..model.models import redundant_model
+from . import Measurement, Position, measurement
+from .base import Remark
+
+FAR = 80.0
+"""A reading this many times the robot's size from the others is no reading of this robot."""
+
+
+@dataclass(frozen=True, eq=False)
+class Campaign:
+    """Measurements of one kind with their postures.
+
+    Attributes:
+        measurement: the kind, or its name.
+        q: joint coordinates, (n, n_q), rad and m.
+        y: what was read, in the shape the kind says; NaN where a number is missing; None for contacts.
+        groups: a name for every posture, for kinds whose target depends on it (the socket it sits in).
+        name: what the campaign is called.
+        lines: row numbers the postures had when they were given, from 1.
+    """
+
+    measurement: Measurement
+    q: np.ndarray
+    y: np.ndarray = None  # type: ignore[assignment]  (made by `prepared`)
+    groups: tuple[str, ...] = ()
+    name: str = ""
+    lines: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
+
+    def __post_init__(self):
+        object.__setattr__(self, "measurement", measurement(self.measurement))
+
+    def __len__(self):
+        return len(self.q)
+
+    def only(self, rows) -> Campaign:
+        """The campaign with some of its postures (numbers or booleans)."""
+        rows = np.asarray(rows)
+        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+        groups = tuple(self.groups[k] for k in rows) if self.groups else ()
+        y = None if self.y is None else self.y[rows]
+        lines = self.lines[rows] if len(self.lines) else rows + 1
+        return replace(self, q=self.q[rows], y=y, groups=groups, lines=lines)
+
+
+def prepared(campaigns, mechanism: Mechanism) -> tuple[list[Campaign], list[str]]:
+    """Campaigns with checked arrays, rows that cannot be used left out, and notes that say which and why."""
+    given = [campaigns] if isinstance(campaigns, Campaign) else list(campaigns)
+    if not given:
+        raise ShapeError("there are no measurements", element="data", remedy="Give a Campaign or a list of them")
+    ready, notes, remarks = [], [], []
+    for number, campaign in enumerate(given, start=1):
+        name = campaign.name or (f"campaign {number}" if len(given) > 1 else campaign.measurement.kind)
+        one, said = _prepared(replace(campaign, name=name), mechanism)
+        ready.append(one)
+        notes += said
+        remarks += _outside_limits(one, mechanism)
+    for note in notes:
+        warnings.warn(note, ZvenoWarning, stacklevel=3)
+    return ready, notes + remarks
+
+
+def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[str]]:
+    q = mechanism.checked_q(campaign.q)
+    if q.ndim != 2 or not len(q):
+        raise ShapeError(f"has shape {q.shape}", element="q", remedy=f"Give (postures, {mechanism.n_q}) numbers")
+    n = len(q)
+    y, remarks = campaign.measurement.data(campaign.y, n)
+    groups = _groups(campaign, n)
+    lines = campaign.lines if len(campaign.lines) == n else np.arange(1, n + 1)
+    campaign, y, notes = _without_copies(campaign, y)
+    endless = np.asarray(np.isinf(y).any(axis=(1, 2)))
+    remarks = [*remarks, Remark(endless, "have infinite readings, which are taken for missing", left_out=False)]
+    y = np.where(np.isfinite(y), y, np.nan)
+    notes += [
+        f"{campaign.name}: rows {_listed(lines[one.rows])} {one.words}"
+        for one in remarks
+        if one.rows.any() and not one.left_out
+    ]
+    keep = np.ones(n, dtype=bool)
+    for bad, why in (
+        (~np.isfinite(q).all(axis=1), "have joint values that are not finite"),
+        *((one.rows, one.words) for one in remarks if one.left_out),
+        _out_of_reach(campaign.measurement, q, y, mechanism),
+        (~np.isfinite(y).any(axis=(1, 2)), "have no reading"),
+        (_repeated(q, y, groups), "repeat an earlier row"),
+    ):
+        rows = lines[bad & keep]
+        if len(rows):
+            notes.append(f"{campaign.name}: rows {_listed(rows)} {why}; they are left out")
+            keep &= ~bad
+    if not keep.any():
+        raise ShapeError("has no usable row", element=campaign.name, remedy=notes[-1] if notes else None)
+    whole = replace(campaign, q=q, y=y, groups=groups, lines=lines)
+    return whole.only(keep), notes
+
+
+def _out_of_reach(what: Measurement, q, y: np.ndarray, mechanism: Mechanism) -> tuple[np.ndarray, str]:
+    """Single rows so far from the others that no robot of this size was there; none where most of them are."""
+    none = np.zeros(len(y), dtype=bool)
+    if what.implicit or what.noises[0].unit != "m" or len(y) < 3:
+        return none, ""
+    own = y[..., : min(what.n_data, 3)]
+    seen = np.isfinite(own).all(axis=(1, 2))
+    if seen.sum() < 3:
+        return none, ""
+    away = np.linalg.norm(own - np.median(own[seen], axis=0), axis=2).max(axis=1)
+    model = redundant_model(mechanism, what.frame)
+    slid = sum(float(np.ptp(q[seen, move.position.start])) for move in model.moves if move.sigma == 0)
+    limit = FAR * (model.scale + 0.5 * np.nan_to_num(slid))
+    if float(np.median(away[seen])) > 0.1 * limit:  # most are that far: another unit, or another robot
+        return none, ""
+    far = np.nan_to_num(away, nan=0.0) > limit
+    return far, f"have readings more than {limit:.0f} m from the others, where no robot of this size gets"
+
+
+def _outside_limits(campaign: Campaign, mechanism: Mechanism) -> list[str]:
+    """A word about joint values that the robot is said not to have; they are used all the same."""
+    out = (campaign.q < mechanism.lower - 1e-3) | (campaign.q > mechanism.upper + 1e-3)
+    found = []
+    for k in np.flatnonzero(out.any(axis=0)):
+        rows, name = campaign.lines[out[:, k]], mechanism.coordinate_names[k]
+        limits = f"{mechanism.lower[k]:.4g} to {mechanism.upper[k]:.4g}"
+        found.append(f"{campaign.name}: rows {_listed(rows)} have {name} outside its limits, {limits}")
+    return found
+
+
+def _without_copies(campaign: Campaign, y: np.ndarray) -> tuple[Campaign, np.ndarray, list[str]]:
+    """Points whose every reading is a copy of another's are left out: they would only seem to add evidence."""
+    what = campaign.measurement
+    if not isinstance(what, Position) or what.points is None or len(y) < 3:
+        return campaign, y, []
+    first = {y[:, k].tobytes(): k for k in reversed(range(y.shape[1]))}
+    kept = sorted(first.values())
+    notes = [
+        f"{campaign.name}: point {k + 1} has the same readings as point {first[y[:, k].tobytes()] + 1}; "
+        "it is left out"
+        for k in range(y.shape[1])
+        if k not in kept
+    ]
+    if notes:
+        what = replace(what, points=np.atleast_2d(np.asarray(what.points, dtype=float))[kept])
+    return replace(campaign, measurement=what), y[:, kept], notes
+
+
+def _groups(campaign: Campaign, n: int) -> tuple[str, ...]:
+    if campaign.measurement.grouped is None and not len(campaign.groups):
+        return ()
+    if not len(campaign.groups):
+        return ("",) * n
+    if len(campaign.groups) != n:
+        raise ShapeError(f"has {len(campaign.groups)} entries for {n} postures", element="groups")
+    return tuple(str(group) for group in campaign.groups)
+
+
+def _repeated(q, y, groups: Sequence[str]) -> np.ndarray:
+    """Rows equal in every number to an earlier one: copies, not repeated measurements."""
+    seen: set[tuple] = set()
+    out = np.zeros(len(q), dtype=bool)
+    for k in range(len(q)):
+        key = (q[k].tobytes(), y[k].tobytes(), groups[k] if groups else "")
+        out[k] = key in seen
+        seen.add(key)
+    return out
+
+
+def _listed(rows: np.ndarray) -> str:
+    shown = ", ".join(str(row) for row in rows[:8])
+    return shown + (f", … ({len(rows)} in all)" if len(rows) > 8 else "")

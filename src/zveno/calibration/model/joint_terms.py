@@ -1,0 +1,58 @@
+"""What joints may have to them beyond an offset: the only place that knows these terms.
+
+A joint read as a is at a + offset + Σ p_k f_k(a, load): every term adds its parameter times a known function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...errors import unknown_name
+from ...kernels import math as zm
+
+
+@dataclass(frozen=True)
+class JointTerm:
+    """One parameter of a joint.
+
+    Attributes:
+        word: what people ask for; some words have two terms.
+        letters: of its name: `Cq2`.
+        units: of a joint that slides and of one that turns; None where there is none.
+        size: what a parameter usually is, in those units, to begin with.
+        shift: f(a, load), of the reading and of the torque or force that holds the joint.
+    """
+
+    word: str
+    letters: str
+    units: tuple[str | None, str]
+    size: tuple[float, float]
+    shift: Callable
+
+
+JOINT_TERMS = (
+    JointTerm("gear", "K", ("1", "1"), (1e-3, 1e-3), lambda a, load: a),
+    JointTerm("compliance", "C", ("m/N", "rad/Nm"), (1e-5, 1e-4), lambda a, load: -load),
+    JointTerm("eccentricity", "Es", (None, "rad"), (0.0, 1e-3), lambda a, load: zm.sin(a)),
+    JointTerm("eccentricity", "Ec", (None, "rad"), (0.0, 1e-3), lambda a, load: zm.cos(a)),
+    JointTerm("ovality", "Os", (None, "rad"), (0.0, 1e-3), lambda a, load: zm.sin(2.0 * a)),
+    JointTerm("ovality", "Oc", (None, "rad"), (0.0, 1e-3), lambda a, load: zm.cos(2.0 * a)),
+)
+"""Wrong gear ratios; joints that yield under load (net of what the controller corrects); encoders and gears that
+are off centre, with an error once a turn; and oval ones (strain wave gears), with one twice a turn."""
+WORDS = tuple(dict.fromkeys(term.word for term in JOINT_TERMS))
+IN_WORDS = {
+    "gear": "gear ratios that are off",
+    "compliance": "joints that yield under gravity",
+    "eccentricity": "encoders or gears off centre",
+    "ovality": "oval encoders or gears",
+}
+
+
+def terms_of(words) -> list[JointTerm]:
+    """The terms of some words, in the order of the table."""
+    for word in words:
+        if word not in WORDS:
+            raise unknown_name("joint term", word, WORDS)
+    return [term for term in JOINT_TERMS if term.word in words]

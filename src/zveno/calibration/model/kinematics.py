@@ -1,0 +1,146 @@
+"""Pose of a frame of a model and its derivative by every parameter, for batches of floats or one traced state.
+
+Everything is written in elementary operations on components, so the same lines run on arrays over postures and
+on the scalars of a trace.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...kernels import math as zm
+from .models import Block, Model, Move
+
+
+def frame_motion(model: Model, frame: str, q, values, tau=None):
+    """T (..., 4, 4) of a frame in the world and J (..., 6, P) with T⁻¹ dT = [v, w] = J d(values).
+
+    Args:
+        model: the model.
+        frame: one of its frames.
+        q: joint coordinates, (..., n_q).
+        values: deviations of all P parameters, (..., P).
+        tau: torques that hold the robot at rest, (..., n_v), where joints of the model yield.
+    """
+    columns, p = list(_EYE), (0.0, 0.0, 0.0)
+    found: list[tuple[int, str, tuple, tuple, object]] = []
+    for place, number in enumerate(model.paths[frame]):
+        if place % 2 == 0:
+            columns, p = _along_block(model.blocks[number], columns, p, values, found)
+        else:
+            columns, p = _along_joint(model.moves[number], columns, p, q, values, tau, found)
+    return _assembled(model, columns, p, found, np.broadcast_shapes(np.shape(q)[:-1], np.shape(values)[:-1]))
+
+
+_EYE = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+def _entry(array, k: int):
+    return array[..., k][()]
+
+
+def _along_block(block: Block, columns, p, values, found):
+    here = block.first
+    for axis in range(3):
+        found.append((here + axis, "T", columns[axis], p, 1.0))
+    for axis in range(3):
+        p = _moved(p, columns[axis], block.T[axis, 3] + _entry(values, here + axis))
+    R = block.T[:3, :3]
+    columns = [_combined(columns, R[:, k]) for k in range(3)]
+    for axis in range(3):
+        found.append((here + 3 + axis, "R", columns[axis], p, 1.0))
+        angle = _entry(values, here + 3 + axis)
+        columns = _turned(columns, axis, zm.cos(angle), zm.sin(angle))
+    return columns, p
+
+
+def _along_joint(move: Move, columns, p, q, values, tau, found):
+    if move.sigma is None:
+        return _along_other_joint(move, columns, p, q)
+    read = move.multiplier * _entry(q, move.position.start) + move.offset
+    load = None if tau is None else _entry(tau, move.velocity.start)
+    shifts = [(number, term.shift(read, load)) for number, term in move.more]
+    angle = read + _entry(values, move.own)
+    for number, shift in shifts:
+        angle = angle + _entry(values, number) * shift
+    angle = move.sign * angle
+    kind = "TR"[move.sigma]
+    direction = columns[move.axis]
+    found.append((move.own, kind, direction, p, move.sign))
+    for number, shift in shifts:
+        found.append((number, kind, direction, p, move.sign * shift))
+    if move.sigma:
+        return _turned(columns, move.axis, zm.cos(angle), zm.sin(angle)), p
+    return columns, _moved(p, direction, angle)
+
+
+def _along_other_joint(move: Move, columns, p, q):
+    own = q[..., move.position]
+    if move.joint.mimic is not None:
+        own = move.multiplier * own + move.offset
+    if own.dtype == object:
+        T = move.joint.type.motion(own)
+    else:
+        flat = [move.joint.type.motion(one) for one in own.reshape(-1, own.shape[-1])]
+        T = np.array(flat).reshape(*own.shape[:-1], 4, 4)
+    for axis in range(3):
+        p = _moved(p, columns[axis], T[..., axis, 3][()])
+    return [_combined(columns, [T[..., i, k][()] for i in range(3)]) for k in range(3)], p
+
+
+def _moved(p, direction, distance):
+    return tuple(x + distance * d for x, d in zip(p, direction, strict=True))
+
+
+def _combined(columns, weights):
+    return tuple(
+        columns[0][i] * weights[0] + columns[1][i] * weights[1] + columns[2][i] * weights[2] for i in range(3)
+    )
+
+
+def _turned(columns, axis: int, c, s):
+    """Columns of R · R_axis(angle)."""
+    j, k = (axis + 1) % 3, (axis + 2) % 3
+    a, b = columns[j], columns[k]
+    turned = list(columns)
+    turned[j] = tuple(c * x + s * y for x, y in zip(a, b, strict=True))
+    turned[k] = tuple(c * y - s * x for x, y in zip(a, b, strict=True))
+    return turned
+
+
+def _assembled(model: Model, columns, p, found, batch):
+    number = np.result_type(*(np.asarray(x).dtype for vector in (*columns, p) for x in vector))
+
+    def stacked(vectors):
+        out = np.empty((*batch, len(vectors), len(vectors[0])), dtype=number)
+        for k, vector in enumerate(vectors):
+            for i, x in enumerate(vector):
+                out[..., k, i] = x
+        return out
+
+    Rt = stacked(columns)  # rows are the frame's axes: Rᵀ
+    directions = stacked([direction for _, _, direction, _, _ in found])
+    arms = stacked([tuple(b - a for a, b in zip(origin, p, strict=True)) for _, _, _, origin, _ in found])
+    factors = stacked([(factor,) for *_, factor in found])
+    turning = np.array([kind == "R" for _, kind, *_ in found])
+    d = directions * factors
+    crossed = np.stack(
+        [
+            d[..., 1] * arms[..., 2] - d[..., 2] * arms[..., 1],
+            d[..., 2] * arms[..., 0] - d[..., 0] * arms[..., 2],
+            d[..., 0] * arms[..., 1] - d[..., 1] * arms[..., 0],
+        ],
+        -1,
+    )
+    R = np.swapaxes(Rt, -1, -2)
+    linear = np.where(turning[:, None], crossed, d) @ R
+    angular = np.where(turning[:, None], d, 0.0 * d if d.dtype != object else 0.0) @ R
+    J = np.zeros((*batch, 6, len(model.terms)), dtype=linear.dtype)
+    places = [place for place, *_ in found]
+    J[..., :3, places] = np.swapaxes(linear, -1, -2)
+    J[..., 3:, places] = np.swapaxes(angular, -1, -2)
+    T = np.zeros((*batch, 4, 4), dtype=J.dtype)
+    T[..., :3, :3] = R
+    T[..., :3, 3] = stacked([p])[..., 0, :]
+    T[..., 3, 3] = 1.0
+    return T, J

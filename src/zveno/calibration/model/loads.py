@@ -1,0 +1,55 @@
+"""What joints have to hold against gravity, also where nobody has weighed the robot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from ...mechanism import Mechanism
+from ...mechanism.edit import rebuilt
+from ...robot_functions import RobotFunctions
+from ...spatial.inertia import from_pseudo_inertia
+
+DENSITY = 10.0
+"""kg/m of links that nobody has weighed: that of arms for payloads of some kilograms."""
+
+
+@lru_cache(maxsize=8)
+def gravity(mechanism: Mechanism) -> Callable:
+    """q → torques (..., n_v) that hold the robot, or its `loaded` likeness, at rest."""
+    return RobotFunctions(loaded(mechanism)).gravity_torque
+
+
+def has_masses(mechanism: Mechanism) -> bool:
+    """Whether any link that moves has mass."""
+    return any(link.inertia_given and link.inertia[0] for link in mechanism.links[1:])
+
+
+def loaded(mechanism: Mechanism) -> Mechanism:
+    """The mechanism; where it has no masses, with uniform rods from every joint to the next ones and to frames.
+
+    How stiff joints are is then known only up to how heavy the links really are; where they yield is not affected,
+    as only the product of both counts.
+    """
+    if has_masses(mechanism):
+        return mechanism
+    links = list(mechanism.links)
+    for i, f, joint in mechanism.outward():
+        if f:
+            links[f] = _with_rod(links[f], joint.T_parent_joint[:3, 3])
+        links[i] = _with_rod(links[i], joint.T_joint_child[:3, 3])
+    for frame in mechanism.frames:
+        number = mechanism.link_number(frame.link)
+        if number:
+            links[number] = _with_rod(links[number], frame.T_link_frame[:3, 3])
+    return rebuilt(mechanism, links=links)
+
+
+def _with_rod(link, end: np.ndarray):
+    """A link with a rod from its origin to a point; its pseudo-inertia is ∫ (s e, 1)(s e, 1)ᵀ dm."""
+    mass = DENSITY * float(np.linalg.norm(end))
+    P = np.block([[np.outer(end, end) / 3.0, end[:, None] / 2.0], [end[None] / 2.0, np.ones((1, 1))]])
+    return replace(link, inertia=link.inertia + from_pseudo_inertia(mass * P), inertia_given=True)

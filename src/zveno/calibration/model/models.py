@@ -1,0 +1,347 @@
+"""Complete redundant models: a mechanism as a product of elementary transforms, six a link and one a joint.
+
+Document 001, (5): `[Tx Ty Tz Rx Ry Rz]o Rz(q1) [Tx Ty Tz Rx Ry Rz]1 Rz(q2) …`. A parameter is the deviation of
+a term from its nominal value. Translations of a link come first, then its nominal rotation, then the rotational
+deviations: near the nominal geometry nothing degenerates, whatever the angles between the axes.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from ...errors import ModelError, unknown_name
+from ...mechanism import Joint, Mechanism
+from ...spatial.rotations import z_to
+from ...spatial.transforms import inverse, transform
+from .joint_terms import WORDS, JointTerm, terms_of
+
+LETTERS = "xyz"
+SIX = tuple((kind, axis) for kind in "TR" for axis in range(3))
+"""The six terms of a link in the document's order: Tx Ty Tz Rx Ry Rz."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """One parameter of a model.
+
+    Attributes:
+        name: `Tx1`, `Rzq2`, `Kq2` (gear ratio), `Cq2` (compliance), …
+        role: "base", "link", "tool", "joint" or the word of a joint term: "gear", "compliance", …
+        kind: "T", "R" or the letters of a joint term: "K", "C", …
+        axis: 0, 1, 2 for x, y, z of the frame it acts in.
+        nominal: value the deviation is added to, m or rad; for rotations of a link only where it is about this
+            axis.
+        unit: "m", "rad", "1" (relative), "rad/Nm" or "m/N".
+        place: what it belongs to, for people: a joint's or link's name.
+    """
+
+    name: str
+    role: str
+    kind: str
+    axis: int
+    nominal: float
+    unit: str
+    place: str
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A constant transform between two joints, or from the last joint to a frame, with its six deviations."""
+
+    label: str
+    T: np.ndarray
+    first: int
+    """Number of its first term; the six follow each other."""
+    end: int
+    """Link whose joint it leads to, or −1 where it leads to a frame."""
+    frame: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """A joint of the chain, turned so that its axis is a coordinate axis of its frame."""
+
+    number: int
+    """Link it moves."""
+    label: str
+    joint: Joint
+    sigma: int | None
+    """1 about the axis, 0 along it, None for other joints, which have no terms of their own."""
+    axis: int
+    sign: float
+    Z: np.ndarray
+    """From the turned joint frame to the joint's own."""
+    position: slice
+    velocity: slice
+    multiplier: float
+    offset: float
+    own: int = -1
+    """Number of its offset among the terms."""
+    more: tuple[tuple[int, JointTerm], ...] = ()
+    """Its other terms, with their numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A mechanism as products of elementary transforms to one or several frames. Make one with `redundant_model`.
+
+    Attributes:
+        mechanism: where it comes from.
+        frames: frames that are measured.
+        terms: parameters, in the order of the product.
+        paths: for every frame, blocks and joints from the world to it: (block, move, block, …, block) by number.
+    """
+
+    mechanism: Mechanism
+    frames: tuple[str, ...]
+    terms: tuple[Term, ...]
+    blocks: tuple[Block, ...]
+    moves: tuple[Move, ...]
+    paths: dict[str, tuple[int, ...]] = field(repr=False)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of all parameters."""
+        return tuple(term.name for term in self.terms)
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """Number of a parameter by name."""
+        return {name: k for k, name in enumerate(self.names)}
+
+    @cached_property
+    def scale(self) -> float:
+        """A length, m, that makes lengths comparable with angles: half the reach, at least 1 mm."""
+        lengths = [sum(np.linalg.norm(self.blocks[b].T[:3, 3]) for b in path[::2]) for path in self.paths.values()]
+        return max(0.5 * float(max(lengths)), 1e-3)
+
+    def term(self, name: str) -> Term:
+        """The parameter of that name."""
+        if name not in self.numbers:
+            raise unknown_name("parameter", name, self.names)
+        return self.terms[self.numbers[name]]
+
+    def choose(self, patterns: str | Iterable[str]) -> list[str]:
+        """Names that match any of the patterns (`Tx*`, `*q3`, a name, or a class of `RESTRICTED`), in order."""
+        patterns = [patterns] if isinstance(patterns, str) else list(patterns)
+        chosen: set[str] = set()
+        for pattern in patterns:
+            if pattern in RESTRICTED:
+                found = [term.name for term in self.terms if RESTRICTED[pattern](self, term)]
+            else:
+                found = fnmatch.filter(self.names, pattern)
+                if not found:
+                    raise unknown_name("parameter or class of parameters", pattern, (*RESTRICTED, *self.names))
+            chosen.update(found)
+        return [name for name in self.names if name in chosen]
+
+    def text(self, kept: Iterable[str] | None = None, frame: str | None = None, nominal: bool = False) -> str:
+        """The product in the document's notation; terms that are not `kept` are left out, or have the sign ° if
+        fixed. A joint with more to it than an offset has their letters behind its coordinate: `Rz(q2; K C)`.
+
+        Args:
+            kept: parameters of the model; all of them if None.
+            frame: which product, where several frames are measured.
+            nominal: whether to write the nominal values behind the terms.
+        """
+        kept = set(self.names) if kept is None else set(kept)
+        path = self.paths[self.frames[0] if frame is None else frame]
+        words = []
+        for place, number in enumerate(path):
+            if place % 2 == 0:
+                words.append(self._block_text(self.blocks[number], kept, nominal))
+            else:
+                words.append(self._move_text(self.moves[number], kept))
+        return " ".join(word for word in words if word)
+
+    def _block_text(self, block: Block, kept: set[str], nominal: bool) -> str:
+        words = []
+        for term in self.terms[block.first : block.first + 6]:
+            if term.name not in kept and not term.nominal:
+                continue
+            word = f"{term.kind}{LETTERS[term.axis]}{'' if term.name in kept else '°'}"
+            words.append(f"{word}({term.nominal:.6g})" if nominal and term.nominal else word)
+        if not is_about_one_axis(block.T[:3, :3]):
+            words.insert(sum(word.startswith("T") for word in words), "R°")
+        return f"[{' '.join(words)}]{block.label}" if words else ""
+
+    def _move_text(self, move: Move, kept: set[str]) -> str:
+        if move.sigma is None:
+            return f"{move.joint.type.kind}(q{move.label})"
+        sign = "-" if move.sign < 0 else ""
+        more = "".join(f" {one.letters}" for number, one in move.more if self.terms[number].name in kept)
+        inside = f"{sign}q{move.label}{';' if more else ''}{more}"
+        fixed = "" if self.terms[move.own].name in kept else "°"
+        return f"{'TR'[move.sigma]}{LETTERS[move.axis]}({inside}){fixed}"
+
+
+def redundant_model(
+    mechanism: Mechanism, frames: str | Sequence[str | None] | None = None, joint_terms: Sequence[str] = ()
+) -> Model:
+    """The complete redundant model of a mechanism.
+
+    Args:
+        mechanism: any tree; joints with several coordinates have no terms of their own, their neighbours cover
+            them.
+        frames: frames that are measured; the default frame if none.
+        joint_terms: words of `joint_terms.JOINT_TERMS` that add terms to every joint on the way.
+    """
+    wanted = (frames,) if isinstance(frames, str) or frames is None else tuple(frames)
+    chosen = [mechanism.frame(name) for name in dict.fromkeys(wanted)]
+    routes = {frame.name: _moving_links(mechanism, frame.link) for frame in chosen}
+    builder = _Builder(mechanism, routes, tuple(joint_terms))
+    for frame in chosen:
+        builder.add(frame)
+    if not builder.moves:
+        raise ModelError("no joint moves the frame, so there is nothing to calibrate", element=chosen[0].name)
+    return Model(
+        mechanism,
+        tuple(routes),
+        tuple(builder.terms),
+        tuple(builder.blocks),
+        tuple(builder.moves),
+        {name: tuple(path) for name, path in builder.paths.items()},
+    )
+
+
+class _Builder:
+    """Collects blocks, joints and terms along the ways to the frames, the common parts once."""
+
+    def __init__(self, mechanism: Mechanism, routes: dict[str, list[int]], joint_terms: tuple[str, ...]):
+        self.mechanism, self.joint_terms = mechanism, terms_of(joint_terms)
+        self.terms: list[Term] = []
+        self.blocks: list[Block] = []
+        self.moves: list[Move] = []
+        self.paths: dict[str, list[int]] = {}
+        self._block_numbers: dict[tuple, int] = {}
+        self._move_numbers: dict[int, int] = {}
+        self._labels = {link: str(k) for k, link in enumerate(sorted({x for r in routes.values() for x in r}), 1)}
+        self._onward: dict[int, set] = {}
+        for name, route in routes.items():
+            for here, there in zip([0, *route], [*route, name], strict=True):
+                self._onward.setdefault(here, set()).add(there)
+
+    def add(self, frame):
+        path: list[int] = []
+        route = _moving_links(self.mechanism, frame.link)
+        number = self.mechanism.link_number(frame.link)
+        links = [*(i for i in self.mechanism.tree.ancestors(number) if i), *([number] if number else [])]
+        T, here = np.eye(4), 0
+        for i in links:
+            joint = self.mechanism.joint_of(i)
+            T = T @ joint.T_parent_joint
+            if i in route:
+                move = _move(self.mechanism, i, self._labels[i])
+                path.append(self._block(here, i, T @ move.Z, None))
+                path.append(self._joint(move))
+                T, here = inverse(move.Z), i
+            T = T @ joint.T_joint_child
+        path.append(self._block(here, frame.name, T @ frame.T_link_frame, frame.name))
+        self.paths[frame.name] = path
+
+    def _block(self, here: int, there, T: np.ndarray, frame: str | None) -> int:
+        key = (here, there)
+        if key not in self._block_numbers:
+            label = self._labels[here] if here else "o"
+            if len(self._onward[here]) > 1:
+                label += f".{self._labels.get(there, there)}"
+            role = "tool" if frame else ("link" if here else "base")
+            place = frame or self.mechanism.link_names[here]
+            self._block_numbers[key] = len(self.blocks)
+            self.blocks.append(Block(label, T, len(self.terms), -1 if frame else there, frame))
+            single = is_about_one_axis(T[:3, :3])
+            for kind, axis in SIX:
+                if kind == "T":
+                    nominal = T[axis, 3] if abs(T[axis, 3]) > 1e-12 else 0.0
+                else:
+                    nominal = _angle_about(T[:3, :3], axis) if single else 0.0
+                name = f"{kind}{LETTERS[axis]}{label}"
+                self.terms.append(Term(name, role, kind, axis, nominal, "m" if kind == "T" else "rad", place))
+        return self._block_numbers[key]
+
+    def _joint(self, move: Move) -> int:
+        if move.number not in self._move_numbers:
+            self._move_numbers[move.number] = len(self.moves)
+            self.moves.append(move if move.sigma is None else self._with_terms(move, move.sigma))
+        return self._move_numbers[move.number]
+
+    def _with_terms(self, move: Move, sigma: int) -> Move:
+        own, more = len(self.terms), []
+        kind, unit, place = "TR"[sigma], "rad" if sigma else "m", move.joint.name
+        name = f"{kind}{LETTERS[move.axis]}q{move.label}"
+        self.terms.append(Term(name, "joint", kind, move.axis, 0.0, unit, place))
+        for term in self.joint_terms:
+            unit = term.units[sigma]
+            if unit is not None:
+                more.append((len(self.terms), term))
+                name = f"{term.letters}q{move.label}"
+                self.terms.append(Term(name, term.word, term.letters, move.axis, 0.0, unit, place))
+        return replace(move, own=own, more=tuple(more))
+
+
+def _move(mechanism: Mechanism, i: int, label: str) -> Move:
+    joint = mechanism.joint_of(i)
+    sigma = joint.type.sigma
+    axis, sign, Z = 2, 1.0, np.eye(4)
+    if sigma is not None:
+        direction = np.asarray(joint.type.parameters()["axis"])
+        if np.count_nonzero(direction) == 1:
+            axis = int(np.argmax(abs(direction)))
+            sign = float(np.sign(direction[axis]))
+        else:
+            Z = transform(z_to(direction))
+    places = mechanism.q_slices[joint.name], mechanism.v_slices[joint.name]
+    multiplier, offset = (1.0, 0.0) if joint.mimic is None else (joint.mimic.multiplier, joint.mimic.offset)
+    return Move(i, label, joint, sigma, axis, sign, Z, *places, multiplier, offset)
+
+
+def _moving_links(mechanism: Mechanism, link: str) -> list[int]:
+    """Links on the way from the world to a link, it included, whose joints move."""
+    number = mechanism.link_number(link)
+    links = [*mechanism.tree.ancestors(number), number]
+    return [i for i in links if i and mechanism.joint_of(i).type.n_v]
+
+
+def is_about_one_axis(R: np.ndarray) -> bool:
+    """Whether a rotation is none, or about one coordinate axis."""
+    return any(abs(R[axis, axis] - 1.0) < 1e-12 for axis in range(3))
+
+
+def _angle_about(R: np.ndarray, axis: int) -> float:
+    """The angle of a rotation about one coordinate axis; 0 if it is about another."""
+    if abs(R[axis, axis] - 1.0) > 1e-12:
+        return 0.0
+    j, k = (axis + 1) % 3, (axis + 2) % 3
+    angle = float(np.arctan2(R[k, j], R[j, j]))
+    return angle if abs(angle) > 1e-12 else 0.0
+
+
+def _is_dh(model: Model, term: Term) -> bool:
+    """Terms of a Denavit–Hartenberg table: offset, distance along the axis, length and twist about the next
+    axis."""
+    if term.role == "joint":
+        return True
+    if term.role not in ("link", "tool"):
+        return False
+    block = next(one for one in model.blocks if one.first <= model.numbers[term.name] < one.first + 6)
+    before = next(one for one in model.moves if one.label == block.label.partition(".")[0])
+    across = (before.axis + 1) % 3
+    return (term.kind, term.axis) in (("T", before.axis), ("T", across), ("R", across))
+
+
+RESTRICTED = {
+    "all": lambda model, term: True,
+    "controller": lambda model, term: term.role in ("joint", "tool", "base"),
+    "offsets": lambda model, term: term.role == "joint",
+    "dh": _is_dh,
+    "tcp": lambda model, term: term.role == "tool",
+    "base": lambda model, term: term.role == "base",
+    "hand_eye": lambda model, term: term.role in ("tool", "base"),
+    "links": lambda model, term: term.role == "link",
+} | {word: lambda model, term, word=word: term.role == word for word in WORDS}
+"""Classes of parameters by name: what a controller accepts, a DH table, the tool, the base, both, joint terms."""

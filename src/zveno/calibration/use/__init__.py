@@ -1,0 +1,1 @@
+"""The calibrated robot in use: files, compensation and accuracy."""

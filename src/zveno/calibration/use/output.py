@@ -1,0 +1,98 @@
+"""The calibrated robot in forms others read: mechanism, URDF, DH table, elementary text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...errors import ModelError
+from ...mechanism import Frame, Mechanism
+from ...mechanism.edit import rebuilt
+from ...spatial.rotations import elementary
+from ...spatial.transforms import inverse, transform
+from ..model.joint_terms import IN_WORDS
+from ..model.models import LETTERS, Block, Model
+
+FORMATS = ("urdf", "dh", "elementary")
+
+
+def deviation(block: Block, values: np.ndarray) -> np.ndarray:
+    """Δ (4, 4) of a block: its constant transform becomes T Δ."""
+    own = values[block.first : block.first + 6]
+    T = transform(block.T[:3, :3], block.T[:3, 3] + own[:3])
+    for axis, angle in enumerate(own[3:]):
+        T = T @ transform(elementary(LETTERS[axis], float(angle)))
+    return inverse(block.T) @ T
+
+
+def calibrated_mechanism(model: Model, values: np.ndarray) -> Mechanism:
+    """The mechanism with deviations put into the placements of its joints and frames.
+
+    Errors of a link go into the placement of the joint that follows, offsets into the joint's own. A frame that
+    is a link's own becomes a frame `tool` (or NAME_calibrated) on it. Joint terms beyond offsets have no place in a
+    mechanism; `Calibration.predict` and `compensate` apply them.
+    """
+    mechanism = model.mechanism
+    placed, frames = [joint.T_parent_joint for joint in mechanism.joints], list(mechanism.frames)
+    notes = list(mechanism.notes)
+    moves = {move.number: move for move in model.moves}
+    for block in model.blocks:
+        if block.frame is None and values[block.first : block.first + 6].any():
+            move = moves[block.end]
+            placed[block.end - 1] = placed[block.end - 1] @ move.Z @ deviation(block, values) @ inverse(move.Z)
+        elif block.frame is not None and values[block.first : block.first + 6].any():
+            old = mechanism.frame(block.frame)
+            named = any(frame.name == block.frame for frame in frames)
+            name = block.frame if named else _new_name(mechanism, block.frame)
+            moved = Frame(name, old.link, old.T_link_frame @ deviation(block, values))
+            frames = [frame for frame in frames if frame.name != name] + [moved]
+            if not named:
+                notes.append(f"the calibrated frame of {block.frame} is {name}")
+    for move in model.moves:
+        if move.own >= 0 and values[move.own]:
+            turned = move.joint.type.motion(np.array([values[move.own]]))
+            placed[move.number - 1] = placed[move.number - 1] @ turned
+        for number, term in move.more:
+            if values[number]:
+                shown = f"{model.names[number]} = {values[number]:.4g} {model.terms[number].unit}"
+                notes.append(f"joint {move.joint.name} ({IN_WORDS[term.word]}): {shown}")
+    joints = [
+        joint if T is joint.T_parent_joint else replace(joint, T_parent_joint=T)
+        for joint, T in zip(mechanism.joints, placed, strict=True)
+    ]
+    return rebuilt(mechanism, joints=joints, frames=frames, notes=tuple(notes))
+
+
+def text_of(mechanism: Mechanism, format: str) -> tuple[str, str]:
+    """(text, what people should know) in one of `FORMATS`.
+
+    A calibrated robot rarely fits a Denavit–Hartenberg table as it was: neighbouring axes that were parallel are
+    so no more, and their common normal is far away. Where the table is refused, the elementary product, which
+    has the extra constant transforms, is given instead.
+    """
+    from ...io.write_dh import to_dh
+    from ...io.write_elementary import to_elementary
+    from ...io.write_urdf import to_urdf
+
+    if format == "urdf":
+        return to_urdf(mechanism), ""
+    if format == "elementary":
+        return to_elementary(mechanism), ""
+    if format != "dh":
+        raise ModelError(f"{format!r} is not a format", remedy=f"Choose one of {', '.join(FORMATS)}")
+    try:
+        return to_dh(mechanism), ""
+    except ModelError as error:
+        why = f"a DH table cannot hold the calibrated robot ({error.problem})"
+        return to_elementary(mechanism), f"{why}; the elementary product is given instead"
+
+
+def _new_name(mechanism: Mechanism, frame: str) -> str:
+    if (
+        "tool" not in mechanism.frame_names
+        and len(mechanism.tree.leaves) == 1
+        and mechanism.default_frame.name == frame
+    ):
+        return "tool"
+    return f"{frame}_calibrated"
