@@ -9,7 +9,7 @@ import numpy as np
 
 from ...report.pictures.figure import saved
 from ...report.pictures.mechanism import FAINT, INK, checked_picture
-from ...report.pictures.plan import LINE, OTHER, panels_of
+from ...report.pictures.plan import LINE, OTHER, label_axes, panels_of
 from . import closed_form_plans as cf
 from .plan_study import NAMES, Study
 
