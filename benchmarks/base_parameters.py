@@ -11,7 +11,8 @@ import numpy as np
 import pinocchio as pin
 
 import zveno
-from zveno.base_parameters import BaseModel, base_kernel, base_parameters
+from zveno import BaseModel, base_parameters
+from zveno.base_parameters.regressor import base_kernel
 from zveno.documents.base_parameters_000.basis_dynamics import BasisModel
 from zveno.documents.base_parameters_000.coordinate_matrix import coordinate_matrix, echelon_columns
 from zveno.documents.base_parameters_000.reproduce import PUMA

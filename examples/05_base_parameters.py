@@ -9,8 +9,9 @@ import numpy as np
 from rich.console import Console
 
 import zveno
+from zveno import base_parameters
 from zveno.algorithms.regressor import parameter_vector
-from zveno.base_parameters import base_kernel, base_parameters
+from zveno.base_parameters.regressor import base_kernel
 
 
 def main():

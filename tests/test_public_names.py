@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import ast
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import zveno
 
-PACKAGE = (
-    "__version__",
+ROOT = Path(zveno.__file__).parent
+FUNCTIONS = (
     "load",
     "load_result",
-    "Robot",
-    "Mechanism",
-    "ZvenoError",
-    "ZvenoWarning",
-    "get_threads",
-    "set_threads",
     "base_parameters",
     "solve_ik",
+    "solve_path",
     "simulate",
+    "constrained_dynamics",
     "identifiability",
     "calibrate",
     "plan_poses",
     "export_c",
+    "get_threads",
+    "set_threads",
 )
-"""Promised in `zveno`. Grow the list; a name that is taken out breaks somebody's program."""
+"""Functions promised in `zveno`. Grow the list; a name that is taken out breaks somebody's program."""
 ROBOT = (
     "name",
     "mechanism",
@@ -54,12 +55,26 @@ ROBOT = (
     "regressor",
     "with_payload",
     "with_tool",
+    "with_deviations",
     "parametric",
-    "constrained_dynamics",
     "base_regressor",
     "partitioned",
+    "write",
+    "plot",
 )
-"""Promised of a robot."""
+"""Promised of a robot, beside the methods that are tasks."""
+METHODS = {
+    "ik": "solve_ik",
+    "ik_path": "solve_path",
+    "simulate": "simulate",
+    "constrained_dynamics": "constrained_dynamics",
+    "base_parameters": "base_parameters",
+    "identifiability": "identifiability",
+    "calibrate": "calibrate",
+    "plan_poses": "plan_poses",
+    "export_c": "export_c",
+}
+"""Methods of a robot that are functions of `zveno` with the robot as first argument."""
 ERRORS = (
     "ZvenoError",
     "ModelError",
@@ -71,21 +86,86 @@ ERRORS = (
 )
 
 
-@pytest.mark.parametrize("name", PACKAGE)
-def test_the_package_has(name):
-    assert getattr(zveno, name) is not None
+@pytest.mark.parametrize("name", zveno.__all__)
+def test_every_public_name_is_there_and_is_called_so(name):
+    value = getattr(zveno, name)
+    assert name in dir(zveno)
+    if inspect.isclass(value) or inspect.isfunction(value):
+        assert value.__name__ == name
+        assert inspect.getdoc(value), "a public name says what it is"
 
 
-@pytest.mark.parametrize("name", ROBOT)
+def test_the_promised_functions_are_public():
+    assert set(FUNCTIONS) <= set(zveno.__all__)
+    assert len(zveno.__all__) == len(set(zveno.__all__))
+    with pytest.raises(AttributeError, match="no attribute 'simulation_of'"):
+        zveno.simulation_of  # noqa: B018
+
+
+@pytest.mark.parametrize("first", ["zveno.base_parameters.analyse", "zveno.simulation", "zveno.cli"])
+def test_importing_a_module_takes_no_name_away(first):
+    """`zveno.base_parameters` is the function and a package; whichever comes first, the name is the function."""
+    names = f"[inspect.isfunction(getattr(zveno, name)) for name in {FUNCTIONS!r}]"
+    program = f"import {first}, zveno, inspect; print(all({names}))"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "True"
+
+
+@pytest.mark.parametrize("name", [*ROBOT, *METHODS])
 def test_a_robot_has(name):
     assert getattr(zveno.load("planar2"), name) is not None
 
 
+@pytest.mark.parametrize(("method", "function"), METHODS.items())
+def test_a_method_takes_what_its_function_takes(method, function):
+    robot, *expected = inspect.signature(getattr(zveno, function)).parameters.values()
+    self, *given = inspect.signature(getattr(zveno.Robot, method)).parameters.values()
+    assert (robot.name, self.name) == ("robot", "self")
+    as_plain = lambda parameters: [(one.name, one.kind, one.default) for one in parameters]  # noqa: E731
+    assert as_plain(given) == as_plain(expected), "change src/zveno/robot.py with the function"
+
+
+def test_the_methods_call_their_functions(tmp_path):
+    robot = zveno.load("puma560")
+    q = robot.random((), 1)
+    T = robot.forward_kinematics(q)
+    assert robot.ik(T).count == zveno.solve_ik(robot, T).count > 0
+    assert robot.ik_path(np.stack([T, T])).q.shape == (2, 6)
+    assert robot.simulate(q, duration=0.01).finished
+    assert robot.base_parameters().rank == 36
+    assert robot.constrained_dynamics(q, 0 * q, 0 * q, []).a.shape == (6,)
+    assert robot.identifiability("position").rank == zveno.identifiability(robot, "position").rank
+    tracker = zveno.Position(sigma=1e-4)
+    assert robot.plan_poses(tracker, 12, candidates=100, refine=False).q.shape == (12, 6)
+    deviating = robot.with_deviations({"Tx2": 1e-3})
+    postures = robot.random(40, 2)
+    campaign = zveno.Campaign(tracker, postures, deviating.forward_kinematics(postures)[:, :3, 3])
+    assert isinstance(robot.calibrate(campaign, folds=0).robot, zveno.Robot)
+    assert robot.export_c(("gravity_torque",), tmp_path / "c", measure=False).files
+    assert zveno.load(robot.write(tmp_path / "puma.urdf")).n_q == 6
+    assert robot.plot(tmp_path / "puma.png").stat().st_size > 1000
+
+
+def test_derived_robots_stay_robots():
+    robot = zveno.load("puma560")
+    for derived in (robot.with_payload(1.0), robot.with_gravity((0, 0, -1)), robot.with_base("free")):
+        assert type(derived) is zveno.Robot
+
+
+def test_a_robot_is_loaded_from_any_path_like(tmp_path):
+    class Place:
+        def __fspath__(self):
+            return str(tmp_path / "arm.ets")
+
+    (tmp_path / "arm.ets").write_text("Rz(q1) Tx(0.3) Rz(q2)")
+    assert zveno.load(Place()).n_q == 2
+    with pytest.raises(zveno.UnknownNameError, match="a name or a path, not by bytes"):
+        zveno.load(bytes(tmp_path / "arm.ets"))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("name", ERRORS)
 def test_every_error_is_a_zveno_error(name):
-    from zveno import errors
-
-    assert issubclass(getattr(errors, name), zveno.ZvenoError)
+    assert issubclass(getattr(zveno, name), zveno.ZvenoError)
 
 
 def test_arguments_of_the_main_functions():
@@ -103,7 +183,7 @@ def test_arguments_of_the_main_functions():
 def test_nothing_is_imported_with_a_star():
     starred = [
         f"{path}:{node.lineno}"
-        for path in Path(zveno.__file__).parent.rglob("*.py")
+        for path in ROOT.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names)
     ]

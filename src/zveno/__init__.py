@@ -1,73 +1,49 @@
-"""zveno: robot mechanisms, from a drawing or URDF to all the equations."""
+"""zveno: robot mechanisms, from a drawing or URDF to all the equations.
+
+`__all__` is the whole public surface. The names and the modules they come from stand in `__init__.pyi`, which type
+checkers read too; each is imported on first use, so that importing zveno stays quick.
+"""
 
 from __future__ import annotations
 
+import ast
 import importlib
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+from . import base_parameters
 from ._version import __version__ as __version__
-from .errors import ZvenoError as ZvenoError
-from .errors import ZvenoWarning as ZvenoWarning
-from .kernels.threads import get_threads as get_threads
-from .kernels.threads import set_threads as set_threads
-from .mechanism import Mechanism as Mechanism
-from .parametric import ParametricRobot as ParametricRobot
-from .robot import Robot as Robot
 
-if TYPE_CHECKING:
-    from .base_parameters import base_parameters as base_parameters
-    from .calibration.estimate import calibrate as calibrate
-    from .calibration.identifiability.analysis import identifiability as identifiability
-    from .design import plan_poses as plan_poses
-    from .export import export_c as export_c
-    from .ik import solve_ik as solve_ik
-    from .simulation import simulate as simulate
-
-_TASKS = {
-    "base_parameters": ".base_parameters",
-    "calibrate": ".calibration.estimate",
-    "identifiability": ".calibration.identifiability.analysis",
-    "export_c": ".export",
-    "plan_poses": ".design",
-    "simulate": ".simulation",
-    "solve_ik": ".ik",
-}
-"""Functions of the tasks, and the package each is imported from on first use: importing zveno stays quick."""
+# The package of base parameters has the name of its function. Imported once, it is never bound to that name again:
+# the name is free for the function.
+del base_parameters
 
 
-def load(name_or_path: str | PathLike[str], *, snap: bool | None = None, format: str | None = None) -> Robot:
-    """A robot from a built-in name, a file, or a product of elementary transforms.
-
-    Args:
-        name_or_path: a built-in such as "puma560"; a path to a .urdf, .xml (MJCF or URDF), .toml (DH table) or
-            .ets (elementary transforms) file; or elementary transforms as text, "Rz(q1) Tx(0.3) Rz(q2)".
-        snap: whether angles that were meant to be exact (1.5708) are made so; by default only tables typed by hand
-            are, and others are reported in the mechanism's notes.
-        format: "urdf", "mjcf", "dh" or "elementary" where the suffix does not say.
-    """
-    from .io.load import load_mechanism
-
-    return Robot(load_mechanism(name_or_path, snap=snap, format=format))
+def _places() -> dict[str, tuple[str, str]]:
+    """(module, attribute) of every public name; some of them are modules."""
+    stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    return {
+        alias.asname or alias.name: (f".{node.module or ''}", alias.name)
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
 
 
-def load_result(path: str | PathLike[str]) -> Any:
-    """A result that was written by its `save` method."""
-    from .io import results
-
-    # A result comes back as the class its task defines, so the tasks must have been imported.
-    for package in sorted(set(_TASKS.values())):
-        importlib.import_module(package, __name__)
-    return results.load_result(path)
+_PLACES = _places()
+__all__ = list(_PLACES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _TASKS:
+    if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(_TASKS[name], __name__), name)
-    globals().setdefault(name, value)
-    return globals()[name]
+    module, attribute = _PLACES[name]
+    place = importlib.import_module(module, __name__)
+    if not hasattr(place, attribute):  # a module of that package, which nobody imported yet
+        importlib.import_module(f"{place.__name__}.{attribute}")
+    value = globals()[name] = getattr(place, attribute)
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_TASKS})
+    return sorted({*globals(), *__all__})

@@ -62,7 +62,7 @@ class Export:
 
 def export_c(
     robot: RobotFunctions,
-    functions: Sequence[str] = DEFAULT_FUNCTIONS,
+    functions: Sequence[str] | None = None,
     directory: str | os.PathLike[str] = ".",
     *,
     single: bool = False,
@@ -74,14 +74,16 @@ def export_c(
 
     Args:
         robot: the robot as it is: payload, tool and gravity it was given are constants in the code.
-        functions: names among `zveno.functions.FUNCTIONS`, or "base_inverse_dynamics": torques from the base
-            parameters, which are an argument; those of the robot are written to a header of their own.
+        functions: names of robot functions ("inverse_dynamics", "jacobian", …), or "base_inverse_dynamics": torques
+            from the base parameters, which are an argument; those of the robot are written to a header of their
+            own. By default those that controllers usually need.
         directory: made if it does not exist.
         single: `float` instead of `double`.
         frame: the frame of kinematic functions; the default frame if not given.
         parameters: constants that become arguments, as in `Robot.parametric`.
         measure: time each function if a C compiler is found.
     """
+    functions = DEFAULT_FUNCTIONS if functions is None else functions
     if not functions:
         raise BuildError("no functions to export", remedy="Name some of: " + ", ".join(EXPORTED))
     for name in functions:
@@ -130,7 +132,7 @@ def _program(robot: RobotFunctions, name: str, frame: str | None, parameters: Se
 
 def _base_model(robot: RobotFunctions):
     """Inverse dynamics in base parameters, rotors included where the robot has them, as in `inverse_dynamics`."""
-    from .base_parameters import BaseModel
+    from .base_parameters.base_dynamics import BaseModel
 
     return BaseModel(robot, drives=("rotor",) if rotor_inertias(robot.mechanism).any() else False)
 

@@ -5,7 +5,8 @@ This is the one module that may use every task. Each is imported where it is cal
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,10 +14,42 @@ from numpy.typing import ArrayLike
 from .robot_functions import RobotFunctions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
+    from .base_parameters.result import BaseParameters
+    from .calibration.identifiability.analysis import Identifiability
+    from .calibration.measurements import Measurement
+    from .calibration.measurements.campaigns import Campaign
+    from .calibration.result import Calibration
+    from .design.candidates import Visibility
+    from .design.capsules import Clearance
+    from .design.result import Plan
+    from .export import Export
+    from .ik.paths.joint_path import JointPath
+    from .ik.solutions import Solutions
+    from .mechanism import Loop
     from .simulation.constraints import Constraint
+    from .simulation.controllers import Control
+    from .simulation.drives import ServoDrive
     from .simulation.dynamics import Constrained
+    from .simulation.events import Event
+    from .simulation.trajectory import Trajectory
+
+
+def load(name_or_path: str | PathLike[str], *, snap: bool | None = None, format: str | None = None) -> Robot:
+    """A robot from a built-in name, a file, or a product of elementary transforms.
+
+    Args:
+        name_or_path: a built-in such as "puma560"; a path to a .urdf, .xml (MJCF or URDF), .toml (DH table) or
+            .ets (elementary transforms) file; or elementary transforms as text, "Rz(q1) Tx(0.3) Rz(q2)".
+        snap: whether angles that were meant to be exact (1.5708) are made so; by default only tables typed by hand
+            are, and others are reported in the mechanism's notes.
+        format: "urdf", "mjcf", "dh" or "elementary" where the suffix does not say.
+    """
+    from .io.load import load_mechanism
+
+    return Robot(load_mechanism(name_or_path, snap=snap, format=format))
 
 
 class Robot(RobotFunctions):
@@ -27,16 +60,62 @@ class Robot(RobotFunctions):
     return another one.
     """
 
+    # The arguments are those of the functions, where they are described.
+    # fmt: off
+    def ik(
+        self, T_world_tool: ArrayLike, frame: str | None = None, relative_to: str | None = None,
+        limits: Any = True, task: Any = "pose", method: str = "auto", *, windings: bool = False,
+        seed: ArrayLike | None = None, slices: int = 16, redundant: str | Sequence[str] | None = None,
+        objective: str = "squares", tolerance: tuple[float, float] | None = None, percent: float | None = None,
+        held: ArrayLike | None = None
+    ) -> Solutions:
+        """All configurations that put a frame where it is asked for; see `zveno.solve_ik`."""
+        from .ik.solve import solve_ik
+
+        return solve_ik(
+            self, T_world_tool, frame, relative_to, limits, task, method, windings=windings, seed=seed,
+            slices=slices, redundant=redundant, objective=objective, tolerance=tolerance, percent=percent,
+            held=held
+        )
+
+    def ik_path(
+        self, poses: ArrayLike | Callable[[float], np.ndarray], times: ArrayLike | None = None,
+        frame: str | None = None, relative_to: str | None = None, limits: Any = True, task: Any = "pose",
+        method: str = "auto", *, largest_step: float = 0.5, start: ArrayLike | None = None, track: bool = True,
+        slices: int = 16
+    ) -> JointPath:
+        """Joint motion along a path of poses; see `zveno.solve_path`."""
+        from .ik.paths.joint_path import solve_path
+
+        return solve_path(
+            self, poses, times, frame, relative_to, limits, task, method, largest_step=largest_step,
+            start=start, track=track, slices=slices
+        )
+
+    def simulate(
+        self, q0: ArrayLike, v0: ArrayLike | None = None, duration: float = 1.0, *,
+        control: Control | Callable[..., ArrayLike] | ArrayLike | None = None,
+        constraints: Sequence[Constraint] = (), integrator: str | None = None, step: float = 1e-3,
+        rtol: float = 1e-6, atol: float | None = None, sample: float | None = None,
+        drive: ServoDrive | None = None, tau0: ArrayLike | None = None, friction: bool = False,
+        limits: bool = False, events: Sequence[Event] = (),
+        moving_base: Callable[[float], np.ndarray] | None = None, stabilization: float = 20.0,
+        projection: bool = False, max_projection: float = 0.1, max_step: float = np.inf,
+        progress: bool | None = None
+    ) -> Trajectory:
+        """The motion from a state, or from a batch of states; see `zveno.simulate`."""
+        from .simulation.simulate import simulate
+
+        return simulate(
+            self, q0, v0, duration, control=control, constraints=constraints, integrator=integrator, step=step,
+            rtol=rtol, atol=atol, sample=sample, drive=drive, tau0=tau0, friction=friction, limits=limits,
+            events=events, moving_base=moving_base, stabilization=stabilization, projection=projection,
+            max_projection=max_projection, max_step=max_step, progress=progress
+        )
+
     def constrained_dynamics(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        constraints: Sequence[Constraint],
-        *,
-        t: float = 0.0,
-        stabilization: float = 0.0,
-        friction: bool = False,
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, constraints: Sequence[Constraint], *, t: float = 0.0,
+        stabilization: float = 0.0, friction: bool = False
     ) -> Constrained:
         """Accelerations and reactions under constraints that all act; see `zveno.constrained_dynamics`."""
         from .simulation.dynamics import constrained_dynamics
@@ -45,12 +124,130 @@ class Robot(RobotFunctions):
             self, q, v, tau, constraints, t=t, stabilization=stabilization, friction=friction
         )
 
+    def base_parameters(
+        self, gravity: ArrayLike | None = None, drives: bool | Sequence[str] = False, *, view: str = "inertia",
+        massless: Sequence[str] | None = None, loops: Sequence[Loop] | None = None, q0: ArrayLike | None = None,
+        exact: bool | None = None
+    ) -> BaseParameters:
+        """The smallest set of parameters that decides the dynamics; see `zveno.base_parameters`."""
+        from .base_parameters.analyse import base_parameters
+
+        return base_parameters(
+            self, gravity, drives, view=view, massless=massless, loops=loops, q0=q0, exact=exact
+        )
+
+    def identifiability(
+        self, kind: Measurement | str = "pose", *, strategy: str = "JL",
+        parameters: str | Sequence[str] = "all", joint_terms: Sequence[str] = (), postures: int | None = None,
+        seed: int = 0
+    ) -> Identifiability:
+        """Geometric parameters that a kind of measurement can find; see `zveno.identifiability`."""
+        from .calibration.identifiability.analysis import identifiability
+
+        return identifiability(
+            self, kind, strategy=strategy, parameters=parameters, joint_terms=joint_terms, postures=postures,
+            seed=seed
+        )
+
+    def calibrate(
+        self, data: Campaign | Sequence[Campaign], *, parameters: str | Sequence[str] = "all",
+        joint_terms: str | Sequence[str] = "auto", strategy: str | None = None, fixed: Sequence[str] = (),
+        priors: Mapping[str, float] | None = None, bounds: Mapping[str, tuple[float, float]] | None = None,
+        plausible: tuple[float, float] | str | None = "estimated", loss: str = "auto", linear: bool = False,
+        folds: int = 10, seed: int = 0, progress: Callable[[int, int], None] | None = None
+    ) -> Calibration:
+        """The geometry that explains measurements; see `zveno.calibrate`."""
+        from .calibration.estimate import calibrate
+
+        return calibrate(
+            self, data, parameters=parameters, joint_terms=joint_terms, strategy=strategy, fixed=fixed,
+            priors=priors, bounds=bounds, plausible=plausible, loss=loss, linear=linear, folds=folds, seed=seed,
+            progress=progress
+        )
+
+    def plan_poses(
+        self, measurement: Measurement | str = "pose", n: int = 30, criterion: str = "D", *, have: Any = None,
+        candidates: int | np.ndarray = 5000, parameters: str | Sequence[str] = "all", strategy: str = "JL",
+        joint_terms: Sequence[str] = (), limits: Mapping[str, tuple[float, float]] | None = None,
+        margin: float = 0.0, box: ArrayLike | None = None,
+        visibility: Visibility | Sequence[Visibility] | None = None,
+        clearance: Clearance | str | None = "standard", places: int | None = None, repeats: bool = True,
+        refine: bool = True, order: bool = True, start: ArrayLike | None = None,
+        workspace: ArrayLike | None = None, seed: int = 0
+    ) -> Plan:
+        """The postures whose measurements determine the geometry best; see `zveno.plan_poses`."""
+        from .design.poses import plan_poses
+
+        return plan_poses(
+            self, measurement, n, criterion, have=have, candidates=candidates, parameters=parameters,
+            strategy=strategy, joint_terms=joint_terms, limits=limits, margin=margin, box=box,
+            visibility=visibility, clearance=clearance, places=places, repeats=repeats, refine=refine,
+            order=order, start=start, workspace=workspace, seed=seed
+        )
+
+    def export_c(
+        self, functions: Sequence[str] | None = None, directory: str | PathLike[str] = ".", *,
+        single: bool = False, frame: str | None = None, parameters: Sequence[str] = (), measure: bool = True
+    ) -> Export:
+        """C sources of the compiled functions; see `zveno.export_c`."""
+        from .export import export_c
+
+        return export_c(
+            self, functions, directory, single=single, frame=frame, parameters=parameters, measure=measure
+        )
+    # fmt: on
+
     def base_regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
         """W (..., n_v, r): torques are W p̃ with exactly the r base parameters of `robot.base_parameters()`."""
-        from .base_parameters.analyse import base_parameters
         from .base_parameters.regressor import base_kernel
 
         key = ("base_regressor", self.mechanism.fingerprint)
         if key not in self._shared:
-            self._shared[key] = base_kernel(base_parameters(self))
+            self._shared[key] = base_kernel(self.base_parameters())
         return self._shared[key](q, v, a, out=out)
+
+    def with_deviations(self, values: Mapping[str, float], frame: str | None = None) -> Robot:
+        """The robot whose geometric parameters deviate from nominal, m and rad: a true robot to simulate.
+
+        Args:
+            values: deviations by the names that `identifiability` and `calibrate` use, "Tx1" or "Rzq2".
+            frame: the frame up to which the chain is described; the default frame if not given.
+        """
+        from .calibration.model.models import redundant_model
+        from .calibration.use.output import calibrated_mechanism
+
+        model = redundant_model(self.mechanism, frame)
+        deviations = np.zeros(len(model.terms))
+        for name, value in values.items():
+            model.term(name)  # an unknown one is refused with the nearest
+            deviations[model.numbers[name]] = value
+        return Robot(calibrated_mechanism(model, deviations))
+
+    def write(self, path: str | PathLike[str]) -> Path:
+        """Write the model as .urdf, .toml (Denavit–Hartenberg table) or .ets (elementary transforms)."""
+        from .io.write import write_model
+
+        return write_model(self.mechanism, path)
+
+    def plot(
+        self,
+        path: str | PathLike[str],
+        q: ArrayLike | None = None,
+        *,
+        frames: Sequence[str] = (),
+        caption: str | None = None,
+    ) -> Path:
+        """Draw the robot at q (neutral if not given) as .png or .svg.
+
+        Args:
+            path: the picture.
+            q: (n_q,), or (k, n_q) for a motion: the last posture, pale ones before it, and the way of the frame.
+            frames: frames shown as red, green and blue axes.
+            caption: a line of text; the robot's name if not given.
+        """
+        from .report.pictures.mechanism import draw_mechanism
+        from .report.pictures.motion import draw_motion
+
+        if q is not None and np.ndim(q) == 2:
+            return draw_motion(self.mechanism, np.asarray(q, dtype=float), path, caption=caption)
+        return draw_mechanism(self.mechanism, path, q, frames=frames, caption=caption)

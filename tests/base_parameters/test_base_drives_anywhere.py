@@ -12,8 +12,8 @@ from base_oracle import rank_of, residual, sampled
 
 import zveno
 from mechanisms import random_mechanism
+from zveno import base_parameters
 from zveno.algorithms.regressor import drive_regressor, regressor
-from zveno.base_parameters import base_parameters
 from zveno.errors import ZvenoWarning
 from zveno.mechanism import Drive, Free, Joint, Link, Planar, Revolute, Spherical, Universal, assemble
 from zveno.mechanism.base import with_base

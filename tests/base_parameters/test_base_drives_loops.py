@@ -12,10 +12,11 @@ from base_oracle import energy_rows, rank_of, residual, sampled
 
 import zveno
 from mechanisms import random_mechanism
+from zveno import base_parameters, coupling_regressor
 from zveno.algorithms.regressor import drive_regressor
-from zveno.base_parameters import base_kernel, base_parameters, coupling_regressor
 from zveno.base_parameters.drives import merging_rotors
 from zveno.base_parameters.loops import closed_states, closure
+from zveno.base_parameters.regressor import base_kernel
 from zveno.errors import ZvenoError, ZvenoWarning
 from zveno.mechanism import Joint, Link, Loop, Revolute, assemble
 from zveno.mechanism.edit import rebuilt

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno.base_parameters import base_parameters
+from zveno import base_parameters
 from zveno.errors import ZvenoError
 from zveno.mechanism import Drive, Helical, Joint, Link, Planar, Prismatic, Revolute, Spherical, Universal, assemble
 from zveno.spatial.rotations import elementary

@@ -12,7 +12,7 @@ import pytest
 from base_loops import LOOP, NORMAL, PARALLEL, PLANE, four_bar
 from base_oracle import rank_of, residual, sampled
 
-from zveno.base_parameters import base_parameters
+from zveno import base_parameters
 from zveno.base_parameters.nodes import nodes_of
 from zveno.errors import ZvenoWarning
 from zveno.mechanism import Helical, Joint, Link, Mimic, Prismatic, Revolute, assemble

@@ -12,7 +12,7 @@ import pytest
 
 import zveno
 from mechanisms import random_mechanism
-from zveno.base_parameters import BaseModel
+from zveno import BaseModel
 from zveno.base_parameters.base_dynamics import compared_operations
 from zveno.base_parameters.drives import drive_vector
 from zveno.errors import ZvenoError

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno.base_parameters import base_parameters
+from zveno import base_parameters
 from zveno.base_parameters.exact import Surd, cosine, decimal
 from zveno.base_parameters.exact_closure import from_text
 from zveno.documents.base_parameters_000.reproduce import PRINTED, in_millimetres, printed_terms

@@ -10,9 +10,9 @@ from base_oracle import rank_of, residual, sampled
 
 import zveno
 from mechanisms import random_mechanism, random_state
+from zveno import base_parameters
 from zveno.algorithms.inverse_dynamics import inverse_dynamics
 from zveno.algorithms.regressor import parameter_vector, regressor
-from zveno.base_parameters import base_parameters
 from zveno.errors import ZvenoError, ZvenoWarning
 from zveno.mechanism import Fixed, Joint, Link, Mechanism, Revolute, assemble
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from base_oracle import rank_of, residual, sampled
 
-from zveno.base_parameters import base_parameters
+from zveno import base_parameters
 from zveno.errors import ZvenoWarning
 from zveno.io.urdf import read_urdf
 from zveno.mechanism.base import with_base

@@ -13,7 +13,8 @@ import tyro
 from rich.console import Console
 
 import zveno
-from zveno.base_parameters import BaseModel, base_kernel, base_parameters
+from zveno import BaseModel, base_parameters
+from zveno.base_parameters.regressor import base_kernel
 from zveno.cli import base as verb
 from zveno.kernels.evaluate import evaluate
 

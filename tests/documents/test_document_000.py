@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from document_000_chains import GRAVITY, MIXED, TABLE, distal, with_random_bodies
 
+from zveno import base_parameters
 from zveno.algorithms.energy import kinetic_energy, potential_energy
-from zveno.base_parameters import base_parameters
 from zveno.documents.base_parameters_000 import reproduce as reproduce_000
 from zveno.documents.base_parameters_000.coordinate_matrix import (
     Row,

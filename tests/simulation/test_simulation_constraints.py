@@ -11,7 +11,7 @@ from zveno.mechanism import Frame, Joint, Link, Loop, Revolute, assemble
 from zveno.mechanism.edit import rebuilt
 from zveno.robot import Robot
 from zveno.simulation import (
-    Distance,
+    FixedDistance,
     Hinge,
     JointMotion,
     LoopClosure,
@@ -132,7 +132,7 @@ def test_parallelogram_keeps_its_bar_level():
 def test_distance_makes_a_pendulum():
     """A chain's end on a rod of given length moves on a circle; the reaction carries it."""
     robot = zveno.load("chain(2)")
-    run = simulate(robot, [-0.5, 0.7], duration=1.0, constraints=[Distance("tool", length=None)], rtol=1e-8)
+    run = simulate(robot, [-0.5, 0.7], duration=1.0, constraints=[FixedDistance("tool", length=None)], rtol=1e-8)
     p = robot.forward_kinematics(run.q)[:, :3, 3]
     assert np.ptp(np.linalg.norm(p, axis=1)) < 1e-7
     assert run.max_violation < 1e-7
@@ -268,10 +268,10 @@ def test_wrong_constraints_are_refused():
     for wrong, message in (
         (PointContact("elbow"), "elbow"),
         (PointContact("base"), "same link"),
-        (Distance("tool", other="rod3"), "same link"),
+        (FixedDistance("tool", other="rod3"), "same link"),
         (JointMotion("joint9"), "joint9"),
         (LoopClosure("tool", locked=("x", "w")), "direction"),
-        (Distance("tool", length=-1.0), "cannot be kept"),
+        (FixedDistance("tool", length=-1.0), "cannot be kept"),
         (PointContact("tool", point=(1.0, 2.0)), "three finite numbers"),
         (Weld("tool", placement=np.zeros((4, 4))), "rigid"),
         ("contact", "no constraint"),

@@ -37,7 +37,7 @@ def base(
     """
     from dataclasses import replace
 
-    from ..base_parameters import base_parameters
+    from ..base_parameters.analyse import base_parameters
     from ..base_parameters.base_dynamics import operations_sentence
     from ..robot import Robot
     from .verbs import loaded

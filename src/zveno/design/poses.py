@@ -9,7 +9,7 @@ import numpy as np
 
 from ..calibration.measurements import Measurement
 from ..calibration.measurements import measurement as named_measurement
-from ..errors import ZvenoError
+from ..errors import ZvenoError, unknown_name
 from ..fit.threads import in_one_thread
 from ..io.results import hash_of
 from ..robot_functions import RobotFunctions
@@ -25,7 +25,6 @@ from .tour import short_tour, tour_length, travel_times
 
 N_RANDOM = 25
 """Random plans a plan is compared with."""
-DEFAULT_CLEARANCE = Clearance()
 
 
 @in_one_thread
@@ -44,7 +43,7 @@ def plan_poses(
     margin: float = 0.0,
     box=None,
     visibility: Visibility | Sequence[Visibility] | None = None,
-    clearance: Clearance | None = DEFAULT_CLEARANCE,
+    clearance: Clearance | str | None = "standard",
     places: int | None = None,
     repeats: bool = True,
     refine: bool = True,
@@ -69,7 +68,7 @@ def plan_poses(
         margin: share of every range kept free at both ends.
         box: ((x, y, z), (x, y, z)) the frame must stay in, m.
         visibility: instruments that must see the frame.
-        clearance: how far links keep from each other and the floor; None: not looked at.
+        clearance: how far links keep from each other and the floor: "standard" is `Clearance()`, None is no check.
         places: for measurements by contact, how many places that were not measured before are touched; six holes if
             None, or none if `have` has places.
         repeats: whether a posture may be measured several times.
@@ -80,8 +79,6 @@ def plan_poses(
         seed: of the random candidates.
     """
     if criterion not in CRITERIA:
-        from ..errors import unknown_name
-
         raise unknown_name("criterion", criterion, CRITERIA)
     if not isinstance(n, int | np.integer) or n < 1:
         raise ZvenoError(f"{n!r} postures cannot be planned", element="n", remedy="Give a positive whole number")
@@ -98,7 +95,7 @@ def plan_poses(
         margin=margin,
         box=box,
         visibility=visibility,
-        clearance=clearance,
+        clearance=_clearance(clearance),
         places=places,
         workspace=workspace,
         seed=seed,
@@ -124,6 +121,14 @@ def plan_poses(
 
 
 @in_one_thread
+def _clearance(clearance: Clearance | str | None) -> Clearance | None:
+    if isinstance(clearance, str):
+        if clearance != "standard":
+            raise unknown_name("clearance", clearance, ("standard",))
+        return Clearance()
+    return clearance
+
+
 def judge_poses(
     robot: RobotFunctions,
     measurement: Measurement | str,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +24,9 @@ _CALL = re.compile(r"\s*([^\W\d]\w*)\s*\(([^()]*)\)\s*")
 _ROOT = re.compile(r"<\s*([A-Za-z_][\w.:-]*)")
 
 
-def load_mechanism(name_or_path, *, snap: bool | None = None, format: str | None = None) -> Mechanism:
+def load_mechanism(
+    name_or_path: str | os.PathLike[str], *, snap: bool | None = None, format: str | None = None
+) -> Mechanism:
     """The mechanism of a built-in robot, a model file or a text.
 
     Args:
@@ -36,7 +39,7 @@ def load_mechanism(name_or_path, *, snap: bool | None = None, format: str | None
     """
     if format is not None and format not in FORMATS:
         raise unknown_name("format", format, FORMATS)
-    if not isinstance(name_or_path, str | Path):
+    if not isinstance(name_or_path, str | os.PathLike) or not isinstance(os.fspath(name_or_path), str):
         raise UnknownNameError(
             f"a model is given by a name or a path, not by {type(name_or_path).__name__}", element="load"
         )

@@ -1,7 +1,7 @@
 """Simulation: motion over time, constraints, contacts, controllers and drives."""
 
 from .constraints import Constraint as Constraint
-from .constraints import Distance as Distance
+from .constraints import FixedDistance as FixedDistance
 from .constraints import Hinge as Hinge
 from .constraints import LoopClosure as LoopClosure
 from .constraints import PointContact as PointContact

@@ -248,7 +248,7 @@ class Hinge(_Framed):
 
 
 @dataclass(frozen=True, eq=False)
-class Distance(_Framed):
+class FixedDistance(_Framed):
     """A's origin stays at a distance from a point of B: one row; the reaction pushes A away from it, N.
 
     Attributes:

@@ -8,8 +8,9 @@ import time
 from dataclasses import replace
 from fractions import Fraction
 
-from ...base_parameters import BaseParameters, base_parameters
+from ...base_parameters.analyse import base_parameters
 from ...base_parameters.exact import decimal
+from ...base_parameters.result import BaseParameters
 from ...io.load import load_mechanism
 from ..reproduce import Row, error, law
 from .coordinate_matrix import Row as DhRow

@@ -21,7 +21,7 @@ from .track_balls import Tangent, singular_poses, tracked_q
 
 @registered
 @dataclass(frozen=True, eq=False)
-class Path(Result):
+class JointPath(Result):
     """A path in joint space.
 
     Attributes:
@@ -79,7 +79,7 @@ def solve_path(
     start=None,
     track: bool = True,
     slices: int = 16,
-) -> Path:
+) -> JointPath:
     """Joint motion along a path of poses.
 
     Every solution of the first pose is followed by integrating q̇ = J⁻¹V with correction; independently, all
@@ -128,7 +128,7 @@ def solve_path(
 
 def _through_balls(
     robot, problem: IkProblem, T: np.ndarray, found: Solutions, largest: float, start, track: bool
-) -> Path:
+) -> JointPath:
     """The path of a chain with ball joints, in its own q: steps are velocities, not differences of angles."""
     tangent = Tangent(robot, problem)
     layers = [found.of(k) for k in range(len(T))]
@@ -142,8 +142,8 @@ def _through_balls(
     return _path(problem, found, sequence, q, singular_poses(tangent, T, q, NEARLY_SINGULAR), branches)
 
 
-def _path(problem: IkProblem, found: Solutions, sequence: Sequence, q: np.ndarray, singular, branches) -> Path:
-    return Path(
+def _path(problem: IkProblem, found: Solutions, sequence: Sequence, q: np.ndarray, singular, branches) -> JointPath:
+    return JointPath(
         q=q,
         jumps=tuple(sequence.jumps),
         unsolved=tuple(int(k) for k in np.flatnonzero(found.count == 0)),

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ...errors import ZvenoError
-from ...ik.paths import Path as JointPath
+from ...ik.paths import JointPath
 from ...ik.solutions import Solutions
 from ...mechanism import Mechanism
 from .pose import number
