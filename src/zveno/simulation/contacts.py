@@ -11,6 +11,7 @@ import numpy as np
 from ..algorithms import constraints as rows
 from ..algorithms.forward_kinematics import frame_pose
 from ..errors import ModelError
+from ..mechanism import Mechanism
 from ..mechanism.joints import unit_axis
 from ..spatial.rotations import z_to
 from ..spatial.transforms import transform
@@ -146,6 +147,17 @@ class GroundContact(Constraint):
         part = rows.coincidence(A, B)
         chosen = turn.T[: self.size]
         return rows.Rows(chosen @ part.value, chosen @ part.J, np.zeros(self.size), chosen @ part.bias)
+
+
+def joint_limits(mechanism: Mechanism) -> tuple[JointLimit, ...]:
+    """A unilateral constraint for every joint of one coordinate with a finite limit."""
+    return tuple(
+        JointLimit(joint.name)
+        for joint in mechanism.joints
+        if joint.mimic is None
+        and joint.type.n_q == 1
+        and (np.isfinite(joint.limits.lower).all() or np.isfinite(joint.limits.upper).all())
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -103,7 +103,7 @@ class Adaptive:
 
     def step(self, until: float) -> bool:
         """One step, for Adams up to the time `until`; False if the solver gave up (`message` says why)."""
-        self.t_old, self._y_old = self.t, self.y
+        self.t_old, self.y_old = self.t, self.y
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # what they say becomes the status of the result
             if self.method == "adams":
@@ -119,16 +119,24 @@ class Adaptive:
         self.t, self.y = float(self.solver.t), np.array(self.solver.y)
         return self.solver.status != "failed"
 
-    def interpolate(self) -> Callable:
-        """y at any time of the last step."""
-        return self._followed() if self.method == "adams" else self.solver.dense_output()
+    @property
+    def nodes(self) -> int:
+        """How many parts of a step are looked at for events: Adams is asked for short ones."""
+        return 1 if self.method == "adams" else 8
+
+    def interpolate(self) -> Callable[[np.ndarray], np.ndarray]:
+        """y (n, n_y) at times (n,) of the last step."""
+        if self.method == "adams":
+            return self._followed()
+        dense = self.solver.dense_output()
+        return lambda t: dense(t).T
 
     def _followed(self) -> Callable:
         """The last step of Adams, which tells its end only, followed by dop853 and made to agree with that end."""
         from scipy.integrate import DOP853
 
         start, end, y_end = self.t_old, self.t, self.y
-        inner = DOP853(self.f, start, self._y_old, end, rtol=self.rtol, atol=self.atol)
+        inner = DOP853(self.f, start, self.y_old, end, rtol=self.rtol, atol=self.atol)
         pieces = []
         while inner.status == "running":
             inner.step()
@@ -139,4 +147,4 @@ class Adaptive:
             piece = next((one for one in pieces if t <= one.t), pieces[-1])
             return piece(t) + gap * (t - start)
 
-        return at
+        return lambda times: np.array([at(t) for t in times]).reshape(len(times), len(y_end))

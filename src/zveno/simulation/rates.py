@@ -95,6 +95,7 @@ class FixedStep:
         self.start = self.t = self.t_old = t
         self.y = np.array(y)
         self.message = ""
+        self.nodes = 2
         self._kernel = None if rates.equations.commanded else rates.equations.step(method)
 
     def restart(self, y):
@@ -103,7 +104,7 @@ class FixedStep:
 
     def step(self, until: float) -> bool:
         """To the next time of the grid."""
-        self.t_old, self._y_old = self.t, self.y
+        self.t_old, self.y_old = self.t, self.y
         t = self.start + self.h * (np.floor((self.t - self.start) / self.h + 1e-6) + 1)
         self.y = self._moved(self.t_old, self.y, t - self.t_old)
         self.t = float(t)
@@ -124,9 +125,9 @@ class FixedStep:
         return staged_step(rates.equations, self.method, rates, t, y, h)
 
     def interpolate(self):
-        """y at any time of the last step, by a shorter step."""
-        t_old, y_old = self.t_old, self._y_old
-        return lambda t: y_old if t <= t_old else self._moved(t_old, y_old, t - t_old)
+        """y (n, n_y) at times (n,) of the last step, each by a shorter step."""
+        t_old, y_old = self.t_old, self.y_old
+        return lambda times: np.array([self._moved(t_old, y_old, t - t_old) for t in times]).reshape(-1, len(y_old))
 
 
 def joint_of_velocity(mechanism, k: int) -> str:

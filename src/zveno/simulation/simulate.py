@@ -11,12 +11,12 @@ from ..progress import ProgressBar
 from ..robot_functions import RobotFunctions
 from .checks import check_batch, check_mass, check_times, checked_constraints, checked_state
 from .constraints import Constraint
-from .contacts import JointLimit
+from .contacts import JointLimit, joint_limits
 from .controllers import as_control
 from .drives import ServoDrive
 from .dynamics import batch_settings
 from .equations import Equations
-from .events import Event, limits_of
+from .events import Event
 from .inputs import Inputs
 from .integrators import FIXED, Adaptive, checked_method
 from .modes import OPEN, Modes
@@ -98,7 +98,7 @@ def simulate(
     check_times(duration, step, sample, rtol)
     check_batch(single, method, constraints, limits, events, projection)
     if limits:
-        constraints = (*constraints, *limits_of(mechanism))
+        constraints = (*constraints, *joint_limits(mechanism))
     equations = Equations(
         robot,
         checked_constraints(robot, constraints),
