@@ -8,15 +8,13 @@ import numpy as np
 
 from .contact_changes import ContactChanges
 from .equations import Equations
-from .events import Crossing, Event, EventTracker, States, first_zero
-from .inputs import Inputs
+from .events import Crossing, Event, EventTracker, States
 from .integrators import normalized
 from .modes import Modes
 from .projection import project
 from .rates import Rates, Stopped
-from .redundancy import reported
 from .trajectory import FINISHED, EventRecord
-from .watches import Watch, first_below, watches
+from .watches import Watch, Watcher
 
 LOOK = 1e-3
 """Share of the duration after which contacts and events are looked at, at the latest, by a method that can wait."""
@@ -52,9 +50,7 @@ class Run:
         self.changes = ContactChanges(equations, rates, stepper, modes, self.records)
         self.status = FINISHED
         self.n_steps = 0
-        self._watched: list[Watch] = []
-        self._looked: set[tuple] = set()
-        """watches that fired at this very moment without a change of modes: they have to become positive first"""
+        self.watcher = Watcher(equations, modes, rates)
 
     # --- the loop
 
@@ -76,14 +72,14 @@ class Run:
         except Stopped as stop:
             self.status = f"stopped: {stop}"
 
-    def _restart(self):
+    def _restart(self, fired: Watch | None = None):
         self.stepper.restart(self.stepper.y)  # a solver keeps the rate at its start, and other constraints act now
-        self._watched = watches(self.equations, self.modes, self.rates)
+        self.watcher.restart(fired)
 
     def _step(self, times: np.ndarray, k: int) -> int:
         stepper = self.stepper
         until = float(times[k])
-        if self._watched or self.tracker.events:
+        if self.watcher.watched or self.tracker.events:
             # Adams goes all the way in one step, and something may come and go meanwhile.
             until = min(until, stepper.t + LOOK * float(times[-1] - times[0]))
         if not stepper.step(until):
@@ -118,7 +114,7 @@ class Run:
             self._project()
         if last - k > len(inside):
             self._record(float(times[last - 1]), stepper.y)
-        self._looked.clear()
+        self.watcher.arm()
         if pending and self.changes.settle(stepper.t):
             self._restart()
         elif self.modes.sliding():
@@ -157,62 +153,19 @@ class Run:
 
     def _scan(self, states: States) -> tuple[list[Crossing], tuple[float, Watch] | None, bool]:
         """(events of the user, the first watch that fired with its time, whether one is below zero and unarmed)."""
-        if not (self._watched or self.tracker.events):
+        if not (self.watcher.watched or self.tracker.events):
             return [], None, False
         stepper = self.stepper
         times = np.linspace(stepper.t_old, stepper.t, stepper.nodes + 1)
         Y = np.array([stepper.y_old, *(states(times[1:-1]) if len(times) > 2 else ()), stepper.y])
         Y = normalized(self.equations, Y)
         crossings = self.tracker.crossings(times, states, Y) if self.tracker.events else []
-        return crossings, *self._first_fired(times, states, Y)
-
-    def _first_fired(self, times, states: States, Y) -> tuple[tuple[float, Watch] | None, bool]:
-        if not self._watched:
-            return None, False
-        report = self._reported(times, Y)
-        hits, pending = [], False
-        for watch in self._watched:
-            values = watch.value(times, Y, report)
-            rates = None if watch.rate is None else watch.rate(times, Y, report)
-            hit = first_below(values, rates, watch.key not in self._looked)
-            if hit is not None:
-                hits.append((*hit, watch))
-            elif watch.rate is None and values[-1] < 0:
-                pending = True
-        if not hits:
-            return None, pending
-        first = min(k for k, _, _ in hits)
-        located = [
-            (self._located(watch, armed, times[k - 1], times[k], states), watch)
-            for k, armed, watch in hits
-            if k == first
-        ]
-        return min(located, key=lambda one: one[0]), pending
-
-    def _located(self, watch: Watch, armed: bool, start: float, end: float, states: States) -> float:
-        """When in [start, end] a watch falls below zero."""
-
-        def value(t):
-            times = np.array([t])
-            Y = states(times)
-            report = self._reported(times, Y)
-            gap = float(watch.value(times, Y, report)[0])
-            return gap if armed or watch.rate is None else max(gap, float(watch.rate(times, Y, report)[0]))
-
-        # A contact that was let go and falls back at once is taken up at the end, so that the run goes on.
-        return first_zero(value, float(start), float(end)) if value(start) > 0 > value(end) else float(end)
-
-    def _reported(self, times, Y):
-        u = None
-        if self.equations.commanded:
-            u = np.array([self.rates.command(float(t), y) for t, y in zip(times, Y, strict=True)])
-        return reported(self.equations, times, Y, Inputs(u, self.rates.c))
+        return crossings, *self.watcher.first_fired(times, states, Y)
 
     def _handle(self, watch: Watch, t: float, y):
         before = list(self.modes.mode)
         self.stepper.t = t
         self.stepper.restart(y)
         self.changes.follow(watch)
-        self._looked = {watch.key} if self.modes.mode == before else set()
-        self._restart()
+        self._restart(watch if self.modes.mode == before else None)
         self._report(self.tracker.jump(t, normalized(self.equations, self.stepper.y)))

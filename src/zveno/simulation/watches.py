@@ -10,8 +10,11 @@ import numpy as np
 
 from .contacts import GroundContact, JointLimit
 from .equations import Equations
+from .events import States, first_zero
+from .inputs import Inputs
 from .modes import MOVES, OPEN, SLIDES, Modes
 from .rates import Rates
+from .redundancy import reported
 
 GAP = 1e-10
 """A contact closes when its gap falls below minus this, m or rad: past rounding, far below any tolerance."""
@@ -123,3 +126,70 @@ def first_below(values: np.ndarray, rates: np.ndarray | None, armed: bool) -> tu
             return k, armed
         armed = armed or values[k] > 0
     return None
+
+
+class Watcher:
+    """The watches of a run while its contacts keep their modes."""
+
+    def __init__(self, equations: Equations, modes: Modes, rates: Rates):
+        self.equations, self.modes, self.rates = equations, modes, rates
+        self.watched: list[Watch] = []
+        self._looked: set[tuple] = set()
+
+    def restart(self, fired: Watch | None = None) -> None:
+        """The run starts again, perhaps in other modes; `fired` is a watch that brought no change of modes."""
+        self.watched = watches(self.equations, self.modes, self.rates)
+        self._looked = set() if fired is None else {fired.key}
+
+    def arm(self) -> None:
+        """A step has passed: a watch that brought no change counts again."""
+        self._looked.clear()
+
+    def first_fired(self, times, states: States, Y) -> tuple[tuple[float, Watch] | None, bool]:
+        """(the first watch that fired in a step, with its time; whether one is below zero without being armed).
+
+        Args:
+            times: (n,), from the start to the end of the step.
+            states: the step's interpolant.
+            Y: states at these times, (n, n_y).
+        """
+        if not self.watched:
+            return None, False
+        report = self._reported(times, Y)
+        hits, pending = [], False
+        for watch in self.watched:
+            values = watch.value(times, Y, report)
+            rates = None if watch.rate is None else watch.rate(times, Y, report)
+            hit = first_below(values, rates, watch.key not in self._looked)
+            if hit is not None:
+                hits.append((*hit, watch))
+            elif watch.rate is None and values[-1] < 0:
+                pending = True
+        if not hits:
+            return None, pending
+        first = min(k for k, _, _ in hits)
+        located = [
+            (self._located(watch, armed, times[k - 1], times[k], states), watch)
+            for k, armed, watch in hits
+            if k == first
+        ]
+        return min(located, key=lambda one: one[0]), pending
+
+    def _located(self, watch: Watch, armed: bool, start: float, end: float, states: States) -> float:
+        """When in [start, end] a watch falls below zero."""
+
+        def value(t):
+            times = np.array([t])
+            Y = states(times)
+            report = self._reported(times, Y)
+            gap = float(watch.value(times, Y, report)[0])
+            return gap if armed or watch.rate is None else max(gap, float(watch.rate(times, Y, report)[0]))
+
+        # A contact that was let go and falls back at once is taken up at the end, so that the run goes on.
+        return first_zero(value, float(start), float(end)) if value(start) > 0 > value(end) else float(end)
+
+    def _reported(self, times, Y):
+        u = None
+        if self.equations.commanded:
+            u = np.array([self.rates.command(float(t), y) for t, y in zip(times, Y, strict=True)])
+        return reported(self.equations, times, Y, Inputs(u, self.rates.c))
