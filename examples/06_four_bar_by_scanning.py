@@ -68,11 +68,11 @@ def main():
     minima = extrema(grid, objective, mask=admissible(grid, [(crank_turns, 0.05, np.inf)]), neighbours="axes")
     designs = set()
     for number in minima.numbers[np.argsort(minima.values)[:5]]:
-        start, half = grid.points(number), grid.step / 2
-        found = dichotomy(
-            lambda a: 1.0 + objective(a)[:, None], [1.0], start - half, start + half, percent=1e-9, iterations=80
+        start, reach = grid.points(number), 2 * grid.step
+        refined = dichotomy(
+            lambda a: 1.0 + objective(a)[:, None], [1.0], start - reach, start + reach, percent=1e-9, iterations=80
         )
-        designs.add((round(100 * float(objective(found.alpha)), 3), tuple(np.round(found.alpha, 3).tolist())))
+        designs.add((round(100 * float(objective(refined.alpha)), 3), tuple(np.round(refined.alpha, 3).tolist())))
     print(f"{len(minima)} local minima; the best of them, refined by dichotomy:")
     for percent, lengths in sorted(designs):
         print(f"  {percent:.3f} %  crank, coupler, rocker, point along and off the coupler: {lengths}")

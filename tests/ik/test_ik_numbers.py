@@ -16,7 +16,6 @@ from zveno.ik.numbers import (
     ExtremumTable,
     Grid,
     admissible,
-    coding_cost,
     compiled,
     compress,
     decode,
@@ -88,14 +87,6 @@ def test_numbers_outside_are_refused():
         encode([4, 1], (3, 4))
     with pytest.raises(ShapeError, match="whole numbers"):
         decode(1, (3, 0))
-
-
-def test_cost_as_the_document_counts():
-    cost = coding_cost(6, 729)
-    assert cost["encode_additions"] == 10
-    assert cost["encode_multiplications"] == 15
-    assert cost["decode_additions"] == 6 * (3 * 729 + 1) - 1
-    assert cost["decode_multiplications"] == 2 * 6 * 729
 
 
 def test_grids_by_step_and_by_count():
@@ -265,25 +256,75 @@ def test_the_cell_table_keeps_the_cells_with_solutions(first, second):
 TABLE = CellTable.of(Grid.by_count([-np.pi, -np.pi], [np.pi, np.pi], 40, ends=True), planar)
 
 
-def test_centred_dichotomy_converges_where_the_printed_one_does_not():
+class Watched:
+    """A system that remembers the points it was asked for."""
+
+    def __init__(self, system):
+        self.system, self.points = system, []
+
+    def __call__(self, points):
+        self.points.append(np.array(points))
+        return self.system(points)
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    st.integers(1, 3),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([0.0, 0.3, 3.0]),
+    st.booleans(),
+)
+def test_dichotomy_stays_in_its_box_and_says_why_it_stopped(J, seed, curvature, inside):
+    """Any smooth system, solution inside the box or not: no point outside is asked for, and no success invented."""
+    rng = np.random.default_rng(seed)
+    A, b, phase = rng.normal(size=(J, J)), rng.normal(size=J), rng.normal(size=J)
+
+    def smooth(a):
+        return a @ A.T + b + curvature * np.sin(a + phase)
+
+    low = rng.uniform(-1, 1, J)
+    high = low + rng.uniform(0.1, 1, J)
+    solution = rng.uniform(low, high) if inside else high + rng.uniform(0.1, 1, J)
+    target = smooth(solution[None])[0]
+    watched = Watched(smooth)
+    end = dichotomy(watched, target, low, high)
+    points = np.concatenate(watched.points)
+    assert np.all((low <= points) & (points <= high))
+    assert np.all((low <= end.alpha) & (end.alpha <= high))
+    miss = np.linalg.norm(smooth(end.alpha[None])[0] - target)
+    assert end.percent == pytest.approx(100 * miss / np.linalg.norm(target), rel=1e-9, abs=1e-12)
+    assert end.converged == (end.percent <= 1e-3)
+    assert miss == pytest.approx(min(np.linalg.norm(smooth(points) - target, axis=1)), abs=1e-12)
+    assert end.reason
+    if not end.converged:
+        assert "small enough" not in end.reason
+
+
+def test_dichotomy_converges():
     rng = np.random.default_rng(0)
-    good = {"centred": 0, "printed": 0}
     for _ in range(20):
         q = rng.uniform([-2.0, 0.5], [2.0, 2.5])
         start = q - rng.uniform(0.05, 0.23, 2)
-        for rule in good:
-            found = dichotomy(
-                planar, planar(q[None])[0], start, start + 0.28, percent=1e-4, rule=rule, iterations=200
-            )
-            good[rule] += found.converged and bool(np.all(abs(found.alpha - q) < 1e-3))
-    assert good["centred"] >= 19
-    assert good["printed"] < good["centred"]
+        end = dichotomy(planar, planar(q[None])[0], start, start + 0.28, percent=1e-4)
+        assert end.converged
+        assert np.all(abs(end.alpha - q) < 1e-3)
 
 
 def test_dichotomy_says_when_it_did_not_arrive():
-    found = dichotomy(planar, [3.0, 0.0], [-0.1, -0.1], [0.1, 0.1], percent=1e-3, iterations=20)
-    assert not found.converged
-    assert found.percent == pytest.approx(100 / 3, rel=1e-3)
+    end = dichotomy(planar, [3.0, 0.0], [-0.1, -0.1], [0.1, 0.1], percent=1e-3, iterations=20)
+    assert not end.converged
+    assert end.percent == pytest.approx(100 / 3, rel=1e-3)
+    beyond = dichotomy(lambda x: x, [1.2], [0.0], [1.0])
+    assert beyond.alpha.tolist() == [1.0]
+    assert not beyond.converged
+    assert "edge of the box" in beyond.reason
+
+
+def test_dichotomy_refuses_what_has_no_relative_error_or_no_value():
+    with pytest.raises(ZvenoError, match="target"):
+        dichotomy(lambda x: x, [0.0], [-1.0], [1.0])
+    with pytest.raises(ZvenoError, match="no finite value"):
+        dichotomy(lambda x: np.nan * x, [1.0], [-1.0], [1.0])
 
 
 def test_a_function_of_the_wrong_shape_is_refused():

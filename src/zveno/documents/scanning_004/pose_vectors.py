@@ -94,9 +94,7 @@ def rotation_constraints(problem: IkProblem, T: np.ndarray, tolerance: float) ->
     ]
 
 
-def refined(
-    problem: IkProblem, T: np.ndarray, lower, upper, percent: float = 1e-3, rule: str = "centred", **options
-):
+def refined(problem: IkProblem, T: np.ndarray, lower, upper, percent: float = 1e-3, **options):
     """The document's stage 2: dichotomy (П8) on the box, for the pose vector; then, for whole poses, Newton.
 
     Returns:
@@ -104,7 +102,7 @@ def refined(
     """
     goal = pose_vector(T, **options)
     found: Dichotomy = dichotomy(
-        pose_system(problem, **options), goal, lower, upper, percent, rule, groups=(slice(0, 3), slice(3, 6))
+        pose_system(problem, **options), goal, lower, upper, percent, groups=(slice(0, 3), slice(3, 6))
     )
     lanes = lanes_of(problem, T[None])
     x, squared = newton(problem, found.alpha[None] / problem.units, lanes.targets, lanes.tool, 48)

@@ -12,7 +12,6 @@ of a number, and every question about it an operator on ranges of numbers:
 All operators stream: memory does not grow with I. All take `parts=K`, and give the same answer for every K.
 """
 
-from .coding import coding_cost as coding_cost
 from .coding import decode as decode
 from .coding import encode as encode
 from .extrema import Extrema as Extrema

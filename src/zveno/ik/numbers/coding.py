@@ -64,13 +64,3 @@ def decode(numbers, radices: Sequence[int]) -> np.ndarray:
         theta[..., j] = K - rest * radix + 1
         K = rest
     return theta
-
-
-def coding_cost(J: int, numbers: int = 1) -> dict[str, int]:
-    """Additions and multiplications as document 004 counts them, for one encoding and for decoding I numbers."""
-    return {
-        "encode_additions": 2 * J - 2,
-        "encode_multiplications": J * (J - 1) // 2,
-        "decode_additions": J * (3 * numbers + 1) - 1,
-        "decode_multiplications": 2 * J * numbers,
-    }

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...errors import ShapeError, ZvenoError
 from .coding import decode, encode
@@ -15,6 +16,10 @@ from .extrema import flat_extrema
 from .grid import Grid
 from .operators import Function, evaluated
 
+SHARES = (1.0, 1 / 4, 1 / 16, 1 / 64)
+"""Of a step to where a linear model meets the target: the whole one overshoots where the system is curved."""
+FINE = 1e-6
+"""A box of this share of the first is small enough for the slopes of the system, and rounding is still smaller."""
 System = Callable[[np.ndarray], np.ndarray]
 """F(points (k, J)) → (k, V)."""
 
@@ -89,73 +94,115 @@ class CellTable:
 
 @dataclass(frozen=True, eq=False)
 class Dichotomy:
-    """Where a dichotomy ended: the best point, its error in percent of |u_0|, and how many scans it took."""
+    """Where a dichotomy ended.
+
+    Attributes:
+        alpha: (J,) the best point; always inside the box that was given.
+        percent: its error in percent of |u_0|.
+        iterations: number of scans.
+        converged: the error is below what was asked for.
+        reason: why it stopped.
+        lower, upper: (J,) the last box.
+    """
 
     alpha: np.ndarray
     percent: float
     iterations: int
     converged: bool
+    reason: str
     lower: np.ndarray
     upper: np.ndarray
 
 
 def dichotomy(
     system: System,
-    target,
-    lower,
-    upper,
+    target: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
     percent: float = 1e-3,
-    rule: str = "centred",
     iterations: int = 60,
-    shift: float = 1e-15,
     groups: Sequence[slice] | None = None,
 ) -> Dichotomy:
-    """П8: scan 3^J nodes of the box, keep half of every side, repeat, until the error is below `percent` of |u_0|.
+    """П8, corrected: scan 3^J nodes of a box, go on with a box about the best of them, until the error is small.
+
+    The points at which a linear model of the scanned values meets the target are tried as well: along a curved
+    valley of |u − u_0| the nodes alone hardly move. The next box has the best point in its middle, as far as the
+    given box allows; it is half as wide if no node was better than the best point so far.
 
     Args:
         system: u(points (k, J)) → (k, V).
         target: u_0, (V,).
-        lower, upper: the box, (J,).
-        percent: δ_adm, in percent.
-        rule: "centred": the next box has the best node in its middle, and is half as wide if it was in the middle
-            already, so that a minimum near a cut is not lost. "printed": the document's rule; a best node in the
-            middle of a side is decided by moving all parameters by `shift`, a unit of the last place, which rarely
-            finds the way.
-        iterations: how many scans at most.
-        shift: γ = E of the printed rule.
+        lower, upper: the box, (J,). Nothing outside it is evaluated.
+        percent: δ_adm, in percent of |u_0|.
+        iterations: number of scans at most.
         groups: parts of u that must each be below `percent` of their own length (document's δP and δS); all of u
             together if not given.
     """
-    if rule not in ("centred", "printed"):
-        raise ZvenoError(f"{rule!r} is neither 'centred' nor 'printed'", element="rule")
-    target = np.asarray(target, float)
-    low, high = (np.array(np.atleast_1d(side), float) for side in (lower, upper))
-    groups = [slice(None)] if groups is None else list(groups)
-    best, alpha, scans = np.inf, (low + high) / 2, 0
+    error = relative_error(target, groups)
+    target = np.atleast_1d(np.asarray(target, float))
+    first, last = (np.array(np.atleast_1d(side), float) for side in (lower, upper))
+    low, half = first, (last - first) / 2
+    alpha, least, least_error, scans, reason = low + half, np.inf, np.inf, 0, f"stopped after {iterations} scans"
+    for scans in range(1, iterations + 1):
+        grid = Grid.by_count(low, low + 2 * half, 2, ends=True)
+        nodes = np.clip(grid.range_points(1, grid.size + 1), first, last)
+        u = np.asarray(system(nodes), float)
+        steps = np.concatenate([share * _linear_zeros(u, target) for share in SHARES])
+        crossings = np.clip(low + half * (1.0 + steps), first, last)
+        nodes, u = np.concatenate([nodes, crossings]), np.concatenate([u, np.asarray(system(crossings), float)])
+        distance = np.linalg.norm(u - target, axis=1)
+        distance[~np.isfinite(distance)] = np.inf
+        k = int(np.argmin(distance))
+        better, at_node = distance[k] < least, k < grid.size
+        if better:
+            alpha, least, least_error = nodes[k], distance[k], error(u[k])
+            if least_error <= percent:
+                return Dichotomy(alpha, least_error, scans, True, "the error is small enough", low, low + 2 * half)
+        if np.all(half <= np.spacing(np.maximum(abs(first), abs(last)))):
+            reason = "the box is as small as rounding allows"
+            break
+        if not better or (not at_node and np.any(half > FINE * (last - first))):
+            half = half / 2
+        low = np.clip(alpha - half, first, last - 2 * half)
+    if not np.isfinite(least):
+        raise ZvenoError("the system has no finite value in the box", element="system")
+    if np.any((alpha == first) | (alpha == last)):
+        reason += "; the best point is on the edge of the box, so the solution may be outside"
+    return Dichotomy(alpha, least_error, scans, False, reason, low, low + 2 * half)
+
+
+def relative_error(target: ArrayLike, groups: Sequence[slice] | None = None) -> Callable[[np.ndarray], float]:
+    """δ(u) = |u − u_0|/|u_0| in percent, the largest over the groups of components."""
+    target = np.atleast_1d(np.asarray(target, float))
+    parts = [slice(None)] if groups is None else list(groups)
+    sizes = [float(np.linalg.norm(target[part])) for part in parts]
+    if not all(sizes) or not np.isfinite(sizes).all():
+        remedy = "Add a constant to the equations, on both sides"
+        raise ZvenoError(
+            "an error in percent needs values that are finite and not zero", element="target", remedy=remedy
+        )
 
     def error(u: np.ndarray) -> float:
-        return max(float(np.linalg.norm((u - target)[g]) / np.linalg.norm(target[g]) * 100.0) for g in groups)
+        miss = np.asarray(u) - target
+        return max(
+            100.0 * float(np.linalg.norm(miss[part])) / size for part, size in zip(parts, sizes, strict=True)
+        )
 
-    for scans in range(1, iterations + 1):
-        grid = Grid.by_count(low, high, np.full(len(low), 2), ends=True)
-        nodes = grid.range_points(1, grid.size + 1)
-        u = np.asarray(system(nodes))
-        f = np.linalg.norm(u - target, axis=1)
-        k = int(np.argmin(f))
-        theta = decode(k + 1, grid.counts)
-        better = rule == "printed" or f[k] < best
-        if better:
-            best, alpha = float(f[k]), nodes[k]
-        found = error(u[k])
-        if found <= percent:
-            return Dichotomy(nodes[k], found, scans, True, low, high)
-        half = (high - low) / 2
-        if rule == "centred":
-            size = half if better and np.any(theta != 2) else half / 2
-            low, high = alpha - size, alpha + size
-            continue
-        moved = float(np.linalg.norm(np.asarray(system(nodes[k : k + 1] + shift))[0] - target))
-        second = (theta == 3) | ((theta == 2) & (not f[k] < moved))
-        low = np.where(second, low + half, low)
-        high = low + half
-    return Dichotomy(alpha, error(np.asarray(system(alpha[None]))[0]), scans, False, low, high)
+    return error
+
+
+def _linear_zeros(u: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Where the linear model of u (3^J, V) at nodes −1, 0, 1 meets the target, in half widths of the box, (r, J).
+
+    Row k solves for the k + 1 directions that change u most, since the weakest may be curvature only; none if a
+    value is not finite.
+    """
+    n = round(np.log(len(u)) / np.log(3))
+    if not np.isfinite(u).all():
+        return np.zeros((0, n))
+    offsets = decode(np.arange(1, len(u) + 1), (3,) * n) - 2.0
+    slopes = offsets.T @ u / (2 * 3 ** (n - 1))
+    left, s, right = np.linalg.svd(slopes, full_matrices=False)
+    rank = int(np.count_nonzero(s > 1e-12 * s[0]))
+    along = (right[:rank] @ (target - u.mean(axis=0))) / s[:rank]
+    return np.cumsum(along[:, None] * left.T[:rank], axis=0)

@@ -1,4 +1,4 @@
-"""Document 004's own procedures and tricks, and its rows in `zveno reproduce`."""
+"""Document 004's own procedures and tricks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno.documents.reproduce import failures
 from zveno.documents.scanning_004 import dimension_reduction
+from zveno.documents.scanning_004.as_printed import (
+    counted_decoding,
+    counted_encoding,
+    printed_decoding_cost,
+    printed_encoding_cost,
+)
 from zveno.documents.scanning_004.pose_vectors import (
     around,
     objective,
@@ -17,10 +22,10 @@ from zveno.documents.scanning_004.pose_vectors import (
     refined,
     rotation_constraints,
 )
-from zveno.documents.scanning_004.reproduce import rows
+from zveno.documents.scanning_004.reproduce import ADMITTED, GOAL, LOWER, POSITION_AND_DIRECTION, UPPER
 from zveno.errors import UnknownNameError
 from zveno.ik import problem_of, solve_ik
-from zveno.ik.numbers import Grid, admissible, compress, global_extremum
+from zveno.ik.numbers import Grid, admissible, compress, dichotomy, encode, global_extremum
 
 ROBOT = zveno.load("doc004_arm")
 PROBLEM = problem_of(ROBOT, limits=False)
@@ -30,12 +35,6 @@ T = ROBOT.forward_kinematics(Q)
 
 def wrapped(d):
     return d - 2 * np.pi * np.round(d / (2 * np.pi))
-
-
-def test_every_row_is_explained():
-    found = rows()
-    assert len(found) >= 9
-    assert failures(found) == []
 
 
 def test_pose_vectors_are_those_of_the_robot():
@@ -80,6 +79,29 @@ def test_teach_coarsely_and_search_narrowly():
     found = solve_ik(ROBOT, T, limits=around(ROBOT, Q + 0.02, 0.1), method="scan")
     assert found.count == 1
     assert np.abs(found.q[0] - Q).max() < 1e-9
+
+
+def test_dichotomy_solves_the_example_of_the_document():
+    """The printed pose and box, to the printed tolerance; along the curved valley of its pose vector."""
+    u = pose_system(PROBLEM, unit=1e-3)
+    end = dichotomy(u, GOAL, LOWER, UPPER, ADMITTED, groups=POSITION_AND_DIRECTION)
+    assert end.converged
+    assert end.iterations <= 12
+    assert np.all((end.alpha >= LOWER) & (end.alpha <= UPPER))
+    assert max(percentages(u(end.alpha[None])[0], GOAL)) <= ADMITTED
+
+
+def test_printed_costs_and_counted_ones():
+    assert printed_encoding_cost(6) == (10, 15)
+    assert printed_decoding_cost(6, 729) == (6 * (3 * 729 + 1) - 1, 2 * 6 * 729)
+    rng = np.random.default_rng(0)
+    for J in (1, 2, 4, 7):
+        radices = rng.integers(1, 5, J)
+        theta = [int(rng.integers(1, radix + 1)) for radix in radices]
+        number, cost = counted_encoding(theta, radices.tolist())
+        assert number == encode(theta, radices)
+        assert cost == printed_encoding_cost(J)
+        assert counted_decoding([number], radices.tolist()) == ([theta], (3 * J, 2 * J))
 
 
 def test_dichotomy_seeds_the_refinement():
