@@ -127,7 +127,7 @@ def violations(root: Path) -> list[str]:
             elif LAYERS.index(target) > LAYERS.index(layer):
                 problems.append(f"{where}, which is below {layer}")
             elif target == "documents" and inside.as_posix() not in USERS_OF_DOCUMENTS:
-                problems.append(f"{where}, which only `zveno reproduce` uses")
+                problems.append(f"{where}, which no part of the product uses")
             elif target == "kernels" and layer in ONLY_MATH_OF_KERNELS and rest.partition(".")[0] != "math":
                 problems.append(f"{where}, but takes only kernels.math")
     return problems
@@ -199,7 +199,7 @@ def test_the_checker_finds_what_it_should(tmp_path):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     assert violations(root) == [
-        "cli/ik.py:1 imports documents.first, which only `zveno reproduce` uses",
+        "cli/ik.py:1 imports documents.first, which no part of the product uses",
         "io/__init__.py:3 imports robot, which is below io",
         "io/deep/inner.py:1 imports cli, which is below io",
         "io/urdf.py:1 imports zveno, which is not a layer",

@@ -9,9 +9,9 @@ import zveno
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.measurements import Position
 from zveno.calibration.measurements.campaigns import Campaign
-from zveno.documents.calibration_001.joint_axes import axis_covariance, identify_chain, joint_axis
+from zveno.documents.calibration_001.joint_axes import frame_covariance, identify_chain, joint_axis
 from zveno.errors import ZvenoError
-from zveno.spatial.rotations import exp, is_rotation
+from zveno.spatial.rotations import exp, is_rotation, log
 
 
 def _circle(rng, m, radius=0.3, sigma=0.0, q=None):
@@ -50,25 +50,38 @@ def test_reflections_are_never_returned():
         assert is_rotation(joint_axis(q, g, "prismatic").R)
 
 
-def test_covariance_against_monte_carlo_and_the_documents_figures():
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+@pytest.mark.parametrize("where", ["about the axis", "to one side"])
+def test_covariance_is_that_of_the_frame(kind, where):
+    """Monte Carlo: errors of (R, t) as predicted, also where the mean of the points is far from t."""
     rng = np.random.default_rng(1)
-    q = np.deg2rad(np.arange(5) * 72.0)
-    turns, shifts = [], []
-    for _ in range(1500):
-        _, g, R, t = _circle(rng, 5, 0.3, 2e-4, q)
-        found = joint_axis(q, g, sigma=2e-4)
-        E = found.R @ R.T
-        turns.append(0.5 * R.T @ [E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]])
-        shifts.append(R.T @ (found.t - t))
-    p = 0.3 * np.stack([np.cos(q), np.sin(q), 0 * q], 1)
-    predicted = axis_covariance(p - p.mean(axis=0), 5, 2e-4)
-    np.testing.assert_allclose(np.cov(np.array(turns).T), predicted[:3, :3], atol=0.15 * predicted[0, 0])
-    np.testing.assert_allclose(np.cov(np.array(shifts).T), predicted[3:, 3:], atol=0.15 * predicted[3, 3])
+    sigma, trials = 2e-5, 3000
+    q = np.linspace(-1.0, 1.0, 6) * (np.pi if kind == "revolute" else 0.4)
+    if where == "to one side":
+        q = 0.25 * q + 0.7
+    R, t = exp(rng.normal(size=3)), rng.normal(size=3)
+    z = np.zeros_like(q)
+    p = np.stack([0.3 * np.cos(q), 0.3 * np.sin(q), z] if kind == "revolute" else [z, z, q], axis=1)
+    errors = np.empty((trials, 6))
+    for k in range(trials):
+        axis = joint_axis(q, p @ R.T + t + sigma * rng.normal(size=p.shape), kind, sigma=sigma)
+        # A line does not show the turn about itself.
+        turn = log(axis.R @ R.T) if kind == "revolute" else np.cross(R[:, 2], axis.direction)
+        errors[k] = *turn, *(axis.t - t)
+    predicted = joint_axis(q, p @ R.T + t, kind, sigma=sigma).covariance
+    values, vectors = np.linalg.eigh(predicted)
+    seen = values > 1e-9 * values[-1]
+    assert np.count_nonzero(seen) == (6 if kind == "revolute" else 5)
+    standard = errors @ vectors[:, seen] / np.sqrt(values[seen])
+    np.testing.assert_allclose(np.cov(standard.T), np.eye(seen.sum()), atol=5 * np.sqrt(2 / trials))
+
+
+def test_covariance_of_the_documents_figures():
     # In millimetres, r = 300 and σ = 0.2: the regular pentagon beats the document's five angles.
     for angles, trace in ((np.arange(5) * 72.0, 4.44e-7), ([-120, -90, 0, 90, 120], 5.1217e-7)):
         a = np.deg2rad(angles)
         p = 300 * np.stack([np.cos(a), np.sin(a), 0 * a], 1)
-        assert np.trace(axis_covariance(p - p.mean(axis=0), 5, 0.2)[:3, :3]) == pytest.approx(trace, rel=2e-3)
+        assert np.trace(frame_covariance(p, 0.2)[:3, :3]) == pytest.approx(trace, rel=2e-3)
 
 
 def test_a_whole_arm_without_a_nominal_model():

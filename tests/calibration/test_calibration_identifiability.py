@@ -1,4 +1,4 @@
-"""Identifiability: fixtures of document 001, count formulas, closure, rules, higher precision."""
+"""Identifiability: fixtures of document 001, count formulas, closure, higher precision."""
 
 import numpy as np
 import pytest
@@ -11,8 +11,7 @@ from zveno.calibration.identifiability.proof import prove
 from zveno.calibration.measurements import Camera, Distance, Pose, Position, RelativePose, RelativePosition
 from zveno.calibration.model.kinematics import frame_motion
 from zveno.calibration.model.models import redundant_model
-from zveno.documents.calibration_001.rules import agrees, rule_model
-from zveno.errors import ModelError, ZvenoError
+from zveno.errors import ZvenoError
 from zveno.spatial.transforms import transform
 
 
@@ -94,9 +93,6 @@ def test_one_prismatic_joint_is_8_and_5():
     robot = zveno.load("Tx(q1)")
     assert identifiability(robot, "pose").rank == 8
     assert identifiability(robot, "position").rank == 5
-    assert rule_model(robot, "pose").text == "[Ty Tz Rx Ry Rz]o Tx(q1) [Ry Rz]1"
-    assert rule_model(robot, "position").text == "[Ty Tz Ry Rz]o Tx(q1)"
-    assert rule_model(robot, "relative_pose").names == ("Ry1", "Rz1")
 
 
 @pytest.mark.parametrize("block", range(10))
@@ -155,18 +151,6 @@ def test_strategies_are_complete_and_irreducible_everywhere():
             alone = identifiability(robot, "pose", strategy=strategy, parameters=list(found.chosen))
             assert alone.rank == len(found.chosen) == found.rank
             assert set(alone.classes) == {"identifiable"}
-
-
-def test_rules_agree_with_the_numbers_or_are_refused():
-    assert rule_model(zveno.load(TWO_LINKS)).names == identifiability(zveno.load(TWO_LINKS), "pose").chosen
-    for name in ("puma560", "ur5", "panda"):
-        assert len(rule_model(zveno.load(name)).names) == identifiability(zveno.load(name), "pose").rank
-    for text in ("Tz(q1) Rz(q2) Tx(0.3)", "Tz(q1) Tx(0.1) Tz(q2)"):  # P∥R, P∥P
-        good, why = agrees(zveno.load(text), "pose")
-        assert not good
-        assert "rules" in why
-    with pytest.raises(ModelError, match="neither parallel nor perpendicular"):
-        rule_model(zveno.load("Rz(q1) Rx(30deg) Tx(0.1) Rz(q2) Tx(0.2)"))
 
 
 def test_what_a_relative_measurement_cannot_see():

@@ -44,7 +44,6 @@ def identifiability(
 
     from ..calibration.identifiability.analysis import identifiability as find
     from ..calibration.measurements import measurement
-    from ..documents.calibration_001.rules import agrees
     from ..report.text.calibration import identifiability_data, print_identifiability
     from ..robot import Robot
     from .verbs import loaded
@@ -52,7 +51,11 @@ def identifiability(
     arm = Robot(loaded(robot, model))
     kind = replace(measurement(measure), frame=frame)
     found = find(arm, kind, strategy=strategy, parameters=parameters or "all", joint_terms=terms)
-    by_rules = agrees(arm, kind) if rules else None
+    by_rules = None
+    if rules:
+        from ..documents.calibration_001.rules import agrees
+
+        by_rules = agrees(arm, kind)
     deliver(
         Answer(
             lambda: identifiability_data(found, by_rules),

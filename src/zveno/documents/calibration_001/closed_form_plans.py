@@ -19,6 +19,7 @@ import numpy as np
 
 from ...errors import ShapeError, ZvenoError
 from ...robot_functions import RobotFunctions
+from .joint_axes import axis_information, frame_covariance, unseen_turns
 
 
 def noise(sigma: float, sigma_q: float = 0.0, radius: float = 1.0) -> float:
@@ -38,15 +39,6 @@ def line(q) -> np.ndarray:
     return q[:, None] * np.array([0.0, 0.0, 1.0])
 
 
-def axis_information(points) -> np.ndarray:
-    """Σ (|p|² 1 − p pᵀ), (3, 3), with p from the mean of the points (m, 3): their tensor of inertia."""
-    p = np.asarray(points, dtype=float)
-    if p.ndim != 2 or p.shape[1] != 3 or len(p) < 2:
-        raise ShapeError(f"has shape {p.shape}", element="points", remedy="Give at least two points, (m, 3)")
-    p = p - p.mean(axis=0)
-    return np.sum(p**2) * np.eye(3) - p.T @ p
-
-
 def axis_covariance(points, sigma: float, scale: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """cov(δω) and cov(δt), (3, 3) each, of the axis frame found from points; inf where the plan is singular.
 
@@ -57,22 +49,12 @@ def axis_covariance(points, sigma: float, scale: bool = False) -> tuple[np.ndarr
 
     The document's cov(δt) = σ²/m is what remains when the mean of the points is on the axis.
     """
-    p = np.asarray(points, dtype=float)
-    information = axis_information(p)
-    mean, spread = p.mean(axis=0), 0.5 * np.trace(information)
-    values, vectors = np.linalg.eigh(information)
-    if values[0] <= 1e-12 * max(values[-1], 1e-300):
-        lost = values <= 1e-12 * max(values[-1], 1e-300)
-        # Directions that are not seen have no finite variance; those that are keep theirs.
-        rotation = np.where((vectors[:, lost] ** 2).sum(axis=1) > 1e-12, np.inf, 0.0)
-        seen = vectors[:, ~lost] / values[~lost] @ vectors[:, ~lost].T
-        return np.diag(rotation) + sigma**2 * seen, np.full((3, 3), np.nan)
-    rotation = sigma**2 * (vectors / values) @ vectors.T
-    arm = np.array([[0.0, -mean[2], mean[1]], [mean[2], 0.0, -mean[0]], [-mean[1], mean[0], 0.0]])
-    place = sigma**2 / len(p) * np.eye(3) + arm @ rotation @ arm.T
-    if scale:
-        place = place + sigma**2 / spread * np.outer(mean, mean)
-    return rotation, place
+    covariance, hidden = frame_covariance(points, sigma, scale), unseen_turns(points)
+    if not hidden.size:
+        return covariance[:3, :3], covariance[3:, 3:]
+    # Directions that are not seen have no finite variance; those that are keep theirs.
+    rotation = np.where((hidden**2).sum(axis=1) > 1e-12, np.inf, 0.0)
+    return np.diag(rotation) + covariance[:3, :3], np.full((3, 3), np.nan)
 
 
 def axis_error(points, sigma: float) -> float:

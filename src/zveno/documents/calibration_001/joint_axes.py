@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...errors import ShapeError, ZvenoError
 from ...mechanism import Frame, Joint, Limits, Link, Mechanism, Prismatic, Revolute, assemble
 from ...spatial.transforms import inverse, transform
+from ...spatial.vectors import skew
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +29,8 @@ class JointAxis:
         radius: of the circle, m; 0 for a prismatic joint.
         scale: μ: for a prismatic joint, metres moved per unit of its reading; 1 for a true gear.
         residual: root mean square distance of points from the circle or line, m.
-        covariance: of (δω, δt) about the point's centroid, (6, 6), for the noise found, document 001 (25) with its
-            correction cov(δω) = σ²[Σ(|p|²1 − ppᵀ)]⁻¹.
+        covariance: of (δω, δt), (6, 6), in the measuring frame, for the noise found: document 001 (25), corrected
+            (`frame_covariance`). Of a prismatic joint the turn about its line is unknown, and left out.
         sigma: standard deviation of a coordinate, m.
     """
 
@@ -52,7 +54,7 @@ class JointAxis:
         return self.R[:, 2]
 
 
-def joint_axis(q, g, kind: str = "revolute", sigma: float | None = None) -> JointAxis:
+def joint_axis(q: ArrayLike, g: ArrayLike, kind: str = "revolute", sigma: float | None = None) -> JointAxis:
     """The axis of a joint that moved alone.
 
     Args:
@@ -86,8 +88,7 @@ def joint_axis(q, g, kind: str = "revolute", sigma: float | None = None) -> Join
     t = g.mean(axis=0) - scale * (R @ p.mean(axis=0))
     r = g - (scale * p @ R.T + t)
     freedom = max(3 * len(q) - (7 if kind == "revolute" else 6), 1)
-    found = float(np.sqrt(np.sum(r**2) / freedom))
-    s = found if sigma is None else sigma
+    s = float(np.sqrt(np.sum(r**2) / freedom)) if sigma is None else sigma
     radius = scale if kind == "revolute" else 0.0
     return JointAxis(
         kind,
@@ -97,25 +98,46 @@ def joint_axis(q, g, kind: str = "revolute", sigma: float | None = None) -> Join
         1.0 if kind == "revolute" else scale,
         float(np.sqrt(np.mean(np.sum(r**2, axis=1)))),
         s,
-        axis_covariance(scale * a @ R.T, len(q), s),
+        frame_covariance(scale * p @ R.T, s),
     )
 
 
-def axis_covariance(centred: np.ndarray, m: int, sigma: float) -> np.ndarray:
-    """Covariance (6, 6) of (δω, δt) from centred points (m, 3).
+def axis_information(points: ArrayLike) -> np.ndarray:
+    """Σ (|p|² 1 − p pᵀ), (3, 3), with p from the mean of the points (m, 3): their tensor of inertia."""
+    p = np.asarray(points, dtype=float)
+    if p.ndim != 2 or p.shape[1] != 3 or len(p) < 2:
+        raise ShapeError(f"has shape {p.shape}", element="points", remedy="Give at least two points, (m, 3)")
+    p = p - p.mean(axis=0)
+    return np.sum(p**2) * np.eye(3) - p.T @ p
 
-    Turning about a line of points, of which they tell nothing, is left out.
+
+def unseen_turns(points: ArrayLike) -> np.ndarray:
+    """Unit vectors (3, k) of the turns that do not move the points: one along a line of points, else none."""
+    values, vectors = np.linalg.eigh(axis_information(points))
+    return vectors[:, values <= 1e-12 * max(values[-1], 1e-300)]
+
+
+def frame_covariance(points: ArrayLike, sigma: float, scale: bool = True) -> np.ndarray:
+    """Covariance (6, 6) of (δω, δt) of a frame that is fitted to points (m, 3), given from its origin in any axes.
+
+    The mean of the points is found with σ²/m, and the turn about it with σ² [Σ(|p|² 1 − p pᵀ)]⁻¹; the origin, c
+    before the mean, moves by c × δω and, if the scale of the points is fitted with the frame, along c. Turns that
+    the points do not show are left out.
     """
-    information = np.sum(centred**2) * np.eye(3) - centred.T @ centred
-    w, V = np.linalg.eigh(information)
-    known = w > 1e-12 * max(w.max(), 1e-300)
-    out = np.zeros((6, 6))
-    out[:3, :3] = sigma**2 * (V[:, known] / w[known]) @ V[:, known].T
-    out[3:, 3:] = sigma**2 / m * np.eye(3)
-    return out
+    p = np.asarray(points, dtype=float)
+    information, hidden = axis_information(p), unseen_turns(p)
+    turn = sigma**2 * (np.linalg.inv(information + hidden @ hidden.T) - hidden @ hidden.T)
+    mean = p.mean(axis=0)
+    arm = skew(mean)
+    place = sigma**2 / len(p) * np.eye(3) + arm @ turn @ arm.T
+    if scale:
+        place = place + sigma**2 / np.sum((p - mean) ** 2) * np.outer(mean, mean)
+    return np.block([[turn, turn @ arm.T], [arm @ turn, place]])
 
 
-def identify_chain(axes: Sequence[JointAxis], q_rest, tool=None, names: Sequence[str] | None = None) -> Mechanism:
+def identify_chain(
+    axes: Sequence[JointAxis], q_rest: ArrayLike, tool: ArrayLike | None = None, names: Sequence[str] | None = None
+) -> Mechanism:
     """The S-model (17) as a mechanism: Base V(q1) T12 V(q2) … Tool, in the measuring frame.
 
     Args:

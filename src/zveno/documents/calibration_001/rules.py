@@ -137,7 +137,10 @@ class _Chain:
         raise ModelError(f"the rules find no term that joint {i} replaces")
 
     def _across_link(self, i: int, kept: list[str], axis=None) -> str:
-        """The nearest displacement across a link that turning about the axis gives rise to."""
+        """The nearest displacement across a link that turning about the axis gives rise to.
+
+        A link may lie askew to its own axes: of its terms the one that points most along the displacement counts.
+        """
         axis = self.e[i] if axis is None else axis
         arm = np.zeros(3)
         for j in range(i - 1, -1, -1):
@@ -145,10 +148,14 @@ class _Chain:
             side = np.cross(axis, arm)
             if np.linalg.norm(side) < 1e-9:
                 continue
-            side = side / np.linalg.norm(side)
-            for term in self.terms(j, "T"):
-                if term.name in kept and abs(abs(self.directions[term.name] @ side) - 1.0) < 1e-6:
-                    return term.name
+            shares = {
+                term.name: abs(self.directions[term.name] @ side) / np.linalg.norm(side)
+                for term in self.terms(j, "T")
+                if term.name in kept
+            }
+            nearest = max(shares, key=shares.__getitem__, default="")
+            if shares.get(nearest, 0.0) > 1e-6:
+                return nearest
         raise ModelError(f"the rules find no displacement that joint {i} replaces: the axes coincide")
 
 
