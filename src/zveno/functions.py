@@ -197,33 +197,43 @@ PARAMETERS = ("gravity", "inertia", "geometry", "tool", "payload")
 frame's. A tool is T_link_tool; a payload is ten inertial parameters in the link's frame, added to the link's."""
 
 
-def traceable(mechanism: Mechanism, name: str, parameters: Sequence[str] = (), **options) -> tuple[Callable, dict]:
-    """A function of arrays alone, and the shapes of its inputs: what the tape traces.
+def input_shapes(
+    mechanism: Mechanism, name: str, parameters: Sequence[str] = (), external: bool = False
+) -> dict[str, tuple[int, ...]]:
+    """Shapes of all inputs of `evaluated`: the function's own, external wrenches, then the parameters."""
+    return shapes(mechanism, (*function_named(name).inputs, *(("external",) if external else ()), *parameters))
+
+
+def evaluated(
+    mechanism: Mechanism, name: str, parameters: Sequence[str], options: Sequence[tuple[str, Any]], *arrays
+) -> Any:
+    """A function of a robot as a function of arrays: what the tape traces.
 
     Args:
         mechanism: the mechanism.
         name: one of `FUNCTIONS`.
         parameters: names of `PARAMETERS` that come after the function's own inputs instead of being constants.
-        options: frame, frames, reference, friction; `external=True` adds external wrenches as an input.
+        options: (name, value) of frame, frames, reference, friction; `("external", True)` adds external wrenches
+            as an input.
+        arrays: as `input_shapes` lists them.
     """
     function = function_named(name)
-    external = options.pop("external", False)
-    inputs = function.inputs + (("external",) if external else ())
-    smaller = _reduced(mechanism) if function.frame_free and "geometry" not in parameters else None
-
-    def run(*arrays):
-        own, given = arrays[: len(inputs)], dict(zip(parameters, arrays[len(inputs) :], strict=True))
-        used = options
-        if external:
-            wrenches = own[-1] if smaller is None else _carried(smaller, own[-1])
-            own, used = own[:-1], options | {"external": wrenches}
-        if smaller is None:
-            model = substituted(mechanism, given)
-        else:
-            model = _reduced_with(mechanism, smaller, given)
-        return function.compute(model, *own, **used)
-
-    return run, shapes(mechanism, inputs + tuple(parameters))
+    keywords = dict(options)
+    n_own = len(function.inputs)
+    own, rest = arrays[:n_own], arrays[n_own:]
+    wrenches = None
+    if keywords.pop("external", False):
+        wrenches, rest = rest[0], rest[1:]
+    given = dict(zip(parameters, rest, strict=True))
+    if function.frame_free and "geometry" not in parameters:
+        smaller = _reduced(mechanism)
+        model = _reduced_with(mechanism, smaller, given)
+        wrenches = None if wrenches is None else _carried(smaller, wrenches)
+    else:
+        model = substituted(mechanism, given)
+    if wrenches is not None:
+        keywords["external"] = wrenches
+    return function.compute(model, *own, **keywords)
 
 
 def substituted(mechanism: Mechanism, values: Mapping[str, Any]) -> Mechanism:

@@ -1,16 +1,34 @@
-"""Programs of a robot's functions. Kernels and C sources are made of them."""
+"""Programs and kernels of a robot's functions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from .functions import function_named, traceable
+from .functions import evaluated, function_named, input_shapes
+from .kernels.kernel import Kernel
 from .kernels.program import Program
 from .kernels.trace import trace
 from .mechanism import Mechanism
 
 
-def program(mechanism: Mechanism, name: str, parameters: Sequence[str] = (), **options) -> Program:
-    """The program of a function of `zveno.functions.FUNCTIONS`; parameters and options as in `traceable`."""
-    function, inputs = traceable(mechanism, name, parameters, **options)
-    return trace(function, inputs, name=name, outputs=function_named(name).outputs)
+def program(mechanism: Mechanism, name: str, parameters: Sequence[str] = (), **options: Any) -> Program:
+    """The program of a function of `zveno.functions.FUNCTIONS`; parameters and options as in `evaluated`."""
+    return trace(evaluated, **_recipe(mechanism, name, parameters, options))
+
+
+def kernel(mechanism: Mechanism, name: str, parameters: Sequence[str] = (), **options: Any) -> Kernel:
+    """The kernel of a function of `zveno.functions.FUNCTIONS`; parameters and options as in `evaluated`."""
+    from .kernels.door import compiled  # kernels are not needed to import the package
+
+    return compiled(evaluated, **_recipe(mechanism, name, parameters, options))
+
+
+def _recipe(mechanism: Mechanism, name: str, parameters: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
+    given = tuple(sorted((key, value) for key, value in options.items() if value not in (None, False)))
+    return {
+        "inputs": input_shapes(mechanism, name, parameters, options.get("external", False)),
+        "constants": (mechanism, name, tuple(parameters), given),
+        "name": name,
+        "outputs": function_named(name).outputs,
+    }

@@ -12,7 +12,6 @@ from .algorithms.references import checked_reference
 from .algorithms.singular import refuse_singular
 from .errors import unknown_name
 from .functions import PARAMETERS, function_named
-from .kernels.sources import source_digest
 from .mechanism import Mechanism, base, edit
 from .parametric import ParametricRobot
 
@@ -313,12 +312,9 @@ class RobotFunctions:
         """
         key = (name, tuple(parameters), tuple(sorted(options.items())))
         if key not in self._shared:
-            from .kernels.kernel import load_or_build
-            from .programs import program
+            from .programs import kernel
 
-            nominal = self._nominal
-            identity = repr((nominal.fingerprint, key, source_digest(*_TRACED)))
-            self._shared[key] = load_or_build(identity, lambda: program(nominal, name, parameters, **options))
+            self._shared[key] = kernel(self._nominal, name, parameters, **options)
         return self._shared[key]
 
     def __getstate__(self):
@@ -333,8 +329,6 @@ class RobotFunctions:
         return f"<{type(self).__name__} {self.name}: n_q = {self.n_q}, n_v = {self.n_v}, joints {joints}>"
 
 
-_TRACED = ("spatial", "mechanism", "algorithms", "functions.py", "programs.py")
-"""Sources that kernels are traced from."""
 _INVERTING = ("forward_dynamics", "inverse_mass_matrix", "forward_dynamics_derivatives")
 """Functions that need a mass matrix with an inverse."""
 _FRAME = ("frame", "reference")

@@ -113,7 +113,7 @@ def _contacts(robot, kind, model, values, n, rng, sigma):
     noise = rng.normal(size=(len(part.q), kind.n_data)) * next(iter(sigma.values()))
     q = part.q.copy()
     for _ in range(12):
-        from zveno.calibration.model.compiled import residual_kernel
+        from zveno.calibration.measurements.residual_slopes import residual_kernel
 
         T, J = frame_motion(model, part.frame, q, values)
         r, by_T, *_ = residual_kernel(type(kind))(T, L, R, X, noise)

@@ -15,7 +15,7 @@ from zveno.calibration.measurements import AxisDirection, Pose
 from zveno.calibration.measurements.campaigns import Campaign, prepared
 from zveno.calibration.measurements.directions import angle_across
 from zveno.calibration.measurements.poses import rotation_vector
-from zveno.calibration.model.compiled import residual_kernel
+from zveno.calibration.measurements.residual_slopes import residual_kernel
 from zveno.calibration.model.kinematics import frame_motion
 from zveno.calibration.model.models import redundant_model
 from zveno.design.rows import Rows

@@ -7,8 +7,7 @@ from calibration_arms import TWO_LINKS
 import zveno
 from mechanisms import random_mechanism
 from zveno.calibration.identifiability.analysis import identifiability
-from zveno.calibration.model.compiled import pose_kernel
-from zveno.calibration.model.kinematics import frame_motion
+from zveno.calibration.model.kinematics import frame_motion, pose_kernel
 from zveno.calibration.model.models import redundant_model
 from zveno.errors import ZvenoError
 from zveno.spatial.transforms import exp

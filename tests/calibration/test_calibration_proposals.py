@@ -31,7 +31,7 @@ from zveno.calibration.measurements import (
     Sockets,
 )
 from zveno.calibration.measurements.campaigns import Campaign
-from zveno.calibration.model.compiled import pose_kernel
+from zveno.calibration.model.kinematics import pose_kernel
 from zveno.calibration.model.models import redundant_model
 from zveno.report.text.calibration import print_calibration
 from zveno.spatial.rotations import exp

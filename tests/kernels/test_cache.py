@@ -9,6 +9,7 @@ import os
 import pickle
 import stat
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ import pytest
 from kernels.programs import evaluate, mixed, random_program
 from zveno.kernels import cache, host, kernel
 from zveno.kernels.kernel import compile, load_or_build
+from zveno.kernels.sources import Sources
 
 Q, P = np.random.default_rng(0).normal(size=(9, 3)), np.eye(2)
 
@@ -73,7 +75,7 @@ def test_another_machine_or_version_is_another_entry(monkeypatch):
             patch.setattr(host.Host, "fingerprint", lambda self, other=changed: str(vars(other)))
             with pytest.raises(AssertionError, match="was made"):
                 load_or_build("key", never)
-    for name, value in (("LOWERING_VERSION", -1), ("__version__", "0")):
+    for name, value in (("SOURCES", Sources(Path(kernel.__file__).parent)), ("__version__", "0")):
         with monkeypatch.context() as patch:
             patch.setattr(kernel, name, value)
             with pytest.raises(AssertionError, match="was made"):

@@ -14,7 +14,8 @@ from ..algorithms.inverse_dynamics import along_axes, falling, passed_down
 from ..algorithms.regressor import DRIVE_PARAMETER_NAMES, drive_regressor
 from ..algorithms.velocities import AT_REST, Motion, body_motions
 from ..errors import ModelError, ZvenoWarning
-from ..kernels.kernel import load_or_build
+from ..kernels.door import compiled
+from ..kernels.kernel import Kernel
 from ..kernels.operations import Operations, count_operations
 from ..kernels.program import Program
 from ..kernels.trace import trace
@@ -25,7 +26,7 @@ from ..spatial.inertia import pseudo_inertia
 from ..spatial.vectors import cross
 from .analyse import base_parameters
 from .drives import drive_vector
-from .regressor import sources, states_of
+from .regressor import states_of
 from .views import PAIRS
 
 NAME = "base_inverse_dynamics"
@@ -108,10 +109,9 @@ class BaseModel:
         return _program(self.mechanism, self.base.columns.tolist())
 
     @cached_property
-    def kernel(self):
+    def kernel(self) -> Kernel:
         """The compiled function."""
-        key = repr((self.mechanism.fingerprint, NAME, self.base.columns.tolist(), sources()))
-        return load_or_build(key, lambda: self.program)
+        return compiled(base_inverse_dynamics, **_recipe(self.mechanism, self.base.columns.tolist()))
 
     def inverse_dynamics(self, q, v, a, values=None, out=None) -> np.ndarray:
         """Torques, (..., n_v), of the links' inertia and of the kinds of drive parameters that count."""
@@ -125,11 +125,16 @@ class BaseModel:
 
 def _program(mechanism: Mechanism, places: Sequence[int]) -> Program:
     """(q, v, a, values) → torques, where values are the parameters at these places and all others are zero."""
+    return trace(base_inverse_dynamics, **_recipe(mechanism, places))
 
-    def run(q, v, a, values):
-        return base_inverse_dynamics(mechanism, places, q, v, a, values)
 
-    return trace(run, states_of(mechanism) | {"values": (len(places),)}, name=NAME, outputs=("tau",))
+def _recipe(mechanism: Mechanism, places: Sequence[int]) -> dict[str, Any]:
+    return {
+        "inputs": states_of(mechanism) | {"values": (len(places),)},
+        "constants": (mechanism, tuple(places)),
+        "name": NAME,
+        "outputs": ("tau",),
+    }
 
 
 def compared_operations(robot: RobotFunctions) -> tuple[int, int]:

@@ -10,10 +10,8 @@ import numpy as np
 from ..algorithms.inverse_dynamics import falling, link_wrench
 from ..algorithms.regressor import drive_regressor
 from ..algorithms.velocities import AT_REST, body_motions
-from ..kernels.kernel import load_or_build
-from ..kernels.program import Program
-from ..kernels.sources import source_digest
-from ..kernels.trace import trace
+from ..kernels.door import compiled
+from ..kernels.kernel import Kernel
 from ..mechanism import Mechanism
 from ..spatial.inertia import N_PARAMETERS
 from ..spatial.transforms import inverse, move_twist
@@ -21,7 +19,7 @@ from .coupling import coupling_regressor
 from .result import BaseParameters
 
 
-def regressor_columns(mechanism: Mechanism, q, v, a, columns: Sequence[int]):
+def regressor_columns(mechanism: Mechanism, columns: Sequence[int], q, v, a) -> np.ndarray:
     """Some columns of the regressor, (n_v, len(columns)): those of `regressor`, then those of `drive_regressor`.
 
     Torque j of parameter k of link i is the power of its unit wrench on the twist of joint j, seen from link i;
@@ -59,25 +57,13 @@ def regressor_columns(mechanism: Mechanism, q, v, a, columns: Sequence[int]):
     return np.array(W).reshape(mechanism.n_v, len(columns))
 
 
-def base_kernel(base: BaseParameters):
+def base_kernel(base: BaseParameters) -> Kernel:
     """The compiled base regressor: (q, v, a) → W (..., n_v, rank), with torques W p̃."""
-    mechanism, columns = base.mechanism, tuple(base.regressor_columns.tolist())
-
-    def program() -> Program:
-        def run(q, v, a):
-            return regressor_columns(mechanism, q, v, a, columns)
-
-        return trace(run, states_of(mechanism), name="base_regressor")
-
-    return load_or_build(repr((mechanism.fingerprint, "base_regressor", columns, sources())), program)
+    columns = tuple(base.regressor_columns.tolist())
+    states = states_of(base.mechanism)
+    return compiled(regressor_columns, states, constants=(base.mechanism, columns), name="base_regressor")
 
 
 def states_of(mechanism: Mechanism) -> dict[str, tuple[int, ...]]:
     """Shapes of q, v and a."""
     return {"q": (mechanism.n_q,), "v": (mechanism.n_v,), "a": (mechanism.n_v,)}
-
-
-def sources() -> str:
-    """A hash of what the kernels of this package are traced from."""
-    files = ("regressor.py", "coupling.py", "base_dynamics.py")
-    return source_digest("spatial", "mechanism", "algorithms", *(f"base_parameters/{file}" for file in files))

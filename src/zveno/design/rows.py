@@ -6,28 +6,22 @@ more as a function of the posture alone, so that thousands of candidates are one
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 
-from ..algorithms.inverse_dynamics import gravity_torque
 from ..calibration.identifiability.analysis import Identifiability, analyse
 from ..calibration.identifiability.postures import imagined
 from ..calibration.measurements import Measurement, measurement
 from ..calibration.measurements.campaigns import Campaign
 from ..calibration.measurements.system import System
-from ..calibration.model.kinematics import frame_motion
-from ..calibration.model.loads import gravity, loaded
+from ..calibration.model.loads import gravity
 from ..calibration.model.models import redundant_model
 from ..calibration.model.strategies import independent_columns
 from ..errors import ZvenoError
-from ..kernels import derivatives
-from ..kernels.kernel import Kernel, load_or_build
-from ..kernels.math import sqrt
-from ..kernels.sources import source_digest
-from ..kernels.trace import call, trace
+from ..kernels.door import compiled
+from ..kernels.kernel import Kernel
 from ..robot_functions import RobotFunctions
 from .contacts import (
     contact_rows,
@@ -38,6 +32,7 @@ from .contacts import (
     system_of,
     touched,
 )
+from .posture_rows import RowsLayout, Seen, rows_pullback, tool_point, whitened_rows
 
 ASSUMED = {"m": 1e-4, "rad": 1e-4}
 """Standard deviations taken where a measurement does not say its own."""
@@ -200,135 +195,42 @@ class Rows:
         return np.tile(one, things)
 
     @cached_property
-    def _key(self) -> tuple:
-        return (
-            self.model.mechanism.fingerprint,
-            self.measurement.kind,
+    def _layout(self) -> RowsLayout:
+        system, part = self.system, self.system.parts[0]
+        unknowns = {
+            system.frame_number(k): tuple(
+                (direction, unknown.start + j) for j, direction in enumerate(unknown.free)
+            )
+            for k, unknown in enumerate(system.unknowns)
+        }
+        seen = []
+        for thing in np.flatnonzero(part.posture == 0):
+            numbers = int(part.left[thing]), int(part.right[thing]), int(part.target[thing])
+            L, R, X = (system.frames[number] for number in numbers)
+            seen.append(Seen((L, R, X), tuple(unknowns.get(number, ()) for number in numbers)))
+        return RowsLayout(
+            self.model,
             self.frame,
-            self.names,
-            source_digest("design/rows.py", "calibration", "algorithms", "mechanism", "spatial"),
+            type(self.measurement),
+            "compliance" in self.joint_terms,
+            tuple(seen),
+            system.n_columns,
+            tuple(self.columns),
         )
 
     @cached_property
     def _kernel(self) -> Kernel:
-        frames = hashlib.sha256(self.system.frames.tobytes()).hexdigest()
-        return load_or_build(repr(("design rows", frames, self._key)), self._program)
+        layout = self._layout
+        return compiled(whitened_rows, layout.inputs, constants=(layout,), name="design_rows", outputs=("J",))
 
     @cached_property
     def _slope(self) -> Kernel:
-        frames = hashlib.sha256(self.system.frames.tobytes()).hexdigest()
-
-        def program():
-            backwards = derivatives.reverse(self._program(), of="J", wrt="q")
-            shapes = {argument.name: argument.shape for argument in backwards.inputs}
-            mechanism = self.model.mechanism
-
-            def run(q, *others):
-                return mechanism.tangent(q).T @ call(backwards, q, *others)
-
-            return trace(run, shapes, name="design_slope", outputs=("slope",))
-
-        return load_or_build(repr(("design slope", frames, self._key)), program)
+        layout = self._layout
+        inputs = layout.inputs | {"weights": (self.n_rows, len(layout.columns))}
+        return compiled(rows_pullback, inputs, constants=(layout,), name="design_slope", outputs=("slope",))
 
     @cached_property
     def _tool_kernel(self) -> Kernel:
-        part = self.system.parts[0]
-        point = self.system.frames[part.right[0]][:3, 3]
-        chosen = [k if k < len(self.model.terms) else None for k in self.columns[: self.n_interest]]
-
-        def run(q):
-            T, J = self._motion(q)
-            # A point of the frame moves with v + w × point in the frame's axes.
-            linear = J[:3] + np.stack(
-                [
-                    J[4] * point[2] - J[5] * point[1],
-                    J[5] * point[0] - J[3] * point[2],
-                    J[3] * point[1] - J[4] * point[0],
-                ]
-            )
-            linear = T[:3, :3] @ linear
-            F = np.zeros((3, len(chosen)), dtype=object)
-            for place, k in enumerate(chosen):
-                if k is not None:
-                    F[:, place] = linear[:, k]
-            return T[:3, :3] @ point + T[:3, 3], F
-
-        key = repr(("design tool", point.tolist(), self._key))
-        shapes = {"q": (self.robot.n_q,)}
-        return load_or_build(key, lambda: trace(run, shapes, name="design_tool", outputs=("p", "F")))
-
-    def _motion(self, q):
-        """Pose of the measured frame and its Jacobian by all parameters of the model, traced."""
-        tau = gravity_torque(loaded(self.model.mechanism), q) if "compliance" in self.joint_terms else None
-        return frame_motion(self.model, self.frame, q, np.zeros(len(self.model.terms)), tau)
-
-    def _by_joints(self, J):
-        """Derivatives (6, joints) by what the joints' own sensors say, from those by joint offsets."""
-        own: dict[int, list] = {}
-        for move in self.model.moves:
-            if move.sigma is not None:
-                own.setdefault(move.velocity.start, []).append(move.multiplier * J[:, move.own])
-        if not own:
-            return np.zeros((6, 1))
-        return np.stack([sum(parts[1:], start=parts[0]) for parts in own.values()], axis=-1)
-
-    def _program(self):
-        """(q, variance (rows,), variance_q ()) → J (rows, parameters), rows divided by their standard deviation."""
-        system, kind = self.system, self.measurement
-        part = system.parts[0]
-        things = np.flatnonzero(part.posture == 0)
-        slopes = _residual_slopes(type(kind))
-        owners = {system.frame_number(k): unknown for k, unknown in enumerate(system.unknowns)}
-
-        def run(q, variance, variance_q):
-            T, J = self._motion(q)
-            by_q = self._by_joints(J)
-            rows = []
-            for thing in things:
-                numbers = (part.left[thing], part.right[thing], part.target[thing])
-                L, R, X = (system.frames[number] for number in numbers)
-                # Only residuals of poses are not linear in the reading; there it follows the posture.
-                y = kind.reading(L @ T @ R, X) if kind.n_data != kind.n_rows else np.zeros(kind.n_data)
-                by_T, *by_slots = call(slopes, T, L, R, X, y)
-                full = np.zeros((kind.n_rows, system.n_columns), dtype=object)
-                full[:, : J.shape[1]] = by_T @ J
-                for number, slope in zip(numbers, by_slots, strict=True):
-                    if number in owners:
-                        unknown = owners[number]
-                        for k, direction in enumerate(unknown.free):
-                            full[:, unknown.start + k] = full[:, unknown.start + k] + slope[:, direction]
-                first = kind.n_rows * len(rows)
-                moving = by_T @ by_q
-                own = variance[first : first + kind.n_rows] + variance_q * np.sum(moving * moving, axis=1)
-                spread = np.array([sqrt(one) for one in own])
-                rows.append(full[:, self.columns] / spread[:, None])
-            return np.concatenate(rows)
-
-        shapes = {"q": (self.robot.n_q,), "variance": (self.n_rows,), "variance_q": ()}
-        return trace(run, shapes, name="design_rows", outputs=("J",))
-
-
-@cache
-def _residual_slopes(kind: type[Measurement]):
-    """(T, L, R, X, y) → derivatives (m, 6) of a residual by body twists of T, L, R and X."""
-    frames = dict.fromkeys("TLRX", (4, 4))
-    twists = {f"d{name}": (6,) for name in "TLRX"}
-
-    def moved(T, L, R, X, y, dT, dL, dR, dX):
-        product = (L + L @ _hat(dL)) @ (T + T @ _hat(dT)) @ (R + R @ _hat(dR))
-        return kind.residual(product, X + X @ _hat(dX), y)
-
-    program = trace(moved, frames | {"y": (kind.n_data,)} | twists, outputs=("r",))
-    slopes = derivatives.jacobian(program, wrt=tuple(twists))
-    at_rest = [np.zeros(6)] * 4
-    return trace(
-        lambda *arrays: call(slopes, *arrays, *at_rest),
-        frames | {"y": (kind.n_data,)},
-        outputs=("by_T", "by_L", "by_R", "by_X"),
-    )
-
-
-def _hat(d):
-    """The 4×4 matrix of a twist: the derivative of its displacement."""
-    o = 0.0
-    return np.array([[o, -d[5], d[4], d[0]], [d[5], o, -d[3], d[1]], [-d[4], d[3], o, d[2]], [o, o, o, o]], object)
+        point = self.system.frames[self.system.parts[0].right[0]][:3, 3]
+        constants, inputs = (self._layout, point, self.n_interest), {"q": (self.robot.n_q,)}
+        return compiled(tool_point, inputs, constants=constants, name="design_tool", outputs=("p", "F"))

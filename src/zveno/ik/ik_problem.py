@@ -131,7 +131,7 @@ class IkProblem:
         return np.where(wide, middle - math.pi, lower), np.where(wide, middle + math.pi, upper)
 
     @cached_property
-    def key(self) -> str:
+    def fingerprint(self) -> str:
         """Determines every kernel that depends on the geometry between the first and last step, and on the task.
 
         Lengths are relative to `length`; the base, the tool and the limits do not take part.

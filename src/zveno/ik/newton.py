@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algorithms import linear
+from ..kernels.door import compiled
 from ..kernels.math import maximum, minimum
-from .compiled import kernel_of
 from .ik_problem import IkProblem
 from .objectives import weighted
 from .pose_error import error
@@ -58,19 +58,19 @@ def newton_kernel(problem: IkProblem, frozen: tuple[int, ...] = (), clamped: boo
         frozen: coordinates that do not move.
         clamped: x is put back to limits after every iteration.
     """
-
-    def iterate(x, target, tool, *box):
-        squared = None
-        for _ in range(UNROLLED):
-            x, squared = _newton(problem, x, target, tool, frozen)
-            if clamped:
-                x = maximum(minimum(x, box[1]), box[0])
-        return x, squared
-
     inputs = {"x": (problem.n,), "target": (3, 4), "tool": (3, 4)}
     if clamped:
         inputs |= {"lower": (problem.n,), "upper": (problem.n,)}
-    return kernel_of(problem, "ik_newton", iterate, inputs, (frozen, clamped))
+    return compiled(_iterate, inputs, constants=(problem, frozen), name="ik_newton")
+
+
+def _iterate(problem: IkProblem, frozen: tuple[int, ...], x, target, tool, *box):
+    squared = None
+    for _ in range(UNROLLED):
+        x, squared = _newton(problem, x, target, tool, frozen)
+        if box:
+            x = maximum(minimum(x, box[1]), box[0])
+    return x, squared
 
 
 def _newton(problem: IkProblem, x, target, tool, frozen):
@@ -85,15 +85,15 @@ def _newton(problem: IkProblem, x, target, tool, frozen):
 
 def marquardt_kernel(problem: IkProblem, objective: str = "squares"):
     """The kernel (x, target, tool, damping) → (candidate, Φ at x, |gradient|²), Φ as `objectives` has it."""
-
-    def step(x, target, tool, damping):
-        found = error(problem, x, target, tool, exact=True)
-        value, e, J = weighted(objective, found.e, found.J)
-        gradient = [_dot(column, e) for column in J]
-        return x - damped_step(J, e, damping), value, _dot(gradient, gradient)
-
     inputs = {"x": (problem.n,), "target": (3, 4), "tool": (3, 4), "damping": ()}
-    return kernel_of(problem, "ik_marquardt", step, inputs, (objective,))
+    return compiled(_marquardt_step, inputs, constants=(problem, objective), name="ik_marquardt")
+
+
+def _marquardt_step(problem: IkProblem, objective: str, x, target, tool, damping):
+    at = error(problem, x, target, tool, exact=True)
+    value, e, J = weighted(objective, at.e, at.J)
+    gradient = [_dot(column, e) for column in J]
+    return x - damped_step(J, e, damping), value, _dot(gradient, gradient)
 
 
 def newton(

@@ -12,9 +12,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..kernels.door import compiled
 from ..kernels.math import atan2, cos, sin, sqrt
 from ..spatial.vectors import cross
-from .compiled import kernel_of
 from .ik_problem import IkProblem
 from .newton import Lanes
 from .numbers import Grid
@@ -111,85 +111,91 @@ def table_of(problem: IkProblem, density: float = 1.0, frozen: tuple[tuple[int, 
             x[:, scanned] = grid.points(np.array(numbers, dtype=object))
     for k, value in held.items():
         x[:, k] = value
-    vectors = _vector_kernel(problem, last)(x, np.eye(3, 4) if last else problem.tool)
+    vectors = _vector_kernel(problem)(x, np.eye(3, 4) if last else problem.tool)
     return Table(problem, grid, first, last, x, vectors)
 
 
-def _vector_kernel(problem: IkProblem, last: bool):
-    def vectors(x, tool):
-        moved = walk(problem, x, tool)
-        return np.concatenate([moved.p, moved.R[:, 2], moved.R[:, 0]])
+def _vector_kernel(problem: IkProblem):
+    return compiled(_vectors, {"x": (problem.n,), "tool": (3, 4)}, constants=(problem,), name="ik_vectors")
 
-    return kernel_of(problem, "ik_vectors", vectors, {"x": (problem.n,), "tool": (3, 4)}, (last,))
+
+def _vectors(problem: IkProblem, x, tool):
+    moved = walk(problem, x, tool)
+    return np.concatenate([moved.p, moved.R[:, 2], moved.R[:, 0]])
 
 
 def _spread_kernel(problem: IkProblem):
-    def spread(x, target, tool):
-        return error(problem, x, target, tool).spread
+    inputs = {"x": (problem.n,), "target": (3, 4), "tool": (3, 4)}
+    return compiled(_spread, inputs, constants=(problem,), name="ik_spread")
 
-    return kernel_of(problem, "ik_spread", spread, {"x": (problem.n,), "target": (3, 4), "tool": (3, 4)})
+
+def _spread(problem: IkProblem, x, target, tool):
+    return error(problem, x, target, tool).spread
 
 
 def _objective_kernel(problem: IkProblem, objective: str):
-    def value(x, target, tool):
-        found = error(problem, x, target, tool, exact=True)
-        # Half a turn away, or met backwards, counts as much as can be.
-        return weighted(objective, found.e, found.J)[0] + (found.squared - found.e @ found.e)
-
     inputs = {"x": (problem.n,), "target": (3, 4), "tool": (3, 4)}
-    return kernel_of(problem, "ik_objective", value, inputs, (objective,))
+    return compiled(_objective, inputs, constants=(problem, objective), name="ik_objective")
+
+
+def _objective(problem: IkProblem, objective: str, x, target, tool):
+    at = error(problem, x, target, tool, exact=True)
+    # Half a turn away, or met backwards, counts as much as can be.
+    return weighted(objective, at.e, at.J)[0] + (at.squared - at.e @ at.e)
 
 
 def _distance_kernel(problem: IkProblem, first: bool, last: bool):
+    inputs = {"own": (9,), "goal": (9,)}
+    return compiled(_distance, inputs, constants=(problem, first, last), name="ik_distance", dtype="float32")
+
+
+def _compared(problem: IkProblem, last: bool) -> list[int]:
+    """Which of the point and the two directions are compared."""
     task = problem.task
     used = ([0] if task.position else []) + ([1] if task.axis or task.rotation else [])
-    if task.rotation and not last:
-        used.append(2)
+    return [*used, 2] if task.rotation and not last else used
+
+
+def _distance(problem: IkProblem, first: bool, last: bool, own, goal):
+    used = _compared(problem, last)
     kind = problem.steps[0].kind if first else ""
-
-    def distance(own, goal):
-        a, b = own.reshape(3, 3)[used], goal.reshape(3, 3)[used]
-        if kind != "R":
-            rest = a - b
-            if kind == "P" and task.position:
-                rest[0, 2] = 0.0
-            return sum(r * r for r in rest.ravel())
-        # The best turn about z: |Σ conj(a) b| of the horizontal parts as complex numbers.
-        along = sum(p[0] * q[0] + p[1] * q[1] for p, q in zip(a, b, strict=True))
-        across = sum(p[0] * q[1] - p[1] * q[0] for p, q in zip(a, b, strict=True))
-        total = sum(r * r for r in a.ravel()) + sum(r * r for r in b.ravel())
-        return total - 2.0 * (
-            sqrt(along * along + across * across) + sum(p[2] * q[2] for p, q in zip(a, b, strict=True))
-        )
-
-    return kernel_of(problem, "ik_distance", distance, {"own": (9,), "goal": (9,)}, (first, last), "float32")
+    a, b = own.reshape(3, 3)[used], goal.reshape(3, 3)[used]
+    if kind != "R":
+        rest = a - b
+        if kind == "P" and problem.task.position:
+            rest[0, 2] = 0.0
+        return sum(r * r for r in rest.ravel())
+    # The best turn about z: |Σ conj(a) b| of the horizontal parts as complex numbers.
+    along = sum(p[0] * q[0] + p[1] * q[1] for p, q in zip(a, b, strict=True))
+    across = sum(p[0] * q[1] - p[1] * q[0] for p, q in zip(a, b, strict=True))
+    total = sum(r * r for r in a.ravel()) + sum(r * r for r in b.ravel())
+    return total - 2.0 * (
+        sqrt(along * along + across * across) + sum(p[2] * q[2] for p, q in zip(a, b, strict=True))
+    )
 
 
 def _completion_kernel(problem: IkProblem, first: bool, last: bool):
-    task = problem.task
-
-    def complete(x, own, goal):
-        x = [x[k] for k in range(problem.n)]
-        a, b = list(own.reshape(3, 3)), list(goal.reshape(3, 3))
-        if first and problem.steps[0].kind == "P":
-            x[0] = b[0][2] - a[0][2]
-        elif first:
-            used = ([0] if task.position else []) + ([1] if task.axis or task.rotation else [])
-            if task.rotation and not last:
-                used.append(2)
-            along = sum(a[j][0] * b[j][0] + a[j][1] * b[j][1] for j in used)
-            across = sum(a[j][0] * b[j][1] - a[j][1] * b[j][0] for j in used)
-            x[0] = atan2(across, along)
-            c, s = cos(x[0]), sin(x[0])
-            a = [np.array([c * v[0] - s * v[1], s * v[0] + c * v[1], v[2]]) for v in a]
-        if last:
-            (_, z, u), (_, z_goal, u_goal) = a, b
-            v, v_goal = cross(z, u), cross(z_goal, u_goal)
-            x[-1] = atan2(v @ u_goal - u @ v_goal, u @ u_goal + v @ v_goal)
-        return np.array(x)
-
     inputs = {"x": (problem.n,), "own": (9,), "goal": (9,)}
-    return kernel_of(problem, "ik_completion", complete, inputs, (first, last))
+    return compiled(_completed, inputs, constants=(problem, first, last), name="ik_completion")
+
+
+def _completed(problem: IkProblem, first: bool, last: bool, x, own, goal):
+    x = [x[k] for k in range(problem.n)]
+    a, b = list(own.reshape(3, 3)), list(goal.reshape(3, 3))
+    if first and problem.steps[0].kind == "P":
+        x[0] = b[0][2] - a[0][2]
+    elif first:
+        used = _compared(problem, last)
+        along = sum(a[j][0] * b[j][0] + a[j][1] * b[j][1] for j in used)
+        across = sum(a[j][0] * b[j][1] - a[j][1] * b[j][0] for j in used)
+        x[0] = atan2(across, along)
+        c, s = cos(x[0]), sin(x[0])
+        a = [np.array([c * v[0] - s * v[1], s * v[0] + c * v[1], v[2]]) for v in a]
+    if last:
+        (_, z, u), (_, z_goal, u_goal) = a, b
+        v, v_goal = cross(z, u), cross(z_goal, u_goal)
+        x[-1] = atan2(v @ u_goal - u @ v_goal, u @ u_goal + v @ v_goal)
+    return np.array(x)
 
 
 def _comparable(problem: IkProblem) -> bool:

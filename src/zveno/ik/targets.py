@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import ShapeError, ZvenoWarning
+from ..kernels.door import compiled
 from ..kernels.math import abs as absolute
 from ..kernels.math import less, select
 from ..spatial.rotations import nearest_rotation
 from ..spatial.vectors import cross
 from .ik_problem import IkProblem
 from .newton import Lanes
-from .six_revolute.compiled import compiled
 
 LOOSE, EXACT = 1e-6, 1e-12
 """A rotation further than `LOOSE` from orthonormal is refused; beyond `EXACT` it is made exact, with a warning."""

@@ -16,9 +16,10 @@ from . import cache as disk
 from . import threads
 from .calls import WithEmpty, convert
 from .gufunc import make_ufunc
-from .lower import LOWERING_VERSION, lower
+from .lower import lower
 from .operations import Operations, count_operations
 from .program import Argument, Program
+from .sources import SOURCES
 
 
 class Kernel:
@@ -28,8 +29,8 @@ class Kernel:
     None for several outputs. Large batches use several threads (`zveno.kernels.threads.set_threads`). NaN
     and infinity propagate; floating-point warnings are NumPy's own, as `numpy.errstate` says.
 
-    Kernels are made by `compile` and `load_or_build`. They can be pickled; the code is compiled again, or
-    taken from the cache, where they are unpickled.
+    Kernels are made by `zveno.kernels.door`, or by `compile` from a program. They can be pickled; the code is
+    compiled again, or taken from the cache, where they are unpickled.
     """
 
     name: str
@@ -154,8 +155,8 @@ def load_or_build(
     """A kernel from the disk cache, or compiled and kept there.
 
     Args:
-        key: determines the program, for example a hash of the mechanism, the function, its options and the
-            version of the algorithm. CPU, versions, dtype and lanes need not be part of it.
+        key: determines the program, see `zveno.kernels.door`. CPU, versions, the sources of the compiler, dtype
+            and lanes need not be part of it.
         make_program: makes the program. Only called if the kernel is not in the cache, is pickled, or is
             asked for its program.
         dtype: float64 or float32.
@@ -168,9 +169,8 @@ def load_or_build(
 
     started = time.perf_counter()
     element, width = _options(dtype, lanes)
-    entry = disk.digest(
-        key, host().fingerprint(), f"zveno {__version__} lowering {LOWERING_VERSION} {element.str} {width}"
-    )
+    compiler = SOURCES.digest((__name__,)) or "unknown"
+    entry = disk.digest(key, host().fingerprint(), f"zveno {__version__} {compiler} {element.str} {width}")
     found = disk.read(entry)
     if found is not None:
         return Kernel(*found, make_program, key=key, started=started, from_cache=True)

@@ -16,10 +16,6 @@ from .plan import TRIGONOMETRIC, Block, Plan, check, make_plan
 from .program import Op, Program
 from .workspace import Workspace
 
-LOWERING_VERSION = 5
-"""Part of the key of cached kernels. Raise it with every change of the code this package generates, and of how
-it and `threads` call each other: an older kernel would crash."""
-
 CHUNK_SIZE = 500
 _GROUP = 6
 """Angles that share one test for the slow path; more would not fit into the registers."""

@@ -1,23 +1,123 @@
-"""A hash of source files, part of a kernel's key: changed code never meets a kernel traced from the old."""
+"""Which source files a traced function reaches: the import closure of its module, within the package.
+
+A kernel's key holds a hash of these files, so changed code never meets a kernel traced from the old. Imports are
+found in the text of a file, wherever they stand in it. A package's `__init__` counts only if a name is taken from
+the package itself: `from .x import y` executes it too, but nothing in it is traced then.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from functools import cache
+import os
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+(?P<dots>\.*)(?P<module>[\w.]*)[ \t]+import[ \t]*"
+    rb"(?P<names>\([^)]*\)|(?:\\\r?\n|[^\r\n])*)"
+    rb"|import[ \t]+(?P<modules>(?:\\\r?\n|[^\r\n])*))",
+    re.MULTILINE,
+)
+_COMMENT = re.compile(rb"#[^\r\n]*")
+_FIRST_WORD = re.compile(rb"\s*([\w.]+)")
 
 
-@cache
-def source_digest(*parts: str) -> str:
-    """A hash of the Python files of folders and modules of this package, named relative to its root.
+class Sources:
+    """The Python files below a package's folder, each read once."""
 
-    The tape and the derivatives in `kernels` always count.
-    """
-    digest = hashlib.sha256()
-    for part in sorted({"kernels", *parts}):
-        place = ROOT / part
-        for source in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-            digest.update(source.read_bytes())
-    return digest.hexdigest()
+    def __init__(self, root: Path):
+        self.root, self.package = root, root.name
+        self._texts: dict[str, bytes | None] = {}
+        self._imports: dict[str, frozenset[str]] = {}
+        self._digests: dict[frozenset[str], str | None] = {}
+
+    def digest(self, modules: Iterable[str]) -> str | None:
+        """A hash of all files that modules of the package reach; None if one of the modules has no source file."""
+        roots = frozenset(modules)
+        if roots not in self._digests:
+            self._digests[roots] = self._digest(roots)
+        return self._digests[roots]
+
+    def _digest(self, roots: frozenset[str]) -> str | None:
+        if any(self._text(module) is None for module in roots):
+            return None
+        digest = hashlib.sha256()
+        for module in sorted(self.closure(roots)):
+            text = self._text(module) or b""
+            digest.update(f"{module} {len(text)}\n".encode() + text)
+        return digest.hexdigest()
+
+    def closure(self, modules: Iterable[str]) -> set[str]:
+        """Dotted names of the modules, of what they import, of what that imports, and so on."""
+        reached: set[str] = set()
+        waiting = set(modules)
+        while waiting:
+            module = waiting.pop()
+            reached.add(module)
+            waiting |= self.imports(module) - reached
+        return reached
+
+    def imports(self, module: str) -> frozenset[str]:
+        """Modules of the package that a module names in its imports."""
+        if module not in self._imports:
+            self._imports[module] = frozenset(self._found_in(module))
+        return self._imports[module]
+
+    def _found_in(self, module: str) -> Iterator[str]:
+        text = self._text(module) or b""
+        parts = module.split(".")
+        package = parts if self.files.get(module, "").endswith("__init__.py") else parts[:-1]
+        for found in _IMPORT.finditer(text):
+            if found["modules"] is not None:
+                yield from filter(self.files.__contains__, _words(found["modules"]))
+                continue
+            level = len(found["dots"])
+            base = [] if not level else package[: len(package) - level + 1]
+            if found["module"]:
+                base = [*base, *found["module"].decode().split(".")]
+            if base[:1] != [self.package]:
+                continue
+            source = ".".join(base)
+            for name in _words(found["names"].strip(b"()")):
+                inner = f"{source}.{name}"
+                yield inner if inner in self.files else source
+
+    @cached_property
+    def files(self) -> dict[str, str]:
+        """The file of every module by its dotted name; of a package, its `__init__`."""
+        files, prefix = {}, len(os.path.dirname(self.root)) + 1
+        for folder, _, names in os.walk(self.root):
+            package = folder[prefix:].replace(os.sep, ".")
+            for name in names:
+                if name.endswith(".py"):
+                    module = package if name == "__init__.py" else f"{package}.{name[:-3]}"
+                    files[module] = os.path.join(folder, name)
+        return files
+
+    def _text(self, module: str) -> bytes | None:
+        if module not in self._texts:
+            file = self.files.get(module)
+            self._texts[module] = None if file is None else _read(file)
+        return self._texts[module]
+
+
+def _words(names: bytes) -> Iterator[str]:
+    """The names in `a as b, c, d as e`."""
+    for part in _COMMENT.sub(b"", names).replace(b"\\", b" ").split(b","):
+        word = _FIRST_WORD.match(part)
+        if word:
+            yield word[1].decode()
+
+
+def _read(file: str) -> bytes | None:
+    try:
+        with open(file, "rb") as stream:
+            return stream.read()
+    except OSError:
+        return None
+
+
+SOURCES = Sources(Path(__file__).parent.parent)
+"""Those of this package."""

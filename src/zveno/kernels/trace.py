@@ -21,16 +21,20 @@ def trace(
     inputs: Mapping[str, tuple[int, ...]],
     name: str | None = None,
     outputs: Sequence[str] | None = None,
+    constants: Sequence[Any] = (),
+    options: Mapping[str, Any] | None = None,
 ) -> Program:
     """Record what a function computes.
 
     Args:
-        function: called once, with one object array of scalars for each input (a bare `Scalar` where the
-            shape is ``()``), by position. It returns an array, a number, a tuple of these, or a dictionary
-            of these by name; entries may be plain numbers.
+        function: called once, with the constants, then one object array of scalars for each input (a bare
+            `Scalar` where the shape is ``()``), by position, and the options by keyword. It returns an array, a
+            number, a tuple of these, or a dictionary of these by name; entries may be plain numbers.
         inputs: name and shape of each input, in order.
         name: the program's name, the function's own if not given.
         outputs: names of what the function returns, if that is not a dictionary; else "out0", "out1", ...
+        constants: what the function is given before the inputs.
+        options: what it is given by keyword.
 
     Returns:
         The program, with only the operations that the outputs need. Traces in several threads or within
@@ -41,7 +45,7 @@ def trace(
     try:
         arrays = [_input_array(tape, i, argument) for i, argument in enumerate(arguments)]
         try:
-            returned = function(*arrays)
+            returned = function(*constants, *arrays, **(options or {}))
         except (ZeroDivisionError, OverflowError) as error:
             raise TraceError(f"the function computes with constants, and that fails: {error}") from error
         except IndexError as error:

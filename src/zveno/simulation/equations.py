@@ -21,6 +21,7 @@ from ..algorithms.factors import BodyFactors, MassFactors
 from ..algorithms.forward_dynamics import forward_dynamics
 from ..algorithms.velocities import AT_REST
 from ..functions import FRICTION_SMOOTHING
+from ..kernels.door import compiled_program
 from ..kernels.kernel import Kernel
 from ..kernels.math import minimum
 from ..kernels.program import Program
@@ -28,7 +29,6 @@ from ..kernels.trace import trace
 from ..mechanism import Mechanism
 from ..mechanism.reduce import reduced
 from ..robot_functions import RobotFunctions
-from .compiled import compiled
 from .constraints import Constraint
 from .controllers import Control
 from .drives import ServoDrive
@@ -248,7 +248,7 @@ class Equations:
             rate, quality = self.derivative(t, y, u, c)
             return (rate, quality) if self.constraints else rate
 
-        return compiled(trace(self._with_inputs(run), self._inputs(), name="rhs"))
+        return compiled_program(trace(self._with_inputs(run), self._inputs(), name="rhs"))
 
     def step(self, method: str, n: int = 1) -> Kernel:
         """(t, y, h, …) → y after n steps of size h; and the worst quality on the way if there are constraints."""
@@ -265,7 +265,7 @@ class Equations:
             return (y, worst) if self.constraints else y
 
         program = trace(self._with_inputs(run), self._inputs(h=()), name=f"step_{method}")
-        return self._steps.setdefault((method, n), compiled(program))
+        return self._steps.setdefault((method, n), compiled_program(program))
 
     def _anchors(self, q) -> np.ndarray:
         parts = [np.asarray(one.anchor(self.mechanism, q)) for one in self.constraints]
@@ -274,7 +274,7 @@ class Equations:
     @cached_property
     def anchors(self) -> Kernel:
         """q → the anchors of all constraints at that configuration, for batches."""
-        return compiled(trace(self._anchors, {"q": (self.mechanism.n_q,)}, name="anchors"))
+        return compiled_program(trace(self._anchors, {"q": (self.mechanism.n_q,)}, name="anchors"))
 
     @cached_property
     def given_anchors(self) -> np.ndarray:
@@ -303,7 +303,7 @@ class Equations:
         inputs: dict[str, tuple[int, ...]] = {"t": (), "k": (), "q": (n_q,), "v": (n_v,), "tau": (n_v,)}
         if len(self.given_anchors):
             inputs["given"] = self.given_anchors.shape
-        return compiled(trace(run, inputs, name="constrained_dynamics"))
+        return compiled_program(trace(run, inputs, name="constrained_dynamics"))
 
     @property
     def solution_program(self) -> Program:
@@ -319,7 +319,7 @@ class Equations:
     @cached_property
     def solution(self) -> Kernel:
         """`solution_program`, compiled."""
-        return compiled(self.solution_program)
+        return compiled_program(self.solution_program)
 
     @cached_property
     def report(self) -> Kernel:
@@ -332,7 +332,7 @@ class Equations:
             kinetic = energy.kinetic_energy(self.dynamic, q, v)
             return a, tau, reactions, value, rate, kinetic, energy.potential_energy(self.dynamic, q)
 
-        return compiled(trace(self._with_inputs(run), self._inputs(), name="report"))
+        return compiled_program(trace(self._with_inputs(run), self._inputs(), name="report"))
 
     @cached_property
     def terms(self) -> Kernel:
@@ -350,4 +350,4 @@ class Equations:
             y_rate = np.concatenate([self.mechanism.tangent(q) @ v, free, z_rate, *power])
             return y_rate, W, A, rows.J, rows.value, rows.J @ v + rows.rate, rows.bias
 
-        return compiled(trace(self._with_inputs(run), self._inputs(), name="terms"))
+        return compiled_program(trace(self._with_inputs(run), self._inputs(), name="terms"))

@@ -182,3 +182,17 @@ def z_to(axis) -> np.ndarray:
     axis = over @ axis
     K = skew(cross(np.array([0.0, 0.0, 1.0]), axis))
     return over @ (np.eye(3) + K + K @ K / (1.0 + axis[2]))
+
+
+def is_about_one_axis(R: np.ndarray) -> bool:
+    """Whether a rotation is none, or about one coordinate axis."""
+    return any(abs(R[axis, axis] - 1.0) < 1e-12 for axis in range(3))
+
+
+def angle_about(R: np.ndarray, axis: int) -> float:
+    """The angle of a rotation about one coordinate axis; 0 if it is about another."""
+    if abs(R[axis, axis] - 1.0) > 1e-12:
+        return 0.0
+    j, k = (axis + 1) % 3, (axis + 2) % 3
+    angle = float(np.arctan2(R[k, j], R[j, j]))
+    return angle if abs(angle) > 1e-12 else 0.0

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..measurements.system import System
 from ..model.batches import skews
-from ..model.compiled import pose_kernel
+from ..model.kinematics import pose_kernel
 from .knowledge import eliminated
 
 BESIDE = 0.1

@@ -13,9 +13,9 @@ from ...spatial.rotations import exp, z_to
 from ...spatial.transforms import transform
 from ..measurements import Measurement
 from ..measurements.campaigns import Campaign
+from ..measurements.residual_slopes import residual_kernel
 from ..measurements.system import System
-from ..model.compiled import pose_kernel, residual_kernel
-from ..model.kinematics import frame_motion
+from ..model.kinematics import frame_motion, pose_kernel
 from ..model.models import Model
 
 N_GROUPS = 6

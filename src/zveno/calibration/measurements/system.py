@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from ..model.batches import displaced
-from ..model.compiled import pose_kernel, residual_kernel
-from ..model.kinematics import frame_motion
+from ..model.kinematics import frame_motion, pose_kernel
 from ..model.models import LETTERS, SIX, Model
 from .base import Measurement, Slot
 from .campaigns import Campaign
+from .residual_slopes import residual_kernel
 
 CONSTRAINT = -1
 """Noise number of rows that are not readings: known distances between targets."""

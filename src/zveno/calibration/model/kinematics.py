@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...kernels import math as zm
+from ...kernels.door import compiled
+from ...kernels.kernel import Kernel
 from .models import Block, Model, Move
 
 
@@ -30,6 +32,16 @@ def frame_motion(model: Model, frame: str, q, values, tau=None):
         else:
             columns, p = _along_joint(model.moves[number], columns, p, q, values, tau, found)
     return _assembled(model, columns, p, found, np.broadcast_shapes(np.shape(q)[:-1], np.shape(values)[:-1]))
+
+
+def pose_kernel(model: Model, frame: str) -> Kernel:
+    """(q, values, tau) → T (4, 4) and J (6, P) of `frame_motion`, compiled for batches.
+
+    Parameters are inputs: a fit, another strategy or another robot state never compiles again.
+    """
+    inputs = {"q": (model.mechanism.n_q,), "values": (len(model.terms),), "tau": (model.mechanism.n_v,)}
+    constants, outputs = (model, frame), ("T", "J")
+    return compiled(frame_motion, inputs, constants=constants, name="calibration_pose", outputs=outputs)
 
 
 _EYE = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))

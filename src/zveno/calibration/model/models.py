@@ -8,6 +8,7 @@ deviations: near the nominal geometry nothing degenerates, whatever the angles b
 from __future__ import annotations
 
 import fnmatch
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,7 +17,7 @@ import numpy as np
 
 from ...errors import ModelError, unknown_name
 from ...mechanism import Joint, Mechanism
-from ...spatial.rotations import z_to
+from ...spatial.rotations import angle_about, is_about_one_axis, z_to
 from ...spatial.transforms import inverse, transform
 from .joint_terms import WORDS, JointTerm, terms_of
 
@@ -108,6 +109,14 @@ class Model:
     def names(self) -> tuple[str, ...]:
         """Names of all parameters."""
         return tuple(term.name for term in self.terms)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Determines every function of the model."""
+        digest = hashlib.sha256(repr((self.mechanism.fingerprint, self.frames, self.terms, self.paths)).encode())
+        for block in self.blocks:
+            digest.update(block.T.tobytes())
+        return digest.hexdigest()
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -259,7 +268,7 @@ class _Builder:
                 if kind == "T":
                     nominal = T[axis, 3] if abs(T[axis, 3]) > 1e-12 else 0.0
                 else:
-                    nominal = _angle_about(T[:3, :3], axis) if single else 0.0
+                    nominal = angle_about(T[:3, :3], axis) if single else 0.0
                 name = f"{kind}{LETTERS[axis]}{label}"
                 self.terms.append(Term(name, role, kind, axis, nominal, "m" if kind == "T" else "rad", place))
         return self._block_numbers[key]
@@ -305,20 +314,6 @@ def _moving_links(mechanism: Mechanism, link: str) -> list[int]:
     number = mechanism.link_number(link)
     links = [*mechanism.tree.ancestors(number), number]
     return [i for i in links if i and mechanism.joint_of(i).type.n_v]
-
-
-def is_about_one_axis(R: np.ndarray) -> bool:
-    """Whether a rotation is none, or about one coordinate axis."""
-    return any(abs(R[axis, axis] - 1.0) < 1e-12 for axis in range(3))
-
-
-def _angle_about(R: np.ndarray, axis: int) -> float:
-    """The angle of a rotation about one coordinate axis; 0 if it is about another."""
-    if abs(R[axis, axis] - 1.0) > 1e-12:
-        return 0.0
-    j, k = (axis + 1) % 3, (axis + 2) % 3
-    angle = float(np.arctan2(R[k, j], R[j, j]))
-    return angle if abs(angle) > 1e-12 else 0.0
 
 
 def _is_dh(model: Model, term: Term) -> bool:

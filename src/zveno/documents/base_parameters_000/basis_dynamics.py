@@ -16,10 +16,10 @@ import numpy as np
 
 from ...errors import ShapeError
 from ...kernels import derivatives
-from ...kernels.kernel import load_or_build
+from ...kernels.door import compiled
+from ...kernels.kernel import Kernel
 from ...kernels.operations import Operations, count_operations
 from ...kernels.program import Program
-from ...kernels.sources import source_digest
 from ...kernels.trace import call, trace
 from .coordinate_matrix import Row, coordinate_matrix, joint_functions
 
@@ -54,72 +54,34 @@ class BasisModel:
             raise ShapeError(f"has shape {p.shape}", element="parameters", remedy=f"Give (..., {self.Z.shape[1]})")
         return p @ self.Z.T
 
+    @property
+    def _constants(self) -> tuple:
+        return self.table, self.basis, tuple(self.rows.tolist())
+
     @cached_property
     def energy_program(self) -> Program:
         """(q, v, z) → kinetic and potential energy."""
-        n = len(self.table)
-
-        def run(q, v, z):
-            functions = [joint_functions(row, x, self.basis) for row, x in zip(self.table, q, strict=True)]
-            rates = [v[i] * v[j] if i != j else v[i] * v[i] * 0.5 for i in range(n) for j in range(i + 1)]
-            kinetic: dict[tuple[int, ...], Any] = {}
-            potential: dict[tuple[int, ...], Any] = {}
-            for (pair, index), x in zip(self._indices, z, strict=True):
-                if pair < 0:
-                    potential[index] = x
-                else:
-                    kinetic[index] = kinetic.get(index, 0.0) + x * rates[pair]
-            return nested(kinetic, [y for _, y in functions]), -nested(potential, [y for y, _ in functions])
-
-        inputs = {"q": (n,), "v": (n,), "z": (len(self.rows),)}
-        return trace(run, inputs, name="basis_energy", outputs=("kinetic", "potential"))
+        return _energy_program(*self._constants)
 
     @cached_property
     def program(self) -> Program:
         """(q, v, a, z) → torques."""
-        energy, n = self.energy_program, len(self.table)
-
-        def lagrangian(q, v, z):
-            kinetic, potential = call(energy, q, v, z)
-            return kinetic - potential
-
-        states = {"q": (n,), "v": (n,), "z": (len(self.rows),)}
-        whole = trace(lagrangian, states, name="lagrangian", outputs=("L",))
-        slopes = derivatives.reverse(whole, of="L", wrt=("q", "v"))
-
-        def momenta(q, v, z):
-            return call(slopes, q, v, z, np.array(1.0, object))[::-1]
-
-        both = trace(momenta, states, name="momenta", outputs=("momentum", "force"))
-        along = derivatives.forward(both, of="momentum", wrt=("q", "v"))
-
-        def torques(q, v, a, z):
-            return call(along, q, v, z, v, a) - call(both, q, v, z)[1]
-
-        inputs = {"q": (n,), "v": (n,), "a": (n,), "z": (len(self.rows),)}
-        return trace(torques, inputs, name="basis_inverse_dynamics", outputs=("tau",))
+        return trace(basis_torques, **self._recipe)
 
     @cached_property
-    def _indices(self) -> list[tuple[int, tuple[int, ...]]]:
-        """Of every used row: which pair of rates (−1: potential energy), and the function of each joint."""
-        quadratic = [5 if row.sigma else 3 for row in self.table]
-        linear = [3 if row.sigma else 2 for row in self.table]
-        size = int(np.prod(quadratic))
-        pairs = len(self.table) * (len(self.table) + 1) // 2
-        found = []
-        for row in self.rows.tolist():
-            pair, place = divmod(row, size)
-            if pair < pairs:
-                found.append((pair, tuple(map(int, np.unravel_index(place, quadratic)))))
-            else:
-                found.append((-1, tuple(map(int, np.unravel_index(row - pairs * size, linear)))))
-        return found
-
-    @cached_property
-    def kernel(self):
+    def kernel(self) -> Kernel:
         """The compiled function."""
-        key = repr(("basis_inverse_dynamics", self.table, self.basis, self.rows.tolist(), _sources()))
-        return load_or_build(key, lambda: self.program)
+        return compiled(basis_torques, **self._recipe)
+
+    @property
+    def _recipe(self) -> dict[str, Any]:
+        n = len(self.table)
+        return {
+            "inputs": {"q": (n,), "v": (n,), "a": (n,), "z": (len(self.rows),)},
+            "constants": self._constants,
+            "name": "basis_inverse_dynamics",
+            "outputs": ("tau",),
+        }
 
     def inverse_dynamics(self, q, v, a, coefficients, out=None) -> np.ndarray:
         """Torques of the links' inertia, (..., N), from `coefficients(p)`."""
@@ -131,6 +93,64 @@ class BasisModel:
         return count_operations(self.program)
 
 
+def basis_energy(table: Sequence[Row], basis: str, rows: Sequence[int], q, v, z) -> tuple[Any, Any]:
+    """Kinetic and potential energy from the coefficients z of the used rows of Z."""
+    n = len(table)
+    functions = [joint_functions(row, x, basis) for row, x in zip(table, q, strict=True)]
+    rates = [v[i] * v[j] if i != j else v[i] * v[i] * 0.5 for i in range(n) for j in range(i + 1)]
+    kinetic: dict[tuple[int, ...], Any] = {}
+    potential: dict[tuple[int, ...], Any] = {}
+    for (pair, index), x in zip(_indices(table, rows), z, strict=True):
+        if pair < 0:
+            potential[index] = x
+        else:
+            kinetic[index] = kinetic.get(index, 0.0) + x * rates[pair]
+    return nested(kinetic, [y for _, y in functions]), -nested(potential, [y for y, _ in functions])
+
+
+def basis_torques(table: Sequence[Row], basis: str, rows: Sequence[int], q, v, a, z) -> Any:
+    """d/dt ∂L/∂q̇ − ∂L/∂q, (n,), by differentiating the program of the energy."""
+    energy = _energy_program(table, basis, rows)
+
+    def lagrangian(q, v, z):
+        kinetic, potential = call(energy, q, v, z)
+        return kinetic - potential
+
+    states = {argument.name: argument.shape for argument in energy.inputs}
+    whole = trace(lagrangian, states, name="lagrangian", outputs=("L",))
+    slopes = derivatives.reverse(whole, of="L", wrt=("q", "v"))
+
+    def momenta(q, v, z):
+        return call(slopes, q, v, z, np.array(1.0, object))[::-1]
+
+    both = trace(momenta, states, name="momenta", outputs=("momentum", "force"))
+    along = derivatives.forward(both, of="momentum", wrt=("q", "v"))
+    return call(along, q, v, z, v, a) - call(both, q, v, z)[1]
+
+
+def _energy_program(table: Sequence[Row], basis: str, rows: Sequence[int]) -> Program:
+    n = len(table)
+    inputs = {"q": (n,), "v": (n,), "z": (len(rows),)}
+    constants = (table, basis, rows)
+    return trace(basis_energy, inputs, outputs=("kinetic", "potential"), constants=constants)
+
+
+def _indices(table: Sequence[Row], rows: Sequence[int]) -> list[tuple[int, tuple[int, ...]]]:
+    """Of every used row: which pair of rates (−1: potential energy), and the function of each joint."""
+    quadratic = [5 if row.sigma else 3 for row in table]
+    linear = [3 if row.sigma else 2 for row in table]
+    size = int(np.prod(quadratic))
+    pairs = len(table) * (len(table) + 1) // 2
+    indices = []
+    for row in rows:
+        pair, place = divmod(row, size)
+        if pair < pairs:
+            indices.append((pair, tuple(map(int, np.unravel_index(place, quadratic)))))
+        else:
+            indices.append((-1, tuple(map(int, np.unravel_index(row - pairs * size, linear)))))
+    return indices
+
+
 def nested(terms: dict[tuple[int, ...], Any], functions: Sequence[Sequence]) -> Any:
     """Σ x Π functions[k][index[k]] over index → x, each joint's functions taken out of what they have in common."""
     for values in reversed(functions):
@@ -140,7 +160,3 @@ def nested(terms: dict[tuple[int, ...], Any], functions: Sequence[Sequence]) -> 
             shorter[index[:-1]] = shorter[index[:-1]] + part if index[:-1] in shorter else part
         terms = shorter
     return terms.get((), 0.0)
-
-
-def _sources() -> str:
-    return source_digest("documents/base_parameters_000")

@@ -13,6 +13,7 @@ from ...ik.newton import lanes_of, newton
 from ...ik.numbers import Dichotomy, dichotomy
 from ...ik.numbers.operators import Bounds
 from ...ik.objectives import OBJECTIVES
+from ...ik.pose_error import walk
 
 ALONG = np.full(3, 1.0 / np.sqrt(3.0))
 """The document's characteristic vector s, fixed in the output link's frame."""
@@ -35,16 +36,16 @@ def objective(problem: IkProblem, T: np.ndarray, kind: str = "norm", s=ALONG, un
     return lambda x: OBJECTIVES[kind](system(x) - goal)
 
 
+def _forward(problem: IkProblem, x, tool):
+    moved = walk(problem, x, tool)
+    return np.concatenate([moved.R, moved.p[:, None]], axis=1)
+
+
 def pose_system(problem: IkProblem, s=ALONG, unit: float = 1.0):
     """u(q) of chain coordinates (k, n) → (k, 6), compiled."""
-    from ...ik.compiled import kernel_of
-    from ...ik.pose_error import walk
+    from ...kernels.door import compiled
 
-    def forward(x, tool):
-        moved = walk(problem, x, tool)
-        return np.concatenate([moved.R, moved.p[:, None]], axis=1)
-
-    kernel = kernel_of(problem, "ik_forward", forward, {"x": (problem.n,), "tool": (3, 4)})
+    kernel = compiled(_forward, {"x": (problem.n,), "tool": (3, 4)}, constants=(problem,), name="ik_forward")
     tool, base = lanes_of(problem, np.eye(4)[None]).tool, problem.steps[0].T_before
 
     def system(x: np.ndarray) -> np.ndarray:

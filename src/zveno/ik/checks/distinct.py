@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...kernels.door import compiled
 from ...kernels.math import abs as absolute
 from ...kernels.math import floor, maximum
-from ..compiled import kernel_of
 from ..ik_problem import TURN, IkProblem
 from .judgement import mark, spread_of_marks
 
@@ -68,18 +68,20 @@ def ranked(pose: np.ndarray, values: np.ndarray, in_order: bool = False) -> np.n
 
 def near(problem: IkProblem, a: np.ndarray, b: np.ndarray, tolerance: float = SAME) -> np.ndarray:
     """Whether points (..., n) in chain units are the same, whole turns aside."""
+    kernel = compiled(apart, {"a": (problem.n,), "b": (problem.n,)}, constants=(problem,), name="ik_apart")
+    return kernel(a, b) <= tolerance
 
-    def apart(a, b):
-        largest = 0.0
-        for k in range(problem.n):
-            d = a[k] - b[k]
-            if problem.turning[k]:
-                d = d - TURN * floor(d * (1.0 / TURN) + 0.5)
-            largest = absolute(d) if k == 0 else maximum(largest, absolute(d))
-        return largest
 
-    return kernel_of(problem, "ik_apart", apart, {"a": (problem.n,), "b": (problem.n,)})(a, b) <= tolerance
+def apart(problem: IkProblem, a, b):
+    """The greatest difference of two points (n,) in any coordinate, whole turns aside."""
+    largest = 0.0
+    for k in range(problem.n):
+        d = a[k] - b[k]
+        if problem.turning[k]:
+            d = d - TURN * floor(d * (1.0 / TURN) + 0.5)
+        largest = absolute(d) if k == 0 else maximum(largest, absolute(d))
+    return largest
 
 
 def _mark_kernel(problem: IkProblem):
-    return kernel_of(problem, "ik_mark", lambda x: mark(problem, x), {"x": (problem.n,)})
+    return compiled(mark, {"x": (problem.n,)}, constants=(problem,), name="ik_mark")

@@ -7,8 +7,8 @@ from functools import cache, lru_cache
 import numpy as np
 
 from ...algorithms import linear
+from ...kernels.door import compiled
 from ...kernels.math import asin, floor, less, logical_and, maximum, minimum, select, sin, sqrt
-from ..compiled import kernel_of
 from ..ik_problem import TURN, IkProblem
 from ..newton import Lanes, _dot
 from ..pose_error import error
@@ -81,22 +81,24 @@ def judged(problem: IkProblem, x: np.ndarray, lanes: Lanes, pose: np.ndarray) ->
 
 def jacobians(problem: IkProblem, x: np.ndarray, lanes: Lanes, pose: np.ndarray) -> np.ndarray:
     """J (s, m, n) of the task's error at x (s, n), in the chain's units."""
-
-    def jacobian(x, target, tool):
-        return np.stack(error(problem, x, target, tool, exact=True).J, axis=1)
-
     inputs = {"x": (problem.n,), "target": (3, 4), "tool": (3, 4)}
-    return kernel_of(problem, "ik_jacobian", jacobian, inputs)(x, lanes.targets[pose], lanes.tool)
+    kernel = compiled(_jacobian, inputs, constants=(problem,), name="ik_jacobian")
+    return kernel(x, lanes.targets[pose], lanes.tool)
+
+
+def _jacobian(problem: IkProblem, x, target, tool):
+    return np.stack(error(problem, x, target, tool, exact=True).J, axis=1)
 
 
 def errors(problem: IkProblem, x: np.ndarray, lanes: Lanes, pose: np.ndarray) -> np.ndarray:
     """The task's error e (s, m) at x (s, n), in the chain's units; `jacobians` are its derivatives."""
-
-    def e(x, target, tool):
-        return error(problem, x, target, tool, exact=True).e
-
     inputs = {"x": (problem.n,), "target": (3, 4), "tool": (3, 4)}
-    return kernel_of(problem, "ik_error", e, inputs)(x, lanes.targets[pose], lanes.tool)
+    kernel = compiled(_error, inputs, constants=(problem,), name="ik_error")
+    return kernel(x, lanes.targets[pose], lanes.tool)
+
+
+def _error(problem: IkProblem, x, target, tool):
+    return error(problem, x, target, tool, exact=True).e
 
 
 def mark(problem: IkProblem, x):
@@ -121,41 +123,41 @@ def _weights(n: int) -> list[float]:
 
 @lru_cache(maxsize=64)
 def _kernel(problem: IkProblem):
-    rows, axis = len(problem.task.position), problem.task.axis
-
-    def judge(x, target, tool, lower, upper, middle, length):
-        x = np.array(
-            [
-                # Half a turn off the middle counts as above it, so that −π becomes π where there are no limits.
-                x[k] + TURN * floor(0.5 - (x[k] - middle[k]) * (1.0 / TURN)) if problem.turning[k] else x[k]
-                for k in range(problem.n)
-            ]
-        )
-        over = maximum(lower[0] - x[0], x[0] - upper[0])
-        for k in range(1, problem.n):
-            over = maximum(over, maximum(lower[k] - x[k], x[k] - upper[k]))
-        found = error(problem, x, target, tool, exact=True)
-        e, n = found.e, problem.n
-        vectors = found.J if n <= len(e) else [[J[i] for J in found.J] for i in range(len(e))]
-        m = len(vectors)
-        A = [[_dot(vectors[i], vectors[j]) + (_FLOOR if i == j else 0.0) for j in range(i + 1)] for i in range(m)]
-        factors = linear.factor(A)
-        inverse = sum(linear.solve_factored(factors, np.eye(m)[i])[i] for i in range(m))
-        known = logical_and(less(0.0, inverse), less(inverse, _GREATEST))
-        inverse = select(known, inverse, 1.0 / _FLOOR)
-        position = e[:rows] @ e[:rows] if rows else 0.0
-        rotation = sqrt(e[rows:] @ e[rows:]) if rows < len(e) else 0.0
-        if axis:
-            angle = asin(minimum(1.0, rotation))
-            angle = select(less(0.5, found.squared - e @ e), np.pi - angle, angle)
-        else:
-            angle = 2.0 * asin(minimum(1.0, 0.5 * rotation))
-        condition = sqrt(sum(A[i][i] for i in range(m)) * inverse) * (1.0 / m)
-        metres = sqrt(position) * length
-        residual, miss = maximum(metres, angle), maximum(metres / maximum(1.0, length), angle)
-        known = [over, metres, angle, residual, miss, condition, 1.0 / sqrt(inverse), mark(problem, x)]
-        return np.array([*x, *known])
-
     n = (problem.n,)
     inputs = {"x": n, "target": (3, 4), "tool": (3, 4), "lower": n, "upper": n, "middle": n, "length": ()}
-    return kernel_of(problem, "ik_judge", judge, inputs)
+    return compiled(_judge, inputs, constants=(problem,), name="ik_judge")
+
+
+def _judge(problem: IkProblem, x, target, tool, lower, upper, middle, length):
+    rows, axis = len(problem.task.position), problem.task.axis
+    x = np.array(
+        [
+            # Half a turn off the middle counts as above it, so that −π becomes π where there are no limits.
+            x[k] + TURN * floor(0.5 - (x[k] - middle[k]) * (1.0 / TURN)) if problem.turning[k] else x[k]
+            for k in range(problem.n)
+        ]
+    )
+    over = maximum(lower[0] - x[0], x[0] - upper[0])
+    for k in range(1, problem.n):
+        over = maximum(over, maximum(lower[k] - x[k], x[k] - upper[k]))
+    found = error(problem, x, target, tool, exact=True)
+    e, n = found.e, problem.n
+    vectors = found.J if n <= len(e) else [[J[i] for J in found.J] for i in range(len(e))]
+    m = len(vectors)
+    A = [[_dot(vectors[i], vectors[j]) + (_FLOOR if i == j else 0.0) for j in range(i + 1)] for i in range(m)]
+    factors = linear.factor(A)
+    inverse = sum(linear.solve_factored(factors, np.eye(m)[i])[i] for i in range(m))
+    known = logical_and(less(0.0, inverse), less(inverse, _GREATEST))
+    inverse = select(known, inverse, 1.0 / _FLOOR)
+    position = e[:rows] @ e[:rows] if rows else 0.0
+    rotation = sqrt(e[rows:] @ e[rows:]) if rows < len(e) else 0.0
+    if axis:
+        angle = asin(minimum(1.0, rotation))
+        angle = select(less(0.5, found.squared - e @ e), np.pi - angle, angle)
+    else:
+        angle = 2.0 * asin(minimum(1.0, 0.5 * rotation))
+    condition = sqrt(sum(A[i][i] for i in range(m)) * inverse) * (1.0 / m)
+    metres = sqrt(position) * length
+    residual, miss = maximum(metres, angle), maximum(metres / maximum(1.0, length), angle)
+    known = [over, metres, angle, residual, miss, condition, 1.0 / sqrt(inverse), mark(problem, x)]
+    return np.array([*x, *known])

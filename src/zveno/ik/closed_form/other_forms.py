@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..six_revolute.compiled import compiled
+from ...kernels.door import compiled
 from ..six_revolute.templates import rigid_inverse
 from .axis_geometry import across, axes, meeting_point, parallel
 from .point_forms import PointForm, point_form
@@ -29,7 +29,7 @@ REACHED = 1e-14
 def branch_kernel(function: Callable, n: int, options: tuple):
     """The kernel of a function of axes and a displacement."""
     shapes = {"h": (n, 3), "a": (n, 3), "e": (n, 3), "R": (3, 3), "p": (3,)}
-    return compiled(function, shapes, **dict(options))
+    return compiled(function, shapes, options=dict(options))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ class WristForm:
 
 @cache
 def _wrist_kernel(shapes: tuple, kinds: str):
-    return compiled(wrist, dict(shapes), kinds=kinds)
+    return compiled(wrist, dict(shapes), options={"kinds": kinds})
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ from functools import cache
 import numpy as np
 
 from ...kernels import math as zm
+from ...kernels.door import compiled
 from ..six_revolute import roots
-from ..six_revolute.compiled import compiled
 from ..six_revolute.polish import damped
 from .subproblems import cross, to_direction, turned
 
@@ -108,7 +108,7 @@ def _on_circle(y):
 def _kernel(function, **options):
     shapes = {"h": (3, 3), "a": (3, 3), "start": (3,), "goal": (3,)}
     last = {"x": (3,)} if function is newton_steps else {"cs": (2,)}
-    return compiled(function, shapes | last, **options)
+    return compiled(function, shapes | last, options=options)
 
 
 def _third(h, a, start, goal, cs, kinds: str):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 
 from ...errors import ShapeError
+from ...kernels.math import floor
 from .coding import checked_radices, decode, encode
 
 
@@ -102,22 +103,21 @@ _EXACT = 2**52
 """Below this, decoding in floating point is exact."""
 
 
-@cache
+def _places(number, counts):
+    """Formula (2) in floating point: (i − 1, Θ (J,)) → θ − 1 (J,)."""
+    places = []
+    for count in counts:
+        rest = floor(number / count)
+        places.append(number - rest * count)
+        number = rest
+    return np.array(places)
+
+
 def _decoder(J: int):
-    """Formula (2) compiled: (i − 1, Θ (J,)) → θ − 1 (J,), as floats."""
-    from ...kernels.kernel import load_or_build
-    from ...kernels.math import floor
-    from ...kernels.trace import trace
+    """`_places` compiled for J parameters."""
+    from ...kernels.door import compiled
 
-    def decode(number, counts):
-        places = []
-        for j in range(J):
-            rest = floor(number / counts[j])
-            places.append(number - rest * counts[j])
-            number = rest
-        return np.array(places)
-
-    return load_or_build(f"decoder of {J}, 1", lambda: trace(decode, {"number": (), "counts": (J,)}, name="decode"))
+    return compiled(_places, {"number": (), "counts": (J,)}, name="decode")
 
 
 def step_from_resolution(resolution, fraction: float = 1.0):

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels.door import compiled
 from . import roots
 from .back_substitution import from_root, from_vector, shift_matrix
-from .compiled import compiled
 from .polish import mark, polish
 from .templates import GREATEST_DIMENSION, Eliminated, chain, usable
 
@@ -248,7 +248,7 @@ def _from_vector():
 
 @cache
 def _shift_matrix(dimension: int):
-    return compiled(shift_matrix, {"E": _SYSTEM, "y": ()}, dimension=dimension)
+    return compiled(shift_matrix, {"E": _SYSTEM, "y": ()}, options={"dimension": dimension})
 
 
 def _at_simple(e: Eliminated, E, links, found: roots.Roots):

@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 
 from ...kernels import math as zm
+from ...kernels.door import compiled
 from .back_substitution import turned
-from .compiled import compiled
 from .equations import product
 
 LONGEST_STEP = 1.0

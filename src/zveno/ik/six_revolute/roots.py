@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from ...kernels import math as zm
-from .compiled import compiled
+from ...kernels.door import compiled
 
 DEGREE = 12
 SAMPLES = 32
@@ -141,7 +141,7 @@ def _cell():
 
 @cache
 def _newton():
-    return compiled(newton, {"c": (N_COEFFICIENTS,), "low": (), "high": (), "y": ()}, steps=5)
+    return compiled(newton, {"c": (N_COEFFICIENTS,), "low": (), "high": (), "y": ()}, options={"steps": 5})
 
 
 @lru_cache(maxsize=64)

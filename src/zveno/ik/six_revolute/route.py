@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels import math as zm
+from ...kernels.door import compiled
 from ...spatial import rotations
 from ..ik_problem import TURN, IkProblem
 from ..solutions import Raw
 from . import roots
 from .arm import Arm, ArmSolutions
-from .compiled import compiled
 
 STILL = 1e-6
 """Up to this angle, rad, a joint that was added counts as at zero; the pose is checked later."""

@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from .compiled import compiled
+from ...kernels.door import compiled
 from .equations import (
     N_FEATURES,
     SIZE,
@@ -179,7 +179,7 @@ def _mixing(equations: int):
 
 @cache
 def _determinant(size: int):
-    return compiled(determinant, {"E": (3, SIZE, SIZE), "cs": (2,)}, size=size)
+    return compiled(determinant, {"E": (3, SIZE, SIZE), "cs": (2,)}, options={"size": size})
 
 
 def right_side(M) -> np.ndarray:

@@ -1,0 +1,61 @@
+"""The residual of a kind of measurement with its derivatives by small displacements of the frames it depends on."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ...kernels import derivatives
+from ...kernels.door import compiled
+from ...kernels.kernel import Kernel
+from ...kernels.program import Program
+from ...kernels.trace import call, trace
+from .base import Measurement
+
+FRAMES = dict.fromkeys("TLRX", (4, 4))
+_TWISTS = {f"d{name}": (6,) for name in FRAMES}
+
+
+def residual_kernel(kind: type[Measurement]) -> Kernel:
+    """(T, L, R, X, y) → residual (m,) and its derivatives (m, 6) by body twists of T, L, R and X.
+
+    Args:
+        kind: a class of measurement with `residual(P, X, y)` of the product P = L T R. One kernel serves all
+            robots.
+    """
+    outputs = ("r", *(f"by_{name}" for name in FRAMES))
+    inputs = FRAMES | {"y": (kind.n_data,)}
+    return compiled(
+        residual_and_slopes, inputs, constants=(kind,), name=f"residual_{kind.__name__}", outputs=outputs
+    )
+
+
+def residual_and_slopes(kind: type[Measurement], T, L, R, X, y) -> tuple[Any, ...]:
+    """What `residual_kernel` computes, for one row."""
+    return call(_displaced(kind), T, L, R, X, y, *[np.zeros(6)] * len(_TWISTS))
+
+
+@cache
+def _displaced(kind: type[Measurement]) -> Program:
+    def residual(T, L, R, X, y, dT, dL, dR, dX):
+        product = L @ _near_one(dL) @ T @ _near_one(dT) @ R @ _near_one(dR)
+        return kind.residual(product, X @ _near_one(dX), y)
+
+    inputs = FRAMES | {"y": (kind.n_data,)} | _TWISTS
+    return derivatives.jacobian(trace(residual, inputs, outputs=("r",)), wrt=tuple(_TWISTS), values=True)
+
+
+def _near_one(d):
+    """1 + d^: a displacement by a small body twist, right to first order."""
+    one, zero = 1.0, 0.0
+    return np.array(
+        [
+            [one, -d[5], d[4], d[0]],
+            [d[5], one, -d[3], d[1]],
+            [-d[4], d[3], one, d[2]],
+            [zero, zero, zero, one],
+        ],
+        dtype=object,
+    )

@@ -1,0 +1,136 @@
+"""Rows of the calibration's Jacobian as functions of the posture alone: what `zveno.design.rows` compiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..algorithms.inverse_dynamics import gravity_torque
+from ..calibration.measurements.base import Measurement
+from ..calibration.measurements.residual_slopes import residual_and_slopes
+from ..calibration.model.kinematics import frame_motion
+from ..calibration.model.loads import loaded
+from ..calibration.model.models import Model
+from ..kernels import derivatives
+from ..kernels.math import sqrt
+from ..kernels.trace import call, trace
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """One thing measured in every posture.
+
+    Attributes:
+        frames: L, R and X, each (4, 4).
+        unknowns: of L, R and X, (displacement, column of the Jacobian) where they are unknown.
+    """
+
+    frames: tuple[np.ndarray, np.ndarray, np.ndarray]
+    unknowns: tuple[tuple[tuple[int, int], ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class RowsLayout:
+    """Everything that rows of one posture depend on besides the posture.
+
+    Attributes:
+        model, frame: the robot's model and its measured frame.
+        kind: the kind of measurement.
+        yielding: whether joints of the model yield under gravity.
+        seen: things measured in every posture.
+        n_columns: columns of the Jacobian by all unknowns.
+        columns: those that are wanted.
+    """
+
+    model: Model
+    frame: str
+    kind: type[Measurement]
+    yielding: bool
+    seen: tuple[Seen, ...]
+    n_columns: int
+    columns: tuple[int, ...]
+
+    @property
+    def rows_each(self) -> int:
+        """Rows of one thing seen."""
+        return self.kind.noises[-1].rows.stop
+
+    @property
+    def inputs(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the inputs of `whitened_rows`."""
+        n_rows = self.rows_each * len(self.seen)
+        return {"q": (self.model.mechanism.n_q,), "variance": (n_rows,), "variance_q": ()}
+
+
+def whitened_rows(layout: RowsLayout, q, variance, variance_q) -> Any:
+    """J (rows, parameters), rows divided by their standard deviation.
+
+    Args:
+        layout: what is measured and estimated.
+        q: the posture, (n_q,).
+        variance: of every row.
+        variance_q: of the joints' sensors.
+    """
+    T, J = _motion(layout, q)
+    kind, by_q = layout.kind, _by_joints(layout.model, J)
+    m, rows = layout.rows_each, []
+    for k, seen in enumerate(layout.seen):
+        L, R, X = seen.frames
+        # Only residuals of poses are not linear in the reading; there it follows the posture.
+        y = kind.reading(L @ T @ R, X) if kind.n_data != m else np.zeros(kind.n_data)
+        _, by_T, *by_slots = residual_and_slopes(kind, T, L, R, X, y)
+        full = np.zeros((m, layout.n_columns), dtype=object)
+        full[:, : J.shape[1]] = by_T @ J
+        for unknowns, slope in zip(seen.unknowns, by_slots, strict=True):
+            for direction, column in unknowns:
+                full[:, column] = full[:, column] + slope[:, direction]
+        moving = by_T @ by_q
+        spread = variance[m * k : m * (k + 1)] + variance_q * np.sum(moving * moving, axis=1)
+        rows.append(full[:, list(layout.columns)] / np.array([sqrt(x) for x in spread])[:, None])
+    return np.concatenate(rows)
+
+
+def rows_pullback(layout: RowsLayout, q, variance, variance_q, weights) -> Any:
+    """d/dq Σ weights · rows in the tangent of q, (n_v,), for weights (rows, parameters) held constant."""
+    program = trace(whitened_rows, layout.inputs, outputs=("J",), constants=(layout,))
+    backwards = derivatives.reverse(program, of="J", wrt="q")
+    return layout.model.mechanism.tangent(q).T @ call(backwards, q, variance, variance_q, weights)
+
+
+def tool_point(layout: RowsLayout, point: np.ndarray, n_interest: int, q) -> tuple[Any, Any]:
+    """Position (3,) of a point of the measured frame and its Jacobian (3, n_interest) by the wanted parameters."""
+    T, J = _motion(layout, q)
+    # A point of the frame moves with v + w × point in the frame's axes.
+    linear = J[:3] + np.stack(
+        [
+            J[4] * point[2] - J[5] * point[1],
+            J[5] * point[0] - J[3] * point[2],
+            J[3] * point[1] - J[4] * point[0],
+        ]
+    )
+    linear = T[:3, :3] @ linear
+    F = np.zeros((3, n_interest), dtype=object)
+    for place, column in enumerate(layout.columns[:n_interest]):
+        if column < len(layout.model.terms):
+            F[:, place] = linear[:, column]
+    return T[:3, :3] @ point + T[:3, 3], F
+
+
+def _motion(layout: RowsLayout, q):
+    """Pose of the measured frame and its Jacobian by all parameters of the model."""
+    model = layout.model
+    tau = gravity_torque(loaded(model.mechanism), q) if layout.yielding else None
+    return frame_motion(model, layout.frame, q, np.zeros(len(model.terms)), tau)
+
+
+def _by_joints(model: Model, J):
+    """Derivatives (6, joints) by what the joints' own sensors say, from those by joint offsets."""
+    by_joint: dict[int, list] = {}
+    for move in model.moves:
+        if move.sigma is not None:
+            by_joint.setdefault(move.velocity.start, []).append(move.multiplier * J[:, move.own])
+    if not by_joint:
+        return np.zeros((6, 1))
+    return np.stack([sum(parts[1:], start=parts[0]) for parts in by_joint.values()], axis=-1)
