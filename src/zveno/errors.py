@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
+
+
+def visible(text: str) -> str:
+    """Text from a file as it may be printed: control characters are shown, `\\x1b`, and not obeyed."""
+    return _UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 class ZvenoError(Exception):
@@ -26,7 +36,7 @@ class ZvenoError(Exception):
         self.problem, self.file, self.element, self.remedy = problem, file, element, remedy
         place = ": ".join(str(part) for part in (file, element) if part is not None)
         text = f"{place}: {problem}" if place else problem
-        super().__init__(f"{text}. {remedy}" if remedy else text)
+        super().__init__(visible(f"{text}. {remedy}" if remedy else text))
 
     def __reduce__(self):
         # Keyword arguments do not survive the default pickling of exceptions.

@@ -17,12 +17,15 @@ from .algorithms.drives import rotor_inertias
 from .errors import BuildError, unknown_name
 from .functions import FUNCTIONS
 from .io.files import write_text
+from .io.results import Result, registered
 from .kernels.export_c import CSource
 from .kernels.export_c import export_c as source_of
 from .kernels.operations import Operations, count_operations
 from .kernels.program import Program
 from .programs import program
 from .robot_functions import RobotFunctions
+
+registered(Operations)  # kernels know no results
 
 DEFAULT_FUNCTIONS = ("inverse_dynamics", "gravity_torque", "forward_kinematics", "jacobian", "forward_dynamics")
 IN_BASE_PARAMETERS = "base_inverse_dynamics"
@@ -31,6 +34,7 @@ EXPORTED = (*FUNCTIONS, IN_BASE_PARAMETERS)
 COMPILE = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror")
 
 
+@registered
 @dataclass(frozen=True)
 class ExportedFunction:
     """One function of an export.
@@ -46,13 +50,26 @@ class ExportedFunction:
     nanoseconds: float | None
 
 
-@dataclass(frozen=True)
-class Export:
-    """What was written."""
+@registered
+@dataclass(frozen=True, eq=False, repr=False)
+class Export(Result):
+    """C sources that were written.
+
+    Attributes:
+        directory, files: where.
+        functions: what each costs.
+    """
 
     directory: Path
     files: tuple[Path, ...]
     functions: tuple[ExportedFunction, ...]
+
+    kind = "export"
+
+    @property
+    def status(self) -> str:
+        """Always "written": what cannot be written is an error."""
+        return "written"
 
     @property
     def summary(self) -> str:

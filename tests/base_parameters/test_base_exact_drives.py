@@ -80,7 +80,7 @@ def test_weight_along_a_slide_is_an_offset_exactly():
     lift = assemble("lift", links, [Joint("z", "ground", "slide", Prismatic((0, 0, 1)))])
     base = base_parameters(lift, drives=("rotor", "offset"))
     assert base.certified
-    assert set(base.expressions) == {"m1 + 100/981·off1", "Ia1 − 100/981·off1"}
+    assert set(base.expressions) == {"m1 + 100/981·off1", "Ia1 - 100/981·off1"}
 
 
 def test_what_is_not_exact_says_so():

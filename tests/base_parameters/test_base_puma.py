@@ -50,7 +50,7 @@ def test_all_36_expressions_are_the_printed_ones():
 def test_the_expression_the_documentation_shows():
     base = base_parameters(zveno.load("puma560"), view="pseudo")
     assert base.certified
-    assert "I3zz + I4yy − 0.8662·S4y + 0.18757561·(m4 + m5 + m6)" in base.expressions
+    assert "I3zz + I4yy - 0.8662·S4y + 0.18757561·(m4 + m5 + m6)" in base.expressions
     assert base.status == "certified"
     assert "36 base parameters of 60 (derived in exact arithmetic)" in base.summary
 

@@ -185,8 +185,7 @@ def test_all_terms_are_recovered_and_compensated(tmp_path):
     assert abs(found.robot.forward_kinematics(found.compensate(q)) - reached).max() > 1e-4
     found.save(tmp_path / "found.json")
     assert zveno.load_result(tmp_path / "found.json").joint_terms == found.joint_terms
-    path, said = found.write(tmp_path / "arm.urdf")
-    assert path.exists()
-    assert "no place for gear, compliance, eccentricity, ovality" in said
+    with pytest.warns(zveno.ZvenoWarning, match="no place for gear, compliance, eccentricity, ovality"):
+        assert found.write(tmp_path / "arm.urdf").exists()
     note = next(note for note in found.mechanism.notes if "Cq2" in note)
     assert "yield under gravity" in note

@@ -36,7 +36,7 @@ def test_planar_model_5(two_links):
     for relation, weights in zip(found.relations, expected, strict=True):
         assert relation == pytest.approx(weights, abs=1e-8)
     assert found.expressions[0] == "Tzo + Tz1 + Tz2"
-    assert found.expressions[3] == "Ty2 − 0.16·Rz2"
+    assert found.expressions[3] == "Ty2 - 0.16·Rz2"
     assert found.gap > 1e10
     assert found.status == "proved"
 

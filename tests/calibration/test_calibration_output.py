@@ -45,7 +45,7 @@ def test_written_robots_read_back(found, tmp_path):
     T = found.robot.forward_kinematics(q)
     for suffix in (".urdf", ".ets"):
         path = tmp_path / f"calibrated{suffix}"
-        assert found.write(path) == (path, "")
+        assert found.write(path) == path
         again = zveno.Robot(load_mechanism(path))
         np.testing.assert_allclose(
             again.forward_kinematics(q, frame="tool" if suffix == ".urdf" else None), T, atol=1e-9

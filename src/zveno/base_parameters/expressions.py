@@ -122,12 +122,12 @@ def sentence(base: BaseParameters, first: int, terms: Terms, times: str = "·") 
     words = []
     for factor, members in groups.items():
         sign = members[0][0]
-        inner = "".join((" + " if s == sign else " − ") * (k > 0) + name for k, (s, name) in enumerate(members))
+        inner = "".join((" + " if s == sign else " - ") * (k > 0) + name for k, (s, name) in enumerate(members))
         if not factor.startswith("1 "):
             inner = f"{factor}{times}{inner}" if len(members) == 1 else f"{factor}{times}({inner})"
-        words.append((" + " if sign > 0 else " − ") + inner)
+        words.append((" + " if sign > 0 else " - ") + inner)
     text = "".join(words)
-    return text[3:] if text.startswith(" + ") else "−" + text[3:]
+    return text[3:] if text.startswith(" + ") else "-" + text[3:]
 
 
 def _rank(base: BaseParameters, place: int) -> tuple[int, int]:

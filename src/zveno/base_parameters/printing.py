@@ -38,7 +38,7 @@ def _at_center(symbol: str) -> str:
     if a == b:
         x, y = (k for k in "xyz" if k != a)
         return f"(J{{}}{a}{b} + m{{}}·(c{{}}{x}² + c{{}}{y}²))"
-    return f"(J{{}}{a}{b} − m{{}}·c{{}}{a}·c{{}}{b})"
+    return f"(J{{}}{a}{b} - m{{}}·c{{}}{a}·c{{}}{b})"
 
 
 def summary(base: BaseParameters) -> str:
@@ -135,7 +135,7 @@ def latex(base: BaseParameters) -> str:
     lines = []
     for k, (place, terms) in enumerate(zip(base.columns.tolist(), base.terms, strict=True), start=1):
         text = _SYMBOL.sub(_symbol, sentence(base, place, terms, times=r"\,"))
-        text = text.replace("−", "-").replace("·", r"\,").replace("²", "^2")
+        text = text.replace("·", r"\,").replace("²", "^2")
         text = re.sub(r"√(\d)", r"\\sqrt{\1}", text)
         lines.append(rf"\tilde p_{{{k}}} &= {text}")
     return "\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}\n"

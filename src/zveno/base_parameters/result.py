@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, ShapeError
+from ..errors import ModelError, ShapeError, unknown_name
 from ..io.files import write_text
 from ..io.results import Result, registered
 from ..mechanism import Loop, Mechanism
@@ -48,7 +49,7 @@ class Group:
 
 
 @registered
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BaseParameters(Result):
     """The base parameters p̃ = Y p of a mechanism.
 
@@ -310,11 +311,12 @@ class BaseParameters(Result):
         """Everything as plain values, with the names and expressions beside the matrices."""
         return super().to_dict() | {"table": printing.records(self), "summary": self.summary}
 
-    def write(self, path, format: str = "md") -> Path:
+    def write_table(self, path: str | PathLike[str], format: str = "md") -> Path:
         """The table written to a file as "md", "latex" or "csv"."""
-        text = {"md": self.to_markdown, "latex": self.to_latex, "csv": self.to_csv}[format]()
-        write_text(Path(path), text)
-        return Path(path)
+        writers = {"md": self.to_markdown, "latex": self.to_latex, "csv": self.to_csv}
+        if format not in writers:
+            raise unknown_name("format", format, writers)
+        return write_text(path, writers[format]())
 
     def _checked(self, parameters) -> np.ndarray:
         p = np.asarray(parameters, dtype=float)
@@ -323,6 +325,3 @@ class BaseParameters(Result):
                 f"has shape {p.shape}", element="parameters", remedy=f"Give (..., {self.n_parameters})"
             )
         return p
-
-    def __repr__(self):
-        return f"<BaseParameters {self.summary}>"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import unknown_name
+from ..errors import ZvenoWarning, unknown_name
 from ..fit.covariance import correlations
 from ..io.files import write_text
 from ..io.results import Result, registered
+from ..io.write import format_of
 from ..mechanism import Mechanism
 from .advice.next_measurement import Advice
 from .fit.held_out import Error, errors, scored
@@ -64,7 +67,7 @@ class Outlier:
 
 
 @registered
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Calibration(Result):
     """The geometry that explains measurements, and how well.
 
@@ -88,6 +91,7 @@ class Calibration(Result):
         outliers: rows that do not belong, worst first.
         rows, scalar_rows: rows of data, and numbers used of them.
         condition: of the weighted Jacobian with unit columns.
+        iterations, converged: of the last fit.
         at_bounds: parameters that a bound holds back, and which: "lower" or "upper". Their covariance is zero.
         advice: postures that would help most, from the information matrix.
         lacking: joint terms that were not fitted though there is strong evidence for them, by share of the variance
@@ -229,20 +233,17 @@ class Calibration(Result):
         "elementary"."""
         return text_of(self.mechanism, format)[0]
 
-    def write(self, path) -> tuple[Path, str]:
-        """Write the calibrated robot as .urdf, .toml (DH) or .ets (elementary).
+    def write(self, path: str | PathLike[str]) -> Path:
+        """Write the calibrated robot as .urdf, .toml (DH) or .ets (elementary); returns the file written.
 
-        Returns the file written, an .ets where no table can hold the robot, and what people should know about it.
+        A `ZvenoWarning` says what the format cannot hold; where no table can hold the robot, an .ets is written.
         """
-        path = Path(path)
-        format = {".urdf": "urdf", ".toml": "dh", ".ets": "elementary"}.get(path.suffix.lower())
-        if format is None:
-            raise unknown_name("format", path.suffix, (".urdf", ".toml", ".ets"))
-        text, note = text_of(self.mechanism, format)
-        path = path.with_suffix(".ets") if note else path
-        write_text(path, text)
-        notes = [note] if note else []
+        text, note = text_of(self.mechanism, format_of(path))
+        file = Path(path).with_suffix(".ets") if note else Path(path)
+        if note:
+            warnings.warn(f"{note}: {file}", ZvenoWarning, stacklevel=2)
         if self.joint_terms:
             terms = ", ".join(self.joint_terms)
-            notes.append(f"it has no place for {terms}; the best geometry without them is that of joint_terms=()")
-        return path, "; ".join(notes)
+            lost = f"a model file has no place for {terms}; joint_terms=() gives the best geometry without them"
+            warnings.warn(lost, ZvenoWarning, stacklevel=2)
+        return write_text(file, text)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 import warnings
 from collections.abc import Sequence
 
-from ..errors import ZvenoError, ZvenoWarning
+from ..errors import ZvenoError, ZvenoWarning, visible
 
 OK, FAILED, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 130, 141
 
@@ -27,7 +26,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     if argv is None:  # the process is ours
         argv = sys.argv[1:]
-        _print_whatever_the_terminal_can()
+        from ..report.text.console import spell_what_the_terminal_lacks
+
+        spell_what_the_terminal_lacks()
     argv = list(argv)
     debug = "--debug" in argv
     with warnings.catch_warnings():
@@ -82,13 +83,6 @@ def _run(argv: list[str]):
     )
 
 
-def _print_whatever_the_terminal_can():
-    """A terminal that cannot show a character gets a question mark instead of an error."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
-
-
 def _report(error: BaseException, line: str, code: int, debug: bool) -> int:
     if debug:
         import traceback
@@ -104,4 +98,4 @@ def _show_warning(message, category, filename, lineno, file=None, line=None):
 
 
 def _one_line(message) -> str:
-    return " ".join(str(message).split())
+    return " ".join(visible(str(message)).split())

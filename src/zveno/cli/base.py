@@ -48,8 +48,8 @@ def base(
     def show(console):
         if format == "table":
             console.print(found.table())
-            console.print(operations_sentence(Robot(found.mechanism)), markup=False, highlight=False)
+            console.print(operations_sentence(Robot(found.mechanism)))
         else:
-            console.print(writers[format](), markup=False, soft_wrap=True, end="")
+            console.print(writers[format](), soft_wrap=True, end="")
 
     deliver(Answer(found.to_dict, show), replace(output, json=output.json or format == "json"))

@@ -116,15 +116,10 @@ def calibrate(
             progress=advance,
         )
     if write is not None:
-        path, note = found.write(write)
-        say_written(path)
-        if note:
-            print(note)
+        say_written(found.write(write))
     if compensation is not None:
         for path in found.export_compensation(compensation):
             say_written(path)
     if plot is not None:
-        from ..report.pictures.calibration import plot_accuracy
-
-        say_written(plot_accuracy(found.accuracy_map(), plot))
+        say_written(found.accuracy_map().plot(plot))
     deliver(Answer(found.to_dict, lambda console: print_calibration(console, found, model.deg)), output)

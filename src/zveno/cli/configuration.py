@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ShapeError, unknown_name
 from ..mechanism import Mechanism
 from ..mechanism.joints import QUATERNION_TOLERANCE
-from ..report.text.summary import coordinate_units
+from ..mechanism.units import coordinate_units
 
 
 def parsed_q(mechanism: Mechanism, words: Sequence[str], degrees: bool = False) -> np.ndarray:
@@ -25,9 +25,7 @@ def parsed_q(mechanism: Mechanism, words: Sequence[str], degrees: bool = False) 
         raise ShapeError(
             f"{mixed!r} stands among name=value pairs", element="q", remedy="Give numbers only, or pairs only"
         )
-    angles = np.array(
-        [unit == "rad" for joint in _coordinate_joints(mechanism) for unit in coordinate_units(joint)], dtype=bool
-    )
+    angles = np.array([unit == "rad" for unit in coordinate_units(mechanism)], dtype=bool)
     factor = np.where(angles & degrees, math.pi / 180.0, 1.0)
     if named:
         q = _from_pairs(mechanism, named, factor)
@@ -72,7 +70,7 @@ def number(word: str, element: str) -> float:
         value = float(word.replace("−", "-"))
     except ValueError:
         raise ShapeError(
-            f"{word!r} is not a number", element=element, remedy="Write 0.5, −1e-3 or name=0.5"
+            f"{word!r} is not a number", element=element, remedy="Write 0.5, -1e-3 or name=0.5"
         ) from None
     if not math.isfinite(value):
         raise ShapeError(f"{word} is not a finite number", element=element, remedy="Give a number")

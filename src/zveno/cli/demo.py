@@ -112,7 +112,7 @@ def _kinematics(tour: Tour) -> Section:
 def _jacobian(tour: Tour) -> Section:
     import numpy as np
 
-    from ..report.text.pose import number
+    from ..report.text.columns import number
 
     straight = tour.robot.pack({"joint5": 0.0}, default=tour.q)
     rows, data = [], {}
@@ -135,7 +135,7 @@ def _dynamics(tour: Tour) -> Section:
 
     import numpy as np
 
-    from ..report.text.pose import number
+    from ..report.text.columns import number
 
     robot, n = tour.robot, 100_000
     hold = robot.gravity_torque(tour.q)

@@ -59,7 +59,7 @@ def identifiability(
     deliver(
         Answer(
             lambda: identifiability_data(found, by_rules),
-            lambda console: print_identifiability(console, found, by_rules),
+            lambda console: print_identifiability(console, found, by_rules=by_rules),
         ),
         output,
     )

@@ -60,10 +60,11 @@ def ik(
         objective: what the nearest configuration makes least where nothing reaches: squares, norm or absolute.
         tolerance: metres and radians by which the nearest configuration may miss and still count.
         percent: the same in percent of distances, as document 004 has it.
-        explain: also say how the solver goes about it; with --plot, draw the function whose zeros it finds.
+        explain: also say how the solver goes about it; --plot then draws, for the first pose, the polynomial whose
+            zeros are all solutions, or the residual against the number of the scan's grid.
         model: how the robot is read.
-        picture: the frame meant; --plot draws, for the first pose, the polynomial whose zeros are all solutions, or
-            for chains and methods without one the residual against the number of the scan's grid.
+        picture: the frame meant; --plot draws the robot in the solutions of the first pose, or the joints along the
+            path.
         output: where the answer goes; .csv and .npz files too.
     """
     from ..ik.ik_problem import problem_of
@@ -84,35 +85,39 @@ def ik(
     if path is not None:
         start = given(mechanism, nearest, model) if nearest else None
         found = solve_path(arm, T, start=start, method=method, slices=slices, **options)
-        answer = Answer(lambda: path_data(found), lambda console: print_path(console, mechanism, found, model.deg))
+        if picture.plot is not None:
+            say_written(found.plot(picture.plot, degrees=model.deg))
+        answer = Answer(lambda: path_data(found), lambda console: print_path(console, found, model.deg))
     else:
         ways = {"redundant": redundant or None, "objective": objective, "tolerance": tolerance, "percent": percent}
         found = _solved(arm, T, method, windings, slices, options | ways)
         if nearest:
             found = _only_nearest(found, given(mechanism, nearest, model), mechanism)
-        problem = problem_of(arm, **options)
-        one = _first(problem, T)
-        curve = _curve(problem, one, method) if explain or picture.plot is not None else None
-        lines = ["", _explained(problem, method, slices, curve)] if explain else []
+        lines, curve = [], None
+        if explain:
+            problem = problem_of(arm, **options)
+            first = _first(problem, T)
+            curve = _curve(problem, first, method)
+            lines = ["", _explained(problem, method, slices, curve)]
 
         def show(console):
-            print_solutions(console, mechanism, found, model.deg)
+            print_solutions(console, found, model.deg)
             for line in lines:
-                console.print(line, markup=False)
+                console.print(line)
 
         answer = Answer(lambda: solutions_data(found) | ({"explanation": lines[1]} if lines else {}), show)
-        if picture.plot is not None:
-            if curve is not None:
-                from ..report.pictures.ik_zeros import draw_zeros
+        if picture.plot is not None and not explain:
+            say_written(found.plot(picture.plot))
+        elif picture.plot is not None and curve is not None:
+            from ..report.pictures.ik_zeros import draw_zeros
 
-                say_written(draw_zeros(curve, picture.plot, robot=mechanism.name, degrees=model.deg))
-            else:
-                from ..report.pictures.numbers import draw_scan
+            say_written(draw_zeros(curve, picture.plot, robot=mechanism.name, degrees=model.deg))
+        elif picture.plot is not None:
+            from ..report.pictures.numbers import draw_scan
 
-                say_written(draw_scan(problem, one, found.of(0) if found.batch else found.of(), picture.plot))
-    if output.out is not None and output.out.suffix in (".csv", ".npz"):
-        write_solutions(found, output.out)
-        say_written(output.out)
+            say_written(draw_scan(problem, first, found.of(0) if found.batch else found.of(), picture.plot))
+    if output.out is not None and output.out.suffix.lower() in (".csv", ".npz"):
+        say_written(write_solutions(found, output.out, model.deg))
     else:
         deliver(answer, output)
 

@@ -11,18 +11,9 @@ from typing import Any
 
 from rich.console import Console
 
-from ..errors import ZvenoError
+from ..io.files import write_text
+from ..report.text.console import WHOLE, ReportConsole, text_of
 from .options import Output
-
-FILE_WIDTH = 120
-"""Columns of text that goes to a file."""
-
-
-class _Console(Console):
-    """A console that leaves a closed pipe to `app.main` instead of exiting by itself."""
-
-    def on_broken_pipe(self):
-        raise BrokenPipeError
 
 
 @dataclass(frozen=True)
@@ -33,24 +24,18 @@ class Answer:
     show: Callable[[Console], None]
 
 
-def deliver(answer: Answer, output: Output):
+def deliver(answer: Answer, output: Output) -> None:
     """Print the answer, or write it to the file asked for."""
     if output.out is None:
         if output.json:
             print(as_json(answer.data()))
         else:
-            answer.show(_Console(file=sys.stdout, highlight=False))
+            answer.show(ReportConsole(sys.stdout))
         sys.stdout.flush()  # so that a closed pipe is noticed here
         return
-    try:
-        with output.out.open("w", encoding="utf-8") as file:
-            if output.json or output.out.suffix.lower() == ".json":
-                file.write(as_json(answer.data()) + "\n")
-            else:
-                answer.show(Console(file=file, width=FILE_WIDTH, highlight=False, no_color=True))
-    except OSError as problem:
-        raise ZvenoError(f"it cannot be written: {problem.strerror or problem}", file=output.out) from None
-    say_written(output.out)
+    as_data = output.json or output.out.suffix.lower() == ".json"
+    text = as_json(answer.data()) if as_data else text_of(answer.show, WHOLE)
+    say_written(write_text(output.out, text + "\n"))
 
 
 def as_json(data: dict[str, Any]) -> str:

@@ -104,13 +104,11 @@ def plan(
         whole = [found] if before is None else [before, found]
         curve = accuracy_curve(arm, kind, max(20, 4 * n), have=whole, **(options | {"places": None}))
     if picture.plot is not None:
-        from ..report.pictures.plan import draw_plan
-
-        say_written(draw_plan(found, curve, picture.plot))
+        say_written(found.plot(picture.plot, curve=curve))
     if output.out is not None and output.out.suffix.lower() == ".csv":
-        say_written(found.write_csv(output.out))
+        say_written(found.write_csv(output.out, degrees=model.deg))
         output = replace(output, out=None)
     answer = Answer(
-        lambda: plan_data(found, curve), lambda console: print_plan(console, mechanism, found, curve, model.deg)
+        lambda: plan_data(found, curve), lambda console: print_plan(console, found, model.deg, curve=curve)
     )
     deliver(answer, output)

@@ -88,13 +88,15 @@ def simulate(
         limits=limits,
     )
     if output.out is not None and output.out.suffix.lower() in (".npz", ".csv", ".parquet"):
-        say_written(trajectory.save(output.out))
+        say_written(trajectory.save(output.out, degrees=model.deg))
         output = replace(output, out=None)
     if save is not None:
-        say_written(trajectory.save(save))
+        say_written(trajectory.save(save, degrees=model.deg))
     if plot is not None:
-        from ..report.pictures.trajectory import draw_trajectory
-
-        say_written(draw_trajectory(trajectory, plot))
-    data = trajectory_data(trajectory)
-    deliver(Answer(lambda: data, lambda console: print_trajectory(console, data)), output)
+        say_written(trajectory.plot(plot))
+    deliver(
+        Answer(
+            lambda: trajectory_data(trajectory), lambda console: print_trajectory(console, trajectory, model.deg)
+        ),
+        output,
+    )

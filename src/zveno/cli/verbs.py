@@ -89,8 +89,8 @@ def fk(
         data["links"] = links
 
     def show(console: Console):
-        console.print(f"{mechanism.name}: frame {target.name} in the world", style="bold", markup=False, end="\n\n")
-        console.print(pose_table(pose, "T_world_" + target.name))
+        console.print(f"{mechanism.name}: frame {target.name} in the world", style="bold", end="\n\n")
+        console.print(pose_table(pose, "T_world_" + target.name, model.deg))
         if links:
             console.print()
             console.print(link_table(links))
@@ -137,7 +137,7 @@ def cache(*, clear: Flag = False, output: OutputFlags = OUTPUT):
     def show(console: Console):
         if removed is not None:
             console.print(f"removed    {removed} kernels")
-        console.print(f"directory  {state.directory}", markup=False, soft_wrap=True)
+        console.print(f"directory  {state.directory}", soft_wrap=True)
         console.print(f"entries    {state.entries}")
         console.print(f"size       {state.size / 2**20:.1f} MB of at most {state.limit / 2**20:.0f} MB")
 

@@ -12,6 +12,7 @@ from ..calibration.measurements import measurement as named_measurement
 from ..errors import ZvenoError, unknown_name
 from ..fit.threads import in_one_thread
 from ..io.results import hash_of
+from ..mechanism.units import coordinate_units
 from ..robot_functions import RobotFunctions
 from .candidates import Visibility
 from .capsules import Clearance
@@ -201,6 +202,7 @@ def _plan(
         rows.frame,
         task.criterion.name,
         robot.mechanism.coordinate_names,
+        coordinate_units(robot.mechanism),
         q[way],
         tuple(groups[i] for i in way) if groups else (),
         len(task.have),

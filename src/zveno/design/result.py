@@ -12,16 +12,17 @@ import numpy as np
 
 from ..io.files import write_text
 from ..io.results import Result, registered
+from ..mechanism.units import with_unit
 
 
 @registered
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Plan(Result):
     """Postures to measure in, in the order of a short tour, with the accuracy they will give.
 
     Attributes:
         robot, measurement, frame, criterion: what was planned.
-        coordinate_names: of q.
+        coordinate_names, coordinate_units: of q.
         q: postures, (n, n_q).
         groups: the place each posture touches, for measurements by contact; else empty.
         n_have: postures measured before, which the predictions include.
@@ -48,6 +49,7 @@ class Plan(Result):
     frame: str
     criterion: str
     coordinate_names: tuple[str, ...]
+    coordinate_units: tuple[str, ...]
     q: np.ndarray
     groups: tuple[str, ...]
     n_have: int
@@ -104,25 +106,28 @@ class Plan(Result):
             parts.append(f"tool within {spoken(typical, 'm')} (1σ), {spoken(bad, 'm')} at worst")
         return f"{text}: {'; '.join(parts)}"
 
-    def write_csv(self, path: str | os.PathLike[str]) -> Path:
-        """Postures as CSV, one a row in the order of the tour: joint names as header, rad and m."""
+    def write_csv(self, path: str | os.PathLike[str], *, degrees: bool = False) -> Path:
+        """Postures as CSV, one a row in the order of the tour; the header names joints and units."""
         path = Path(path)
-        write_text(path, self.csv())
+        write_text(path, self.csv(degrees))
         return path
 
-    def csv(self) -> str:
+    def csv(self, degrees: bool = False) -> str:
         """The text of `write_csv`."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         extra = ("group",) if self.groups else ()
-        writer.writerow((*self.coordinate_names, *extra))
-        for k, one in enumerate(self.q):
-            writer.writerow([f"{x:.9g}" for x in one] + ([self.groups[k]] if self.groups else []))
+        turned = np.array([degrees and unit == "rad" for unit in self.coordinate_units], dtype=bool)
+        units = np.where(turned, "deg", self.coordinate_units).tolist()
+        header = [with_unit(name, unit) for name, unit in zip(self.coordinate_names, units, strict=True)]
+        writer.writerow((*header, *extra))
+        for k, posture in enumerate(np.where(turned, np.degrees(self.q), self.q)):
+            writer.writerow([f"{x:.9g}" for x in posture] + ([self.groups[k]] if self.groups else []))
         return text.getvalue()
 
 
 @registered
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Curve(Result):
     """Accuracy against the number of postures, each set containing the one before.
 

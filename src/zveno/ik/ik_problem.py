@@ -65,6 +65,12 @@ class IkProblem:
         return max(0, self.n - self.task.n_rows)
 
     @cached_property
+    def chain(self) -> tuple[int, ...]:
+        """Places in q of the coordinates that move the chain."""
+        slices = [self.mechanism.q_slices[name] for name in {step.joint for step in self.steps}]
+        return tuple(sorted({k for own in slices for k in range(own.start, own.stop)}))
+
+    @cached_property
     def constants(self) -> np.ndarray:
         """C_0 … C_n, (number of steps + 1, 4, 4)."""
         return np.stack([*(step.T_before for step in self.steps), self.T_last_frame])

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from ..io.results import Result, registered
+from ..mechanism import Mechanism
 from .ik_problem import IkProblem
 
 COMPLETE, FAMILY, UNREACHABLE, EXCLUDED, UNDECIDED, WITHIN = range(6)
@@ -97,7 +98,7 @@ class Family:
 
 
 @registered
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solutions(Result):
     """Solutions of inverse kinematics for one pose or a batch of poses of shape `batch`.
 
@@ -120,6 +121,8 @@ class Solutions(Result):
         joint_names: coordinate names, in the order of q.
         batch: shape of the batch, () for one pose.
         inputs: hash of what it was computed from.
+        mechanism, frame: the robot and the frame that was placed.
+        chain: places in q of the coordinates that move the frame.
     """
 
     kind: ClassVar[str] = "inverse kinematics"
@@ -141,6 +144,9 @@ class Solutions(Result):
     objective: str = "squares"
     value: np.ndarray = field(default_factory=lambda: np.zeros(()))
     notes: dict[int, str] = field(default_factory=dict)
+    mechanism: Mechanism | None = None
+    frame: str = ""
+    chain: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         """Number of solutions, of all poses together."""

@@ -13,13 +13,13 @@ import importlib
 import json
 import math
 import os
-from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from .._version import __version__
-from ..errors import ModelError, ZvenoError
+from ..errors import ModelError, ZvenoError, visible
 from ..mechanism import JOINT_TYPES, Drive, Frame, Joint, Limits, Link, Loop, Mechanism, Mimic
 from .files import read_json, write_text
 from .rebuild import plain_array, rebuilt
@@ -31,6 +31,22 @@ _registered: dict[str, type] = {
     cls.__name__: cls for cls in (Mechanism, Link, Joint, Frame, Limits, Drive, Mimic, Loop, *JOINT_TYPES.values())
 }
 
+HOMES = {
+    "AccuracyMap": "zveno.calibration.use.accuracy",
+    "BaseParameters": "zveno.base_parameters.result",
+    "Calibration": "zveno.calibration.result",
+    "Curve": "zveno.design.result",
+    "Export": "zveno.export",
+    "Identifiability": "zveno.calibration.identifiability.analysis",
+    "JointPath": "zveno.ik.paths.joint_path",
+    "Plan": "zveno.design.result",
+    "Solutions": "zveno.ik.solutions",
+    "Study": "zveno.documents.calibration_001.plan_study",
+    "Trajectory": "zveno.simulation.trajectory",
+}
+"""Modules that define the results, by class: a file says the class, and only these are imported for it."""
+_LONGEST_REPR = 100
+
 R = TypeVar("R", bound=type)
 
 
@@ -40,15 +56,39 @@ def registered(cls: R) -> R:
     return cls
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """What every task returns: a value that judges itself.
+    """What every task returns: a value that judges itself, prints itself and can be saved.
 
-    Subclasses are frozen dataclasses decorated with `registered`; they define `status` (a short word or sentence)
-    and `summary` (a sentence a person can read), as fields or properties.
+    Subclasses are frozen dataclasses (with `eq=False, repr=False`), decorated with `registered` and listed in
+    `HOMES`; they define `status` (a short word or sentence) and `summary` (a sentence a person can read), as fields
+    or properties; `inputs` is a hash of what it was computed from. How they are printed and drawn is the business
+    of `zveno.report`.
     """
 
     kind: ClassVar[str] = "result"
+
+    if TYPE_CHECKING:
+
+        @property
+        def summary(self) -> str:
+            """What came out, in a sentence or two."""
+            ...
+
+    def __repr__(self) -> str:
+        text = " ".join(visible(self.summary).split())
+        text = text if len(text) <= _LONGEST_REPR else f"{text[: _LONGEST_REPR - 1]}…"
+        return f"<{type(self).__name__}: {text}>"
+
+    def __str__(self) -> str:
+        return _report().result_text(self)
+
+    def _repr_html_(self) -> str:
+        return _report().result_html(self)
+
+    def plot(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Draw the result as .png or .svg; returns the file."""
+        return _report().draw_result(self, path, **options)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain dictionaries, lists and numbers."""
@@ -69,8 +109,15 @@ class Result:
         return importlib.import_module("zveno.robot").Robot(mechanism)
 
 
+def _report() -> Any:
+    """The module that prints and draws results, found by name: results are below its layer."""
+    return importlib.import_module("zveno.report.results")
+
+
 def load_result(path: str | os.PathLike[str]) -> Any:
-    """A result written by `save`."""
+    """A result written by its `save` method."""
+    if Path(path).suffix.lower() == ".npz":
+        return importlib.import_module(HOMES["Trajectory"]).Trajectory.load(path)
     data = read_json(path)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ModelError("is not a zveno result", file=path, remedy="Give a file written by .save()")
@@ -81,6 +128,9 @@ def load_result(path: str | os.PathLike[str]) -> Any:
             remedy=f"It was written by zveno {data.get('zveno')}",
         )
     try:
+        home = HOMES.get(data["content"]["class"])
+        if home is not None:  # a result comes back as the class its task defines
+            importlib.import_module(home)
         return decode(data["content"])
     except ZvenoError as error:
         raise error.located(file=path) from error
@@ -116,6 +166,8 @@ def encode(value) -> Any:
         return {"class": "tuple", "items": [encode(item) for item in value]}
     if isinstance(value, list):
         return [encode(item) for item in value]
+    if isinstance(value, PurePath):
+        return {"class": "path", "value": str(value)}
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise ZvenoError(f"a {type(value).__name__} cannot be saved in a result")
@@ -139,6 +191,8 @@ def decode(value) -> Any:
         return float(value["value"])
     if kind == "dict":
         return {decode(key): decode(item) for key, item in value["items"]}
+    if kind == "path":
+        return Path(value["value"])
     if kind == "tuple":
         return tuple(decode(item) for item in value["items"])
     if kind not in _registered:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import unknown_name
 from ..mechanism import Mechanism
-from .results import write_text
+from .files import write_text
 
 
 def _urdf(mechanism: Mechanism) -> str:
@@ -51,6 +51,4 @@ def format_of(path: str | PathLike[str]) -> str:
 
 def write_model(mechanism: Mechanism, path: str | PathLike[str]) -> Path:
     """Write a mechanism as .urdf, .toml (Denavit–Hartenberg table) or .ets (elementary transforms)."""
-    path = Path(path)
-    write_text(path, model_text(mechanism, format_of(path)))
-    return path
+    return write_text(path, model_text(mechanism, format_of(path)))

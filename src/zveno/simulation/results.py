@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..mechanism.units import coordinate_units
 from .equations import Equations
 from .inputs import Inputs
 from .rates import Rates, Stopped
@@ -50,6 +51,8 @@ def trajectory(equations: Equations, times, Y, C, **facts) -> Trajectory:
     return Trajectory(
         robot=mechanism.name,
         coordinate_names=mechanism.coordinate_names,
+        coordinate_units=coordinate_units(mechanism),
+        velocity_units=tuple(unit for name in mechanism.joint_names for unit in mechanism.joint(name).type.units),
         joint_names=mechanism.joint_names,
         t=times,
         q=q,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,6 +14,7 @@ from ..errors import MissingExtraError, ModelError, ZvenoError
 from ..io.files import replacing
 from ..io.npz import read_npz
 from ..io.results import Result, decode, encode, rebuilt, registered
+from ..mechanism.units import with_unit
 
 FINISHED = "finished"
 
@@ -28,13 +30,14 @@ class EventRecord:
 
 
 @registered
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trajectory(Result):
     """A simulated motion: n samples, with the axes of a batch before the axis of time.
 
     Attributes:
         robot: the robot's name.
         coordinate_names, joint_names: order of q, and joints in the order of v.
+        coordinate_units, velocity_units: "rad", "m" or "" (quaternions) of q; "rad" or "m" of v, a second.
         t: (n,), s.
         q, v, a: (..., n, n_q), (..., n, n_v), (..., n, n_v).
         tau: torques that controller and drives applied, (..., n, n_v); friction and reactions are apart.
@@ -55,7 +58,9 @@ class Trajectory(Result):
 
     robot: str
     coordinate_names: tuple[str, ...]
+    coordinate_units: tuple[str, ...]
     joint_names: tuple[str, ...]
+    velocity_units: tuple[str, ...]
     t: np.ndarray
     q: np.ndarray
     v: np.ndarray
@@ -131,19 +136,20 @@ class Trajectory(Result):
 
     # --- files
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
+    def save(self, path: str | os.PathLike[str], *, degrees: bool = False) -> Path:
         """Written by suffix: .npz and .json hold everything, .csv and .parquet one row a sample.
 
-        Tables hold a single run: t, q, v, a, tau, reactions, energies and violation by name.
+        Tables hold a single run: t, q, v, a, tau, reactions, energies and violation, each column with its unit;
+        angles in degrees if asked for.
         """
         path = Path(path)
         match path.suffix.lower():
             case ".npz":
                 return self._save_npz(path)
             case ".csv":
-                return self._save_csv(path)
+                return self._save_csv(path, degrees)
             case ".parquet":
-                return self._save_parquet(path)
+                return self._save_parquet(path, degrees)
             case ".json" | "":
                 return super().save(path)
         raise ZvenoError(
@@ -163,20 +169,29 @@ class Trajectory(Result):
                 f"is not a trajectory: {error}", file=path, remedy="Give a file from .save()"
             ) from error
 
-    def columns(self) -> dict[str, np.ndarray]:
-        """Named columns of a single run, (n,) each."""
+    def columns(self, degrees: bool = False) -> dict[str, np.ndarray]:
+        """Columns of a single run, (n,) each, by name and unit: `q.joint1 (rad)`."""
         if self.q.ndim != 2:
             raise ZvenoError(
                 f"a table holds one run, and this is a batch of shape {self.q.shape[:-2]}", remedy="Use .npz"
             )
         names = _velocity_names(self.joint_names, self.v.shape[-1])
-        table: dict[str, np.ndarray] = {"t": self.t}
-        table |= {f"q.{name}": self.q[:, k] for k, name in enumerate(self.coordinate_names)}
-        for key in ("v", "a", "tau"):
-            table |= {f"{key}.{name}": getattr(self, key)[:, k] for k, name in enumerate(names)}
-        table |= {f"reaction.{name}": self.reactions[:, k] for k, name in enumerate(self.reaction_names)}
-        scalars = ("kinetic", "potential", "work", "violation", "violation_rate")
-        return table | {key: getattr(self, key) for key in scalars}
+        table: dict[str, np.ndarray] = {"t (s)": self.t}
+
+        def add(key: str, names: Sequence[str], units: Sequence[str], per: str = "") -> None:
+            for k, (name, unit) in enumerate(zip(names, units, strict=True)):
+                turned = degrees and unit == "rad"
+                shown = ("deg" if turned else unit) + per if unit else ""
+                values = getattr(self, key)[:, k]
+                table[with_unit(f"{key}.{name}", shown)] = np.degrees(values) if turned else values
+
+        add("q", self.coordinate_names, self.coordinate_units)
+        add("v", names, self.velocity_units, "/s")
+        add("a", names, self.velocity_units, "/s^2")
+        add("tau", names, ["N*m" if unit == "rad" else "N" for unit in self.velocity_units])
+        table |= {f"reaction.{name} (N or N*m)": self.reactions[:, k] for k, name in enumerate(self.reaction_names)}
+        table |= {f"{key} (J)": getattr(self, key) for key in ("kinetic", "potential", "work")}
+        return table | {"violation (m or rad)": self.violation, "violation_rate (1/s)": self.violation_rate}
 
     def _save_npz(self, path: Path) -> Path:
         import json
@@ -189,15 +204,15 @@ class Trajectory(Result):
             np.savez(temporary, **arrays)
         return path
 
-    def _save_csv(self, path: Path) -> Path:
-        table = self.columns()
+    def _save_csv(self, path: Path, degrees: bool) -> Path:
+        table = self.columns(degrees)
         header = ",".join(f'"{name}"' if "," in name else name for name in table)
         with replacing(path) as temporary:
             np.savetxt(temporary, np.stack(list(table.values()), axis=1), "%.17g", ",", header=header, comments="")
         return path
 
-    def _save_parquet(self, path: Path) -> Path:
-        table = self.columns()
+    def _save_parquet(self, path: Path, degrees: bool) -> Path:
+        table = self.columns(degrees)
         try:
             import polars  # pyright: ignore[reportMissingImports]
         except ImportError:

@@ -28,7 +28,7 @@ TOLERANCE = 1e-9
 
 
 @registered
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Identifiability(Result):
     """What a measurement can tell about the parameters of a model.
 
@@ -267,8 +267,8 @@ def expression(relation: dict[str, float]) -> str:
     """A relation as text: `Rzo + Rzq1 + 4·Ty1`."""
     words = []
     for name, weight in relation.items():
-        sign = "−" if weight < 0 else "+"
+        sign = "-" if weight < 0 else "+"
         size = abs(weight)
         word = name if abs(size - 1.0) < 1e-6 else f"{size:.4g}·{name}"
-        words.append(f"{sign} {word}" if words else (f"−{word}" if sign == "−" else word))
+        words.append(f"{sign} {word}" if words else (f"-{word}" if sign == "-" else word))
     return " ".join(words)

@@ -35,7 +35,7 @@ class Prediction:
 
 
 @registered
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AccuracyMap(Result):
     """Predicted accuracy over the workspace.
 

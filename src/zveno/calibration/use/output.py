@@ -7,14 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from ...errors import ModelError
+from ...io.write import model_text
 from ...mechanism import Frame, Mechanism
 from ...mechanism.edit import rebuilt
 from ...spatial.rotations import elementary
 from ...spatial.transforms import inverse, transform
 from ..model.joint_terms import IN_WORDS
 from ..model.models import LETTERS, Block, Model
-
-FORMATS = ("urdf", "dh", "elementary")
 
 
 def deviation(block: Block, values: np.ndarray) -> np.ndarray:
@@ -65,27 +64,19 @@ def calibrated_mechanism(model: Model, values: np.ndarray) -> Mechanism:
 
 
 def text_of(mechanism: Mechanism, format: str) -> tuple[str, str]:
-    """(text, what people should know) in one of `FORMATS`.
+    """(text, what people should know) as "urdf", "dh" or "elementary".
 
     A calibrated robot rarely fits a Denavit–Hartenberg table as it was: neighbouring axes that were parallel are
     so no more, and their common normal is far away. Where the table is refused, the elementary product, which
     has the extra constant transforms, is given instead.
     """
-    from ...io.write_dh import to_dh
-    from ...io.write_elementary import to_elementary
-    from ...io.write_urdf import to_urdf
-
-    if format == "urdf":
-        return to_urdf(mechanism), ""
-    if format == "elementary":
-        return to_elementary(mechanism), ""
-    if format != "dh":
-        raise ModelError(f"{format!r} is not a format", remedy=f"Choose one of {', '.join(FORMATS)}")
     try:
-        return to_dh(mechanism), ""
+        return model_text(mechanism, format), ""
     except ModelError as error:
+        if format != "dh":
+            raise
         why = f"a DH table cannot hold the calibrated robot ({error.problem})"
-        return to_elementary(mechanism), f"{why}; the elementary product is given instead"
+        return model_text(mechanism, "elementary"), f"{why}; the elementary product is given instead"
 
 
 def _new_name(mechanism: Mechanism, frame: str) -> str:

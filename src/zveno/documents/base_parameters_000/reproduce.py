@@ -26,16 +26,16 @@ PUMA = tuple(
 """The document's table, lengths in mm."""
 PRINTED = (
     "I1xx + I1zz + I2zz + I3yy + 300·(S2z + S3y) + 22500·(m2 + m3 + m4 + m5 + m6)",
-    "I3zz + I4yy − 866.2·S4y + 187576·(m4 + m5 + m6)",
-    "I2xx − 186451·(m2 + m3 + m4 + m5 + m6)",
+    "I3zz + I4yy - 866.2·S4y + 187576·(m4 + m5 + m6)",
+    "I2xx - 186451·(m2 + m3 + m4 + m5 + m6)",
     "S2x + 431.8·(m2 + m3 + m4 + m5 + m6)",
-    "I3xx − 412.09·(m3 + m4 + m5 + m6)",
-    "S3z − S4y + 433.1·(m4 + m5 + m6)",
-    "S3x − 20.3·(m3 + m4 + m5 + m6)",
+    "I3xx - 412.09·(m3 + m4 + m5 + m6)",
+    "S3z - S4y + 433.1·(m4 + m5 + m6)",
+    "S3x - 20.3·(m3 + m4 + m5 + m6)",
     "I5zz + I6zz + 140·S6z + 4900·m6",
     "I2xz + 431.8·(S2z + S3y)",
     "S5z + S6z + 70·m6",
-    "I3xy − 20.3·S3y",
+    "I3xy - 20.3·S3y",
     "I4zz + I5yy",
     "S4z + S5y",
     "I2yy",
@@ -53,14 +53,14 @@ PRINTED = (
     "S6y",
 )
 """p̃1 … p̃36 as printed, coefficients in mm and mm²; the document rounds 187575.61 and 186451.24."""
-_TERM = re.compile(r"([+−-])?\s*(?:([\d.]+)·)?(?:\(([^)]*)\)|([ISm]\w+))")
+_TERM = re.compile(r"([+-])?\s*(?:([\d.]+)·)?(?:\(([^)]*)\)|([ISm]\w+))")
 
 
 def printed_terms(text: str) -> dict[str, Fraction]:
     """Symbol → coefficient of an expression as printed."""
     found = {}
     for sign, factor, inner, symbol in _TERM.findall(text):
-        x = Fraction(factor or 1) * (-1 if sign in ("−", "-") else 1)
+        x = Fraction(factor or 1) * (-1 if sign == "-" else 1)
         for name in inner.split("+") if inner else [symbol]:
             found[name.strip()] = x
     return found
@@ -122,7 +122,7 @@ def sentence(terms: dict[str, Fraction]) -> str:
     text = ""
     for name, x in terms.items():
         factor = "" if abs(x) == 1 else f"{abs(float(x)):.9g}·"
-        text += f" {'−' if x < 0 else '+'} {factor}{name}"
+        text += f" {'-' if x < 0 else '+'} {factor}{name}"
     return text.removeprefix(" + ") or "none"
 
 

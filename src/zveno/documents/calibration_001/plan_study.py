@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -107,7 +110,7 @@ def calibrated_closed_form(readings, q, lengths=LENGTHS) -> np.ndarray:
 
 
 @registered
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Study(Result):
     """Errors of many simulated calibrations with one plan.
 
@@ -156,6 +159,12 @@ class Study(Result):
         """A sentence for people."""
         off = np.max(abs(self.std / self.predicted - 1.0))
         return f"{len(self.errors)} calibrations: standard deviations within {100 * off:.1f} % of the prediction"
+
+    def plot(self, path: str | PathLike[str], **options: Any) -> Path:
+        """Errors of every parameter in every experiment, as .png or .svg."""
+        from .pictures import draw_study
+
+        return draw_study({self.kind: self}, path, **options)
 
 
 @in_one_thread

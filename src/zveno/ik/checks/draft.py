@@ -147,6 +147,9 @@ class Draft:
             objective=self.aim.objective,
             value=value,
             notes=self.notes | {i: _said(roots, int(self.codes[i])) for i, roots in self.roots.items()},
+            mechanism=problem.mechanism,
+            frame=problem.frame,
+            chain=problem.chain,
         )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import ShapeError
 from ...io.results import Result, registered
+from ...mechanism import Mechanism
 from ..ik_problem import IkProblem
 from ..solutions import Solutions
 from ..solve import _problem, solve_ik
@@ -20,7 +21,7 @@ from .track_balls import Tangent, singular_poses, tracked_q
 
 
 @registered
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class JointPath(Result):
     """A path in joint space.
 
@@ -32,6 +33,8 @@ class JointPath(Result):
         branches: every branch that starts at the first pose, as far as it goes.
         cost: sum of squared joint steps of the sequence, jumps left out.
         joint_names: coordinate names.
+        mechanism, frame: the robot and the frame that follows the path.
+        chain: places in q of the coordinates that move the frame.
     """
 
     kind: ClassVar[str] = "path"
@@ -43,6 +46,9 @@ class JointPath(Result):
     branches: tuple[Branch, ...]
     cost: float
     joint_names: tuple[str, ...]
+    mechanism: Mechanism
+    frame: str
+    chain: tuple[int, ...]
 
     @property
     def status(self) -> str:
@@ -151,6 +157,9 @@ def _path(problem: IkProblem, found: Solutions, sequence: Sequence, q: np.ndarra
         branches=branches,
         cost=sequence.cost,
         joint_names=problem.mechanism.coordinate_names,
+        mechanism=problem.mechanism,
+        frame=problem.frame,
+        chain=problem.chain,
     )
 
 

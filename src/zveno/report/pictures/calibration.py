@@ -1,17 +1,85 @@
-"""Pictures of calibrations."""
+"""Pictures of calibrations: parameters and errors, accuracy over the workspace, and what can be identified."""
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
 
+from ...calibration.identifiability.analysis import Identifiability
+from ...calibration.result import Calibration
+from ...calibration.units import DEVIATIONS, ERRORS
 from ...calibration.use.accuracy import AccuracyMap
-from .figure import new_figure, saved
-from .mechanism import checked_picture
+from .figure import new_figure, plain, saved
+from .mechanism import FAINT, INK, TRAIL, checked_picture
+from .plan import LINE, OTHER, label_axes, panels_of
 
 
-def plot_accuracy(accuracy: AccuracyMap, path: Path) -> Path:
+def draw_calibration(found: Calibration, path: str | PathLike[str]) -> Path:
+    """Errors before, after and held out, and the deviations that were found with their standard deviations."""
+    file = checked_picture(path)
+    figure, (errors, lengths, angles) = panels_of(3, (13.0, 4.2))
+    _draw_errors(found, errors)
+    _draw_deviations(found, lengths, "m", LINE)
+    _draw_deviations(found, angles, "rad", OTHER)
+    figure.suptitle(f"{found.nominal.name}: {found.status}", color=INK, fontsize=10, parse_math=False)
+    return saved(figure, file)
+
+
+def _draw_errors(found: Calibration, axes):
+    """Root mean squares of every kind of error, a group of bars each, on a logarithmic scale."""
+    stages = {"nominal": found.baseline, "calibrated": found.training, "held out": found.held_out}
+    colors = dict(zip(stages, (FAINT, LINE, TRAIL), strict=True))
+    labels: list[str] = []
+    for place, (stage, kinds) in enumerate(stages.items()):
+        for error in kinds:
+            factor, unit = ERRORS[error.unit]
+            label = f"{error.name}, {unit}"
+            labels += [label] if label not in labels else []
+            at = labels.index(label) + 0.27 * (place - 1)
+            axes.bar(at, error.rms * factor, 0.25, color=colors[stage])
+    for stage, color in colors.items():
+        axes.bar(0, 0, color=color, label=stage)
+    axes.set_yscale("log")
+    axes.set_xticks(range(len(labels)), labels, fontsize=7, parse_math=False)
+    axes.set_title("errors, root mean square", loc="left", fontsize=9, color=INK)
+    axes.legend(fontsize=7)
+
+
+def _draw_deviations(found: Calibration, axes, unit: str, color: str):
+    own = [k for k, its in enumerate(found.units) if its == unit]
+    factor, shown = DEVIATIONS[unit]
+    places = np.arange(len(own))
+    values, std = found.values[own] * factor, found.std[own] * factor
+    axes.errorbar(values, places, xerr=std, fmt="o", color=color, markersize=4, elinewidth=1.2, capsize=2)
+    axes.axvline(0.0, color=FAINT, linewidth=0.8)
+    axes.set_yticks(places, [found.names[k] for k in own], fontsize=6)
+    axes.invert_yaxis()
+    axes.set_title("deviations from nominal ± std", loc="left", fontsize=9, color=INK)
+    label_axes(axes, shown)
+
+
+def draw_identifiability(found: Identifiability, path: str | PathLike[str]) -> Path:
+    """Singular values of the scaled Jacobian, kept and dropped: how clear the decision is."""
+    file = checked_picture(path)
+    figure = new_figure((7.0, 4.0))
+    axes = figure.add_subplot()
+    values = np.maximum(found.singular_values / max(float(found.singular_values.max(initial=0.0)), 1e-300), 1e-18)
+    kept = found.rank + found.rank_unknowns
+    number = np.arange(1, len(values) + 1)
+    axes.semilogy(number[:kept], values[:kept], "o", color=LINE, markersize=4, label=f"{kept} independent")
+    axes.semilogy(
+        number[kept:], values[kept:], "o", color=OTHER, markersize=4, label=f"{len(values) - kept} dropped"
+    )
+    axes.legend(fontsize=8)
+    plain(axes)
+    label_axes(axes, "number", "singular value, largest 1")
+    axes.set_title(found.summary, loc="left", fontsize=8, color=INK, wrap=True, parse_math=False)
+    return saved(figure, file)
+
+
+def draw_accuracy(accuracy: AccuracyMap, path: str | PathLike[str]) -> Path:
     """Predicted accuracy over the workspace, seen from above and from the side."""
     file = checked_picture(path)
     figure = new_figure((10, 4.6))
@@ -20,9 +88,9 @@ def plot_accuracy(accuracy: AccuracyMap, path: Path) -> Path:
     p, size = accuracy.points[order], 1e3 * accuracy.sigma_position[order]
     for ax, (i, j) in zip(axes, ((0, 1), (0, 2)), strict=True):
         dots = ax.scatter(p[:, i], p[:, j], c=size, s=6, cmap="viridis")
-        ax.set_xlabel(f"{'xyz'[i]} / m")
-        ax.set_ylabel(f"{'xyz'[j]} / m")
+        ax.set_xlabel(f"{'xyz'[i]}, m")
+        ax.set_ylabel(f"{'xyz'[j]}, m")
         ax.set_aspect("equal")
-    figure.colorbar(dots, ax=axes, label="standard deviation of the position / mm")
-    figure.suptitle("What calibration leaves uncertain")
+    figure.colorbar(dots, ax=axes, label="standard deviation of the position, mm")
+    figure.suptitle("Uncertainty that the calibration leaves")
     return saved(figure, file)

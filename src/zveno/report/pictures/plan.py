@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,9 @@ from .mechanism import FAINT, GRID, INK, TRAIL, checked_picture
 LINE, OTHER = "#3d7dca", "#ee8434"
 
 
-def draw_plan(plan: Plan, curve: Curve | None, file) -> Path:
+def draw_plan(plan: Plan, path: str | PathLike[str], *, curve: Curve | None = None) -> Path:
     """Standard deviations of the parameters, the tool's over the workspace, and the curve if there is one."""
-    file = checked_picture(file)
+    file = checked_picture(path)
     panels = 2 if curve is None else 3
     figure, axes = panels_of(panels, (4.2 * panels, 3.8))
     _draw_parameters(plan, axes[0])
@@ -41,6 +42,15 @@ def draw_plan(plan: Plan, curve: Curve | None, file) -> Path:
     if curve is not None:
         draw_curve(curve, axes[2])
     figure.suptitle(f"{plan.robot}: {len(plan.q)} postures, criterion {plan.criterion}", color=INK, fontsize=10)
+    return saved(figure, file)
+
+
+def draw_accuracy_curve(curve: Curve, path: str | PathLike[str]) -> Path:
+    """Accuracy of the tool against the number of postures."""
+    file = checked_picture(path)
+    figure, axes = panels_of(1, (5.5, 4.0))
+    draw_curve(curve, axes[0])
+    figure.suptitle(f"{curve.robot}, {curve.measurement} measurements", color=INK, fontsize=10)
     return saved(figure, file)
 
 

@@ -49,20 +49,22 @@ def identifiability_data(found: Identifiability, by_rules: tuple[bool, str] | No
     return data
 
 
-def print_identifiability(console: Console, found: Identifiability, by_rules: tuple[bool, str] | None = None):
+def print_identifiability(
+    console: Console, found: Identifiability, degrees: bool = False, *, by_rules: tuple[bool, str] | None = None
+) -> None:
     """Summary, irreducible model, classes and relations."""
-    console.print(found.summary, style="bold", markup=False, end="\n\n")
+    console.print(found.summary, style="bold", end="\n\n")
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
-    table.add_row(f"model ({found.strategy})", _plain(found.text))
+    table.add_row(f"model ({found.strategy})", (found.text))
     for word in ("identifiable", "semi-identifiable", "unidentifiable"):
         names = found.of_class(word)
-        table.add_row(word, _plain(f"{len(names)}: {' '.join(names)}" if names else "none"))
+        table.add_row(word, (f"{len(names)}: {' '.join(names)}" if names else "none"))
     if found.unknowns:
         table.add_row("found beside them", f"{len(found.unknowns)} displacements of frames and targets")
     for k, text in enumerate(found.expressions):
-        table.add_row("only together" if not k else "", _plain(text))
+        table.add_row("only together" if not k else "", (text))
     gap = "nothing was dropped" if not np.isfinite(found.gap) else f"{found.gap:.1e}"
     table.add_row("gap", gap)
     if found.counts is not None:
@@ -72,34 +74,34 @@ def print_identifiability(console: Console, found: Identifiability, by_rules: tu
         table.add_row(
             "counts", f"{counts.formula} = {counts.value}{bound}, closure of twists {counts.proved}: they {agree}"
         )
-        table.add_row("proof", _plain("in exact numbers" if counts.certified else f"not exact: {counts.obstacle}"))
+        table.add_row("proof", ("in exact numbers" if counts.certified else f"not exact: {counts.obstacle}"))
     if by_rules is not None:
-        table.add_row("rules" if by_rules[0] else "rules refused", _plain(by_rules[1]))
+        table.add_row("rules" if by_rules[0] else "rules refused", (by_rules[1]))
     console.print(table)
 
 
-def print_calibration(console: Console, found: Calibration, degrees: bool = False):
+def print_calibration(console: Console, found: Calibration, degrees: bool = False) -> None:
     """Verdict, errors before and after, parameters with their uncertainty, rows that do not belong, what to measure
     next."""
-    console.print(found.verdict, style="bold", markup=False, end="\n\n")
+    console.print(found.verdict, style="bold", end="\n\n")
     console.print(_errors(found))
     console.print()
     console.print(_parameters(found, degrees))
     if found.outliers:
         console.print("\nrows that do not belong", style="bold")
         for one in found.outliers[:MOST]:
-            console.print("  " + one.text, markup=False)
+            console.print("  " + one.text)
         if len(found.outliers) > MOST:
             console.print(f"  … {len(found.outliers)} in all")
     pairs = found.correlated(0.95)
     if pairs:
         text = ", ".join(f"{a}/{b} {r:+.2f}" for a, b, r in pairs[:6])
-        console.print(f"\nstrongly correlated: {text}", markup=False)
+        console.print(f"\nstrongly correlated: {text}")
     if found.advice is not None and found.advice.kinds:
         console.print()
         console.print(_next(found.advice))
     for note in found.notes:
-        console.print(f"note: {note}", markup=False)
+        console.print(f"note: {note}")
 
 
 def _next(advice: Advice) -> Table:
@@ -112,10 +114,10 @@ def _next(advice: Advice) -> Table:
     table.add_row("nothing", "", _mm(advice.now), "")
     if len(advice.q):
         more = f"{len(advice.q)} postures of {advice.campaign}"
-        table.add_row(_plain(f"{more}, best chosen"), "", _mm(advice.chosen), "")
-        table.add_row(_plain(f"{more}, random"), "", _mm(advice.others), "")
+        table.add_row((f"{more}, best chosen"), "", _mm(advice.chosen), "")
+        table.add_row((f"{more}, random"), "", _mm(advice.others), "")
     for one in advice.kinds:
-        table.add_row(_plain(f"{one.postures} {one.text}"), one.noise, _mm(one.after), " ".join(one.shows))
+        table.add_row((f"{one.postures} {one.text}"), one.noise, _mm(one.after), " ".join(one.shows))
     return table
 
 
@@ -163,11 +165,5 @@ def _parameters(found: Calibration, degrees: bool) -> Table:
         factor, shown = scales[unit]
         digits = 4 if factor < 1e6 else 1
         place = found.model.term(name).place
-        table.add_row(name, f"{value * factor:.{digits}f}", f"{std * factor:.{digits}f}", shown, _plain(place))
+        table.add_row(name, f"{value * factor:.{digits}f}", f"{std * factor:.{digits}f}", shown, (place))
     return table
-
-
-def _plain(text: str):
-    from rich.text import Text
-
-    return Text(text)

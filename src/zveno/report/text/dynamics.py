@@ -170,4 +170,4 @@ def _print_matrix(console: Console, title: str, matrix, names: list[str]):
 
 def _number(x: float) -> str:
     """Five significant digits; what is 1e-12 or less is shown as nothing but zero."""
-    return f"{x:.5g}".replace("-", "−") if abs(x) > 1e-12 else "0"
+    return f"{x:.5g}" if abs(x) > 1e-12 else "0"

@@ -7,7 +7,6 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from ...export import Export
 
@@ -24,7 +23,7 @@ def export_data(done: Export) -> dict[str, Any]:
     }
 
 
-def print_export(console: Console, done: Export):
+def print_export(console: Console, done: Export, degrees: bool = False) -> None:
     """The table of operations and nanoseconds a call, and where the files are."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("function", overflow="fold")
@@ -32,7 +31,7 @@ def print_export(console: Console, done: Export):
         table.add_column(name, justify="right")
     for one in done.functions:
         time = "not measured" if one.nanoseconds is None else f"{one.nanoseconds:.0f}"
-        table.add_row(Text(one.name), *(str(count) for count in asdict(one.operations).values()), time)
+        table.add_row(one.name, *(str(count) for count in asdict(one.operations).values()), time)
     console.print(table)
     console.print()
-    console.print(Text(done.summary), soft_wrap=True)
+    console.print(done.summary, soft_wrap=True)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 from ...errors import ZvenoError
 from ...ik.paths import JointPath
 from ...ik.solutions import Solutions
-from ...mechanism import Mechanism
-from .pose import number
+from ...io.files import replacing, write_text
+from ...mechanism.units import coordinate_units, with_unit
+from .columns import Column, number, print_columns, shown_units
 
 MOST_ROWS = 40
 """Solutions shown; files have them all."""
@@ -38,33 +40,24 @@ def solutions_data(found: Solutions) -> dict[str, Any]:
     }
 
 
-def print_solutions(console: Console, mechanism: Mechanism, found: Solutions, degrees: bool):
-    """A table of solutions, and what they are worth."""
-    factor, unit = _units(mechanism, degrees)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    batch = bool(found.batch)
-    for title in (*(["pose"] if batch else []), "#", *found.joint_names, "residual", "condition"):
-        table.add_column(title, justify="right")
-    shown = 0
-    for pose in np.ndindex(*found.batch):
-        for k in range(int(found.count[pose])):
-            if shown == MOST_ROWS:
-                break
-            place = [",".join(map(str, pose))] if batch else []
-            values = [number(x, 4) for x in found.q[pose][k] * factor]
-            numbers = f"{found.residual[pose][k]:.0e}", f"{found.condition[pose][k]:.3g}"
-            table.add_row(*place, str(k + 1), *values, *numbers)
-            shown += 1
-    console.print(f"{mechanism.name}, {unit}", style="bold", markup=False, end="\n\n")
+def print_solutions(console: Console, found: Solutions, degrees: bool = False) -> None:
+    """A table of solutions, the joints of the chain only, and what they are worth."""
+    places = [(pose, k) for pose in np.ndindex(*found.batch) for k in range(int(found.count[pose]))]
+    shown = places[:MOST_ROWS]
+    columns = [Column("pose", [",".join(map(str, pose)) for pose, _ in shown])] if found.batch else []
+    columns.append(Column("#", [str(k + 1) for _, k in shown]))
+    columns += _joint_columns(found, np.array([found.q[pose][k] for pose, k in shown]), degrees)
+    columns.append(Column("residual", [f"{found.residual[pose][k]:.0e}" for pose, k in shown]))
+    columns.append(Column("condition", [f"{found.condition[pose][k]:.3g}" for pose, k in shown]))
+    _title(console, found)
     if shown:
-        console.print(table)
-        if len(found) > shown:
-            console.print(f"… {len(found) - shown} more")
+        print_columns(console, columns)
+        _rest(console, len(places))
         console.print()
-    console.print(found.summary, markup=False)
-    if not batch and not found.count:
-        best = ", ".join(number(x, 4) for x in found.nearest * factor)
-        console.print(f"nearest: {best}", markup=False)
+    console.print(found.summary)
+    if not found.batch and not found.count:
+        console.print("\nnearest configuration")
+        print_columns(console, _joint_columns(found, found.nearest[None], degrees))
 
 
 def path_data(path: JointPath) -> dict[str, Any]:
@@ -89,50 +82,60 @@ def path_data(path: JointPath) -> dict[str, Any]:
     }
 
 
-def print_path(console: Console, mechanism: Mechanism, path: JointPath, degrees: bool):
+def print_path(console: Console, path: JointPath, degrees: bool = False) -> None:
     """The joint path, and where branches end."""
-    factor, unit = _units(mechanism, degrees)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for title in ("pose", *path.joint_names):
-        table.add_column(title, justify="right")
-    for k, q in enumerate(path.q[:MOST_ROWS]):
-        table.add_row(str(k), *(number(x, 4) for x in q * factor))
-    console.print(f"{mechanism.name}, {unit}", style="bold", markup=False, end="\n\n")
-    console.print(table)
-    if len(path.q) > MOST_ROWS:
-        console.print(f"… {len(path.q) - MOST_ROWS} more")
-    console.print(f"\n{path.summary}", markup=False)
+    _title(console, path)
+    q = path.q[:MOST_ROWS]
+    poses = Column("pose", [str(k) for k in range(len(q))])
+    print_columns(console, [poses, *_joint_columns(path, q, degrees)])
+    _rest(console, len(path.q))
+    console.print(f"\n{path.summary}")
     for k, branch in enumerate(path.branches, start=1):
         if branch.ended is not None:
-            console.print(f"branch {k} ends before pose {branch.ended}: {branch.reason}", markup=False)
+            console.print(f"branch {k} ends before pose {branch.ended}: {branch.reason}")
 
 
-def write_solutions(found: Solutions | JointPath, file: Path):
-    """As .csv, one line a solution with its pose number, or .npz with all arrays."""
-    try:
-        if file.suffix == ".npz":
-            arrays = {"q": found.q}
-            if isinstance(found, Solutions):
-                arrays |= {"count": found.count, "codes": found.codes, "residual": found.residual}
-            np.savez_compressed(file, **arrays)  # pyright: ignore[reportArgumentType]  (arrays by name)
-            return
-        names = ",".join(found.joint_names)
+def write_solutions(found: Solutions | JointPath, file: Path, degrees: bool = False) -> Path:
+    """As .csv, one line a solution with its pose number and units in the header, or .npz with all arrays, SI."""
+    if file.suffix.lower() == ".npz":
+        arrays = {"q": found.q}
         if isinstance(found, Solutions):
-            lines = [
-                f"{k}," + ",".join(repr(float(x)) for x in row)
-                for k, pose in enumerate(np.ndindex(*found.batch))
-                for row in found.of(*pose)
-            ]
-        else:
-            lines = [f"{k}," + ",".join(repr(float(x)) for x in row) for k, row in enumerate(found.q)]
-        file.write_text("\n".join([f"pose,{names}", *lines]) + "\n", encoding="utf-8")
-    except OSError as problem:
-        raise ZvenoError(f"it cannot be written: {problem.strerror or problem}", file=file) from None
+            arrays |= {"count": found.count, "codes": found.codes, "residual": found.residual}
+        with replacing(file) as temporary:
+            np.savez_compressed(temporary, **arrays)  # pyright: ignore[reportArgumentType]  (arrays by name)
+        return file
+    factors, units = _units(found, degrees)
+    if isinstance(found, Solutions):
+        rows = [(k, row) for k, pose in enumerate(np.ndindex(*found.batch)) for row in found.of(*pose)]
+    else:
+        rows = list(enumerate(found.q))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["pose", *(with_unit(name, unit) for name, unit in zip(found.joint_names, units, strict=True))])
+    writer.writerows([k, *map(repr, (row * factors).tolist())] for k, row in rows)
+    return write_text(file, text.getvalue())
 
 
-def _units(mechanism: Mechanism, degrees: bool) -> tuple[np.ndarray, str]:
-    from .summary import coordinate_units
+def _joint_columns(found: Solutions | JointPath, q: np.ndarray, degrees: bool) -> list[Column]:
+    factors, units = _units(found, degrees)
+    decimals = 2 if degrees else 4
+    chain = found.chain if len(q) else ()
+    return [
+        Column(found.joint_names[k], [number(x, decimals) for x in q[:, k] * factors[k]], units[k]) for k in chain
+    ]
 
-    units = [unit for name in mechanism.joint_names for unit in coordinate_units(mechanism.joint(name))]
-    factor = np.array([180.0 / np.pi if degrees and unit == "rad" else 1.0 for unit in units])
-    return factor, "degrees and metres" if degrees else "radians and metres"
+
+def _units(found: Solutions | JointPath, degrees: bool) -> tuple[np.ndarray, tuple[str, ...]]:
+    if found.mechanism is None:
+        raise ZvenoError("the result does not know its robot")
+    return shown_units(coordinate_units(found.mechanism), degrees)
+
+
+def _title(console: Console, found: Solutions | JointPath) -> None:
+    name = "" if found.mechanism is None else found.mechanism.name
+    console.print(f"{name}, frame {found.frame}", style="bold", end="\n\n")
+
+
+def _rest(console: Console, total: int) -> None:
+    if total > MOST_ROWS:
+        console.print(f"… {total - MOST_ROWS} more; --out writes them all")

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ...design.result import Curve, Plan, spoken
-from ...mechanism import Mechanism
+from .columns import Column, number, print_columns, shown_units
 
 
 def plan_data(plan: Plan, curve: Curve | None = None) -> dict[str, Any]:
@@ -58,12 +58,10 @@ def plan_data(plan: Plan, curve: Curve | None = None) -> dict[str, Any]:
     return data
 
 
-def print_plan(
-    console: Console, mechanism: Mechanism, plan: Plan, curve: Curve | None = None, degrees: bool = False
-):
+def print_plan(console: Console, plan: Plan, degrees: bool = False, *, curve: Curve | None = None) -> None:
     """The postures, the accuracy they will give, and what more of them would bring."""
-    console.print(plan.summary, style="bold", markup=False, end="\n\n")
-    console.print(_postures(mechanism, plan, degrees))
+    console.print(plan.summary, style="bold", end="\n\n")
+    _print_postures(console, plan, degrees)
     console.print()
     if plan.place_names:
         console.print(_places(plan))
@@ -71,31 +69,23 @@ def print_plan(
     console.print(_parameters(plan))
     console.print()
     stages = ", ".join(f"{stage} {value:.4g}" for stage, value in plan.values.items())
-    console.print(f"criterion {plan.criterion}: {stages}", markup=False)
+    console.print(f"criterion {plan.criterion}: {stages}")
     if plan.travel_unordered > 0:
         console.print(f"tour: {plan.travel:.3g} s of motion ({plan.travel_unordered:.3g} s unordered)")
     if curve is not None:
-        console.print(curve.sentence(), markup=False)
+        console.print(curve.sentence())
     for note in plan.notes:
-        console.print(f"note: {note}", markup=False)
+        console.print(f"note: {note}")
 
 
-def _postures(mechanism: Mechanism, plan: Plan, degrees: bool) -> Table:
-    table = Table(title="postures", title_justify="left")
-    table.add_column("", justify="right")
-    scales = np.ones(len(plan.coordinate_names))
-    for k, name in enumerate(plan.coordinate_names):
-        angle = name in mechanism.joint_names and mechanism.joint(name).type.sigma == 1
-        if angle and degrees:
-            scales[k] = 180.0 / np.pi
-        unit = ("°" if degrees else "rad") if angle else "m"
-        table.add_column(f"{name} {unit}", justify="right")
+def _print_postures(console: Console, plan: Plan, degrees: bool) -> None:
+    factors, units = shown_units(plan.coordinate_units, degrees)
+    columns = [Column("posture", [str(k + 1) for k in range(len(plan.q))])]
+    for k, (name, unit) in enumerate(zip(plan.coordinate_names, units, strict=True)):
+        columns.append(Column(name, [number(x, 2 if degrees else 4) for x in plan.q[:, k] * factors[k]], unit))
     if plan.groups:
-        table.add_column("place")
-    for number, q in enumerate(plan.q * scales, start=1):
-        cells = [f"{x:.2f}" if degrees else f"{x:.4f}" for x in q]
-        table.add_row(str(number), *cells, *([plan.groups[number - 1]] if plan.groups else []))
-    return table
+        columns.append(Column("place", plan.groups))
+    print_columns(console, columns)
 
 
 def _places(plan: Plan) -> Table:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from rich.table import Table
-from rich.text import Text
 
 from ...spatial.rotations import to_quaternion, to_rpy
+from .columns import number
 
 
 def pose_data(T) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def pose_data(T) -> dict[str, Any]:
     }
 
 
-def pose_table(pose: dict[str, Any], name: str, degrees: bool = True) -> Table:
+def pose_table(pose: dict[str, Any], name: str, degrees: bool = False) -> Table:
     """A pose for people: the matrix, then position, quaternion and roll, pitch, yaw."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="dim")
@@ -45,11 +45,5 @@ def link_table(poses: dict[str, dict[str, Any]]) -> Table:
     for name in ("x, m", "y", "z", "qw", "qx", "qy", "qz"):
         table.add_column(name, justify="right")
     for link, pose in poses.items():
-        table.add_row(Text(link), *(number(x, 4) for x in (*pose["position"], *pose["quaternion_wxyz"])))
+        table.add_row(link, *(number(x, 4) for x in (*pose["position"], *pose["quaternion_wxyz"])))
     return table
-
-
-def number(x: float, digits: int = 6) -> str:
-    """A number with fixed decimals, a typographic minus and no minus zero."""
-    text = f"{x:.{digits}f}"
-    return text.replace("-", "−") if float(text) else text.removeprefix("-")

@@ -69,12 +69,5 @@ def default_frame_name(mechanism: Mechanism) -> str | None:
         return None
 
 
-def coordinate_units(joint: Joint) -> tuple[str, ...]:
-    """Unit of every coordinate of a joint: "rad", "m", or "" for the parts of a quaternion."""
-    if joint.type.n_q == joint.type.n_v:
-        return joint.type.units
-    return ("m",) * (joint.type.n_q - 4) + ("",) * 4
-
-
 def _finite(values) -> list[float | None]:
     return [float(value) if np.isfinite(value) else None for value in np.atleast_1d(values)]

@@ -6,16 +6,19 @@ import math
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+
+from ...simulation.trajectory import Trajectory
+from .columns import Column, number, print_columns, shown_units
+
+MOST_EVENTS = 20
 
 
-def trajectory_data(trajectory: Any) -> dict[str, Any]:
+def trajectory_data(trajectory: Trajectory) -> dict[str, Any]:
     """The outcome of a single run as plain data."""
 
-    def number(x) -> float | None:
+    def finite(x: float) -> float | None:
         return float(x) if math.isfinite(x) else None
 
-    units = dict(zip(trajectory.coordinate_names, trajectory.q[-1].tolist(), strict=True))
     return {
         "robot": trajectory.robot,
         "status": trajectory.status,
@@ -27,28 +30,34 @@ def trajectory_data(trajectory: Any) -> dict[str, Any]:
         "steps": trajectory.n_steps,
         "evaluations": trajectory.n_evaluations,
         "energy": {
-            "initial": number(trajectory.energy[0]),
-            "final": number(trajectory.energy[-1]),
-            "work": number(trajectory.work[-1]),
-            "error": number(trajectory.energy_drift),
+            "initial": finite(trajectory.energy[0]),
+            "final": finite(trajectory.energy[-1]),
+            "work": finite(trajectory.work[-1]),
+            "error": finite(trajectory.energy_drift),
         },
-        "events": [{"t": one.t, "name": one.name, "what": one.what} for one in trajectory.events],
+        "events": [{"t": event.t, "name": event.name, "what": event.what} for event in trajectory.events],
         "initial_q": dict(zip(trajectory.coordinate_names, trajectory.q[0].tolist(), strict=True)),
-        "final_q": units,
+        "final_q": dict(zip(trajectory.coordinate_names, trajectory.q[-1].tolist(), strict=True)),
     }
 
 
-def print_trajectory(console: Console, data: dict[str, Any]):
-    """The outcome for people."""
-    console.print(data["summary"])
-    table = Table(box=None, pad_edge=False)
-    table.add_column("coordinate")
-    table.add_column("at the start", justify="right")
-    table.add_column("at the end", justify="right")
-    for name, last in data["final_q"].items():
-        table.add_row(name, f"{data['initial_q'][name]:.6f}", f"{last:.6f}")
-    console.print(table)
-    for one in data["events"][:20]:
-        console.print(f"t = {one['t']:.6f} s: {one['name']} {one['what']}")
-    if len(data["events"]) > 20:
-        console.print(f"… and {len(data['events']) - 20} more")
+def print_trajectory(console: Console, trajectory: Trajectory, degrees: bool = False) -> None:
+    """The outcome for people; of a batch, the summary only."""
+    console.print(trajectory.summary)
+    if trajectory.q.ndim > 2:
+        return
+    factors, units = shown_units(trajectory.coordinate_units, degrees)
+    names = trajectory.coordinate_names
+    print_columns(
+        console,
+        [
+            Column("coordinate", [name.ljust(max(map(len, names))) for name in names]),
+            Column("at the start", [number(x) for x in trajectory.q[0] * factors]),
+            Column("at the end", [number(x) for x in trajectory.q[-1] * factors]),
+            Column("unit", units),
+        ],
+    )
+    for event in trajectory.events[:MOST_EVENTS]:
+        console.print(f"t = {event.t:.6f} s: {event.name} {event.what}")
+    if len(trajectory.events) > MOST_EVENTS:
+        console.print(f"… and {len(trajectory.events) - MOST_EVENTS} more")

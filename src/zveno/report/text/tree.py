@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...mechanism import Joint, Mechanism
-from .summary import coordinate_units
+from ...mechanism.units import joint_units
 
 GUIDE, JOINT, QUIET = "dim", "bold", "dim"
 KIND_STYLES = {"revolute": "dark_orange", "continuous": "yellow", "prismatic": "cyan", "fixed": "dim"}
@@ -76,7 +76,7 @@ def motion_text(joint: Joint) -> str:
 def axis_text(axis) -> str:
     """A unit axis as a letter with its sign, or as three numbers."""
     for letter, unit in _LETTERS.items():
-        for sign, vector in (("", unit), ("−", -unit)):
+        for sign, vector in (("", unit), ("-", -unit)):
             if np.array_equal(axis, vector):
                 return sign + letter
     return "(" + " ".join(short(x) for x in axis) + ")"
@@ -86,10 +86,10 @@ def range_text(joint: Joint, degrees: bool = False) -> str:
     """Limits of a joint's coordinates with their unit, or what it follows."""
     if joint.mimic is not None:
         offset = joint.mimic.offset
-        tail = f" {'−' if offset < 0 else '+'} {short(abs(offset))}" if offset else ""
+        tail = f" {'-' if offset < 0 else '+'} {short(abs(offset))}" if offset else ""
         return f"= {short(joint.mimic.multiplier)} · {joint.mimic.joint}{tail}"
     ranges = []
-    for unit, low, high in zip(coordinate_units(joint), *_bounds(joint), strict=True):
+    for unit, low, high in zip(joint_units(joint), *_bounds(joint), strict=True):
         if math.isinf(low) and math.isinf(high):
             ranges.append("")
             continue
@@ -103,9 +103,8 @@ def range_text(joint: Joint, degrees: bool = False) -> str:
 
 
 def short(x: float) -> str:
-    """A number with four significant digits and a typographic minus in front."""
-    text = f"{x:.4g}"
-    return "−" + text[1:] if text.startswith("-") else text
+    """A number with four significant digits."""
+    return f"{x:.4g}"
 
 
 def mass_text(mass: float) -> str:

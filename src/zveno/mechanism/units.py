@@ -1,0 +1,23 @@
+"""Units of coordinates."""
+
+from __future__ import annotations
+
+from .mechanism import Mechanism
+from .parts import Joint
+
+
+def joint_units(joint: Joint) -> tuple[str, ...]:
+    """Unit of every coordinate of a joint: "rad", "m", or "" for the parts of a quaternion."""
+    if joint.type.n_q == joint.type.n_v:
+        return joint.type.units
+    return ("m",) * (joint.type.n_q - 4) + ("",) * 4
+
+
+def coordinate_units(mechanism: Mechanism) -> tuple[str, ...]:
+    """Unit of every coordinate of q, as in `joint_units`."""
+    return tuple(unit for name in mechanism.joint_names for unit in joint_units(mechanism.joint(name)))
+
+
+def with_unit(name: str, unit: str) -> str:
+    """The header of a column: `joint1 (rad)`."""
+    return f"{name} ({unit})" if unit else name

@@ -1,0 +1,79 @@
+"""How every result is printed and drawn: one table from its class to the functions that do it.
+
+Results are below this package, so they find it by name; `print(result)` and the commands come out the same.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ZvenoError
+from .text.console import html_of, text_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..io.results import Result
+
+_PRINTED = {
+    "Solutions": "text.ik:print_solutions",
+    "JointPath": "text.ik:print_path",
+    "Trajectory": "text.trajectory:print_trajectory",
+    "BaseParameters": "text.base_parameters:print_base_parameters",
+    "Identifiability": "text.calibration:print_identifiability",
+    "Calibration": "text.calibration:print_calibration",
+    "Plan": "text.plan:print_plan",
+    "Export": "text.export:print_export",
+}
+"""Class of a result → function of (console, result, degrees=…); others print their summary."""
+_DRAWN = {
+    "Solutions": "pictures.ik:draw_solutions",
+    "JointPath": "pictures.ik:draw_path",
+    "Trajectory": "pictures.trajectory:draw_trajectory",
+    "BaseParameters": "pictures.base_parameters:draw_base_parameters",
+    "Identifiability": "pictures.calibration:draw_identifiability",
+    "Calibration": "pictures.calibration:draw_calibration",
+    "AccuracyMap": "pictures.calibration:draw_accuracy",
+    "Plan": "pictures.plan:draw_plan",
+    "Curve": "pictures.plan:draw_accuracy_curve",
+}
+"""Class of a result → function of (result, path)."""
+
+
+def print_result(console: Console, result: Result, degrees: bool = False) -> None:
+    """A result as its command prints it."""
+    show = _function(_PRINTED, result)
+    if show is None:
+        console.print(result.summary)
+    else:
+        show(console, result, degrees=degrees)
+
+
+def result_text(result: Result) -> str:
+    """A result as text."""
+    return text_of(lambda console: print_result(console, result))
+
+
+def result_html(result: Result) -> str:
+    """A result as HTML for notebooks."""
+    return html_of(lambda console: print_result(console, result))
+
+
+def draw_result(result: Result, path: str | PathLike[str], **options: Any) -> Path:
+    """A result as a picture, .png or .svg."""
+    draw = _function(_DRAWN, result)
+    if draw is None:
+        raise ZvenoError(f"there is no picture of a {type(result).__name__}", remedy="print() shows what it holds")
+    return draw(result, path, **options)
+
+
+def _function(table: dict[str, str], result: Result) -> Callable[..., Any] | None:
+    place = table.get(type(result).__name__)
+    if place is None:
+        return None
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(f".{module}", __package__), name)
