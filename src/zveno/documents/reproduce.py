@@ -15,11 +15,14 @@ from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import ZvenoError, unknown_name
 
-Verdict = Literal["equal", "document wrong", "differs"]
+Verdict = Literal["equal", "document wrong", "regression", "differs"]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
+NOTED = "noted: "
+"""How the numbers of a regression begin in the column of what is printed."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,8 @@ class Row:
     """One statement of a document and what this library finds.
 
     Verdicts: `equal`, to the digits printed, or the formula holds; `document wrong`, the deviation is understood,
-    `why` explains it and the corrected statement was verified; `differs`, and nobody knows why: that is a failure.
+    `why` explains it and the corrected statement was verified; `regression`, no document prints the number, and it
+    is what an independent program gave before; `differs`, and nobody knows why: that is a failure.
     """
 
     document: str
@@ -54,6 +58,12 @@ def collect(documents: Iterable[str] | None = None) -> list[Row]:
     return [row for document in sorted(set(wanted)) for row in _rows(packages[document])]
 
 
+def titles() -> dict[str, str]:
+    """Number of a document → what it is about, one sentence."""
+    modules = {number: import_module(f".{name}", __package__) for number, name in _packages().items()}
+    return {number: (module.__doc__ or "").strip().rstrip(".") for number, module in modules.items()}
+
+
 def failures(rows: Sequence[Row]) -> list[Row]:
     """Rows whose deviation nobody can explain."""
     return [row for row in rows if row.verdict == "differs"]
@@ -64,13 +74,29 @@ def counts(rows: Sequence[Row]) -> dict[str, int]:
     return {verdict: sum(row.verdict == verdict for row in rows) for verdict in VERDICTS}
 
 
-def compared(document: str, what: str, printed, computed, tolerance: float, why: str = "") -> Row:
+def compared(
+    document: str, what: str, printed: ArrayLike, computed: ArrayLike, tolerance: float, why: str = ""
+) -> Row:
     """A row for numbers (arrays of one shape) that should agree to `tolerance`, relative to the largest."""
     agree = error(printed, computed) <= tolerance
     return Row(document, what, shown(printed), shown(computed), "equal" if agree else "differs", why)
 
 
-def corrected(document: str, what: str, printed, right, computed, tolerance: float, why: str) -> Row:
+def noted(document: str, what: str, before: ArrayLike, computed: ArrayLike, tolerance: float) -> Row:
+    """A row for numbers that no document prints: they should still be what was noted before."""
+    agree = error(before, computed) <= tolerance
+    return Row(document, what, NOTED + shown(before), shown(computed), "regression" if agree else "differs")
+
+
+def corrected(
+    document: str,
+    what: str,
+    printed: ArrayLike,
+    right: ArrayLike,
+    computed: ArrayLike,
+    tolerance: float,
+    why: str,
+) -> Row:
     """A row for a formula that is wrong as printed: its numbers, those of the corrected one, and the library's."""
     off, left = error(printed, computed), error(right, computed)
     verdict = "document wrong" if off > 1e3 * tolerance and left <= tolerance else "differs"
@@ -83,17 +109,17 @@ def law(document: str, what: str, residual: float, tolerance: float, why: str = 
     return Row(document, what, "holds", f"residual {residual:.0e}", verdict, why)
 
 
-def error(x, y) -> float:
+def error(x: ArrayLike, y: ArrayLike) -> float:
     """Largest difference over the larger of the two magnitudes."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     size = max(abs(x).max(initial=0.0), abs(y).max(initial=0.0))
     return float(abs(x - y).max(initial=0.0) / size) if size else 0.0
 
 
-def shown(values, most: int = 3) -> str:
+def shown(values: ArrayLike, most: int = 3) -> str:
     """Numbers as text: the first few with nine digits, and how many there are."""
     flat = np.ravel(np.asarray(values, dtype=float))
-    text = ", ".join(f"{x:.9g}".replace("-", "−") for x in flat[:most])
+    text = ", ".join(f"{x:.9g}" for x in flat[:most])
     return text + (f", … ({len(flat)})" if len(flat) > most else "")
 
 

@@ -20,8 +20,9 @@ from ...kernels.operations import count_operations
 from ...mechanism import Mechanism
 from ...programs import program
 from ...robots.chain import chain
-from ..reproduce import Row, compared, corrected, law
+from ..reproduce import Row, compared, corrected, law, noted
 
+DOCUMENT = "002"
 N, MASS, GRAVITY = 10, 10.0, 9.81
 START = np.array([-1.0] + [0.0] * (N - 1)), np.zeros(N)
 """q0 and velocities of the program's initial conditions."""
@@ -190,7 +191,7 @@ def _reactions(rods: Mechanism) -> list[Row]:
             left,
             "action and reaction: body n − 1 receives R*_n = −C_nᵀ R_n",
         ),
-        law("002", "(9): Sᵀ R = 0, ideal joints", np.max(np.abs(along)) / np.max(np.abs(R)), ROUNDING),
+        law(DOCUMENT, "(9): Sᵀ R = 0, ideal joints", np.max(np.abs(along)) / np.max(np.abs(R)), ROUNDING),
     ]
 
 
@@ -227,10 +228,10 @@ def _numbers(rods: Mechanism) -> list[Row]:
     q, dq = START
     at_start, moving = forward_dynamics(rods, q, dq, zero), forward_dynamics(rods, *MOVING, zero)
     return [
-        _compared("the program at q0: q̈1, q̈2, q̈3, rad/s²", START_A, at_start[:3], DIGITS),
-        _compared("the program at q0: energy, J", START_ENERGY, total_energy(rods, q, dq), DIGITS),
-        _compared("the program at q = 0.1·(1…10), q̇ = 0.2·(10…1) − 1: q̈", MOVING_A, moving, DIGITS),
-        _compared("the same state: energy, J", MOVING_ENERGY, total_energy(rods, *MOVING), DIGITS),
+        noted(DOCUMENT, "the program at q0: q̈1, q̈2, q̈3, rad/s²", START_A, at_start[:3], DIGITS),
+        noted(DOCUMENT, "the program at q0: energy, J", START_ENERGY, total_energy(rods, q, dq), DIGITS),
+        noted(DOCUMENT, "the program at q = 0.1·(1…10), q̇ = 0.2·(10…1) − 1: q̈", MOVING_A, moving, DIGITS),
+        noted(DOCUMENT, "the same state: energy, J", MOVING_ENERGY, total_energy(rods, *MOVING), DIGITS),
     ]
 
 
@@ -238,7 +239,7 @@ def _order_of_n() -> Row:
     counts = {n: count_operations(program(chain(n), "forward_dynamics")).total for n in (10, 20, 40)}
     first, second = (counts[20] - counts[10]) / 10, (counts[40] - counts[20]) / 20
     return Row(
-        "002",
+        DOCUMENT,
         "effort is proportional to the number of bodies",
         "O(n)",
         f"{first:.0f} and {second:.0f} operations for one more rod (10 … 20, 20 … 40)",
@@ -251,8 +252,8 @@ def _hinge(rods: Mechanism) -> float:
 
 
 def _compared(what: str, printed, computed, tolerance: float = ROUNDING) -> Row:
-    return compared("002", what, printed, computed, tolerance)
+    return compared(DOCUMENT, what, printed, computed, tolerance)
 
 
 def _corrected(what: str, printed, right, computed, why: str) -> Row:
-    return corrected("002", what, printed, right, computed, ROUNDING, why)
+    return corrected(DOCUMENT, what, printed, right, computed, ROUNDING, why)

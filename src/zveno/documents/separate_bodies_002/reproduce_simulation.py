@@ -7,7 +7,7 @@ import numpy as np
 from ...robot import Robot
 from ...robots import generators
 from ...simulation import simulate
-from ..reproduce import Row, compared
+from ..reproduce import NOTED, Row, noted
 
 STATES = {
     1.0: (-2.00569708643, -0.0252592468, 0.0066548482),
@@ -24,26 +24,26 @@ def rows() -> list[Row]:
     q0 = np.zeros(10)
     q0[0] = -1.0
     exact = simulate(robot, q0, duration=2.0, rtol=1e-11, atol=1e-13, sample=1.0)
-    found = [
-        compared("002", f"the program: q1, q2, q10 at {t:g} s, rad", printed, exact.q[int(t), [0, 1, 9]], 1e-9)
-        for t, printed in STATES.items()
+    statements = [
+        noted("002", f"the program: q1, q2, q10 at {t:g} s, rad", before, exact.q[int(t), [0, 1, 9]], 1e-9)
+        for t, before in STATES.items()
     ]
-    for rtol, printed in DRIFTS.items():
+    for rtol, before in DRIFTS.items():
         low, high = drift_range(robot, q0, rtol)
-        found.append(
+        statements.append(
             Row(
                 "002",
                 f"energy drift over 10 s, order 8, rtol {rtol:g}, J",
-                f"{printed:.1e}",
+                f"{NOTED}{before:.1e}",
                 f"{low:.2e} … {high:.2e}",
-                "equal" if 0.95 * low <= printed <= 1.05 * high else "differs",
+                "regression" if 0.95 * low <= before <= 1.05 * high else "differs",
                 "the range over starts that differ by 1e-15 rad: roundings decide where steps end; absolute "
                 "tolerance is a thousandth of the relative one",
             )
         )
     adams = simulate(robot, q0, duration=2.0, rtol=1e-10, integrator="adams", sample=1.0)
-    found.append(
-        compared(
+    statements.append(
+        noted(
             "002",
             "the same by a variable-order Adams method (for ode113)",
             STATES[2.0],
@@ -51,7 +51,7 @@ def rows() -> list[Row]:
             1e-6,
         )
     )
-    return found
+    return statements
 
 
 def drift_range(robot: Robot, q0, rtol: float, n: int = 7) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from ...mechanism.base import with_base
 from ...spatial import inertia
 from ...spatial.rotations import to_quaternion
 from ...spatial.transforms import move_wrench, transform
-from ..reproduce import Row, compared, corrected, error, law
+from ..reproduce import Row, compared, corrected, error, law, noted
 from . import recursions as theirs
 from .recursions import Reading
 
@@ -225,10 +225,10 @@ def _bias(tree: Mechanism) -> list[Row]:
 def _numbers(tree: Mechanism) -> list[Row]:
     M = mass_matrix(tree, Q)
     return [
-        _compared("example tree of 7 links: τ", TAU, ours.inverse_dynamics(tree, Q, V, A), DIGITS),
-        _compared("example tree of 7 links: H", BIAS, ours.bias(tree, Q, V), DIGITS),
-        _compared("example tree of 7 links: diagonal of I", DIAGONAL, np.diag(M), DIGITS),
-        _compared("example tree: forward dynamics of τ", A, forward_dynamics(tree, Q, V, np.array(TAU)), DIGITS),
+        noted("003", "example tree of 7 links: τ", TAU, ours.inverse_dynamics(tree, Q, V, A), DIGITS),
+        noted("003", "example tree of 7 links: H", BIAS, ours.bias(tree, Q, V), DIGITS),
+        noted("003", "example tree of 7 links: diagonal of I", DIAGONAL, np.diag(M), DIGITS),
+        noted("003", "example tree: forward dynamics of τ", A, forward_dynamics(tree, Q, V, np.array(TAU)), DIGITS),
     ]
 
 
