@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TypeVar
+
+T = TypeVar("T")
+MAX_WORDS = 3000
+"""Characters of a problem, element or remedy that an error keeps."""
 
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
@@ -33,6 +38,7 @@ class ZvenoError(Exception):
         element: str | None = None,
         remedy: str | None = None,
     ):
+        problem, element, remedy = _shortened(problem), _shortened(element), _shortened(remedy)
         self.problem, self.file, self.element, self.remedy = problem, file, element, remedy
         place = ": ".join(str(part) for part in (file, element) if part is not None)
         text = f"{place}: {problem}" if place else problem
@@ -50,6 +56,11 @@ class ZvenoError(Exception):
             element=self.element if self.element is not None else element,
             remedy=self.remedy,
         )
+
+
+def _shortened(text: T) -> T:
+    """Words of a file may stand in an error; however long they are, a person can read it."""
+    return text[:MAX_WORDS] + " …" if isinstance(text, str) and len(text) > MAX_WORDS + 2 else text
 
 
 def _rebuild(kind, problem, file, element, remedy):
@@ -89,7 +100,8 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameEr
     import difflib
 
     known = list(known)
-    near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.6)
+    # Comparing takes a time that grows with the product of the lengths, and both come from files.
+    near = difflib.get_close_matches(str(name)[:60], [word for word in known[:1000] if len(word) <= 60], 3, 0.6)
     shown = ", ".join(known[:40]) + (f", … ({len(known)} in all)" if len(known) > 40 else "")
     hint = f"Did you mean {' or '.join(near)}? " if near else ""
     return UnknownNameError(f"there is no {kind} named {name!r}", remedy=f"{hint}Known: {shown or 'none'}")

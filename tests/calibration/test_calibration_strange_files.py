@@ -58,6 +58,13 @@ def test_numbers_without_names_are_joints_and_readings(measured, separator):
         _same(_read(text, robot, "relative_position"), q, p)
 
 
+def test_rows_without_names_for_a_kind_without_readings(measured):
+    """A probe held at one point gives joint values alone; a further column is no reading of it."""
+    robot, q, _, _ = measured
+    with pytest.raises(ZvenoError, match="has 7 columns and no names for them"):
+        _read(_lines([q, np.arange(len(q))]), robot, "point")
+
+
 @pytest.mark.parametrize("width", [12, 16])
 def test_matrices_without_names(measured, width):
     robot, q, p, R = measured

@@ -57,8 +57,8 @@ from ..spatial import inertia
 from ..spatial.rotations import elementary as rotation
 from ..spatial.transforms import transform
 from .elementary import constant_transform, snapped_angle
-from .files import read_text
-from .table import Table
+from .files import MAX_TEXT_BYTES, read_text
+from .table import Table, shown
 from .units import Units, checked_unit
 
 CONVENTIONS = ("standard", "modified")
@@ -72,6 +72,10 @@ _INERTIA = ("mass", "center_of_mass", "inertia", "inertia_about")
 _ROW = (
     *("name", "link", "parent", "at", "type", "theta", "d", "a", "alpha", "sign"),
     *("limits", "velocity", "effort", "drive", *_INERTIA),
+)
+MAX_KEY_PARTS = 100
+_DOTTED_KEY = re.compile(
+    r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')(?:[ \t]*+\.[ \t]*+(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+'))*+"""
 )
 _DRIVE = ("rotor_inertia", "gear_ratio", "viscous", "coulomb", "offset")
 
@@ -87,7 +91,7 @@ def read_dh(path, *, snap: bool | None = None) -> Mechanism:
         ZvenoWarning: for moving links without inertia in a table that gives any, and for inertia that no body can
             have.
     """
-    mechanism = _mechanism(read_text(path), Path(path).stem, snap, path)
+    mechanism = _mechanism(read_text(path, MAX_TEXT_BYTES), Path(path).stem, snap, path)
     _warn(mechanism)
     return mechanism
 
@@ -110,6 +114,7 @@ def _warn(mechanism: Mechanism):
 
 
 def _parsed(text: str, file: object) -> Table:
+    _check_keys(text, file)
     try:
         values = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
@@ -135,6 +140,14 @@ def _parsed(text: str, file: object) -> Table:
         checked_unit(top.text("angle"), "angle", file=file, element="angle"),
     )
     return Table(values, file, "", units)
+
+
+def _check_keys(text: str, file: object):
+    """Refuse keys of very many parts, for which tomllib takes a time that grows with their square."""
+    for chain in _DOTTED_KEY.finditer(text):
+        if chain.group().count(".") > MAX_KEY_PARTS:
+            line = text.count("\n", 0, chain.start()) + 1
+            raise ModelError(f"a key has more than {MAX_KEY_PARTS} parts", file=file, element=f"line {line}")
 
 
 class _Reader:
@@ -192,7 +205,7 @@ class _Reader:
         if "sign" in row:
             if row.values["sign"] not in (1, -1) or kind == "fixed":
                 raise row.error(
-                    f"{row.values['sign']!r} is not a sign", "sign", "Write 1 or -1, on a row that moves"
+                    f"{shown(row.values['sign'])} is not a sign", "sign", "Write 1 or -1, on a row that moves"
                 )
             motion = motion.about((0.0, 0.0, -1.0)) if row.values["sign"] == -1 else motion
         self.links.append(link)

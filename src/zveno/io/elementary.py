@@ -31,7 +31,7 @@ from ..mechanism import DEFAULT_GRAVITY, Frame, Joint, Link, Mechanism, Mimic, P
 from ..spatial import angles
 from ..spatial.rotations import elementary as rotation
 from ..spatial.transforms import transform
-from .files import read_text
+from .files import MAX_TEXT_BYTES, read_text
 from .text import Expression, Linear, Place, is_reserved, tokens
 from .units import Units, checked_unit, nearest_of
 
@@ -83,7 +83,7 @@ def read_elementary(path, *, snap: bool | None = None) -> Mechanism:
         path: a text file, as the module says.
         snap: whether near-exact angles are made exact; None follows the file's header, which by default says yes.
     """
-    return elementary_mechanism(read_text(path), name=Path(path).stem, snap=snap, file=path)
+    return elementary_mechanism(read_text(path, MAX_TEXT_BYTES), name=Path(path).stem, snap=snap, file=path)
 
 
 def elementary_mechanism(
@@ -134,7 +134,8 @@ def parse_terms(text: str, units: Units, place: Place, *, snap: bool, notes: lis
     """The terms of a product, constants in SI units; snapped angles are added to `notes`."""
     items = tokens(text, place)
     terms: list[Term] = []
-    position = 0
+    position = line_start = 0
+    line = 1
     while items[position].kind != "end":
         token = items[position]
         if token.text == "*" and terms:
@@ -148,6 +149,8 @@ def parse_terms(text: str, units: Units, place: Place, *, snap: bool, notes: lis
             )
         if len(terms) == MAX_TERMS:
             raise place.error(f"there are more than {MAX_TERMS} transforms", text, token.offset)
+        line += text.count("\n", line_start, token.offset)
+        line_start = token.offset
         kind, axis = token.text
         reader = Expression(text, items, place, units, "angle" if kind == "R" else "length", position + 1)
         reader.expect("(")
@@ -155,7 +158,7 @@ def parse_terms(text: str, units: Units, place: Place, *, snap: bool, notes: lis
         reader.expect(")")
         position = reader.next
         term = Term(kind, axis, value, token.offset)
-        terms.append(_snapped(term, text, place, notes) if snap and kind == "R" else term)
+        terms.append(_snapped(term, line, place, notes) if snap and kind == "R" else term)
     return terms
 
 
@@ -167,8 +170,7 @@ def snapped_angle(angle: float, what: str, notes: list[str]) -> float:
     return exact
 
 
-def _snapped(term: Term, text: str, place: Place, notes: list[str]) -> Term:
-    line = text.count("\n", 0, term.offset) + 1
+def _snapped(term: Term, line: int, place: Place, notes: list[str]) -> Term:
     where = f"{place.element}, R{term.axis}" if place.element else f"line {line}, R{term.axis}"
     value = term.value
     exact = snapped_angle(value.constant, where, notes)
@@ -184,6 +186,8 @@ class _Parts:
         self.joints: list[Joint] = []
         self.T_link_end = np.eye(4)
         self._first_use: dict[str, Term] = {}
+        self._taken: set[str] = set()
+        self._followers: dict[str, int] = {}
 
     def add(self, term: Term):
         """A constant moves the end of the last link; a joint starts a new link."""
@@ -209,6 +213,7 @@ class _Parts:
             motion = moves(term.direction)
             mimic = Mimic(variable, factor * self._ratio_of_units(term))
             name = self._fresh_name(variable)
+        self._taken.add(name)
         child = f"link{len(self.links)}"
         self.joints.append(
             Joint(name, self.links[-1].name, child, motion, T_parent_joint=self.T_link_end, mimic=mimic)
@@ -224,10 +229,10 @@ class _Parts:
         return self.units.si(1.0, term.dimension) / self.units.si(1.0, leader.dimension)
 
     def _fresh_name(self, variable: str) -> str:
-        taken = {joint.name for joint in self.joints} | set(self._first_use)
-        k = 2
-        while f"{variable}_{k}" in taken:
+        k = self._followers.get(variable, 1) + 1
+        while f"{variable}_{k}" in self._taken:
             k += 1
+        self._followers[variable] = k
         return f"{variable}_{k}"
 
 

@@ -20,6 +20,8 @@ from ..errors import ModelError, ZvenoError
 
 MAX_BYTES = 32 * 2**20
 """Larger models are refused: robots of a hundred links take 0.2 MB, so this much holds meshes or is a mistake."""
+MAX_TEXT_BYTES = 4 * 2**20
+"""Larger tables and products of transforms are refused: people type them, and parsing 4 MB takes seconds."""
 MAX_DATA_BYTES = 128 * 2**20
 """Larger files of measurements and results are refused; text of this size takes a few GB once it is read."""
 MAX_MAGNITUDE = 1e50
@@ -68,11 +70,14 @@ def _refuse_irregular(status: os.stat_result, source: object, limit: int) -> Non
 
 def too_large(size: int, file: object | None = None, limit: int = MAX_BYTES) -> ModelError:
     """The error for a file or text of too many bytes."""
-    remedy = "Keep meshes in files of their own; <visual> and <collision> elements can be deleted"
+    remedies = {
+        MAX_BYTES: "Keep meshes in files of their own; <visual> and <collision> elements can be deleted",
+        MAX_DATA_BYTES: "Split it into several files, or thin the data out",
+    }
     return ModelError(
         f"it has {size / 2**20:.0f} MB, and at most {limit // 2**20} MB are read",
         file=file,
-        remedy=remedy if limit == MAX_BYTES else "Split it into several files, or thin the data out",
+        remedy=remedies.get(limit, "Check that it is the right file"),
     )
 
 

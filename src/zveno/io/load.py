@@ -22,6 +22,8 @@ FORMATS = {
 """Formats and the suffixes that stand for them; `.xml` is MJCF or URDF by its root element."""
 _CALL = re.compile(r"\s*([^\W\d]\w*)\s*\(([^()]*)\)\s*")
 _ROOT = re.compile(r"<\s*([A-Za-z_][\w.:-]*)")
+_NO_ELEMENTS = {"<!--": "-->", "<?": "?>", "<!": ">"}
+"""What may stand before the root element: how it begins and ends."""
 
 
 def load_mechanism(
@@ -93,11 +95,7 @@ def _format_of(path: Path) -> str:
 
 def _xml_format(path: Path) -> str:
     """Which XML this is, from its root element alone; the reader itself checks the rest."""
-    text = re.sub(
-        r"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*(\[.*?\])?\s*>", "", read_text(path)[:100_000], flags=re.DOTALL
-    )
-    root = _ROOT.search(text)
-    name = root.group(1) if root else ""
+    name = _root_name(read_text(path))
     if name in ("mujoco", "mujocoinclude"):
         return "mjcf"
     if name == "robot":
@@ -107,6 +105,21 @@ def _xml_format(path: Path) -> str:
         file=path,
         remedy="An MJCF file starts with <mujoco>, a URDF file with <robot>",
     )
+
+
+def _root_name(text: str) -> str:
+    """The name of the first element after comments, declarations and document type; "" if there is none."""
+    start = text.find("<")
+    while start >= 0:
+        end = next((end for begin, end in _NO_ELEMENTS.items() if text.startswith(begin, start)), None)
+        if end is None:
+            root = _ROOT.match(text, start)
+            return root.group(1) if root else ""
+        if end == ">" and -1 < text.find("[", start) < text.find(">", start):
+            end = "]"  # declarations inside a document type
+        start = text.find(end, start)
+        start = text.find("<", start) if start >= 0 else -1
+    return ""
 
 
 def _exists(path) -> bool:

@@ -28,7 +28,10 @@ def read_arrays(path, coordinates: Sequence[str], readings: str = "") -> Measure
         readings: how the names of arrays with readings begin, where there are others of the same kind.
     """
     path = Path(path)
-    arrays = _arrays(path)
+    try:
+        arrays = _arrays(path)
+    except ModelError as error:
+        raise error.located(file=path) from None
     settings = {name: str(value) for name, value in arrays.items() if isinstance(value, str)}
     numbers = {name: value for name, value in arrays.items() if isinstance(value, np.ndarray) and value.ndim}
     if not numbers:
@@ -122,3 +125,5 @@ def _array(value):
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         return None
+    except OverflowError:
+        raise ModelError("a number has too many digits", remedy="Write numbers of ordinary size") from None

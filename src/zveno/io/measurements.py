@@ -17,6 +17,7 @@ import io
 import os
 import re
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,7 +25,7 @@ import numpy as np
 
 from ..errors import ModelError, ZvenoWarning, unknown_name
 from ..mechanism import Mechanism
-from .files import MAX_DATA_BYTES, read_bytes
+from .files import MAX_DATA_BYTES, MAX_MAGNITUDE, read_bytes
 
 LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "um": 1e-6, "in": 0.0254}
 ANGLES = {"rad": 1.0, "deg": np.pi / 180.0, "mrad": 1e-3}
@@ -36,7 +37,7 @@ FEW = 0.1
 """Share of rows that may be spoilt before the file is refused."""
 TURNS = 4.0 * np.pi
 """No joint of an arm turns further, rad."""
-_SETTING = re.compile(r"[#%]\s*([\w ]+?)\s*[=:]\s*(.*?)\s*$")
+_SETTING = re.compile(r"[#%]([\w\s]*+)[=:]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,7 @@ class MeasurementTable:
             raise unknown_name("column", name, self.columns).located(file=self.file)
         cells = self.columns[name]
         try:
-            return np.array([cell or "nan" for cell in cells], dtype=float)
+            return self._finite(np.array([float(cell or "nan") for cell in cells]), name)
         except ValueError:
             pass  # which cells are not numbers is told below
         words = [k for k, cell in enumerate(cells) if cell and not _is_number(cell)]
@@ -81,7 +82,18 @@ class MeasurementTable:
             where = _listed([int(self.lines[k]) for k in words])
             text = f"{cells[words[0]]!r} is not a number ({where}, column {name}); it is taken for missing"
             warnings.warn(f"{self.file}: {text}", ZvenoWarning, stacklevel=2)
-        return np.array([float(cell) if cell and _is_number(cell) else np.nan for cell in cells])
+        values = [float(cell) if cell and _is_number(cell) else np.nan for cell in cells]
+        return self._finite(np.array(values), name)
+
+    def _finite(self, values: np.ndarray, name: str) -> np.ndarray:
+        for k in np.flatnonzero(abs(values) > MAX_MAGNITUDE):
+            raise ModelError(
+                f"{self.columns[name][k][:40]!r} is not a finite number",
+                file=self.file,
+                element=f"line {self.lines[k]}, column {name}",
+                remedy="Leave missing numbers empty",
+            )
+        return values
 
     @property
     def length(self) -> float:
@@ -125,29 +137,36 @@ def parse_measurements(text: str, file: str = "text", *, head_needed: bool = Tru
     for number, line in enumerate(text.splitlines(), start=1):
         if line.lstrip().startswith(("#", "%")):
             found = _SETTING.match(line.strip())
-            if found:
-                settings[found[1].strip().lower()] = found[2]
+            if found and found[1].strip():
+                settings[found[1].strip().lower()] = line.strip()[found.end() :].strip()
         elif line.strip():
             body.append((number, line))
     if not body:
         raise ModelError("is empty", file=file, remedy="The first line names the columns")
-    delimiter = _delimiter(body[0][1])
-    names = ["" if name in NAMELESS else name for name in _without_tail(_cells(body[0][1], delimiter))]
+    number, head = body[0]
+    delimiter = _delimiter(head)
+    try:
+        names = ["" if name in NAMELESS else name for name in _without_tail(_cells(head, delimiter))]
+    except ModelError as error:
+        raise error.located(file=file, element=f"line {number}") from None
     numbers = [_is_number(name) for name in names if name]
     headed = not (all(numbers) and not head_needed)
     if headed and any(numbers):
         raise ModelError(
-            "the first line holds numbers", file=file, element=f"line {body[0][0]}", remedy="Name the columns in it"
+            "the first line holds numbers", file=file, element=f"line {number}", remedy="Name the columns in it"
         )
     if not headed:
         names = [f"column {k}" for k in range(1, len(names) + 1)]
-    doubled = {name for name in names if name and names.count(name) > 1}
+    doubled = {name for name, count in Counter(names).items() if name and count > 1}
     if doubled or not any(names):
         raise ModelError(f"columns are not distinct: {', '.join(sorted(doubled)) or 'no names'}", file=file)
     columns: dict[str, list[str]] = {name: [] for name in names if name}
     lines, wrong = [], []
     for number, line in body[1:] if headed else body:
-        cells = _row(line, delimiter, len(names))
+        try:
+            cells = _row(line, delimiter, len(names))
+        except ModelError as error:
+            raise error.located(file=file, element=f"line {number}") from None
         if len(cells) != len(names):
             wrong.append((number, len(cells)))
             continue
@@ -177,7 +196,12 @@ def _cells(line: str, delimiter: str | None) -> list[str]:
     if delimiter is None:
         return line.split()
     reader = csv.reader(io.StringIO(line), delimiter=delimiter, skipinitialspace=True)
-    return [cell.strip() for cell in next(reader)]
+    try:
+        return [cell.strip() for cell in next(reader)]
+    except csv.Error:
+        raise ModelError(
+            f"a cell has more than {csv.field_size_limit()} characters", remedy="Is a quotation mark missing?"
+        ) from None
 
 
 def _check_rows(file: str, width: int, good: int, wrong: list[tuple[int, int]]):
@@ -217,9 +241,10 @@ def _row(line: str, delimiter: str | None, width: int) -> list[str]:
 
 def _without_tail(cells: list[str], least: int = 1) -> list[str]:
     """Without empty cells at the end: lines may close with a delimiter."""
-    while len(cells) > least and not cells[-1]:
-        cells = cells[:-1]
-    return cells
+    end = len(cells)
+    while end > least and not cells[end - 1]:
+        end -= 1
+    return cells[:end]
 
 
 def joint_values(table: MeasurementTable, mechanism: Mechanism, needed: Sequence[str]) -> np.ndarray:

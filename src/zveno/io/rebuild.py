@@ -48,7 +48,14 @@ def rebuilt(cls: type[T], values: dict[str, Any]) -> T:
 
 def _check(mechanism: Mechanism) -> None:
     """Refuse a mechanism that `assemble` refuses or would put in another order."""
-    again = assemble(mechanism.name, mechanism.links, mechanism.joints, mechanism.frames, mechanism.gravity)
+    again = assemble(
+        mechanism.name,
+        mechanism.links,
+        mechanism.joints,
+        mechanism.frames,
+        mechanism.gravity,
+        loops=mechanism.loops,
+    )
     if again.link_names != mechanism.link_names or [j.child for j in again.joints] != [
         j.child for j in mechanism.joints
     ]:

@@ -58,21 +58,21 @@ class Table:
         if value is default:
             return value
         if not isinstance(value, str) or not value.strip():
-            raise self.error(f"{value!r} is not a text", key, 'Write it in quotes, for example "elbow"')
+            raise self.error(f"{shown(value)} is not a text", key, 'Write it in quotes, for example "elbow"')
         return value
 
     def choice(self, key: str, known, default: Any = _MISSING) -> str:
         """One of the known words."""
         value = self._get(key, default)
         if not isinstance(value, str) or value not in known:
-            raise self.error(f"{value!r} is not known", key, nearest_of(value, known))
+            raise self.error(f"{shown(value)} is not known", key, nearest_of(value, known))
         return value
 
     def flag(self, key: str, default: bool) -> bool:
         """true or false."""
         value = self._get(key, default)
         if not isinstance(value, bool):
-            raise self.error(f"{value!r} is neither true nor false", key)
+            raise self.error(f"{shown(value)} is neither true nor false", key)
         return value
 
     def number(self, key: str, default: Any = _MISSING) -> float:
@@ -123,14 +123,14 @@ class Table:
 
     def _table(self, value, element: str, key: str) -> Table:
         if not isinstance(value, Mapping):
-            raise self.error(f"{value!r} is not a table", key)
+            raise self.error(f"{shown(value)} is not a table", key)
         return Table(value, self.file, element, self.units)
 
     def _number(self, value, key: str) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.error(f"{value!r} is not a number", key)
+            raise self.error(f"{shown(value)} is not a number", key)
         if isinstance(value, float) and not math.isfinite(value):
-            raise self.error(f"{value!r} is not finite", key, "Give a finite number")
+            raise self.error(f"{shown(value)} is not finite", key, "Give a finite number")
         if abs(value) > MAX_MAGNITUDE:
             raise self.error("the number is too large", key)
         return float(value)
@@ -145,3 +145,11 @@ class Table:
             needed = " or ".join(str(length) for length in lengths)
             size = f"has {len(value)} entries" if isinstance(value, list) else "is not a list"
             raise self.error(f"it {size} where {needed} are needed", key, f"Give a list of {needed}")
+
+
+def shown(value: object) -> str:
+    """A value as errors show it."""
+    try:
+        return repr(value)
+    except (ValueError, RecursionError):  # integers of more than 4300 digits are not written in decimals
+        return "it"

@@ -34,7 +34,7 @@ class Units:
 def nearest_of(word: object, known: Iterable[str]) -> str:
     """A remedy that names the nearest and all the known words."""
     known = list(known)
-    near = difflib.get_close_matches(str(word), known, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(str(word)[:60], known, n=1, cutoff=0.5)
     return (f"Did you mean {near[0]!r}? " if near else "") + "Known: " + ", ".join(known)
 
 
@@ -43,6 +43,9 @@ def checked_unit(value: object, dimension: str, *, file=None, element: str | Non
     table = DIMENSIONS[dimension]
     if not isinstance(value, str) or value not in table:
         raise ModelError(
-            f"{value!r} is not a unit of {dimension}", file=file, element=element, remedy=nearest_of(value, table)
+            f"{str(value)[:60]!r} is not a unit of {dimension}",
+            file=file,
+            element=element,
+            remedy=nearest_of(value, table),
         )
     return value

@@ -52,8 +52,9 @@ class Element:
         """The child with that tag, or None; two of them are refused."""
         found = self.all(tag)
         if len(found) > 1:
+            lines = ", ".join(str(one.line) for one in found[:8])
             raise ModelError(
-                f"there are {len(found)} <{tag}> elements, on lines {', '.join(str(one.line) for one in found)}",
+                f"there are {len(found)} <{tag}> elements, on lines {lines}",
                 element=owner,
                 remedy=f"Keep one <{tag}>",
             )

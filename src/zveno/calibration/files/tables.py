@@ -119,8 +119,10 @@ def _named(table: MeasurementTable, what: Measurement, needed: Sequence[str]) ->
     given = [name for name in table.columns if name.startswith("column ")]
     rest = len(given) - len(needed)
     plain = list(what.columns)
-    if not plain or rest == 0:
-        names = [] if what.implicit or rest == 0 else None
+    if rest == 0:
+        names = []
+    elif not plain:
+        names = None
     elif rest == len(plain):
         names = plain
     elif what.kind in ("position", "relative_position", "distance") and rest % len(plain) == 0:

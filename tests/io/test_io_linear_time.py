@@ -1,0 +1,107 @@
+"""Readers take a time that grows with the size of the file, whatever is in it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+
+from zveno.errors import ZvenoError
+from zveno.io import load_mechanism
+from zveno.io.dh import dh_mechanism
+from zveno.io.elementary import elementary_mechanism
+from zveno.io.measurements import parse_measurements
+from zveno.io.urdf import parse_urdf
+
+TIMES_LARGER = 4
+RATIO = 9.0
+"""Time of an input four times as large over that of the small one: 4 if linear, 16 if quadratic."""
+LEAST = 0.05
+"""CPU seconds below which a ratio says nothing."""
+
+
+def urdf(n: int, parent: Callable[[int], int], inner: Callable[[int], str] = lambda k: "") -> str:
+    links = "".join(f'<link name="l{k}"/>' for k in range(n + 1))
+    joints = "".join(
+        f'<joint name="j{k}" type="continuous"><parent link="l{parent(k)}"/><child link="l{k + 1}"/>'
+        f"{inner(k)}</joint>"
+        for k in range(n)
+    )
+    return f'<robot name="r">{links}{joints}</robot>'
+
+
+def follows(n: int) -> Callable[[int], str]:
+    return lambda k: f'<mimic joint="j{k + 1}"/>' if k < n - 1 else ""
+
+
+def xml_file(text: str, tmp_path):
+    (tmp_path / "a.xml").write_text(text)
+    load_mechanism(tmp_path / "a.xml")
+
+
+def toml(body: str, _):
+    dh_mechanism(f'convention = "standard"\nunit = "m"\nangle = "rad"\n{body}')
+
+
+def measurements(text: str, _):
+    parse_measurements(text, head_needed=False)
+
+
+CASES: dict[str, tuple[Callable, Callable[[int], str], int]] = {
+    "comments that never end": (xml_file, lambda n: "<!--" * n, 25_000),
+    "comments": (xml_file, lambda n: "<!-- x -->" * n + "<a/>", 25_000),
+    "document types that never end": (xml_file, lambda n: "<!DOCTYPE " * n, 10_000),
+    "instructions that never end": (xml_file, lambda n: "<?" * n, 25_000),
+    "dotted keys": (toml, lambda n: ".".join(["a"] * n) + " = 1", 25_000),
+    "a dotted table": (toml, lambda n: f"[{'.'.join(['a'] * n)}]", 25_000),
+    "quoted keys": (toml, lambda n: ".".join(["'a'"] * n) + " = 1", 25_000),
+    "keys": (toml, lambda n: "\n".join(f"a.b{k} = 1" for k in range(n)), 5000),
+    "rows": (toml, lambda n: "[[joint]]\na = 1\nd = 0\nalpha = 0\n" * n, 300),
+    "followers of a joint": (lambda text, _: elementary_mechanism(text), lambda n: "Rz(q)\n" * n, 1250),
+    "snapped joints": (
+        lambda text, _: elementary_mechanism(text),
+        lambda n: "\n".join(f"Rz(q{k} + 1.570796)" for k in range(n)),
+        1250,
+    ),
+    "a chain": (lambda text, _: parse_urdf(text), lambda n: urdf(n, lambda k: k), 500),
+    "a star": (lambda text, _: parse_urdf(text), lambda n: urdf(n, lambda k: 0), 500),
+    "mimic joints": (lambda text, _: parse_urdf(text), lambda n: urdf(n, lambda k: 0, follows(n)), 500),
+    "columns": (measurements, lambda n: ",".join(f"c{k}" for k in range(n)) + "\n" + "1," * n, 25_000),
+    "empty columns": (measurements, lambda n: "a,b" + "," * n + "\n1,2", 100_000),
+    "empty cells": (measurements, lambda n: "a,b\n1,2" + "," * n, 100_000),
+    "blanks in a comment": (measurements, lambda n: "#" + " " * n + "a\nx,y\n1,2", 100_000),
+    "words in a comment": (measurements, lambda n: "#" + " a" * n + "\nx,y\n1,2", 100_000),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.timeout(120)
+def test_four_times_the_text_takes_about_four_times_as_long(tmp_path, name):
+    read, text, n = CASES[name]
+
+    def cpu_time(text: str) -> float:
+        start = time.process_time()
+        with suppress(ZvenoError):
+            read(text, tmp_path)
+        return time.process_time() - start
+
+    cpu_time(text(n // 10))  # imports
+    large = cpu_time(text(TIMES_LARGER * n))
+    if large > LEAST:
+        small = min(cpu_time(text(n)) for _ in range(2))
+        assert large < RATIO * max(small, LEAST / TIMES_LARGER)
+
+
+def test_errors_do_not_compare_or_show_words_without_end():
+    long = "x" * 1_000_000
+    start = time.process_time()
+    with pytest.raises(ZvenoError) as caught:
+        toml(f"[[joint]]\n{long} = 1\nalpha = 0\na = 0", None)
+    assert len(str(caught.value)) < 10_000
+    with pytest.raises(ZvenoError, match="no column") as caught:
+        parse_measurements(f"{long[:100_000]}\n1").numbers("y" * 1_000_000)
+    assert len(str(caught.value)) < 10_000
+    assert time.process_time() - start < 5.0
