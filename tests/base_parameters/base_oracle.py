@@ -65,3 +65,39 @@ def energy_rows(mechanism: Mechanism, states, reference) -> np.ndarray:
             rest = potential_energy(model, reference)
             columns.append([kinetic_energy(model, q, v) - potential_energy(model, q) + rest for q, v in states])
     return np.array(columns).T
+
+
+def merging_rotors(mechanism: Mechanism, tolerance: float = 1e-9) -> set[int]:
+    """The rule in words, for trees of revolute and prismatic joints without coupling: links whose rotor merges.
+
+    The rotor of a revolute joint merges with the link's inertia about its axis if that inertia is never seen
+    otherwise: there is no revolute joint before it, or all of them are parallel to one another and perpendicular to
+    it. The rotor of a prismatic joint merges with the mass it carries if all revolute joints before it are parallel
+    to it, all prismatic ones perpendicular, and gravity too.
+    """
+    R, turning, sliding = {0: np.eye(3)}, {0: []}, {0: []}
+    found = set()
+    for i, f, joint in mechanism.outward():
+        R_joint = R[f] @ joint.T_parent_joint[:3, :3]
+        R[i] = R_joint @ joint.T_joint_child[:3, :3]
+        turning[i], sliding[i] = list(turning[f]), list(sliding[f])
+        axis = joint.type.parameters().get("axis")
+        if axis is None:
+            continue
+        z = R_joint @ np.asarray(axis)
+        if joint.type.sigma:
+            merges = all(abs(x @ z) < tolerance and _parallel(x, turning[f][0], tolerance) for x in turning[f])
+            turning[i].append(z)
+        else:
+            across = [*sliding[f], mechanism.gravity]
+            merges = all(_parallel(x, z, tolerance) for x in turning[f]) and all(
+                abs(x @ z) < tolerance for x in across
+            )
+            sliding[i].append(z)
+        if merges:
+            found.add(i)
+    return found
+
+
+def _parallel(x, y, tolerance: float) -> bool:
+    return float(np.linalg.norm(np.cross(x, y))) < tolerance

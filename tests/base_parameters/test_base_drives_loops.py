@@ -8,13 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from base_loops import GENERIC, LOOP, NORMAL, PARALLEL, PLANE, closed_form, four_bar
-from base_oracle import energy_rows, rank_of, residual, sampled
+from base_oracle import energy_rows, merging_rotors, rank_of, residual, sampled
 
 import zveno
 from mechanisms import random_mechanism
 from zveno import base_parameters, coupling_regressor
 from zveno.algorithms.regressor import drive_regressor
-from zveno.base_parameters.drives import merging_rotors
 from zveno.base_parameters.loops import closed_states, closure
 from zveno.base_parameters.regressor import base_kernel
 from zveno.errors import ZvenoError, ZvenoWarning

@@ -7,15 +7,20 @@ import math
 import numpy as np
 import pytest
 
-from zveno.base_parameters.nodes import nodes_of
+from zveno.base_parameters.arithmetic import FULL, WIDTHS
+from zveno.base_parameters.problem import Problem
+from zveno.base_parameters.views import DEGREES
 from zveno.mechanism import Free, Helical, Joint, Link, Planar, Prismatic, Revolute, Spherical, Universal, assemble
 from zveno.spatial.rotations import elementary
 from zveno.spatial.transforms import transform
 
 pytest.importorskip("flint")
 
-from zveno.base_parameters.exact_closure import FULL, ExactRecursion, full_space
-from zveno.base_parameters.exact_operators import congruence, field_of, in_moments, operators, weighted
+from zveno.base_parameters.exact import as_array
+from zveno.base_parameters.exact_arithmetic import exact_arithmetic
+from zveno.base_parameters.exact_field import basis
+from zveno.base_parameters.exact_solutions import exact_recursion
+from zveno.base_parameters.solutions import floating_recursion
 
 ENOUGH = 17
 """No space here has more dimensions than this, so that as many steps close it whatever it is."""
@@ -36,50 +41,51 @@ def exact_tree(seed: int, step: float):
     return assemble("tree", links, joints, gravity=rng.choice([0.0, 1.0], 3))
 
 
+def recursion_of(mechanism):
+    return exact_recursion(Problem(mechanism, drives=False, massless=None, loops=(), q0=None))
+
+
 def same(A, B) -> bool:
     """Echelon forms are unique, so equal spaces have equal ones."""
-    return A.nrows() == B.nrows() and A.entries() == B.entries()
+    return A.shape == B.shape and A.numbers() == B.numbers()
 
 
-def closed(field, rows, operator):
+def closed(rows, operator):
     """The closure by brute force: as many steps as any space could need."""
     for _ in range(ENOUGH):
-        rows = field.basis(rows, rows * operator)
+        rows = basis(rows, rows @ operator)
     return rows
 
 
-def plain(recursion: ExactRecursion, field) -> tuple[dict, dict]:
-    """Blocks and states by the recursion in one field, without stopping early and without full states."""
-    one = field.matrix([[field.number(int((i == j and i < 3) or s == 9)) for s, (i, j) in enumerate(PAIRS)]], 10)
-    gravity = recursion.mechanism.gravity
-    p = field.matrix([[field.number(int(x)) for x in (*gravity, 0)]], 4)
-    states = {0: (field.empty(10), field.empty(16), field.basis(one), field.basis(p))}
+def plain(recursion) -> tuple[dict, dict]:
+    """Blocks and states by the recursion without stopping early and without full states."""
+    K = recursion.K
+    c, b, a, p = recursion.states[0]
+    states = {0: (c, b, a, K.matrix([[*map(int, recursion.problem.mechanism.gravity), 0]], 4))}
     found = {}
-    for node in recursion.nodes:
+    for node in recursion.problem.nodes:
         (i,) = node.bodies
-        before, after = recursion.placements[i]
-        c, b, a, p = _placed(field, states[node.parent], before)
-        rows = [field.empty(10)]
-        for twist in recursion.twists[i]:
-            op = operators(field, twist)
-            B = closed(field, field.basis(c * op.c, b * op.b_to_c, a * op.a_to_c), op.c)
-            P = closed(field, field.basis(p * op.p), op.p)
-            rows += [
-                weighted(field, B * congruence(field, after, 10)),
-                in_moments(field, P * congruence(field, after, 4)),
-            ]
-            b = closed(field, field.basis(b, a * op.a_to_b), op.b)
-            a, c, p = closed(field, a, op.c), field.basis(c, B), field.basis(p, P)
-        states[i] = _placed(field, (c, b, a, p), after)
-        found[i] = field.basis(*rows)
+        step = recursion.steps[i]
+        c, b, a, p = _placed(states[node.parent], step.before)
+        rows = [K.matrix([], 10)]
+        for twist in step.twists:
+            B = closed(basis(c @ twist.c.once, b @ twist.b_to_c, a @ twist.a_to_c), twist.c.once)
+            P = closed(basis(p @ twist.p.once), twist.p.once)
+            ten, four = (B, P) if step.after is None else (B @ step.after.ten, P @ step.after.four)
+            rows += [ten @ K.weights, four @ K.moments]
+            b = closed(basis(b, a @ twist.a_to_b), twist.b.once)
+            a, c, p = closed(a, twist.c.once), basis(c, B), basis(p, P)
+        states[i] = _placed((c, b, a, p), step.after)
+        found[i] = basis(*rows)
     return found, states
 
 
-PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3), (3, 3))
-
-
-def _placed(field, states, A):
-    return tuple(field.basis(x * congruence(field, A, w)) for x, w in zip(states, (10, 16, 10, 4), strict=True))
+def _placed(states, A):
+    if A is None:
+        return tuple(basis(rows) for rows in states)
+    return tuple(
+        basis(rows @ operator) for rows, operator in zip(states, (A.ten, A.sixteen, A.ten, A.four), strict=True)
+    )
 
 
 @pytest.mark.parametrize("step", [90.0, 45.0, 30.0])
@@ -87,31 +93,35 @@ def _placed(field, states, A):
 def test_blocks_and_states_are_those_of_the_plain_recursion(step, start):
     for seed in range(start, start + (8 if step == 90.0 else 2)):
         mechanism = exact_tree(seed, step)
-        recursion = ExactRecursion(mechanism, nodes_of(mechanism))
-        every = {k for pair in recursion.placements.values() for A in pair for k in A.roots}
-        field = field_of(frozenset(every))
-        blocks, states = plain(recursion, field)
-        for i, expected in blocks.items():
-            block = recursion.blocks[i]
-            assert same(field.lifted(block.B, block.field), expected), (seed, i)
-            for name, space in zip("cbap", states[i], strict=True):
-                own = recursion.states[i][name]
-                assert same(field.lifted(own.rows, own.field), space), (seed, i, name)
+        recursion = recursion_of(mechanism)
+        blocks, states = plain(recursion)
+        for node, block in zip(recursion.problem.nodes, recursion.node_blocks, strict=True):
+            (i,) = node.bodies
+            assert same(block, blocks[i]), (seed, i)
+            for kind in range(4):
+                assert same(basis(recursion.states[i][kind]), states[i][kind]), (seed, i, kind)
 
 
-@pytest.mark.parametrize("name", FULL)
-def test_a_full_state_is_the_same_behind_every_joint_and_in_every_frame(name):
-    space = full_space(name)
-    assert space.rank == FULL[name]
-    field = space.field
-    width = {"c": 10, "b": 16, "a": 10, "p": 4}[name]
-    mechanism = exact_tree(5, 90.0)
-    recursion = ExactRecursion(mechanism, nodes_of(mechanism))
-    for pair in recursion.placements.values():
-        for A in pair:
-            assert field.basis(space.rows * congruence(field, A, width)).entries() == space.rows.entries()
-    for own in recursion.twists.values():
-        for D in own:
-            op = operators(field, D)
-            step = space.rows * {"c": op.c, "b": op.b, "a": op.c, "p": op.p}[name]
-            assert field.basis(space.rows, step).entries() == space.rows.entries()
+@pytest.mark.parametrize("kind", range(4))
+def test_a_full_state_is_the_same_behind_every_joint_and_in_every_frame(kind):
+    space = exact_arithmetic().full(kind)
+    assert space.shape == (FULL[kind], WIDTHS[kind])
+    for step in recursion_of(exact_tree(5, 90.0)).steps.values():
+        for A in filter(None, (step.before, step.after)):
+            operator = (A.ten, A.sixteen, A.ten, A.four)[kind]
+            assert same(basis(space @ operator), space)
+        for twist in step.twists:
+            operator = (twist.c, twist.b, twist.c, twist.p)[kind].once
+            assert same(basis(space, space @ operator), space)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_both_arithmetics_run_the_same_recursion(seed):
+    mechanism = exact_tree(seed, 45.0)
+    problem = Problem(mechanism, drives=False, massless=None, loops=(), q0=None)
+    for exact, floating in zip(
+        *(make(problem).node_blocks for make in (exact_recursion, floating_recursion)), strict=True
+    ):
+        scaled = as_array(exact.numbers(), 10) * problem.scale ** -DEGREES.astype(float)
+        both = np.linalg.matrix_rank(np.concatenate([scaled, floating]), tol=1e-9)
+        assert both == len(exact) == np.linalg.matrix_rank(floating, tol=1e-9)

@@ -21,8 +21,11 @@ from zveno.spatial.transforms import transform
 
 pytest.importorskip("flint")
 
-from zveno.base_parameters.exact_closure import ExactRecursion
-from zveno.base_parameters.exact_sampled import complex_power, exact_points, followers, sampled_rows
+from zveno.base_parameters.exact_field import basis
+from zveno.base_parameters.exact_samples import complex_power, exact_samples, followers
+from zveno.base_parameters.exact_solutions import exact_recursion
+from zveno.base_parameters.problem import Problem
+from zveno.base_parameters.sampled import advance_sampled
 
 
 def tied_tree(seed: int, step: float = 90.0):
@@ -89,9 +92,9 @@ def test_there_are_enough_points_for_a_proof():
     tied = replace(bar, joints=joints)
     (node,) = nodes_of(tied)
     # Two turns lead to the coupler, squared in the energy: degree 4, which nine points decide.
-    points = exact_points(followers(tied, node, None))
-    assert len(points) == 9
-    assert len({tuple(map(tuple, point.T[2])) for point in points}) == 9
+    samples = exact_samples(followers(tied, node, None))
+    assert len(samples) == 9
+    assert len({sample.T[node.bodies.index(2)].rows for sample in samples}) == 9
 
 
 def test_rows_of_a_rack_and_pinion_are_sampled_apart():
@@ -145,12 +148,11 @@ def test_a_loop_that_closes_only_nearly_is_not_certified():
 def test_sampling_a_joint_of_its_own_gives_what_the_closure_gives(seed):
     tree = tied_tree(seed)
     free = replace(tree, joints=tuple(replace(joint, mimic=None) for joint in tree.joints))
-    recursion = ExactRecursion(free, nodes_of(free))
-    for node in recursion.nodes:
+    recursion = exact_recursion(Problem(free, drives=False, massless=None, loops=(), q0=None))
+    for node, block in zip(recursion.problem.nodes, recursion.node_blocks, strict=True):
         (i,) = node.bodies
-        block, field = recursion.blocks[i].B, recursion.blocks[i].field
-        states = [recursion.states[node.parent][name].rows for name in "cbap"]
-        rows, spaces = sampled_rows(field, states, exact_points(followers(free, node, None)), node.bodies)
-        assert rows.entries() == block.entries()
-        for name, space in zip("cbap", spaces[i], strict=True):
-            assert space.entries() == recursion.states[i][name].rows.entries(), name
+        samples = exact_samples(followers(free, node, None))
+        (states,), rows = advance_sampled(recursion.K, recursion.states[node.parent], samples, None)
+        assert rows.numbers() == block.numbers()
+        for kind in range(4):
+            assert basis(states[kind]).numbers() == basis(recursion.states[i][kind]).numbers(), kind

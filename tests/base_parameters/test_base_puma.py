@@ -12,8 +12,7 @@ import pytest
 
 import zveno
 from zveno import base_parameters
-from zveno.base_parameters.exact import Surd, cosine, decimal
-from zveno.base_parameters.exact_closure import from_text
+from zveno.base_parameters.exact import Surd, cosine, decimal, from_text
 from zveno.documents.base_parameters_000.reproduce import PRINTED, in_millimetres, printed_terms
 from zveno.errors import ZvenoError, ZvenoWarning
 from zveno.mechanism import (

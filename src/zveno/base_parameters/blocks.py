@@ -8,11 +8,13 @@ form one group.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
 
+from .arithmetic import Arithmetic, Matrix, Pose
 from .nodes import Node
 
 RANK_TOLERANCE = 1e-10
@@ -28,14 +30,14 @@ class Block:
     Attributes:
         bodies: link numbers of the bodies with mass.
         parent: link number of the body they pass their parameters to; 0 is the ground, where nothing counts.
-        B: (rows, 10 n + drive columns).
-        paths: (n, 4, 4) transforms from each body to the parent at the reference configuration.
+        B: (rows, 10 n + drive columns), of either arithmetic.
+        paths: n transforms from each body to the parent at the reference configuration.
     """
 
     bodies: tuple[int, ...]
     parent: int
-    B: np.ndarray
-    paths: np.ndarray
+    B: Matrix
+    paths: tuple[Pose, ...]
 
 
 @dataclass(frozen=True)
@@ -66,16 +68,15 @@ def _nothing(columns: int, drive: int = 0) -> Solved:
 
 
 def grouped(
-    nodes: list[Node], B: list, poses: dict[int, np.ndarray], massless, carry, dtype: type = float
+    K: Arithmetic, nodes: Sequence[Node], B: Sequence[Matrix], poses: dict[int, Pose], massless: frozenset[int]
 ) -> list[Block]:
     """Nodes joined across massless links.
 
     Args:
+        K: the arithmetic of B and of the poses.
         nodes, B: the nodes and their blocks, parents first.
         poses: by link number, its pose in its node's parent at the reference.
         massless: numbers of the links without parameters.
-        carry: (4, 4) transform → (10, 10) matrix on a body's ten numbers, as the blocks count them.
-        dtype: of the numbers: float, or object for exact ones.
     """
     nodes, B, poses = _without_rigid(nodes, B, poses, massless)
     home = {body: n for n, node in enumerate(nodes) for body in node.bodies}
@@ -90,16 +91,15 @@ def grouped(
     for top, group in members.items():
         if len(group) == 1 and not massless.intersection(nodes[top].bodies):
             node = nodes[top]
-            paths = np.array([poses[body] for body in node.bodies])
-            found.append(Block(node.bodies, node.parent, B[top], paths))
+            found.append(Block(node.bodies, node.parent, B[top], tuple(poses[body] for body in node.bodies)))
         else:
-            found.append(_joined(nodes, B, poses, massless, group, carry, dtype))
+            found.append(_joined(K, nodes, B, poses, massless, group))
     return found
 
 
-def _without_rigid(nodes: list[Node], B: list, poses: dict[int, np.ndarray], massless):
+def _without_rigid(nodes: Sequence[Node], B: Sequence[Matrix], poses: dict[int, Pose], massless: frozenset[int]):
     """The same without massless links on fixed joints: what they carry hangs on what carries them."""
-    through: dict[int, tuple[int, np.ndarray]] = {}
+    through: dict[int, tuple[int, Pose]] = {}
     kept, blocks, placed = [], [], dict(poses)
     for node, block in zip(nodes, B, strict=True):
         parent = node.parent
@@ -114,28 +114,31 @@ def _without_rigid(nodes: list[Node], B: list, poses: dict[int, np.ndarray], mas
     return kept, blocks, placed
 
 
-def _joined(nodes, B, poses, massless, group: list[int], carry, dtype: type) -> Block:
+def _joined(K: Arithmetic, nodes, B, poses, massless: frozenset[int], group: list[int]) -> Block:
     bodies = tuple(sorted(k for n in group for k in nodes[n].bodies if k not in massless))
-    column = {k: slice(10 * j, 10 * j + 10) for j, k in enumerate(bodies)}
     # h of every link of the group from h of the links with mass, children before parents.
-    content = {k: np.zeros((10, 10 * len(bodies)), dtype=dtype) for n in group for k in nodes[n].bodies}
-    for k in bodies:
-        content[k][:, column[k]] = np.eye(10, dtype=int)
+    content: dict[int, Matrix] = {}
+    for k in (k for n in group for k in nodes[n].bodies):
+        start = 10 * bodies.index(k) if k in bodies else -10
+        content[k] = K.matrix(np.eye(10, 10 * len(bodies), start, dtype=int), 10 * len(bodies))
     path = {}
     for n in reversed(group):
         for k in nodes[n].bodies:
             if nodes[n].parent in massless:
-                content[nodes[n].parent] = content[nodes[n].parent] + carry(poses[k]) @ content[k]
+                content[nodes[n].parent] = content[nodes[n].parent] + K.carried(poses[k]) @ content[k]
     for n in group:
         for k in nodes[n].bodies:
             path[k] = path[nodes[n].parent] @ poses[k] if nodes[n].parent in massless else poses[k]
     rows = []
     for n in group:
-        width = 10 * len(nodes[n].bodies)
-        whole = np.concatenate([content[k] for k in nodes[n].bodies])
-        rows.append(np.concatenate([B[n][:, :width] @ whole, B[n][:, width:]], axis=1))
-    top = nodes[group[0]]
-    return Block(bodies, top.parent, np.concatenate(rows), np.array([path[k] for k in bodies]).reshape(-1, 4, 4))
+        own, start = nodes[n].bodies, 0
+        parts = []
+        for k in own:
+            parts.append(B[n][:, start : start + 10] @ content[k])
+            start += 10
+        links = sum(parts[1:], start=parts[0])
+        rows.append(links if B[n].shape[1] == start else K.beside(links, B[n][:, start:]))
+    return Block(bodies, nodes[group[0]].parent, K.reduced(*rows), tuple(path[k] for k in bodies))
 
 
 def solve_blocks(blocks: list[Block], to_view: np.ndarray) -> list[Solved]:

@@ -7,7 +7,8 @@ where all else is even: it never merges.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -15,8 +16,8 @@ import scipy.linalg
 from ..algorithms.regressor import DRIVE_PARAMETER_NAMES
 from ..errors import ModelError, unknown_name
 from ..mechanism import Mechanism
+from .arithmetic import Arithmetic, Matrix
 from .blocks import Solved, solve_dense
-from .closure import r_factor
 from .coupling import COUPLING, coupling_names, couplings, directions
 from .motors import Motors
 from .nodes import Node
@@ -57,20 +58,38 @@ def driven_coordinates(mechanism: Mechanism) -> list[int]:
     return [v for _, v, _ in driven_joints(mechanism)]
 
 
-def motors_of(mechanism: Mechanism, kinds: Sequence[str], gravity: np.ndarray, scale: float) -> Motors:
-    """How rotors and offsets enter the blocks, lengths divided by `scale`."""
+def motors_of(
+    mechanism: Mechanism,
+    kinds: Sequence[str],
+    number: Callable[[float], Any],
+    scale: float = 1.0,
+    size: float = 1.0,
+) -> Motors:
+    """How rotors and offsets enter the blocks.
+
+    Args:
+        mechanism: the mechanism.
+        kinds: kinds of drive parameters that are counted.
+        number: takes a float to a number of the arithmetic.
+        scale: what lengths are divided by.
+        size: what gravity is divided by.
+    """
+
+    def numbers(values) -> np.ndarray:
+        array = np.asarray(values, dtype=float)
+        dtype = float if number is float else object
+        return np.array([number(float(x)) for x in array.ravel()], dtype=dtype).reshape(array.shape)
+
     driven = driven_coordinates(mechanism)
-    lengths = np.array([scale if unit == "rad" else 1.0 for _, _, unit in driven_joints(mechanism)])
-    N = mechanism.transmission_matrix[np.ix_(driven, driven)]
-    forms = np.zeros((0, len(driven), len(driven)))
+    lengths = numbers([scale if unit == "rad" else 1.0 for _, _, unit in driven_joints(mechanism)])
+    N = numbers(mechanism.transmission_matrix[np.ix_(driven, driven)])
+    forms = N[:0, :, None] * N[:0, None, :]
     if "rotor" in kinds:
         forms = N[:, :, None] * N[:, None, :]
     if COUPLING in kinds:
-        forms = np.concatenate([forms, _coupling_forms(mechanism, driven)])
+        forms = np.concatenate([forms, numbers(_coupling_forms(mechanism, driven))])
     forms = forms / (lengths[:, None] * lengths)
-    size = float(np.linalg.norm(gravity))
-    unit = 1.0 / (lengths * (size if size > 0 else 1.0))
-    return Motors(forms, {v: e for e, v in enumerate(driven)}, "offset" in kinds, unit)
+    return Motors(forms, {v: e for e, v in enumerate(driven)}, "offset" in kinds, numbers(1.0 / size) / lengths)
 
 
 def _coupling_forms(mechanism: Mechanism, driven: list[int]) -> np.ndarray:
@@ -167,25 +186,29 @@ def drive_names(mechanism: Mechanism, kinds: Sequence[str]) -> tuple[str, ...]:
     return own + (coupling_names(mechanism, numbers) if COUPLING in kinds else ())
 
 
-def coupled_rows(nodes: Sequence[Node], rates: Sequence[np.ndarray], motors: Motors) -> np.ndarray:
+def coupled_rows(K: Arithmetic, nodes: Sequence[Node], rates: Sequence[np.ndarray], motors: Motors) -> Matrix:
     """Rows (…, drive columns) of motors that couple nodes of different branches, which no link sees together.
 
     Args:
+        K: the arithmetic.
         nodes: parents first.
         rates: of every node, (states, n_e, m): driven velocities for each of its m independent ones.
         motors: what couples.
     """
     home = {body: n for n, node in enumerate(nodes) for body in node.bodies}
     above: list[set[int]] = []
-    rows = []
+    n_f = len(motors.forms)
+    rows = [K.matrix([], motors.n_columns)]
     for n, node in enumerate(nodes):
         above.append({n} | (above[home[node.parent]] if node.parent else set()))
         for k in range(n):
             if k not in above[n] and _coupled(motors, rates[k][0], rates[n][0]):
-                pairs = np.einsum("sex,fed,tdy->sxtyf", rates[k], motors.forms, rates[n])
-                rows.append(r_factor(pairs.reshape(-1, len(motors.forms))))
-    found = np.concatenate([np.zeros((0, len(motors.forms))), *rows])
-    return np.pad(found, ((0, 0), (0, motors.n_columns - len(motors.forms))))
+                turned = np.tensordot(rates[k], motors.forms, axes=([1], [1]))  # (s, x, f, d)
+                pairs = np.tensordot(turned, rates[n], axes=([3], [1]))  # (s, x, f, t, y)
+                columns = np.moveaxis(pairs, 2, -1).reshape(-1, n_f)
+                offsets = np.zeros((len(columns), motors.n_columns - n_f), dtype=columns.dtype)
+                rows.append(K.matrix(np.concatenate([columns, offsets], axis=1), motors.n_columns))
+    return K.reduced(*rows)
 
 
 def _coupled(motors: Motors, one: np.ndarray, other: np.ndarray) -> bool:
@@ -214,39 +237,3 @@ def refuse_coupling(kinds: Sequence[str], loops: Sequence):
         raise ModelError(
             "couplings of motors are not covered in a mechanism with closed loops", remedy='Leave "coupling" out'
         )
-
-
-def merging_rotors(mechanism: Mechanism, tolerance: float = 1e-9) -> set[int]:
-    """The rule in words, for trees of revolute and prismatic joints without coupling: links whose rotor merges.
-
-    The rotor of a revolute joint merges with the link's inertia about its axis if that inertia is never seen
-    otherwise: there is no revolute joint before it, or all of them are parallel to one another and perpendicular to
-    it. The rotor of a prismatic joint merges with the mass it carries if all revolute joints before it are parallel
-    to it, all prismatic ones perpendicular, and gravity too.
-    """
-    R, turning, sliding = {0: np.eye(3)}, {0: []}, {0: []}
-    found = set()
-    for i, f, joint in mechanism.outward():
-        R_joint = R[f] @ joint.T_parent_joint[:3, :3]
-        R[i] = R_joint @ joint.T_joint_child[:3, :3]
-        turning[i], sliding[i] = list(turning[f]), list(sliding[f])
-        axis = joint.type.parameters().get("axis")
-        if axis is None:
-            continue
-        z = R_joint @ np.asarray(axis)
-        if joint.type.sigma:
-            merges = all(abs(x @ z) < tolerance and _parallel(x, turning[f][0], tolerance) for x in turning[f])
-            turning[i].append(z)
-        else:
-            across = [*sliding[f], mechanism.gravity]
-            merges = all(_parallel(x, z, tolerance) for x in turning[f]) and all(
-                abs(x @ z) < tolerance for x in across
-            )
-            sliding[i].append(z)
-        if merges:
-            found.add(i)
-    return found
-
-
-def _parallel(x, y, tolerance: float) -> bool:
-    return float(np.linalg.norm(np.cross(x, y))) < tolerance

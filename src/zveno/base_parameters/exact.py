@@ -10,11 +10,11 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 
 from ..errors import MissingExtraError
-from ..mechanism import Mechanism
 from ..spatial.rotations import to_rpy
 
 ROOTS = (1, 2, 3, 6)
@@ -187,6 +187,17 @@ class Matrix:
             [[sum((self.rows[i][k] * other.rows[k][j] for k in range(4)), 0) for j in range(4)] for i in range(4)]
         )
 
+    def __add__(self, other: Matrix) -> Matrix:
+        if other is ZERO or self is ZERO:
+            return self if other is ZERO else other
+        return Matrix(
+            [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(self.rows, other.rows, strict=True)]
+        )
+
+
+IDENTITY = Matrix([[Fraction(int(i == j)) for j in range(4)] for i in range(4)])
+ZERO = Matrix([[Fraction(0)] * 4] * 4)
+
 
 def exact_transform(T: np.ndarray, what: str) -> Matrix:
     """A rigid transform in exact numbers."""
@@ -246,9 +257,8 @@ def _twist(data: bytes) -> Matrix:
     return Matrix([(*row, t) for row, t in zip(turning, linear, strict=True)] + [(zero,) * 4])
 
 
-def exact_gravity(mechanism: Mechanism, direction: bool = True) -> list[Fraction]:
+def exact_gravity(g: np.ndarray, direction: bool = True) -> list:
     """Gravity in exact numbers as typed; if only its direction counts, small ones where that is simple."""
-    g = mechanism.gravity
     if not direction:
         return [decimal(float(x)) for x in g]
     largest = abs(g).max()
@@ -273,3 +283,34 @@ def required_flint():
     if module is None:
         raise MissingExtraError("exact arithmetic needs python-flint", remedy="pip install 'zveno[exact]'")
     return module
+
+
+def as_array(rows: Sequence[Sequence], width: int) -> np.ndarray:
+    """Exact rows in floating point, (rows, width)."""
+    numbers = [[number_as_float(x) if x else 0.0 for x in row] for row in rows]
+    return np.array(numbers, dtype=float).reshape(len(rows), width)
+
+
+def number_as_float(x: Any) -> float:
+    """An exact number in floating point."""
+    if isinstance(x, Surd):
+        return sum(number_as_float(part) * root**0.5 for part, root in zip(x.parts, ROOTS, strict=True))
+    return int(x.p) / int(x.q) if hasattr(x, "p") else float(x)
+
+
+def as_texts(rows: Sequence[Sequence]) -> tuple[tuple[str, ...], ...]:
+    """Exact rows as texts: "-1/2", or four rationals where roots are needed; see `from_text`."""
+    return tuple(tuple(_text(x) if x else "0" for x in row) for row in rows)
+
+
+def _text(x: Any) -> str:
+    if not isinstance(x, Surd):
+        return str(x)
+    rational = not any(part != 0 for part in x.parts[1:])
+    return str(x.parts[0]) if rational else " ".join(str(part) for part in x.parts)
+
+
+def from_text(text: str) -> Fraction | Surd:
+    """The number that `as_texts` wrote."""
+    parts = [Fraction(part) for part in text.split()]
+    return parts[0] if len(parts) == 1 else Surd(parts)

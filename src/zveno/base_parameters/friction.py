@@ -15,8 +15,8 @@ import numpy as np
 from ..algorithms.regressor import DRIVE_PARAMETER_NAMES
 from ..mechanism import Mechanism
 from .blocks import Solved, solve_dense
-from .closure import r_factor
 from .drives import driven_coordinates, side_by_side
+from .floating import r_factor
 
 DIRECTIONS = 8
 """Directions of the independent velocities that signs are taken at, in every state."""

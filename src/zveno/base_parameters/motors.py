@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from .arithmetic import Arithmetic, Matrix, Twist
+from .exact import NotExact
+
 
 class Motors(NamedTuple):
-    """What drives add to the energy, and to the work along the driven coordinates."""
+    """What drives add to the energy, and to the work along the driven coordinates, in numbers of one arithmetic."""
 
     forms: np.ndarray
     """(parameters, n_e, n_e): matrices Q with energy ½ J q̇ᵀQq̇, in the scale of lengths."""
@@ -23,29 +27,54 @@ class Motors(NamedTuple):
         """Rotors and what else is quadratic in the velocities, then offsets."""
         return len(self.forms) + (len(self.place) if self.offsets else 0)
 
+    def behind(self, K: Arithmetic, rows: Matrix) -> Matrix:
+        """Rows that drives add nothing to."""
+        return K.beside(rows, K.matrix([[0] * self.n_columns] * len(rows), self.n_columns))
 
-def rotor_columns(motors: Motors, b_constant, a_constant, coordinate: int | None) -> np.ndarray:
-    """Drive columns of the rows T,iᵀT,k and T,kᵀT,k, which a motor that turns with i and k adds its part to."""
-    found = np.zeros((len(b_constant) + len(a_constant), motors.n_columns))
-    if coordinate is not None:
-        k = motors.place[coordinate]
-        own = motors.forms[:, :, k]
-        found[: len(b_constant), : len(own)] = b_constant @ own.T
-        found[len(b_constant) :, : len(own)] = np.outer(a_constant, own[:, k])
-    return found
+    def pairs(self, K: Arithmetic, k: int | None) -> Matrix:
+        """(n_e, columns): what a motor that turns with coordinate k and another adds to the rows T,iᵀT,k."""
+        columns = np.zeros((len(self.place), self.n_columns), dtype=self.forms.dtype)
+        if k is not None and len(self.forms):
+            columns[:, : len(self.forms)] = self.forms[:, :, self.place[k]].T
+        return K.matrix(columns, self.n_columns)
+
+    def squares(self, K: Arithmetic, k: int | None, other: int | None) -> Matrix:
+        """(1, columns): what motors add to the rows T,kᵀT,k."""
+        columns = np.zeros((1, self.n_columns), dtype=self.forms.dtype)
+        if k is not None and other is not None and len(self.forms):
+            columns[0, : len(self.forms)] = self.forms[:, self.place[k], self.place[other]]
+        return K.matrix(columns, self.n_columns)
+
+    def offset(self, K: Arithmetic, k: int | None) -> Matrix:
+        """(1, columns): an offset looks like weight along a translation, and like nothing else."""
+        columns = np.zeros((1, self.n_columns), dtype=self.forms.dtype)
+        if k is not None and self.offsets:
+            columns[0, len(self.forms) + self.place[k]] = -self.offset_scale[self.place[k]]
+        return K.matrix(columns, self.n_columns)
+
+    def unit(self, K: Arithmetic, k: int | None) -> Matrix:
+        """(1, n_e): the coordinate's own constant part among those of the state b."""
+        return K.matrix(
+            [[int(k is not None and e == self.place[k]) for e in range(len(self.place))]], len(self.place)
+        )
 
 
-def offset_columns(motors: Motors, p_constant, powers: int, rotation: bool, coordinate: int | None) -> np.ndarray:
-    """Drive columns of the rows pD, pD², …: an offset looks like weight along a translation."""
-    found = np.zeros((len(p_constant), powers, motors.n_columns))
-    if motors.offsets and coordinate is not None and not rotation:
-        n = motors.place[coordinate]
-        found[:, 0, len(motors.forms) + n] = -p_constant * motors.offset_scale[n]
-    return found.reshape(-1, motors.n_columns)
+def gyroscopic_rows(motors: Motors, twists: Sequence[Twist], coordinates: Sequence[int], what: str) -> np.ndarray:
+    """Rows (…, drive columns) of the torques Σ c_ab^d ω_b (Q v)_d that only links have, [D_a, D_b] = Σ c_ab^d D_d.
 
-
-def offset_alone(motors: Motors, coordinate: int) -> np.ndarray:
-    """The row of an offset that is like nothing else."""
-    row = np.zeros((1, motors.n_columns))
-    row[0, len(motors.forms) + motors.place[coordinate]] = 1.0
-    return row
+    Where links cancel the rotors' part Q of the mass matrix, these torques are left. In floating point.
+    """
+    if motors.forms.dtype == object:
+        raise NotExact(f"{what}: drives of ball and free joints are analysed in floating point")
+    places = [motors.place[v] for v in coordinates]
+    D = np.array([twist.D for twist in twists])
+    products = np.einsum("aij,bjk->abik", D, D)
+    brackets = (products - np.swapaxes(products, 0, 1)).reshape(len(D) ** 2, 16)
+    c = np.linalg.lstsq(D.reshape(len(D), 16).T, brackets.T, rcond=None)[0].T.reshape(len(D), len(D), len(D))
+    left = np.einsum("abd,fde->abef", c, motors.forms[:, places])
+    for y, place in enumerate(places):  # ω_b ω_y is the same product as ω_y ω_b
+        for x, other in enumerate(places[: y + 1]):
+            both = left[:, x, place] + left[:, y, other]
+            left[:, x, place] = left[:, y, other] = both
+    rows = left.reshape(-1, len(motors.forms))
+    return np.pad(rows[rows.any(axis=1)], ((0, 0), (0, motors.n_columns - len(motors.forms))))

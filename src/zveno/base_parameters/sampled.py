@@ -5,117 +5,133 @@ Rows are values at generic states instead of derivatives; otherwise as in `closu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 
-from .closure import States, condensed, r_factor, states_of
+from .arithmetic import Arithmetic, Matrix, Pose
+from .closure import States
 from .motors import Motors
-from .samples import Samples
-from .views import DOUBLE, SYMMETRIC, WEIGHTS
 
 
-def advance_sampled(states: States, samples: Samples, motors: Motors | None) -> tuple[list[States], np.ndarray]:
+class Sample(NamedTuple):
+    """Poses of a node's bodies in its parent's frame at one state, and their derivatives by its coordinates."""
+
+    T: Sequence[Pose]
+    dT: Sequence[Sequence[Pose]]
+    """[coordinate][body]"""
+    rates: np.ndarray | None = None
+    """(n_e, m) driven velocities for each of the m independent ones; None without drives."""
+
+
+def advance_sampled(
+    K: Arithmetic, states: States, samples: Sequence[Sample], motors: Motors | None
+) -> tuple[list[States], Matrix]:
     """The states of every body of a node, and its block (rows, 10 n + drive columns)."""
-    recursion = _Sampled(states, samples, motors)
-    rows = [recursion.block_rows(s) for s in range(len(samples.T))]
-    block = r_factor(np.concatenate(rows) / np.sqrt(len(rows)))
-    bodies = []
-    for k in range(samples.T.shape[1]):
-        found = zip(*(recursion.body_rows(s, k) for s in range(len(samples.T))), strict=True)
-        bodies.append(states_of(*(condensed(np.concatenate(part)) for part in found)))
-    return bodies, block
+    node = _SampledNode(K, states, motors)
+    first = [node.square(T) for T in samples[0].T]
+    blocks, bodies = [node.empty(len(first))], [([], [], [], []) for _ in first]
+    for sample in samples:
+        squares = [node.square(T) for T in sample.T]
+        rows = [node.wide([square - start for square, start in zip(squares, first, strict=True)])]
+        for x, slopes in enumerate(sample.dT):
+            rates = [node.rate(T, d) for T, d in zip(sample.T, slopes, strict=True)]
+            rows += [node.wide(rates, node.pairs(sample, x)), node.weight(sample, x)]
+            for y in range(x, len(sample.dT)):
+                both = [node.both(d, e) for d, e in zip(slopes, sample.dT[y], strict=True)]
+                rows.append(node.wide(both, node.squares(sample, x, y)))
+                _append(bodies, 0, both)
+            _append(bodies, 0, rates)
+            _append(bodies, 1, [node.moving(d, T, sample, x) for T, d in zip(sample.T, slopes, strict=True)])
+        _append(bodies, 0, squares)
+        for kind in (1, 2, 3):
+            _append(bodies, kind, [node.carried(kind, T) for T in sample.T])
+        blocks += [part for part in rows if len(part)]
+    found = [States(*(K.state(kind, *rows) for kind, rows in enumerate(spaces))) for spaces in bodies]
+    return found, K.averaged(blocks, len(samples))
 
 
-class _Sampled:
-    """The parent's states as matrices, and the rows they give at one sample."""
+def _append(bodies: Sequence[tuple[list, ...]], kind: int, rows: Sequence[Matrix]):
+    for spaces, part in zip(bodies, rows, strict=True):
+        spaces[kind].append(part)
 
-    def __init__(self, states: States, samples: Samples, motors: Motors | None):
-        self.samples, self.motors = samples, motors
-        self.c = (states.c @ DOUBLE).reshape(-1, 4, 4)
-        self.b = states.b[:, :16].reshape(-1, 4, 4)
-        self.a = (states.a[:, :10] @ DOUBLE).reshape(-1, 4, 4)
-        self.p = states.p[:, :4]
-        self.constant_b, self.constant_a, self.constant_p = states.b[:, 16:], states.a[:, 10:], states.p[:, 4:]
+
+class _SampledNode:
+    """The parent's states, and the rows they give at one sample."""
+
+    def __init__(self, K: Arithmetic, states: States, motors: Motors | None):
+        self.K, self.motors, self.states = K, motors, states
+        self.c = states.c @ K.double
+        self.b, self.a, self.p = states.b[:, :16], states.a[:, :10] @ K.double, states.p[:, :4]
         self.n_drive = 0 if motors is None else motors.n_columns
 
-    def block_rows(self, s: int) -> np.ndarray:
-        """What sample s adds to the node's block."""
-        T, dT = self.samples.T, self.samples.dT[s]
-        m = len(dT)
-        moved = self._moved(s)
-        rows = [
-            self._row([_symmetric(A.T @ self.c @ A - O.T @ self.c @ O) for A, O in zip(T[s], T[0], strict=True)])
-        ]
-        for x in range(m):
-            rows.append(
-                self._row(
-                    [_symmetric(A.T @ self.b @ d) for A, d in zip(T[s], dT[x], strict=True)],
-                    self._rotor_b(moved, x),
-                )
-            )
-            for y in range(x, m):
-                both = [_symmetric(d.T @ self.a @ e) for d, e in zip(dT[x], dT[y], strict=True)]
-                rows.append(self._row(both, self._rotor_a(moved, x, y)))
-        rows.append(self._potential(s, moved))
-        return np.concatenate(rows)
+    def square(self, T: Pose) -> Matrix:
+        """TᵀcT."""
+        return self.c @ self.K.kron(T, T) @ self.K.symmetric
 
-    def body_rows(self, s: int, k: int) -> tuple[np.ndarray, ...]:
-        """What sample s adds to the states of body k."""
-        A, d = self.samples.T[s, k], self.samples.dT[s, :, k]
-        m = len(d)
-        c = [_symmetric(A.T @ self.c @ A)]
-        b = [_behind((A.T @ self.b @ A).reshape(-1, 16), self.constant_b)]
-        for x in range(m):
-            c.append(_symmetric(A.T @ self.b @ d[x]))
-            c += [_symmetric(d[x].T @ self.a @ d[y]) for y in range(x, m)]
-            b.append(_behind((d[x].T @ self.a @ A).reshape(-1, 16), self._moving(s, x)))
-        a = _behind(_symmetric(A.T @ self.a @ A), self.constant_a)
-        return np.concatenate(c), np.concatenate(b), a, _behind(self.p @ A, self.constant_p)
+    def rate(self, T: Pose, d: Pose) -> Matrix:
+        """TᵀbT,x."""
+        return self.b @ self.K.kron(T, d) @ self.K.symmetric
 
-    def _row(self, bodies: list[np.ndarray], drive: np.ndarray | None = None) -> np.ndarray:
-        rows = np.concatenate([x * WEIGHTS for x in bodies], axis=1)
-        return _behind(rows, np.zeros((len(rows), self.n_drive)) if drive is None else drive)
+    def both(self, d: Pose, e: Pose) -> Matrix:
+        """T,xᵀaT,y."""
+        return self.a @ self.K.kron(d, e) @ self.K.symmetric
 
-    def _potential(self, s: int, moved: np.ndarray) -> np.ndarray:
-        """The torques p dT of weight, with those of the offsets."""
-        rows = []
-        for x, derivatives in enumerate(self.samples.dT[s]):
-            bodies = [np.pad(self.p @ d, ((0, 0), (6, 0))) for d in derivatives]
-            drive = np.zeros((len(self.p), self.n_drive))
-            if self.motors is not None and self.motors.offsets:
-                scaled = moved[:, x] * self.motors.offset_scale
-                drive[:, len(self.motors.forms) :] = -self.constant_p * scaled
-            rows.append(_behind(np.concatenate(bodies, axis=1), drive))
-        return np.concatenate(rows)
+    def moving(self, d: Pose, T: Pose, sample: Sample, x: int) -> Matrix:
+        """T,xᵀaT, with the constant part of a at the coordinates that velocity x moves."""
+        rows = self.a @ self.K.kron(d, T)
+        if self.motors is None or sample.rates is None:
+            return rows
+        constant = self.states.a[:, 10:] @ self.K.matrix(sample.rates[:, x][None], len(self.motors.place))
+        return self.K.beside(rows, constant)
 
-    def _moved(self, s: int) -> np.ndarray:
-        """(n_e, m): driven coordinates for unit independent velocities."""
-        if self.motors is None:
-            return np.zeros((0, self.samples.dT.shape[1]))
-        return self.samples.velocities[s, list(self.motors.place)]
+    def carried(self, kind: int, T: Pose) -> Matrix:
+        """The state itself, b, a or p, moved with the body."""
+        K, rows = self.K, self.states[kind]
+        width = (10, 16, 10, 4)[kind]
+        if kind == 3:
+            found = self.p @ K.four(T)
+        else:
+            found = self.b @ K.kron(T, T) if kind == 1 else self.a @ K.kron(T, T) @ K.symmetric
+        return found if rows.shape[1] == width else K.beside(found, rows[:, width:])
 
-    def _rotor_b(self, moved: np.ndarray, x: int) -> np.ndarray | None:
-        if self.motors is None:
+    def wide(self, bodies: Sequence[Matrix], drive: Matrix | None = None) -> Matrix:
+        """Rows over the parameters of all bodies and the drives."""
+        K = self.K
+        parts = [part @ K.weights for part in bodies]
+        if self.n_drive:
+            rest = K.matrix([[0] * self.n_drive] * len(parts[0]), self.n_drive) if drive is None else drive
+            parts.append(rest)
+        return K.beside(*parts)
+
+    def weight(self, sample: Sample, x: int) -> Matrix:
+        """The torques p T,x of weight, with those of the offsets."""
+        K = self.K
+        parts = [self.p @ K.four(d) @ K.moments for d in sample.dT[x]]
+        if self.motors is not None and sample.rates is not None:
+            columns = np.zeros((1, self.n_drive))
+            if self.motors.offsets:
+                columns[0, len(self.motors.forms) :] = -sample.rates[:, x] * self.motors.offset_scale
+            parts.append(self.states.p[:, 4:] @ K.matrix(columns, self.n_drive))
+        return K.beside(*parts)
+
+    def pairs(self, sample: Sample, x: int) -> Matrix | None:
+        """What motors add to the rows TᵀbT,x."""
+        if self.motors is None or sample.rates is None:
             return None
-        return self._drive_columns(self.constant_b @ (self.motors.forms @ moved[:, x]).T)
+        return self.states.b[:, 16:] @ self._columns((self.motors.forms @ sample.rates[:, x]).T)
 
-    def _rotor_a(self, moved: np.ndarray, x: int, y: int) -> np.ndarray | None:
-        if self.motors is None:
+    def squares(self, sample: Sample, x: int, y: int) -> Matrix | None:
+        """What motors add to the rows T,xᵀaT,y."""
+        if self.motors is None or sample.rates is None:
             return None
-        return self._drive_columns(self.constant_a * (moved[:, x] @ self.motors.forms @ moved[:, y]))
+        forms = sample.rates[:, x] @ self.motors.forms @ sample.rates[:, y]
+        return self.states.a[:, 10:] @ self._columns(forms[None])
 
-    def _drive_columns(self, rotors: np.ndarray) -> np.ndarray:
-        return np.pad(rotors, ((0, 0), (0, self.n_drive - rotors.shape[1])))
+    def _columns(self, rotors: np.ndarray) -> Matrix:
+        return self.K.matrix(np.pad(rotors, ((0, 0), (0, self.n_drive - rotors.shape[1]))), self.n_drive)
 
-    def _moving(self, s: int, x: int) -> np.ndarray:
-        """Constant part of the rows dTᵀaT: that of a, at the coordinates that velocity x moves."""
-        if self.motors is None:
-            return np.zeros((len(self.a), 0))
-        return self.constant_a * self._moved(s)[:, x]
-
-
-def _symmetric(X: np.ndarray) -> np.ndarray:
-    return X.reshape(-1, 16) @ SYMMETRIC
-
-
-def _behind(rows: np.ndarray, constant: np.ndarray) -> np.ndarray:
-    return np.concatenate([rows, constant], axis=1) if constant.shape[1] else rows
+    def empty(self, bodies: int) -> Matrix:
+        """No rows of the block."""
+        return self.K.matrix([], 10 * bodies + self.n_drive)

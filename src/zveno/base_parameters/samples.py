@@ -12,6 +12,7 @@ from ..spatial.transforms import adjoint, inverse
 from ..spatial.vectors import skew
 from .loops import closed_states
 from .nodes import Node
+from .sampled import Sample
 
 REACH = 4.0
 """Coordinates are sampled this far to both sides, rad or m: far enough to tell cos q from cos 1.1 q."""
@@ -63,6 +64,18 @@ def node_samples(mechanism: Mechanism, node: Node, loops: Sequence[Loop], q0, rn
         G = np.broadcast_to(np.eye(mechanism.n_v)[:, own], (count, mechanism.n_v, own.sum()))
     T, dT = zip(*(_poses(mechanism, node, one, basis) for one, basis in zip(q, G, strict=True)), strict=True)
     return Samples(np.array(T), np.array(dT), np.array(G), q[0], bool(inside))
+
+
+def floating_samples(
+    mechanism: Mechanism, samples: Samples, scale: float, driven: Sequence[int] | None
+) -> list[Sample]:
+    """The samples with lengths divided by `scale`, and the rates of the driven coordinates where they count."""
+    units = [unit for joint in mechanism.joints if joint.mimic is None for unit in joint.type.units]
+    scaled = samples.scaled(scale, np.array(units) == "m")
+    return [
+        Sample(T, dT, None if driven is None else rates[list(driven)])
+        for T, dT, rates in zip(scaled.T, scaled.dT, scaled.velocities, strict=True)
+    ]
 
 
 def _poses(mechanism: Mechanism, node: Node, q, G) -> tuple[np.ndarray, np.ndarray]:

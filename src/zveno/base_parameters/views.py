@@ -121,6 +121,10 @@ for _s, (_i, _j) in enumerate(PAIRS):
         SYMMETRIC[_k, _s] = 1.0 if _i == _j else 0.5
 
 
+MOMENTS = np.eye(10)[6:]
+"""Row over Sx Sy Sz m → row over all ten numbers."""
+
+
 def carried(A: np.ndarray) -> np.ndarray:
     """(..., 10, 10) matrices that take a body's ten numbers h to those of A H Aᵀ, from A (..., 4, 4)."""
     square = np.einsum("...ia,...jb->...ijab", A, A).reshape(*A.shape[:-2], 16, 16)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...base_parameters.exact import Matrix, exact_transform, exact_twist
-from ...base_parameters.exact_operators import Field, field_of
+from ...base_parameters.exact_field import Field, field_of
 from ...spatial.transforms import adjoint, inverse, transform
 from ...spatial.vectors import skew
 

@@ -17,14 +17,14 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..mechanism import Loop, Mechanism
-from .exact import Matrix, NotExact, Surd, cosine, decimal, exact_transform, steps_of_15
-from .exact_operators import Field, double_matrix, from_entries, join, symmetric_matrix, weights_matrix
+from .exact import IDENTITY, ZERO, Matrix, NotExact, Surd, cosine, decimal, exact_transform, steps_of_15
 from .nodes import Node
+from .sampled import Sample
 from .samples import Samples
 
 MOST_POINTS = 100
@@ -45,13 +45,6 @@ class Follower(NamedTuple):
     lead: int
     ratio: Fraction
     offset: float
-
-
-class Point(NamedTuple):
-    """Poses of the bodies and their derivatives by the coordinates, as rows of exact numbers."""
-
-    T: dict[int, list]
-    dT: dict[int, list[list]]
 
 
 def followers(mechanism: Mechanism, node: Node, loop: Samples | None) -> list[Follower]:
@@ -91,6 +84,14 @@ def followers(mechanism: Mechanism, node: Node, loop: Samples | None) -> list[Fo
     return found
 
 
+def tied_samples(mechanism: Mechanism, node: Node, samples: Samples, loops: Sequence[Loop]) -> list[Sample]:
+    """Exact samples of a node, its loops checked to close at all of them; `samples` are in floating point."""
+    found = exact_samples(followers(mechanism, node, samples if samples.closed else None))
+    if samples.closed:
+        check_closed(mechanism, loops, found, node)
+    return found
+
+
 def _proportional(mechanism: Mechanism, node: Node, loop: Samples) -> dict[str, tuple[str, float, float]]:
     """Ratios and offsets of the joints of a loop with one freedom, from its floating-point samples."""
     names = [mechanism.joints[i - 1].name for i in node.bodies if mechanism.joints[i - 1].type.n_v]
@@ -119,7 +120,7 @@ def _proportional(mechanism: Mechanism, node: Node, loop: Samples) -> dict[str, 
     return found
 
 
-def exact_points(joints: Sequence[Follower]) -> list[Point]:
+def exact_samples(joints: Sequence[Follower]) -> list[Sample]:
     """The reference and so many other states that a function which vanishes at all of them is zero."""
     grids = []
     for lead in range(1 + max(joint.lead for joint in joints)):
@@ -136,7 +137,7 @@ def exact_points(joints: Sequence[Follower]) -> list[Point]:
         grids.append([(whole, t, x) for t in angles for x in distances])
     if math.prod(len(grid) for grid in grids) > MOST_POINTS:
         raise NotExact("joints that share coordinates would need too many exact samples")
-    return [_point(joints, states) for states in product(*grids)]
+    return [_sample(joints, states) for states in product(*grids)]
 
 
 def _largest(joints: Sequence[Follower], lead: int, weight) -> int:
@@ -148,45 +149,27 @@ def _largest(joints: Sequence[Follower], lead: int, weight) -> int:
     return max(total.values())
 
 
-def _point(joints: Sequence[Follower], states) -> Point:
-    T: dict[int, list] = {}
-    dT: dict[int, list[list]] = {}
-    count = len(states)
+def _sample(joints: Sequence[Follower], states) -> Sample:
+    T: dict[int, Matrix] = {}
+    dT: dict[int, list[Matrix]] = {}
     for joint in joints:
         motion, rate = _motion(joint, states[joint.lead])
-        step = _times(_times(joint.before.rows, motion), joint.after.rows)
-        slope = _times(_times(joint.before.rows, rate), joint.after.rows)
-        above = T.get(joint.parent, _IDENTITY)
-        T[joint.body] = _times(above, step)
+        step = joint.before @ motion @ joint.after
+        slope = joint.before @ rate @ joint.after
+        above = T.get(joint.parent, IDENTITY)
+        T[joint.body] = above @ step
         dT[joint.body] = [
-            _sum(
-                _times(dT[joint.parent][x], step) if joint.parent in dT else _ZERO,
-                _times(above, slope) if x == joint.lead else _ZERO,
-            )
-            for x in range(count)
+            (dT[joint.parent][x] @ step if joint.parent in dT else ZERO)
+            + (above @ slope if x == joint.lead else ZERO)
+            for x in range(len(states))
         ]
-    return Point(T, dT)
+    return Sample(list(T.values()), [[slopes[x] for slopes in dT.values()] for x in range(len(states))])
 
 
-_IDENTITY: list[list[Any]] = [[Fraction(int(i == j)) for j in range(4)] for i in range(4)]
-_ZERO: list[list[Any]] = [[Fraction(0)] * 4 for _ in range(4)]
-
-
-def _times(A, B) -> list[list]:
-    return [
-        [sum((A[i][k] * B[k][j] for k in range(4) if A[i][k] != 0 and B[k][j] != 0), Fraction(0)) for j in range(4)]
-        for i in range(4)
-    ]
-
-
-def _sum(A, B) -> list[list]:
-    return [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(A, B, strict=True)]
-
-
-def _motion(joint: Follower, state) -> tuple[list, list]:
+def _motion(joint: Follower, state) -> tuple[Matrix, Matrix]:
     """exp(D (r u + o)) and its derivative by u."""
     whole, t, x = state
-    motion, rate = [list(row) for row in _IDENTITY], [list(row) for row in _ZERO]
+    motion, rate = ([list(row) for row in start.rows] for start in (IDENTITY, ZERO))
     if joint.turns:
         square = 1 + t * t
         power = complex_power((1 - t * t) / square, 2 * t / square, int(joint.ratio * whole) * joint.sign)
@@ -207,7 +190,7 @@ def _motion(joint: Follower, state) -> tuple[list, list]:
         shift = 0 if joint.turns else decimal(joint.offset)
         motion[joint.axis][3] = along * (joint.ratio * x + shift)
         rate[joint.axis][3] = along * joint.ratio
-    return motion, rate
+    return Matrix(motion), Matrix(rate)
 
 
 def complex_power(c: Fraction, s: Fraction, n: int) -> tuple[Fraction, Fraction]:
@@ -220,17 +203,18 @@ def complex_power(c: Fraction, s: Fraction, n: int) -> tuple[Fraction, Fraction]
     return x, y
 
 
-def check_closed(mechanism: Mechanism, loops: Sequence[Loop], points: Sequence[Point], node: Node):
-    """The loops close at every point, in exact numbers; otherwise the proportion was a coincidence."""
+def check_closed(mechanism: Mechanism, loops: Sequence[Loop], samples: Sequence[Sample], node: Node):
+    """The loops close at every sample, in exact numbers; otherwise the proportion was a coincidence."""
     for loop in loops:
-        ends = [mechanism.frame(name) for name in (loop.frame, loop.other)]
-        links = [mechanism.link_number(frame.link) for frame in ends]
+        links = [mechanism.link_number(link) for link in mechanism.loop_links(loop)]
         if not set(links) <= {*node.bodies, node.parent}:
             continue
-        frames = [exact_transform(frame.T_link_frame, f"frame {frame.name}").rows for frame in ends]
-        for point in points:
-            A, B = (_times(point.T.get(i, _IDENTITY), T) for i, T in zip(links, frames, strict=True))
-            if any(x != 0 for x in _closing(A, B, loop.locked)):
+        ends = [mechanism.frame(name) for name in (loop.frame, loop.other)]
+        frames = [exact_transform(frame.T_link_frame, f"frame {frame.name}") for frame in ends]
+        for sample in samples:
+            poses = dict(zip(node.bodies, sample.T, strict=True))
+            A, B = (poses.get(i, IDENTITY) @ T for i, T in zip(links, frames, strict=True))
+            if any(x != 0 for x in _closing(A.rows, B.rows, loop.locked)):
                 raise NotExact(f"{loop.label} does not close exactly in the numbers as typed")
 
 
@@ -250,66 +234,3 @@ def _closing(A, B, locked: Sequence[str]) -> list:
         (free,) = {0, 1, 2} - set(turns)
         return found + [dot(a[k], b[free]) for k in turns]
     return found + [dot(a[(k + 2) % 3], b[(k + 1) % 3]) for k in turns]
-
-
-def field_of_points(points: Sequence[Point], *fields: Field) -> Field:
-    """The smallest field of the poses that contains the fields of the states."""
-    roots = set()
-    for T in points[-1].T.values():
-        roots |= Matrix(T).roots
-    return join(frozenset(roots), *fields)
-
-
-def sampled_rows(field: Field, states, points: Sequence[Point], bodies: Sequence[int]):
-    """The node's block (rows over 10 n) and, for every body, its states c, b, a, p; all as echelon bases.
-
-    Args:
-        field: of everything.
-        states: c, b, a, p of the parent, lifted to the field.
-        points: the reference first.
-        bodies: link numbers.
-    """
-    c, b, a, p = states
-    double, half, weights = double_matrix(field), symmetric_matrix(field), weights_matrix(field)
-    c16, a16 = c * double, a * double
-    blocks = [field.empty(10 * len(bodies))]
-    found = {i: {name: [] for name in "cbap"} for i in bodies}
-    first = {i: c16 * from_entries(field, points[0].T[i], points[0].T[i]) * half for i in bodies}
-    for point in points:
-        wide: dict[tuple, list] = {}
-        for i in bodies:
-            A, slopes = point.T[i], point.dT[i]
-            both = from_entries(field, A, A)
-            moved = c16 * both * half
-            wide.setdefault(("c",), []).append((moved - first[i]) * weights if moved.nrows() else moved)
-            own = found[i]
-            own["c"].append(moved)
-            own["b"].append(b * both)
-            own["a"].append(a16 * both * half)
-            own["p"].append(p * field.matrix([[field.number(x) for x in row] for row in A], 4))
-            for x, d in enumerate(slopes):
-                new = b * from_entries(field, A, d) * half
-                own["c"].append(new)
-                own["b"].append(a16 * from_entries(field, d, A))
-                wide.setdefault(("b", x), []).append(new * weights)
-                wide.setdefault(("p", x), []).append(_in_moments(field, p, d))
-                for y in range(x, len(slopes)):
-                    square = a16 * from_entries(field, d, slopes[y]) * half
-                    own["c"].append(square)
-                    wide.setdefault(("a", x, y), []).append(square * weights)
-        blocks += [_beside(field, parts) for parts in wide.values() if parts[0].nrows()]
-    block = field.basis(*blocks)
-    return block, {i: [field.basis(*own[name]) for name in "cbap"] for i, own in found.items()}
-
-
-def _in_moments(field: Field, p, d):
-    """p dT in the columns of Sx Sy Sz m."""
-    columns = [[field.number(0)] * 6 + [field.number(x) for x in row] for row in d]
-    return p * field.matrix(columns, 10)
-
-
-def _beside(field: Field, parts: Sequence):
-    """Matrices of as many rows side by side."""
-    tables = [part.tolist() for part in parts]
-    rows = [[x for table in tables for x in table[n]] for n in range(parts[0].nrows())]
-    return field.fmpq_mat(len(rows), len(rows[0]), [x for row in rows for x in row])

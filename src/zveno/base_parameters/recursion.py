@@ -1,0 +1,80 @@
+"""The recursion over the nodes of a mechanism in one arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import drives as driving
+from .arithmetic import Arithmetic, Matrix
+from .blocks import Block, grouped
+from .closure import States, Step, advance, advance_ball, root_states, steps_of
+from .motors import Motors, gyroscopic_rows
+from .problem import Problem
+from .sampled import Sample, advance_sampled
+
+
+class Recursion:
+    """Blocks of all nodes in one arithmetic.
+
+    Attributes:
+        K: the arithmetic.
+        samples: of every node that is not simple, by its first body.
+        states: row spaces of every link, 0 being the ground.
+        steps: operators of the simple nodes, by link number.
+        poses: of every link in its node's parent at the reference configuration.
+        node_blocks: (rows, 10 n + drive columns) of every node.
+        blocks: the same joined across massless links.
+        drive_rows: rows over the drives alone.
+    """
+
+    def __init__(
+        self, K: Arithmetic, problem: Problem, motors: Motors | None, samples: Mapping[int, Sequence[Sample]]
+    ):
+        self.K, self.problem, self.motors, self.samples = K, problem, motors, samples
+        mechanism = problem.mechanism
+        self.steps, self.poses = steps_of(K, mechanism, problem.nodes)
+        self.states: dict[int, States] = {0: root_states(K, mechanism.gravity, motors)}
+        self.drive_rows: list[Matrix] = []
+        self.node_blocks: list[Matrix] = []
+        for node in problem.nodes:
+            above = self.states[node.parent]
+            if node.simple:
+                (i,) = node.bodies
+                self.states[i], block = self._advance(above, i, self.steps[i])
+            else:
+                own = samples[node.bodies[0]]
+                self.poses |= zip(node.bodies, own[0].T, strict=True)
+                bodies, block = advance_sampled(K, above, own, motors)
+                self.states |= zip(node.bodies, bodies, strict=True)
+            self.node_blocks.append(block)
+        self.blocks: list[Block] = grouped(K, problem.nodes, self.node_blocks, self.poses, problem.massless)
+        if motors is not None:
+            self.drive_rows.append(driving.coupled_rows(K, problem.nodes, self._rates(motors), motors))
+
+    def _advance(self, states: States, i: int, step: Step) -> tuple[States, Matrix]:
+        """Across the joint of link i."""
+        mechanism, motors = self.problem.mechanism, self.motors
+        joint = mechanism.joints[i - 1]
+        part = mechanism.v_slices[joint.name]
+        own = range(part.start, part.stop)
+        if motors is None or part.start not in motors.place:
+            return advance(self.K, states, step, motors, [None] * len(own))
+        if joint.type.n_q == joint.type.n_v:
+            return advance(self.K, states, step, motors, own)
+        self.drive_rows.append(gyroscopic_rows(motors, step.twists, own, f"joint {joint.name}"))
+        return advance_ball(self.K, states, step, motors, own)
+
+    def _rates(self, motors: Motors) -> list[np.ndarray]:
+        """Of every node, (states, n_e, m): driven velocities for each of its independent ones."""
+        mechanism, driven = self.problem.mechanism, list(motors.place)
+        found: list[Any] = []
+        for node in self.problem.nodes:
+            if node.simple:
+                part = mechanism.v_slices[mechanism.joints[node.bodies[0] - 1].name]
+                found.append(np.eye(mechanism.n_v, dtype=int)[None, driven, part])
+            else:
+                found.append(np.array([sample.rates for sample in self.samples[node.bodies[0]]]))
+        return found
