@@ -54,7 +54,7 @@ def main():
         return 1e3 * np.median(abs(_distances(truth.forward_kinematics(command)) - target))
 
     console.print(
-        f"median error of distances {miss(wanted):.2f} mm, compensated {miss(result.compensate(wanted)):.2f} mm"
+        f"median error of distances {miss(wanted):.2f} mm, compensated {miss(result.compensate(wanted).q):.2f} mm"
     )
 
 

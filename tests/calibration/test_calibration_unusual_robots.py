@@ -170,7 +170,7 @@ def test_two_arms_on_one_torso_in_one_fit(tmp_path):
         p = fit.predict(unseen, one)
         predicted = (fit.unknowns["tracker"] @ p.T_world_frame)[:, :3, 3]
         assert np.sqrt(np.mean(np.sum((predicted - seen(one, unseen)) ** 2, axis=1))) < 2e-4
-        assert fit.compensate(unseen, one).shape == unseen.shape
+        assert fit.compensate(unseen, one).q.shape == unseen.shape
     assert fit.write(tmp_path / "both.urdf").exists()
     with pytest.raises(ZvenoError, match="the frame must be named"):
         identifiability(robot, "pose")

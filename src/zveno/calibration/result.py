@@ -28,8 +28,8 @@ from .model.loads import gravity
 from .model.models import Model, redundant_model
 from .units import ERRORS
 from .use.accuracy import AccuracyMap, Prediction, predict
-from .use.compensate import compensation_c, compensation_kernel
-from .use.output import text_of
+from .use.compensate import TOOLS, Compensation, compensation_c, compensation_kernel
+from .use.output import calibrated_mechanism, text_of
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -199,20 +199,42 @@ class Calibration(Result):
         found = self.predict(q, frame)
         return AccuracyMap(q, found.T_world_frame[:, :3, 3], found.sigma_position, found.sigma_rotation)
 
-    def compensate(self, q_desired, frame: str | None = None) -> np.ndarray:
-        """Joint values (..., n_q) that bring the calibrated robot where the nominal one is at `q_desired`."""
-        frame = self._frame(frame)
-        if frame not in self._compensations:
-            self._compensations[frame] = compensation_kernel(self.model, frame, self._all_values)
-        return self._compensations[frame](self.nominal.checked_q(q_desired))
+    @cached_property
+    def planning_robot(self) -> Robot:
+        """The nominal robot carrying the tool as it was measured: plan with it, then `compensate`."""
+        from ..robot import Robot
+
+        tools = np.zeros(len(self.model.terms))
+        for block in self.model.blocks:
+            if block.frame is not None:
+                tools[block.first : block.first + 6] = self._all_values[block.first : block.first + 6]
+        return Robot(calibrated_mechanism(self.model, tools))
+
+    def compensate(self, q_desired, frame: str | None = None, tool: str = "measured") -> Compensation:
+        """Joint values that bring the calibrated robot where the nominal one is at `q_desired`, with a status each.
+
+        Args:
+            q_desired: (..., n_q) as planned with the nominal robot.
+            frame: one of those that were measured; the first if None.
+            tool: "measured": the frame of `planning_robot` is wanted where it is at `q_desired`. "nominal": that of
+                the nominal model is; only for a tool that is modelled where it was measured, since the difference
+                between the two is corrected as if it were an error.
+        """
+        frame, tool = self._frame(frame), _checked_tool(tool)
+        if (frame, tool) not in self._compensations:
+            kernel = compensation_kernel(self.model, frame, self._all_values, tool)
+            self._compensations[frame, tool] = kernel
+        q, status, position, rotation = self._compensations[frame, tool](self.nominal.checked_q(q_desired))
+        return Compensation(q, np.asarray(status).astype(int), np.asarray(position), np.asarray(rotation))
 
     @cached_property
     def _compensations(self) -> dict:
         return {}
 
-    def export_compensation(self, directory, frame: str | None = None) -> tuple[Path, Path]:
-        """`compensate.h` and `compensate.c`: the same for a controller."""
-        return compensation_c(self.model, self._frame(frame), self._all_values).write(directory)
+    def export_compensation(self, directory, frame: str | None = None, tool: str = "measured") -> tuple[Path, Path]:
+        """`compensate.h` and `compensate.c`: the same for a controller; the function returns the status."""
+        source = compensation_c(self.model, self._frame(frame), self._all_values, _checked_tool(tool))
+        return source.write(directory)
 
     def score(self, data) -> tuple[Error, ...]:
         """Errors on other measurements: parameters and frames as found; unknowns that are new are fitted to
@@ -247,3 +269,9 @@ class Calibration(Result):
             lost = f"a model file has no place for {terms}; joint_terms=() gives the best geometry without them"
             warnings.warn(lost, ZvenoWarning, stacklevel=2)
         return write_text(file, text)
+
+
+def _checked_tool(tool: str) -> str:
+    if tool not in TOOLS:
+        raise unknown_name("tool", tool, TOOLS)
+    return tool

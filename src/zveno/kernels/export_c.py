@@ -75,22 +75,27 @@ class CSource:
         return paths
 
 
-def export_c(program: Program, dtype: DTypeLike = np.float64, name: str | None = None) -> CSource:
+def export_c(
+    program: Program, dtype: DTypeLike = np.float64, name: str | None = None, returns: str | None = None
+) -> CSource:
     """The program as C99 text. The same program always gives the same text.
 
     Args:
         program: what to compute.
         dtype: float64 for `double`, float32 for `float`.
         name: the function; the program's name if None. Characters C does not allow become underscores.
+        returns: an output that holds one whole number, which the function returns as an int, such as a status.
 
     Raises:
-        BuildError: the program or the dtype is not valid.
+        BuildError: the program, the dtype or `returns` is not valid.
     """
     element = np.dtype(dtype)
     if element not in (np.float64, np.float32):
         raise BuildError(f"C is exported for float64 or float32, not {element}", element="dtype")
     check(program)
-    return _Writer(program, element, _identifier(name or program.name, set())).source()
+    if returns is not None and Argument(returns, ()) not in program.outputs:
+        raise BuildError(f"has no output {returns!r} of one number to return", element=program.name)
+    return _Writer(program, element, _identifier(name or program.name, set()), returns).source()
 
 
 def _identifier(text: str, taken: set[str]) -> str:
@@ -108,8 +113,8 @@ def _identifier(text: str, taken: set[str]) -> str:
 class _Writer:
     """Turns the nodes of a program into statements."""
 
-    def __init__(self, program: Program, dtype: np.dtype, name: str):
-        self.program, self.dtype, self.name = program, dtype, name
+    def __init__(self, program: Program, dtype: np.dtype, name: str, returns: str | None = None):
+        self.program, self.dtype, self.name, self.returns = program, dtype, name, returns
         self.type = "double" if dtype == np.float64 else "float"
         self.suffix = "" if dtype == np.float64 else "f"
         taken = {name, *(f"{name}_{op.name.lower()}" for op in _STATIC)}
@@ -140,8 +145,9 @@ class _Writer:
         parts = [
             f"{'const ' if k < n else ''}{self.type} {name}[{max(argument.size, 1)}]"
             for k, (name, argument) in enumerate(zip(self.names, self._arguments(), strict=True))
+            if k < n or argument.name != self.returns
         ]
-        return f"void {self.name}({', '.join(parts)})"
+        return f"{'void' if self.returns is None else 'int'} {self.name}({', '.join(parts)})"
 
     def _arguments(self) -> tuple[Argument, ...]:
         return (*self.program.inputs, *self.program.outputs)
@@ -151,6 +157,9 @@ class _Writer:
         n = len(self.program.inputs)
         listed = []
         for k, (name, argument) in enumerate(zip(self.names, self._arguments(), strict=True)):
+            if k >= n and argument.name == self.returns:
+                listed.append(f" *   returns      {name}")
+                continue
             shape = " x ".join(map(str, argument.shape)) or "1"
             order = ", row-major" if len(argument.shape) > 1 else ""
             unused = "" if argument.size else ", not read" if k < n else ", not written"
@@ -197,12 +206,15 @@ class _Writer:
             self.text[node] = f"t{node}"
         silent = [f"(void){self.names[k]};" for k in range(len(program.inputs)) if k not in read]
         first = len(program.inputs)
-        stores = []
+        stores, returned = [], []
         for name, argument, nodes in zip(self.names[first:], program.outputs, program.results, strict=True):
+            if argument.name == self.returns:
+                returned = [f"return (int){self.text[int(nodes.ravel()[0])]};"]
+                continue
             if not argument.size:
                 silent.append(f"(void){name};")
             stores += [f"{name}[{j}] = {self.text[node]};" for j, node in enumerate(nodes.tolist())]
-        return [*silent, *lines, *stores]
+        return [*silent, *lines, *stores, *returned]
 
     def _expression(self, op: Op, args: list[int]) -> str:
         if op is Op.INPUT:

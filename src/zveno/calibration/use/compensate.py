@@ -1,12 +1,16 @@
-"""Joint values that bring the true robot where the nominal one would be."""
+"""Joint values that bring the calibrated robot where the nominal one would be."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...algorithms import linear
-from ...algorithms.forward_kinematics import frame_pose
 from ...algorithms.inverse_dynamics import gravity_torque
+from ...io.results import Result, registered
+from ...kernels import math as zm
 from ...kernels.export_c import CSource, export_c
 from ...kernels.kernel import Kernel
 from ...kernels.kernel import compile as compile_kernel
@@ -22,51 +26,156 @@ STEPS = 4
 DAMPING = 1e-6
 """Added to J Jᵀ, m² and rad²: directions in which a metre or radian of joint motion moves the frame by less than a
 millimetre or milliradian are left alone."""
+LARGEST = 0.2
+"""Largest correction of a joint, rad or m: more than any calibration error asks for away from a singularity, and
+far less than the way to another branch."""
+TOLERANCE = 1e-6
+"""Error, m and rad, below which the pose counts as reached: a hundredth of what robots repeat."""
+
+TOOLS = ("measured", "nominal")
+"""Which tool the nominal robot carries."""
+REACHED, AT_LIMIT, HELD_BACK, UNCHANGED = range(4)
+STATUSES = (
+    "reached",
+    "closer, a joint is at its limit",
+    "closer, but singular or with too few joints",
+    "left as it was: no small correction helps",
+)
+"""What a status number means, in Python and in C."""
 
 
-def compensation_program(model: Model, frame: str, values: np.ndarray) -> Program:
-    """q desired → q to command, as a program of fixed length: for kernels and controllers alike.
+@registered
+@dataclass(frozen=True, eq=False)
+class Compensation(Result):
+    """Corrected joint values, and whether each posture was reached.
 
-    Newton steps on the pose error in the frame's axes, damped so that a singular posture stays where it is; the
-    smallest change for redundant arms, the least error for arms with fewer joints.
+    Attributes:
+        q: (..., n_q) to command.
+        status: (...) numbers of `STATUSES`: 0 reached; 1 and 2 closer, held back by a limit, or by a singularity or
+            too few joints; 3 left as it was.
+        position_error, rotation_error: (...) what is left by the calibrated model, m and rad.
+    """
+
+    kind: ClassVar[str] = "compensation"
+
+    q: np.ndarray
+    status: np.ndarray
+    position_error: np.ndarray
+    rotation_error: np.ndarray
+
+    @property
+    def reached(self) -> np.ndarray:
+        """(...) which postures are reached."""
+        return self.status == REACHED
+
+    @property
+    def summary(self) -> str:
+        """How many postures are reached, and what became of the others."""
+        counts = np.bincount(self.status.ravel(), minlength=len(STATUSES))
+        parts = [f"{count} {word}" for count, word in zip(counts, STATUSES, strict=True) if count]
+        return f"{self.status.size} postures: " + ("; ".join(parts) or "none")
+
+
+def compensation_program(model: Model, frame: str, values: np.ndarray, tool: str = "measured") -> Program:
+    """q desired → q to command, status and remaining errors, as a program of fixed length for kernels and C.
+
+    Damped Newton steps on the pose error in the frame's axes: the smallest change for redundant arms, the least
+    error for arms with fewer joints. Joints stay inside their limits and within `LARGEST` of where they were; a
+    result that is no better than q itself is dropped.
+
+    Args:
+        model, values: the calibrated robot.
+        frame: the frame that was measured.
+        tool: "measured": the nominal robot carries the tool as it was measured, so that a measured point that the
+            model does not know is compared with itself; "nominal": the tool is wanted where the model has it.
     """
     mechanism = model.mechanism
-    n = mechanism.n_q
+    block = next(block for block in model.blocks if block.frame == frame)
+    planned = np.zeros(len(values))
+    if tool == "measured":
+        planned[block.first : block.first + 6] = values[block.first : block.first + 6]
     soft = any(values[k] for k, term in enumerate(model.terms) if term.role == "compliance")
     heavy = loaded(mechanism) if soft else mechanism
-    own = [(move.velocity.start, move.own, move.multiplier) for move in model.moves if move.sigma is not None]
+    moving = [move for move in model.moves if move.sigma is not None and move.joint.mimic is None]
+    driven = {move.position.start: k for k, move in enumerate(moving)}
 
     def compensated(q):
-        target = frame_pose(mechanism, q, frame)
+        target, _ = frame_motion(model, frame, q, planned, np.zeros(mechanism.n_v))
+        ranges = [_range(mechanism, q, move.position.start) for move in moving]
+        errors = [error_and_slopes(q, target)]
         now = q
         for _ in range(STEPS):
-            tau = gravity_torque(heavy, now) if soft else np.zeros(mechanism.n_v)
-            T, by_values = frame_motion(model, frame, now, values, tau)
-            E = inverse(T) @ target
-            error = np.array(
-                [*E[:3, 3], *(0.5 * np.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]]))]
-            )
-            J = np.full((6, len(own)), 0.0, dtype=object)
-            for k, (_, column, factor) in enumerate(own):
-                J[:, k] = factor * by_values[:, column]
-            if len(own) >= 6:
+            error, _, J = errors[-1]
+            n = J.shape[1]
+            if n >= 6:
                 step = J.T @ linear.solve(J @ J.T + DAMPING * np.eye(6), error)
             else:
-                step = linear.solve(J.T @ J + DAMPING * np.eye(len(own)), J.T @ error)
+                step = linear.solve(J.T @ J + DAMPING * np.eye(n), J.T @ error)
             moved = list(now)
-            for k, (place, _, _) in enumerate(own):
-                moved[place] = moved[place] + step[k]
+            for place, k in driven.items():
+                low, high = ranges[k]
+                moved[place] = zm.minimum(zm.maximum(now[place] + step[k], low), high)
             now = np.array(moved)
-        return now
+            errors.append(error_and_slopes(now, target))
+        (before, angle_before, _), *_, (after, angle_after, _) = errors
+        sizes = [(_length(e[:3]), angle) for e, angle in ((before, angle_before), (after, angle_after))]
+        better = zm.less(_length(sizes[1]), _length(sizes[0]))
+        command = np.array([zm.select(better, now[i], q[i]) for i in range(mechanism.n_q)])
+        position, rotation = (zm.select(better, new, old) for old, new in zip(*sizes, strict=True))
+        return command, _status(position, rotation, better, command, q, ranges, driven), position, rotation
 
-    return trace(compensated, {"q_desired": (n,)}, name="compensate", outputs=("q_command",))
+    def error_and_slopes(q, target):
+        tau = gravity_torque(heavy, q) if soft else np.zeros(mechanism.n_v)
+        T, by_values = frame_motion(model, frame, q, values, tau)
+        E = inverse(T) @ target
+        turn = 0.5 * np.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]])
+        J = np.full((6, len(moving)), 0.0, dtype=object)
+        for move in model.moves:
+            # A follower moves with its leader, and so adds to its column.
+            if move.sigma is not None and move.position.start in driven:
+                J[:, driven[move.position.start]] += move.multiplier * by_values[:, move.own]
+        # 2 sin(θ/2), which tells a half turn from none as `turn` does not
+        angle = zm.sqrt(zm.maximum(3.0 - (E[0, 0] + E[1, 1] + E[2, 2]), 0.0))
+        return np.array([*E[:3, 3], *turn]), angle, J
+
+    outputs = ("q_command", "status", "position_error", "rotation_error")
+    return trace(compensated, {"q_desired": (mechanism.n_q,)}, name="compensate", outputs=outputs)
 
 
-def compensation_kernel(model: Model, frame: str, values: np.ndarray) -> Kernel:
+def _range(mechanism, q, place: int):
+    """Between which values a joint may be corrected: near q, and not further outside its limits than q is."""
+    lower, upper = float(mechanism.lower[place]), float(mechanism.upper[place])
+    low, high = q[place] - LARGEST, q[place] + LARGEST
+    if np.isfinite(lower):
+        low = zm.maximum(low, zm.minimum(lower, q[place]))
+    if np.isfinite(upper):
+        high = zm.minimum(high, zm.maximum(upper, q[place]))
+    return low, high
+
+
+def _length(parts) -> Any:
+    return zm.sqrt(sum((part * part for part in parts), 0.0))
+
+
+def _status(position, rotation, better, command, q, ranges, driven) -> Any:
+    at_limit: Any = 0.0
+    for place, k in driven.items():
+        low, high = ranges[k]
+        near = zm.logical_or(zm.less_equal(command[place], low), zm.less_equal(high, command[place]))
+        inside = zm.less(zm.abs(command[place] - q[place]), LARGEST)
+        at_limit = zm.logical_or(at_limit, zm.logical_and(near, inside))
+    short = zm.select(at_limit, float(AT_LIMIT), float(HELD_BACK))
+    reached = zm.logical_and(zm.less(position, TOLERANCE), zm.less(rotation, TOLERANCE))
+    return zm.select(reached, float(REACHED), zm.select(better, short, float(UNCHANGED)))
+
+
+def compensation_kernel(model: Model, frame: str, values: np.ndarray, tool: str = "measured") -> Kernel:
     """The same compiled for batches."""
-    return compile_kernel(compensation_program(model, frame, values))
+    return compile_kernel(compensation_program(model, frame, values, tool))
 
 
-def compensation_c(model: Model, frame: str, values: np.ndarray, name: str = "compensate") -> CSource:
-    """The same as C99, without allocation."""
-    return export_c(compensation_program(model, frame, values), name=name)
+def compensation_c(
+    model: Model, frame: str, values: np.ndarray, tool: str = "measured", name: str = "compensate"
+) -> CSource:
+    """The same as a C99 function without allocation that returns the status."""
+    return export_c(compensation_program(model, frame, values, tool), name=name, returns="status")
