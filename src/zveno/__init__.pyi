@@ -24,6 +24,7 @@ from .calibration.measurements import Sockets as Sockets
 from .calibration.measurements.campaigns import Campaign as Campaign
 from .calibration.result import Calibration as Calibration
 from .calibration.use.accuracy import AccuracyMap as AccuracyMap
+from .calibration.use.compensate import Compensation as Compensation
 from .design.candidates import Visibility as Visibility
 from .design.capsules import Clearance as Clearance
 from .design.curve import accuracy_curve as accuracy_curve
@@ -44,7 +45,8 @@ from .export import export_c as export_c
 from .ik import choose as choose
 from .ik import numbers as numbers
 from .ik.paths.joint_path import JointPath as JointPath
-from .ik.paths.joint_path import solve_path as solve_path
+from .ik.paths.pose_curves import PoseCurve as PoseCurve
+from .ik.paths.solve_path import solve_path as solve_path
 from .ik.solutions import Family as Family
 from .ik.solutions import Solutions as Solutions
 from .ik.solve import solve_ik as solve_ik

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .design.result import Plan
     from .export import Export
     from .ik.paths.joint_path import JointPath
+    from .ik.paths.pose_curves import PoseCurve
     from .ik.solutions import Solutions
     from .mechanism import Loop
     from .simulation.constraints import Constraint
@@ -79,17 +80,19 @@ class Robot(RobotFunctions):
         )
 
     def ik_path(
-        self, poses: ArrayLike | Callable[[float], np.ndarray], times: ArrayLike | None = None,
+        self, poses: ArrayLike | PoseCurve | Callable[[float], np.ndarray], times: ArrayLike | None = None,
         frame: str | None = None, relative_to: str | None = None, limits: Any = True, task: Any = "pose",
-        method: str = "auto", *, largest_step: float = 0.5, start: ArrayLike | None = None, track: bool = True,
-        slices: int = 16
+        method: str = "auto", *, start: ArrayLike | None = None, slices: int = 16,
+        accept: Callable[[np.ndarray], np.ndarray] | None = None,
+        velocity: ArrayLike | bool | None = None, acceleration: ArrayLike | None = None,
+        progress: Callable[[int, int], Any] | None = None
     ) -> JointPath:
         """Joint motion along a path of poses; see `zveno.solve_path`."""
-        from .ik.paths.joint_path import solve_path
+        from .ik.paths.solve_path import solve_path
 
         return solve_path(
-            self, poses, times, frame, relative_to, limits, task, method, largest_step=largest_step,
-            start=start, track=track, slices=slices
+            self, poses, times, frame, relative_to, limits, task, method, start=start, slices=slices,
+            accept=accept, velocity=velocity, acceleration=acceleration, progress=progress
         )
 
     def simulate(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
+import pytest
 
 import zveno
-from zveno.ik import problem_of
-from zveno.ik.paths import solve_path
-from zveno.ik.paths.sequence import best_sequence
+from zveno.ik.paths import PoseCurve, solve_path
+from zveno.ik.paths.track import between
+from zveno.spatial.rotations import exp
+from zveno.spatial.transforms import is_transform, transform
 
 ROBOT = zveno.load("puma560")
+PLANAR = zveno.load("Rz(q1) Tx(0.4) Rz(q2) Tx(0.3)")
 
 
 def joint_path(q0, q1, n):
@@ -57,38 +58,218 @@ def test_branches_end_where_limits_or_reach_end_them():
     assert str(first) in path.summary
 
 
-def test_a_jump_is_said_and_not_made_in_silence():
-    """Two halves that no posture can do without leaving the path: joint 1 has to turn round in between."""
-    narrow = {"joint1": (-1.0, 1.0), "joint3": (-0.5, 1.0)}
-    q = joint_path(np.array([0.9, -0.9, 0.6, 0.3, 0.8, -0.4]), np.array([-0.9, -0.9, 0.6, 0.3, 0.8, -0.4]), 30)
-    T = ROBOT.forward_kinematics(q)
-    T = np.concatenate([T[:10], T[20:]])
-    path = solve_path(ROBOT, T, limits=narrow, largest_step=0.3, method="scan")
-    assert path.jumps == (9,)
+def arc_near_full_reach(elbow: float = 0.1, n: int = 81) -> np.ndarray:
+    """Points of an arc about the base that a stretched planar arm reaches with its elbow a little up or down."""
+    q = np.stack([np.linspace(-1.02, 1.02, n) - 3 / 7 * elbow, np.full(n, elbow)], axis=1)
+    return PLANAR.forward_kinematics(q)
+
+
+def test_elbow_up_and_down_are_near_each_other_and_still_a_jump():
+    """Joint 1 can do the first end of the arc with the elbow up only and the other one with it down only."""
+    T = arc_near_full_reach()
+    path = solve_path(PLANAR, T, limits={"q1": (-1.0, 1.0)}, task="position")
     assert path.status == "with jumps"
-    assert "after poses 9" in path.summary
+    assert len(path.jumps) == 1
+    assert path.jump_sizes[0] < 0.3  # well below what was taken for a step
+    assert np.sign(path.q[0, 1]) != np.sign(path.q[-1, 1])
+    assert 0.0 < path.fraction < 1.0
+    assert f"after poses {path.jumps[0]}" in path.summary
+    wide = solve_path(PLANAR, T, limits={"q1": (-1.2, 1.2)}, task="position")
+    assert wide.status == "continuous"
+    assert wide.fraction == 1.0
 
 
-def test_the_dynamic_program_is_the_best_of_all_sequences():
-    problem = problem_of(ROBOT, limits=False)
-    rng = np.random.default_rng(0)
-    layers = [rng.uniform(-1.0, 1.0, (rng.integers(2, 5), 6)) for _ in range(5)]
-    found = best_sequence(problem, layers, 1.2)
+def test_where_jumps_cannot_be_avoided_the_smallest_is_made():
+    """The elbow angle grows along the way, so that the two branches are nearest at its beginning."""
+    n = 60
+    elbow = np.linspace(0.06, 1.2, n)
+    q = np.stack([np.linspace(-1.02, 1.02, n) - elbow / 2, elbow], axis=1)
+    T = PLANAR.forward_kinematics(q)
+    limits = {"q1": (-1.02, 0.9)}
+    path = solve_path(PLANAR, T, limits=limits, task="position")
+    layers = [zveno.solve_ik(PLANAR, pose, limits=limits, task="position").of() for pose in T]
+    possible = [
+        np.linalg.norm(b - a)
+        for k in range(n - 1)
+        for a in layers[k]
+        for b in layers[k + 1]
+        if np.sign(a[1]) != np.sign(b[1])
+    ]
+    if path.jumps:
+        assert len(path.jumps) == 1
+        assert path.jump_sizes[0] <= min(possible) + 1e-9
 
-    def cost(rows):
-        steps = [layers[k + 1][rows[k + 1]] - layers[k][rows[k]] for k in range(4)]
-        jumps = sum(np.abs(d).max() > 1.2 for d in steps)
-        return jumps, sum(d @ d for d in steps if np.abs(d).max() <= 1.2)
 
-    best = min(cost(rows) for rows in itertools.product(*(range(len(layer)) for layer in layers)))
-    assert cost(found.rows) == best
-    assert len(found.jumps) == best[0]
+@pytest.mark.parametrize("seed", range(6))
+def test_links_are_what_an_independent_integration_finds(seed):
+    """From every pose, many small steps of its own Newton iteration lead to the configuration that is linked."""
+    rng = np.random.default_rng(seed)
+    robot = zveno.load(["puma560", "ur5", "doc004_arm"][seed % 3])
+    q = joint_path(*robot.random(2, rng), 12)
+    T = robot.forward_kinematics(q)
+    path = solve_path(robot, T, start=q[0])
+    for branch in path.branches:
+        for k in range(len(branch.q) - 1):
+            end = integrated(robot, branch.q[k], T[k], T[k + 1])
+            if end is not None:
+                assert np.abs(end - branch.q[k + 1]).max() < 1e-6
+
+
+def integrated(robot, q, A, B, pieces=200):
+    """q followed from pose A to pose B; None where the arm comes near a singularity."""
+    for target in between(A, B, pieces)[1:]:
+        for _ in range(4):
+            F = robot.forward_kinematics(q)
+            E = F[:3, :3].T @ target[:3, :3]
+            w = F[:3, :3] @ (0.5 * np.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]]))
+            J = robot.jacobian(q)
+            if np.linalg.svd(J, compute_uv=False)[-1] < 0.02:
+                return None
+            q = q + np.linalg.solve(J, np.concatenate([target[:3, 3] - F[:3, 3], w]))
+    return q
+
+
+def test_the_first_posture_is_in_the_middle_of_its_limits_or_near_the_start():
+    """It was −344° where 16° was meant."""
+    robot = zveno.load("ur5")
+    assert robot.lower[0] < -2 * np.pi + 0.1
+    q = np.radians([16.0, -80.0, 100.0, -50.0, 60.0, 20.0])
+    T = robot.forward_kinematics(joint_path(q, q + 0.2, 10))
+    path = solve_path(robot, T)
+    assert (np.abs(path.q[0]) <= np.pi + 1e-9).all()
+    again = solve_path(robot, T, start=q)
+    np.testing.assert_allclose(again.q, joint_path(q, q + 0.2, 10), atol=1e-7)
+    turned = q - 2 * np.pi * np.eye(6)[0]
+    other = solve_path(robot, T, start=turned)
+    np.testing.assert_allclose(other.q, joint_path(turned, turned + 0.2, 10), atol=1e-7)
+
+
+def test_windings_are_chosen_so_that_the_whole_motion_fits():
+    """Joint 1 turns by 1.5 turns: only one of its windings has room for that."""
+    robot = zveno.load("ur5")
+    q = np.array([-5.5, -1.4, 1.7, -0.9, 1.0, 0.3]) + np.linspace(0.0, 3.0 * np.pi, 90)[:, None] * np.eye(6)[0]
+    assert (q[-1] < robot.upper).all()
+    path = solve_path(robot, robot.forward_kinematics(q))
+    assert path.status == "continuous"
+    assert (path.q >= robot.lower - 1e-9).all()
+    assert (path.q <= robot.upper + 1e-9).all()
+    np.testing.assert_allclose(path.q[:, 0], q[:, 0], atol=1e-6)
+    narrow = solve_path(robot, robot.forward_kinematics(q), limits={robot.joint_names[0]: (-4.0, 4.0)})
+    assert narrow.status == "with jumps"
+    assert abs(narrow.jump_sizes[0] - 2 * np.pi) < 0.2 or narrow.jump_sizes[0] < 2 * np.pi
+
+
+@pytest.mark.parametrize("name", ["panda", "iiwa14"])
+def test_redundant_arms_begin_at_the_start_and_move_little(name):
+    robot = zveno.load(name)
+    q0 = {"panda": [0.2, -0.4, 0.3, -1.9, 0.2, 1.8, 0.5], "iiwa14": [0.3, 0.5, -0.2, -1.2, 0.4, 0.9, 0.1]}[name]
+    T0 = robot.forward_kinematics(q0)
+    T1 = T0.copy()
+    T1[:3, 3] += (0.05, -0.08, 0.06)
+    curve = PoseCurve.line(T0, T1, 25)
+    path = solve_path(robot, curve, start=q0)
+    assert path.status == "continuous", path.summary
+    np.testing.assert_allclose(path.q[0], q0, atol=1e-6)
+    np.testing.assert_allclose(robot.forward_kinematics(path.q), curve.poses, atol=1e-8)
+    steps = np.linalg.norm(np.diff(path.q, axis=0), axis=1)
+    # Least motion moves evenly: no step is much longer than the others, as steps from slice to slice would be.
+    assert steps.max() < 2.0 * steps.mean()
+    least = [
+        np.linalg.norm(np.linalg.pinv(robot.jacobian(q)) @ _twist(a, b)) for q, a, b in _segments(path.q, curve)
+    ]
+    assert steps.sum() < 1.3 * sum(least)
+
+
+def _segments(q, curve):
+    return zip(q[:-1], curve.poses[:-1], curve.poses[1:], strict=True)
+
+
+def _twist(A, B):
+    return np.concatenate([B[:3, 3] - A[:3, 3], np.zeros(3)])
+
+
+def test_configurations_that_are_not_accepted_are_not_used():
+    q = joint_path(np.array([0.2, -0.9, 0.6, 0.3, 0.8, -0.4]), np.array([0.9, -0.6, 0.2, 0.7, 1.1, 0.3]), 20)
+    T = ROBOT.forward_kinematics(q)
+    positive = solve_path(ROBOT, T, accept=lambda q: q[:, 4] > 0)
+    negative = solve_path(ROBOT, T, accept=lambda q: q[:, 4] < 0)
+    assert (positive.q[:, 4] > 0).all()
+    assert (negative.q[:, 4] < 0).all()
+    none = solve_path(ROBOT, T, accept=lambda q: np.zeros(len(q), bool))
+    assert none.status == "incomplete"
+    assert none.fraction == 0.0
+    with pytest.raises(zveno.ZvenoError, match="accept"):
+        solve_path(ROBOT, T, accept=lambda q: True)
+
+
+def test_velocities_and_accelerations_stay_inside_their_limits():
+    rng = np.random.default_rng(2)
+    for _ in range(3):
+        middle = np.array([0.2, -0.6, 0.2, 0.3, 0.9, -0.4])
+        q = joint_path(*(middle + rng.uniform(-0.3, 0.3, (2, 6))), 30)
+        q += 0.1 * np.sin(np.linspace(0, 6, 30))[:, None]
+        T = ROBOT.forward_kinematics(q)
+        v, a = np.array([1.0, 0.8, 1.2, 2.0, 2.0, 2.5]), np.array([3.0, 2.0, 3.0, 6.0, 6.0, 8.0])
+        path = solve_path(ROBOT, T, start=q[0], velocity=v, acceleration=a)
+        assert path.status == "continuous"
+        assert path.times is not None
+        assert path.velocity is not None
+        assert (np.diff(path.times) > 0).all()
+        assert (abs(path.velocity) <= v * (1 + 1e-9)).all()
+        assert abs(path.velocity[[0, -1]]).max() < 1e-6
+        mean = np.diff(path.q, axis=0) / np.diff(path.times)[:, None]
+        assert (abs(mean) <= v * 1.02).all()
+        change = np.diff(path.velocity, axis=0) / np.diff(path.times)[:, None]
+        assert (abs(change) <= a * 1.05).all()
+        # Fast: somewhere each moment a limit is (nearly) reached.
+        active = np.maximum((abs(mean) / v).max(axis=1), (abs(change) / a).max(axis=1))
+        assert np.median(active) > 0.9
+        slower = solve_path(ROBOT, T, start=q[0], velocity=v / 2, acceleration=a / 4)
+        assert slower.times is not None
+        np.testing.assert_allclose(slower.times[-1], 2 * path.times[-1], rtol=1e-6)
+
+
+def test_a_straight_motion_takes_the_time_of_a_trapezoid():
+    robot = zveno.load("Tx(q1)")
+    distance, v, a = 2.0, 0.5, 1.0
+    T = np.broadcast_to(np.eye(4), (41, 4, 4)).copy()
+    T[:, 0, 3] = np.linspace(0.0, distance, 41)
+    path = solve_path(robot, T, task=[1, 0, 0, 0, 0, 0], velocity=v, acceleration=a)
+    assert path.times is not None
+    np.testing.assert_allclose(path.times[-1], distance / v + v / a, rtol=1e-2)
+
+
+def test_curves_of_poses():
+    T = transform(exp(np.array([0.3, 0.2, -0.4])), np.array([0.4, 0.1, 0.3]))
+    circle = PoseCurve.circle(T, [0.3, 0.0, 0.3], [0.0, 0.0, 1.0], n=40)
+    radius = np.linalg.norm(circle.poses[:, :2, 3] - [0.3, 0.0], axis=1)
+    np.testing.assert_allclose(radius, radius[0])
+    np.testing.assert_allclose(circle.poses[-1], T, atol=1e-12)
+    np.testing.assert_allclose(circle.poses[7, :3, :3], T[:3, :3])
+    turned = PoseCurve.circle(T, [0.3, 0.0, 0.3], [0.0, 0.0, 1.0], n=40, turn=True)
+    local = np.linalg.inv(turned.poses[:, :3, :3]) @ ([0.3, 0.0, 0.3] - turned.poses[:, :3, 3])[..., None]
+    np.testing.assert_allclose(local, np.broadcast_to(local[0], local.shape), atol=1e-12)
+    points = [circle.poses[0], circle.poses[10], circle.poses[20]]
+    spline = PoseCurve.spline(points, 31)
+    assert all(np.abs(spline.poses - one).max(axis=(1, 2)).min() < 0.02 for one in points)
+    assert all(is_transform(one, 1e-9) for one in spline.poses)
+    line = PoseCurve.line(points[0], points[1], 5).with_approach(0.05, 4).with_retreat(0.02, 3)
+    assert len(line) == 4 + 5 + 3
+    inside = np.linalg.inv(points[0]) @ line.poses[0]
+    np.testing.assert_allclose(inside[:3, 3], [0.0, 0.0, -0.05], atol=1e-12)
+    for bad in (
+        lambda: PoseCurve.line(np.zeros((4, 4)), T),
+        lambda: PoseCurve.spline([T]),
+        lambda: PoseCurve.line(T, T, 1),
+    ):
+        with pytest.raises(zveno.ZvenoError):
+            bad()
 
 
 def test_endless_joints_go_on_turning():
     robot = zveno.load("doc004_arm")  # no limits
     q = np.array([0.0, 0.7, 0.4, 0.3, 0.9, 0.2]) + np.linspace(0.0, 8.0, 60)[:, None] * np.eye(6)[0]
-    path = solve_path(robot, robot.forward_kinematics(q), start=q[0], method="scan", track=False)
+    path = solve_path(robot, robot.forward_kinematics(q), start=q[0], method="scan")
     assert path.status == "continuous"
     assert np.abs(path.q - q).max() < 1e-6
 

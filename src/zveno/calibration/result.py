@@ -202,13 +202,11 @@ class Calibration(Result):
     @cached_property
     def planning_robot(self) -> Robot:
         """The nominal robot carrying the tool as it was measured: plan with it, then `compensate`."""
-        from ..robot import Robot
-
         tools = np.zeros(len(self.model.terms))
         for block in self.model.blocks:
             if block.frame is not None:
                 tools[block.first : block.first + 6] = self._all_values[block.first : block.first + 6]
-        return Robot(calibrated_mechanism(self.model, tools))
+        return self._robot(calibrated_mechanism(self.model, tools))
 
     def compensate(self, q_desired, frame: str | None = None, tool: str = "measured") -> Compensation:
         """Joint values that bring the calibrated robot where the nominal one is at `q_desired`, with a status each.

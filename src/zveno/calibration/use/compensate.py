@@ -45,7 +45,7 @@ STATUSES = (
 
 
 @registered
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Compensation(Result):
     """Corrected joint values, and whether each posture was reached.
 

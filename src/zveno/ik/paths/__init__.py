@@ -1,4 +1,6 @@
-"""Inverse kinematics along paths: branches followed, sequences chosen, and files of poses."""
+"""Inverse kinematics along paths: branches followed, sequences chosen, timed, and files of poses."""
 
+from .branches import Branch as Branch
 from .joint_path import JointPath as JointPath
-from .joint_path import solve_path as solve_path
+from .pose_curves import PoseCurve as PoseCurve
+from .solve_path import solve_path as solve_path

@@ -1,74 +1,168 @@
-"""The best way through layers of solutions, by dynamic programming."""
+"""The best way through the configurations of a path: fewest jumps, then the smallest, then the least motion.
+
+A joint whose range is more than a turn can do a continuous motion in several windings. Which of them stay inside
+the limits is kept as a range of whole turns for each joint, so that windings multiply nothing.
+"""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..ik_problem import IkProblem
+from ..ik_problem import TURN
+from .strands import Layer
+from .track import Follower
 
 JUMP = 1e6
-"""What a jump costs: more than any path without one."""
+"""What a jump costs beside its size: more than any motion without one."""
+AT_START = 1e-3
+"""An arm this near to a configuration of the first pose, in every joint, is there: the sequence begins with it."""
+KEPT = 4
+"""Labels kept for a configuration."""
 
 
-class Sequence(NamedTuple):
-    """Rows chosen in every layer (None in empty ones), where it jumps, and the cost without jumps."""
+@dataclass(frozen=True, eq=False)
+class Label:
+    """A way to a configuration: its cost, the whole turns still possible, and the label it comes from."""
 
-    rows: list[int | None]
-    jumps: list[int]
+    cost: float
+    low: np.ndarray
+    high: np.ndarray
+    node: int
+    layer: int
+    before: Label | None
+    jumped: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Sequence:
+    """The configurations chosen.
+
+    Attributes:
+        states: (N, d), NaN where a pose has no solution.
+        jumps: numbers of the poses after which the motion is not continuous.
+        sizes: of the jumps: joint motion, in radians and lengths of the arm.
+        cost: squared joint motion of the steps that are continuous, added up.
+    """
+
+    states: np.ndarray
+    jumps: tuple[int, ...]
+    sizes: tuple[float, ...]
     cost: float
 
 
-def best_sequence(
-    problem: IkProblem, layers: list[np.ndarray], largest: float, start=None, step: Callable | None = None
-) -> Sequence:
-    """One row of every layer (s_k, n): fewest steps above `largest` in any coordinate, then least sum of squares.
-
-    A joint that turns without limits may go either way round; others must really move from one value to the other.
+def best_sequence(follower: Follower, layers: list[Layer], start: np.ndarray | None = None) -> Sequence:
+    """One configuration of every layer that has any.
 
     Args:
-        problem: the chain.
-        layers: solutions of every pose, in chain units.
-        largest: longer steps are jumps.
-        start: what the first should be near.
-        step: (a, b) → a − b (..., m) of rows, broadcast, where that is not the difference of coordinates.
+        follower: of the chain.
+        layers: as `linked_layers` makes them.
+        start: a state (d,) the first should be near; without it, turns are nearest to the middle of the limits.
     """
-    of = step or (lambda a, b: difference(problem, a, b))
-    filled = [k for k, layer in enumerate(layers) if len(layer)]
-    rows: list[int | None] = [None] * len(layers)
+    filled = [k for k, layer in enumerate(layers) if len(layer.states)]
+    n = len(follower.periodic)
     if not filled:
-        return Sequence(rows, [], float("nan"))
-    first = layers[filled[0]]
-    total = np.zeros(len(first)) if start is None else np.sum(of(first, start) ** 2, axis=-1)
-    came: list[np.ndarray] = []
-    for before, now in itertools.pairwise(filled):
-        d = of(layers[now][None], layers[before][:, None])
-        apart = np.max(np.abs(d), axis=2) > largest
-        # A layer in between without solutions has to be jumped over.
-        edge = np.where(apart | (now > before + 1), JUMP, np.sum(d * d, axis=2))
-        through = total[:, None] + edge
-        best = np.argmin(through, axis=0)
-        came.append(best)
-        total = through[best, np.arange(len(best))]
-    row = int(np.argmin(total))
-    for place in range(len(filled) - 1, -1, -1):
-        rows[filled[place]] = row
-        row = int(came[place - 1][row]) if place else row
-    jumps, cost = [], 0.0
-    for before, now in itertools.pairwise(filled):
-        d = of(layers[now][rows[now]], layers[before][rows[before]])
-        if np.max(np.abs(d)) > largest or now > before + 1:
+        return Sequence(np.full((len(layers), n), np.nan), (), (), float("nan"))
+    labels = _first(follower, layers[filled[0]], filled[0], start)
+    for k in filled[1:]:
+        previous = labels[0].layer
+        continued = _continued(layers[previous], layers[k], labels, k) if previous + 1 == k else []
+        labels = _kept(continued + _jumped(follower, layers[previous], layers[k], labels, k))
+    chain: list[Label] = []
+    label: Label | None = min(labels, key=lambda label: label.cost)
+    while label is not None:
+        chain.append(label)
+        label = label.before
+    return _chosen(follower, layers, chain[::-1], start)
+
+
+def _first(follower: Follower, layer: Layer, k: int, start: np.ndarray | None) -> list[Label]:
+    labels = []
+    for i, state in enumerate(layer.states):
+        cost = 0.0
+        if start is not None:
+            turns = _nearest(follower, start - state, layer.low[i], layer.high[i])
+            cost = float(np.sum(follower.difference(state + TURN * turns, start) ** 2))
+        labels.append(Label(cost, layer.low[i], layer.high[i], i, k, None, False))
+    at_start = [label for label in labels if label.cost < AT_START**2] if start is not None and k == 0 else []
+    return at_start[:1] or labels
+
+
+def _nearest(follower: Follower, d: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Whole turns in [low, high] that come nearest to a difference d."""
+    return np.where(follower.periodic, np.clip(np.round(d / TURN), low, high), 0.0)
+
+
+def _continued(layer: Layer, after: Layer, labels: list[Label], k: int) -> list[Label]:
+    out = []
+    for label in labels:
+        i = label.node
+        j = int(layer.target[i])
+        if j < 0:
+            continue
+        low = np.maximum(label.low + layer.turns[i], after.low[j])
+        high = np.minimum(label.high + layer.turns[i], after.high[j])
+        if (low <= high).all():
+            out.append(Label(label.cost + float(layer.cost[i]), low, high, j, k, label, False))
+    return out
+
+
+def _jumped(follower: Follower, layer: Layer, after: Layer, labels: list[Label], k: int) -> list[Label]:
+    """The cheapest jump to every configuration of the next layer."""
+    states = layer.states[[label.node for label in labels]][:, None]
+    d = after.states[None] - states
+    low = after.low[None] - np.array([label.high for label in labels])[:, None]
+    high = after.high[None] - np.array([label.low for label in labels])[:, None]
+    turns = _nearest(follower, -d, low, high)
+    there = np.broadcast_to(after.states[None] + TURN * turns, d.shape)
+    size = np.linalg.norm(follower.difference(there, np.broadcast_to(states, d.shape)), axis=2)
+    cost = np.array([label.cost for label in labels])[:, None] + JUMP + size
+    best = np.argmin(cost, axis=0)
+    return [
+        Label(float(cost[b, j]), after.low[j], after.high[j], j, k, labels[b], True)
+        for j, b in enumerate(best.tolist())
+    ]
+
+
+def _kept(labels: list[Label]) -> list[Label]:
+    """Labels of which none is dearer than another of its configuration that leaves as many turns possible."""
+    least = min(label.cost for label in labels)
+    by_node: dict[int, list[Label]] = {}
+    for label in sorted(labels, key=lambda label: label.cost):
+        kept = by_node.setdefault(label.node, [])
+        # Who needs more than one jump more than the best may as well jump from the best.
+        if label.cost > least + 1.5 * JUMP and kept:
+            continue
+        wider = any((one.low <= label.low).all() and (one.high >= label.high).all() for one in kept)
+        if not wider and len(kept) < KEPT:
+            kept.append(label)
+    return [label for kept in by_node.values() for label in kept]
+
+
+def _chosen(follower: Follower, layers: list[Layer], chain: list[Label], start: np.ndarray | None) -> Sequence:
+    """States with whole turns chosen run by run: near the start, then near where the run before ended."""
+    states = np.full((len(layers), len(follower.periodic)), np.nan)
+    runs: list[list[Label]] = []
+    for label in chain:
+        if label.jumped or not runs:
+            runs.append([])
+        runs[-1].append(label)
+    jumps, sizes, last, cost = [], [], start, 0.0
+    for number, run in enumerate(runs):
+        total = np.zeros(states.shape[1])
+        for label in run[:-1]:
+            total = total + layers[label.layer].turns[label.node]
+            cost += float(layers[label.layer].cost[label.node])
+        first = layers[run[0].layer].states[run[0].node]
+        wanted = np.zeros_like(total) if last is None else last - first
+        turns = _nearest(follower, wanted, run[-1].low - total, run[-1].high - total)
+        for label in run:
+            states[label.layer] = layers[label.layer].states[label.node] + TURN * turns
+            turns = turns + layers[label.layer].turns[label.node]
+        if number:
+            before = runs[number - 1][-1].layer
             jumps.append(before)
-        else:
-            cost += float(d @ d)
-    return Sequence(rows, jumps, cost)
-
-
-def difference(problem: IkProblem, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a − b, the short way round where a joint turns without limits."""
-    d = a - b
-    endless = problem.turning & np.isinf(problem.upper) & np.isinf(problem.lower)
-    return d - np.where(endless, 2 * np.pi * np.round(d / (2 * np.pi)), 0.0)
+            sizes.append(float(np.linalg.norm(follower.difference(states[run[0].layer], states[before]))))
+        last = states[run[-1].layer]
+    return Sequence(states, tuple(jumps), tuple(sizes), cost)

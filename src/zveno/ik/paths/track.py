@@ -1,138 +1,160 @@
-"""Following branches of solutions along a path: q̇ = J⁻¹V integrated with correction, all branches at once."""
+"""Following configurations along a path: q̇ = J⁻¹V integrated with correction, all configurations at once."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ...io.results import registered
 from ...spatial import transforms
 from ...spatial.rotations import log
 from ..checks.judgement import errors, jacobians, judged
-from ..ik_problem import IkProblem
-from ..newton import Lanes, lanes_of, newton
+from ..ik_problem import TURN, IkProblem
+from ..newton import lanes_of, newton
 
-SUBSTEPS = 5
-"""A step that fails is halved this many times before the branch is given up."""
+HALVINGS = 5
+"""A step that fails is halved this many times before it is given up."""
 NEARLY_SINGULAR = 1e-3
+LONGEST = 0.5
+"""Longest joint motion, in radians or lengths of the arm, that one step of the integration may make."""
+UNEVEN = 4.0
+"""Through a change of the sign of det J, no step may be longer than this times the middle one: steps of a curve
+shrink evenly as it is refined, a hop to another branch does not."""
 _ACCEPTED = 1e-19
 _OFF_PREDICTION = 0.5
 """The corrected point may differ from the predicted one by this fraction of the step, and not by more."""
 
 
-@registered
-@dataclass(frozen=True, eq=False)
-class Branch:
-    """A branch of solutions from the first pose on.
+class Advance(NamedTuple):
+    """Configurations followed from one pose to the next."""
 
-    Attributes:
-        q: (k, n_q), one configuration a pose, as far as the branch goes.
-        ended: number of the pose it could not reach; None if it reaches the last.
-        reason: why it ended, for people to read.
-        crossings: numbers of poses before which the branch passed a singularity (the sign of det J changed).
+    states: np.ndarray
+    """(s, d) where they arrived; limits are not looked at."""
+    steps: np.ndarray
+    """(s, m) joint motion on the way, in radians and lengths of the arm."""
+    arrived: np.ndarray
+    """(s,) whether they arrived, on the branch they started on."""
+
+
+class Follower(Protocol):
+    """What follows configurations of a chain along given poses. A state is a configuration as it wants it."""
+
+    @property
+    def periodic(self) -> np.ndarray:
+        """(d,) which numbers of a state may change by whole turns."""
+        ...
+
+    @property
+    def box(self) -> tuple[np.ndarray, np.ndarray]:
+        """(lower, upper) limits of a state, (d,)."""
+        ...
+
+    def states(self, q: np.ndarray) -> np.ndarray:
+        """States (s, d) of configurations (s, n_q)."""
+        ...
+
+    def configurations(self, states: np.ndarray) -> np.ndarray:
+        """Configurations (s, n_q) of states (s, d)."""
+        ...
+
+    def difference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """a − b (..., m) of states, as joint motion, whole turns counted."""
+        ...
+
+    def advance(self, k: int, states: np.ndarray) -> Advance:
+        """From pose k to pose k + 1."""
+        ...
+
+    def signs(self, k: int, states: np.ndarray) -> np.ndarray:
+        """Sign of det J at pose k where J is square, else 1."""
+        ...
+
+    def least_singular(self, k: int, states: np.ndarray) -> np.ndarray:
+        """Least singular value of J at pose k, lengths relative to the arm's; (s,)."""
+        ...
+
+
+class ChainFollower:
+    """Follows chains whose coordinates are plain numbers, in the chain's units.
+
+    Args:
+        problem: the chain.
+        T: poses (N, 4, 4).
     """
 
-    q: np.ndarray
-    ended: int | None
-    reason: str
-    crossings: tuple[int, ...]
+    def __init__(self, problem: IkProblem, T: np.ndarray):
+        self.problem, self.T, self.lanes = problem, T, lanes_of(problem, T)
+        self.periodic, self.box = problem.turning, problem.box
+        self._index = np.zeros(problem.n, int)
+        for step in problem.steps:
+            if step.index is not None:
+                self._index[step.coordinate] = step.index
+
+    def states(self, q: np.ndarray) -> np.ndarray:
+        """Chain coordinates (s, n)."""
+        return self.problem.in_units(q[..., self._index])
+
+    def configurations(self, states: np.ndarray) -> np.ndarray:
+        """Configurations (s, n_q)."""
+        return self.problem.to_q(self.problem.from_units(states))
+
+    def difference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """The plain difference."""
+        return a - b
+
+    def advance(self, k: int, states: np.ndarray) -> Advance:
+        """All at once; those that fail again in twice as many pieces."""
+        ends, arrived = states.copy(), np.zeros(len(states), bool)
+        todo = np.arange(len(states))
+        before = self.signs(k, states)
+        for halvings in range(HALVINGS + 1):
+            way = lanes_of(self.problem, between(self.T[k], self.T[k + 1], 2**halvings))
+            x, fine = states[todo], np.ones(len(todo), bool)
+            lengths = []
+            for piece in range(1, 2**halvings + 1):
+                after, good = self._step(way, piece, x)
+                lengths.append(np.max(np.abs(after - x), axis=1, initial=0.0))
+                x, fine = after, fine & good
+            turned = self.signs(k + 1, x) * before[todo] < 0
+            even = np.max(lengths, axis=0) <= UNEVEN * np.median(lengths, axis=0) + 1e-9
+            fine &= ~turned | (even if halvings == HALVINGS else False)
+            ends[todo[fine]], arrived[todo[fine]] = x[fine], True
+            todo = todo[~fine]
+            if not len(todo):
+                break
+        return Advance(ends, ends - states, arrived)
+
+    def _step(self, way, piece: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Prediction by the Jacobian towards the next pose, then correction; and whether that went well."""
+        pose = np.full(len(x), piece)
+        J, e = jacobians(self.problem, x, way, pose), errors(self.problem, x, way, pose)
+        predicted = x - np.einsum("snm,sm->sn", np.linalg.pinv(J, rcond=1e-8), e)
+        corrected, squared = newton(self.problem, predicted, way.targets[pose], way.tool, 12)
+        size = np.max(np.abs(corrected - x), axis=1, initial=0.0)
+        off = np.max(np.abs(corrected - predicted), axis=1, initial=0.0)
+        good = (squared < _ACCEPTED) & (size <= LONGEST) & (off <= _OFF_PREDICTION * size + 1e-6)
+        return np.where(np.isfinite(corrected), corrected, x), good
+
+    def signs(self, k: int, states: np.ndarray) -> np.ndarray:
+        """Sign of det J where J is square, else 1."""
+        if self.problem.n != self.problem.task.n_rows or not len(states):
+            return np.ones(len(states))
+        return np.sign(np.linalg.det(jacobians(self.problem, states, self.lanes, np.full(len(states), k))))
+
+    def least_singular(self, k: int, states: np.ndarray) -> np.ndarray:
+        """As the checks of solutions judge it."""
+        return judged(self.problem, states, self.lanes, np.full(len(states), k)).least
 
 
-def tracked(problem: IkProblem, T: np.ndarray, starts: np.ndarray, largest: float, reachable) -> tuple[Branch, ...]:
-    """Branches along poses (N, 4, 4) from all solutions `starts` (b, n) of the first, in chain units.
-
-    `reachable` (N,) says which poses have solutions at all; it serves the explanation where a branch ends.
-    """
-    lanes = lanes_of(problem, T)
-    b, n = starts.shape
-    path = np.full((len(T), b, n), np.nan)
-    path[0] = starts
-    alive = np.arange(b)
-    ended = np.full(b, -1)
-    reasons = [""] * b
-    signs = _signs(problem, lanes, 0, starts)
-    crossings: list[list[int]] = [[] for _ in range(b)]
-    for k in range(1, len(T)):
-        if not len(alive):
-            break
-        x, moved = _advanced(problem, lanes, T, k, path[k - 1, alive], largest)
-        inside = problem.inside(x * problem.units, 1e-9)
-        good = moved & inside
-        for i in np.flatnonzero(~good):
-            ended[alive[i]] = k
-            reasons[alive[i]] = _reason(problem, lanes, k, path[k - 1, alive[i]], x[i], moved[i], reachable[k])
-        alive = alive[good]
-        path[k, alive] = x[good]
-        now = _signs(problem, lanes, k, path[k, alive])
-        for i, changed in zip(alive, now * signs[alive] < 0, strict=True):
-            if changed:
-                crossings[i].append(k)
-        signs[alive] = now
-    branches = []
-    for i in range(b):
-        stop = len(T) if ended[i] < 0 else int(ended[i])
-        q = problem.to_q(path[:stop, i] * problem.units)
-        branches.append(Branch(q, None if ended[i] < 0 else int(ended[i]), reasons[i], tuple(crossings[i])))
-    return tuple(branches)
-
-
-def _advanced(problem: IkProblem, lanes: Lanes, T: np.ndarray, k: int, x: np.ndarray, largest: float):
-    """Every branch moved from pose k − 1 to pose k: points, and whether they arrived on their own branch."""
-    out, arrived = x.copy(), np.zeros(len(x), bool)
-    todo = np.arange(len(x))
-    for halvings in range(SUBSTEPS + 1):
-        between = _interpolated(T[k - 1], T[k], 2**halvings)
-        own, ok = x[todo], np.ones(len(todo), bool)
-        way = lanes_of(problem, between)
-        for step in range(1, len(between)):
-            own, fine = _one_step(problem, way, step, own, largest / 2**halvings)
-            ok &= fine
-        out[todo[ok]], arrived[todo[ok]] = own[ok], True
-        if halvings == SUBSTEPS:
-            out[todo[~ok]] = own[~ok]
-        todo = todo[~ok]
-        if not len(todo):
-            break
-    return out, arrived
-
-
-def _one_step(problem: IkProblem, way: Lanes, step: int, x: np.ndarray, largest: float):
-    """Prediction by the Jacobian towards the next pose, then correction."""
-    pose = np.full(len(x), step)
-    J = jacobians(problem, x, way, pose)
-    e = errors(problem, x, way, pose)
-    predicted = x - np.einsum("snm,sm->sn", np.linalg.pinv(J, rcond=1e-8), e)
-    found, squared = newton(problem, predicted, way.targets[pose], way.tool, 12)
-    size = np.max(np.abs(found - x), axis=1)
-    off = np.max(np.abs(found - predicted), axis=1)
-    fine = (squared < _ACCEPTED) & (size <= largest) & (off <= _OFF_PREDICTION * size + 1e-6)
-    return found, fine
-
-
-def _interpolated(A: np.ndarray, B: np.ndarray, pieces: int) -> np.ndarray:
+def between(A: np.ndarray, B: np.ndarray, pieces: int) -> np.ndarray:
     """Poses from A to B by a constant twist, (pieces + 1, 4, 4)."""
+    if pieces == 1:
+        return np.stack([A, B])
     D = transforms.inverse(A) @ B
     twist = transforms.log(log(D[:3, :3]), D[:3, 3])
     return np.stack([A, *(A @ transforms.exp(twist * (j / pieces)) for j in range(1, pieces)), B])
 
 
-def _signs(problem: IkProblem, lanes: Lanes, k: int, x: np.ndarray) -> np.ndarray:
-    """Sign of det J where J is square, else 1."""
-    if problem.n != problem.task.n_rows or not len(x):
-        return np.ones(len(x))
-    return np.sign(np.linalg.det(jacobians(problem, x, lanes, np.full(len(x), k))))
-
-
-def _reason(problem: IkProblem, lanes: Lanes, k: int, before: np.ndarray, x: np.ndarray, moved, reachable) -> str:
-    if moved:
-        over = np.maximum(problem.lower / problem.units - x, x - problem.upper / problem.units)
-        names = {step.coordinate: step.joint for step in problem.steps}
-        which = [f"{names[j]} by {over[j] * problem.units[j]:.3g}" for j in np.flatnonzero(over > 1e-9).tolist()]
-        return "limit of " + ", ".join(which)
-    if not reachable:
-        return "the pose has no solution"
-    least = float(judged(problem, before[None], lanes, np.array([k - 1])).least[0])
-    if least < NEARLY_SINGULAR * 20:
-        return f"singularity: the least singular value falls to {least:.2g}"
-    return "the pose is out of reach of this branch, or too far from the one before"
+def whole_turns(periodic: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """Whole turns (..., d) in differences of states, 0 for numbers that are not periodic."""
+    return np.where(periodic, np.round(d / TURN), 0.0)

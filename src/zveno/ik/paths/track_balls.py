@@ -12,10 +12,10 @@ import numpy as np
 from ...robot_functions import RobotFunctions
 from ...spatial.rotations import log
 from ..ik_problem import IkProblem
-from .track import NEARLY_SINGULAR, Branch, _interpolated
+from .track import HALVINGS, LONGEST, Advance, ChainFollower, Follower, between
 
-CORRECTIONS, PIECES = 8, 32
-"""Newton steps a pose, and the most pieces that a step between poses is cut into."""
+CORRECTIONS = 8
+"""Newton steps a pose."""
 EXACT = 1e-10
 
 
@@ -92,74 +92,76 @@ class Tangent:
         return self.robot.integrate(q, v)
 
 
-def tracked_q(tangent: Tangent, T: np.ndarray, starts: np.ndarray, largest: float, reachable) -> tuple[Branch, ...]:
-    """Branches along poses (N, 4, 4) from all configurations `starts` (b, n_q) of the first; as `track.tracked`."""
-    return tuple(_one(tangent, T, start, largest, reachable) for start in starts)
+class BallFollower:
+    """Follows chains with ball joints in their own q; joint motion is a velocity, not a difference of angles.
 
+    Args:
+        robot: the robot.
+        problem: the chain.
+        T: poses (N, 4, 4).
+    """
 
-def _one(tangent: Tangent, T: np.ndarray, start: np.ndarray, largest: float, reachable) -> Branch:
-    mechanism = tangent.problem.mechanism
-    path, crossings = [start], []
-    sign = _sign(tangent, start, T[0])
-    for k in range(1, len(T)):
-        q, reason = _advanced(tangent, path[-1], T[k - 1], T[k], largest)
-        if not reason:
-            over = np.maximum(mechanism.lower - q, q - mechanism.upper)
-            worst = np.flatnonzero(over > 1e-9)
-            reason = (
-                "limit of " + ", ".join(f"{mechanism.coordinate_names[j]} by {over[j]:.3g}" for j in worst)
-                if len(worst)
-                else ""
-            )
-        elif not reachable[k]:
-            reason = "the pose has no solution"
-        if reason:
-            return Branch(np.array(path), k, reason, tuple(crossings))
-        now = _sign(tangent, q, T[k])
-        if now * sign < 0:
-            crossings.append(k)
-        sign = now
-        path.append(q)
-    return Branch(np.array(path), None, "", tuple(crossings))
+    def __init__(self, robot, problem: IkProblem, T: np.ndarray):
+        self.tangent, self.T = Tangent(robot, problem), T
+        mechanism = problem.mechanism
+        self.periodic = np.zeros(mechanism.n_q, bool)
+        self.box = mechanism.lower, mechanism.upper
 
+    def states(self, q: np.ndarray) -> np.ndarray:
+        """A state is q itself."""
+        return q
 
-def _advanced(
-    tangent: Tangent, q: np.ndarray, A: np.ndarray, B: np.ndarray, largest: float
-) -> tuple[np.ndarray, str]:
-    """q at the next pose, or why it cannot get there; in more and more pieces until it can."""
-    pieces = 1
-    while pieces <= PIECES:
-        own, fine = q, True
-        for target in _interpolated(A, B, pieces)[1:]:
-            before = own
-            for _ in range(CORRECTIONS):
-                e, J = tangent.error(own[None], target)
-                own = tangent.moved(own[None], -(np.linalg.pinv(J[0], rcond=1e-8) @ e[0])[None])[0]
-                if np.abs(e).max() < EXACT:
+    def configurations(self, states: np.ndarray) -> np.ndarray:
+        """A state is q itself."""
+        return states
+
+    def difference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """As a velocity of the chain's joints."""
+        return self.tangent.step(a, b)
+
+    def advance(self, k: int, states: np.ndarray) -> Advance:
+        """One by one, in more and more pieces until it works."""
+        ends, arrived = states.copy(), np.zeros(len(states), bool)
+        for i, q in enumerate(states):
+            ends[i], arrived[i] = self._advanced(q, self.T[k], self.T[k + 1])
+        return Advance(ends, self.difference(ends, states), arrived)
+
+    def _advanced(self, q: np.ndarray, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, bool]:
+        for halvings in range(HALVINGS + 1):
+            now, fine = q, True
+            for target in between(A, B, 2**halvings)[1:]:
+                last, now = now, self._corrected(now, target)
+                close = np.abs(self.tangent.error(now[None], target)[0]).max() < EXACT
+                fine = bool(close and np.abs(self.tangent.step(now, last)).max() <= LONGEST / 2**halvings)
+                if not fine:
                     break
-            arrived = np.abs(tangent.error(own[None], target)[0]).max() < EXACT
-            fine = bool(arrived and np.abs(tangent.step(own, before)).max() <= largest / pieces)
-            if not fine:
+            if fine:
+                return now, True
+        return q, False
+
+    def _corrected(self, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+        for _ in range(CORRECTIONS):
+            e, J = self.tangent.error(q[None], target)
+            q = self.tangent.moved(q[None], -(np.linalg.pinv(J[0], rcond=1e-8) @ e[0])[None])[0]
+            if np.abs(e).max() < EXACT:
                 break
-        if fine:
-            return own, ""
-        pieces *= 2
-    least = np.linalg.svd(tangent.error(q[None], A)[1][0], compute_uv=False)[-1]
-    if least < NEARLY_SINGULAR * 20:
-        return q, f"singularity: the least singular value falls to {least:.2g}"
-    return q, "the pose is out of reach of this branch, or too far from the one before"
+        return q
+
+    def signs(self, k: int, states: np.ndarray) -> np.ndarray:
+        """Sign of det J where J is square, else 1."""
+        if not len(states):
+            return np.ones(0)
+        J = self.tangent.error(states, self.T[k])[1]
+        return np.sign(np.linalg.det(J)) if J.shape[1] == J.shape[2] else np.ones(len(states))
+
+    def least_singular(self, k: int, states: np.ndarray) -> np.ndarray:
+        """Of the task's Jacobian."""
+        return np.linalg.svd(self.tangent.error(states, self.T[k])[1], compute_uv=False)[:, -1]
 
 
-def singular_poses(tangent: Tangent, T: np.ndarray, q: np.ndarray, threshold: float) -> tuple[int, ...]:
-    """Numbers of the poses at which configurations (N, n_q), NaN where there is none, are nearly singular."""
-    known = [k for k in range(len(T)) if not np.isnan(q[k]).any()]
-    least = [np.linalg.svd(tangent.error(q[k][None], T[k])[1][0], compute_uv=False)[-1] for k in known]
-    return tuple(k for k, value in zip(known, least, strict=True) if value < threshold)
-
-
-def _sign(tangent: Tangent, q: np.ndarray, T: np.ndarray) -> float:
-    J = tangent.error(q[None], T)[1][0]
-    return float(np.sign(np.linalg.det(J))) if J.shape[0] == J.shape[1] else 1.0
+def follower_for(robot: RobotFunctions, problem: IkProblem, T: np.ndarray) -> Follower:
+    """What follows configurations of a chain along poses (N, 4, 4)."""
+    return BallFollower(robot, problem, T) if problem.has_balls else ChainFollower(problem, T)
 
 
 def _velocity_units(joint) -> list[str]:

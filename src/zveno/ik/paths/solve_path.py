@@ -1,0 +1,143 @@
+"""Inverse kinematics along a path: every branch followed, none changed in silence, and the best sequence chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...errors import ShapeError
+from ...robot_functions import RobotFunctions
+from ..ik_problem import IkProblem
+from ..solutions import COMPLETE, Solutions
+from ..solve import _problem, solve_ik
+from ..targets import checked_targets
+from .choice import Branch, Sequence, chosen_sequence
+from .joint_path import JointPath
+from .pose_curves import PoseCurve
+from .timing import Timing, timed
+from .track import NEARLY_SINGULAR, Follower
+from .track_balls import follower_for
+
+
+def solve_path(
+    robot: RobotFunctions,
+    poses: ArrayLike | PoseCurve | Callable[[float], np.ndarray],
+    times: ArrayLike | None = None,
+    frame: str | None = None,
+    relative_to: str | None = None,
+    limits: Any = True,
+    task: Any = "pose",
+    method: str = "auto",
+    *,
+    start: ArrayLike | None = None,
+    slices: int = 16,
+    accept: Callable[[np.ndarray], np.ndarray] | None = None,
+    velocity: ArrayLike | bool | None = None,
+    acceleration: ArrayLike | None = None,
+    progress: Callable[[int, int], Any] | None = None,
+) -> JointPath:
+    """Joint motion along a path of poses.
+
+    All solutions of all poses are followed to the next pose by integrating q̇ = J⁻¹V with correction; those that
+    such a motion joins form strands. Of all ways through the strands, the one with the fewest jumps is chosen, then
+    the one with the smallest, then the one with the least sum of squared joint steps. Redundant arms choose among
+    slices of their self-motions first and are then made smooth between the slices.
+
+    Args:
+        robot: the robot.
+        poses: (N, 4, 4); a curve of `PoseCurve`; or a function of time T(t), then `times` (N,) says where it is
+            evaluated.
+        times: for a function.
+        frame, relative_to, limits, task, method: as for `solve_ik`.
+        start: q (n_q,) the sequence should begin near. Without it, joints that may turn more than once begin
+            nearest to the middle of their limits.
+        slices: for redundant robots, at how many values of the redundant joint to solve.
+        accept: (s, n_q) → (s,) booleans: which configurations may be used, for example those free of collisions.
+        velocity: largest joint velocities, (n_q,) or one number; True for the model's. With this or `acceleration`,
+            `JointPath.times` says when each pose can be passed.
+        acceleration: largest joint accelerations, (n_q,) or one number.
+        progress: called with (pose, of how many).
+    """
+    if isinstance(poses, PoseCurve):
+        poses = poses.poses
+    elif callable(poses):
+        poses = _evaluated(poses, times)
+    problem = _problem(robot, frame, relative_to, limits, task, None)
+    T, _, batch = checked_targets(problem, poses, "poses")
+    if len(batch) != 1 or not len(T):
+        raise ShapeError(
+            f"have batch shape {batch}", element="poses", remedy="Give at least one pose, as (N, 4, 4)"
+        )
+    options: dict[str, Any] = {"slices": slices} if problem.redundancy else {}
+    solutions = solve_ik(robot, T, frame, relative_to, limits, task, method, **options)
+    layers_q = [_accepted(solutions.of(k), accept) for k in range(len(T))]
+    first = None if start is None else problem.mechanism.checked_q(start, "start")
+    follower = follower_for(robot, problem, T)
+    sequence, branches = chosen_sequence(follower, problem.redundancy, layers_q, first, accept, progress)
+    return _path(problem, follower, solutions, layers_q, sequence, branches, velocity, acceleration)
+
+
+def _path(
+    problem: IkProblem,
+    follower: Follower,
+    solutions: Solutions,
+    layers_q: list[np.ndarray],
+    sequence: Sequence,
+    branches: tuple[Branch, ...],
+    velocity,
+    acceleration,
+) -> JointPath:
+    known = ~np.isnan(sequence.states[:, 0])
+    q = np.full((len(known), problem.mechanism.n_q), np.nan)
+    q[known] = follower.configurations(sequence.states[known])
+    unsolved = tuple(k for k, layer in enumerate(layers_q) if not len(layer))
+    near = [
+        int(k)
+        for k in np.flatnonzero(known)
+        if follower.least_singular(int(k), sequence.states[k][None])[0] < NEARLY_SINGULAR
+    ]
+    broken = min([*sequence.jumps, *(k - 1 for k in unsolved), len(q) - 1])
+    timing: Timing | None = None
+    if velocity is not None or acceleration is not None:
+        timing = timed(problem.mechanism, q, sequence.jumps, velocity, acceleration)
+    return JointPath(
+        q=q,
+        jumps=sequence.jumps,
+        unsolved=unsolved,
+        singular=tuple(near),
+        branches=branches,
+        cost=sequence.cost,
+        joint_names=problem.mechanism.coordinate_names,
+        mechanism=problem.mechanism,
+        frame=problem.frame,
+        chain=problem.chain,
+        jump_sizes=sequence.sizes,
+        incomplete=()
+        if problem.redundancy
+        else tuple(int(k) for k in np.flatnonzero((solutions.codes != COMPLETE) & (solutions.count > 0))),
+        fraction=1.0 if len(q) == 1 and not unsolved else max(0.0, broken / max(1, len(q) - 1)),
+        times=None if timing is None else timing.times,
+        velocity=None if timing is None else timing.velocity,
+    )
+
+
+def _accepted(q: np.ndarray, accept: Callable[[np.ndarray], np.ndarray] | None) -> np.ndarray:
+    if accept is None or not len(q):
+        return q
+    good = np.asarray(accept(q))
+    if good.shape != (len(q),):
+        raise ShapeError(
+            f"returned shape {good.shape} for {len(q)} configurations",
+            element="accept",
+            remedy="Take (s, n_q) and return (s,) booleans",
+        )
+    return q[good.astype(bool)]
+
+
+def _evaluated(function: Callable, times) -> np.ndarray:
+    if times is None:
+        raise ShapeError("a path given as a function needs times", element="times", remedy="Give an array (N,)")
+    return np.stack([np.asarray(function(t), dtype=float) for t in np.asarray(times, dtype=float)])

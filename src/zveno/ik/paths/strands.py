@@ -1,0 +1,141 @@
+"""All solutions of all poses of a path, and which of them are joined by a continuous motion.
+
+Each solution is followed from its pose to the next. Where it arrives at a solution of that pose, the two are
+linked; where it arrives at a configuration that the solver did not list (on a family of solutions), that
+configuration joins the layer. So a link is a motion that was integrated, never two configurations that happen to be
+near each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..ik_problem import TURN
+from .track import NEARLY_SINGULAR, Follower, whole_turns
+
+SAME = 1e-6
+"""Configurations closer than this in every joint, in radians or lengths of the arm, are one."""
+SLACK = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """Configurations of one pose, with the links that lead to those of the next.
+
+    Attributes:
+        states: (s, d).
+        low, high: (s, d) whole turns by which each number may change inside limits.
+        target: (s,) which of the next layer each leads to, −1 where the motion ends.
+        turns: (s, d) whole turns between where it arrives and the state of the target.
+        cost: (s,) squared joint motion on the way.
+        reason: why the motion ends, by configuration.
+    """
+
+    states: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    target: np.ndarray
+    turns: np.ndarray
+    cost: np.ndarray
+    reason: dict[int, str]
+
+
+def linked_layers(
+    follower: Follower,
+    solutions: list[np.ndarray],
+    accept: Callable[[np.ndarray], np.ndarray] | None = None,
+    progress: Callable[[int, int], Any] | None = None,
+) -> list[Layer]:
+    """Layers of a path from the solutions (s, n_q) of its poses.
+
+    Args:
+        follower: of the chain along the poses.
+        solutions: of every pose, inside limits.
+        accept: (s, n_q) → (s,) which configurations may be used; solutions have been asked already.
+        progress: called with (pose, of how many).
+    """
+    layers: list[Layer] = []
+    states = follower.states(solutions[0])
+    for k in range(len(solutions)):
+        low, high = _windings(follower, states)
+        n = len(states)
+        target, turns, cost = np.full(n, -1), np.zeros_like(states), np.zeros(n)
+        reason: dict[int, str] = {}
+        after = states[:0]
+        if k + 1 < len(solutions):
+            after = follower.states(solutions[k + 1])
+            if n:
+                after = _link(follower, k, states, after, target, turns, cost, reason, accept)
+        layers.append(Layer(states, low, high, target, turns, cost, reason))
+        states = after
+        if progress is not None:
+            progress(k + 1, len(solutions))
+    return layers
+
+
+def _link(follower, k, states, after, target, turns, cost, reason, accept) -> np.ndarray:
+    """Fill in where every state leads; the next layer's states, with those that were found on the way."""
+    advance = follower.advance(k, states)
+    solved = len(after)
+    cost[:] = np.sum(advance.steps**2, axis=1)
+    matches = _matches(follower, advance.states, after)
+    for i, end in enumerate(advance.states):
+        if not advance.arrived[i]:
+            reason[i] = _ended(follower, k, states[i], solved)
+            continue
+        match = int(matches[i])
+        if match < 0 and len(after) > solved:
+            match = solved + int(_matches(follower, end[None], after[solved:])[0])
+            match = match if match >= solved else -1
+        if match < 0:
+            refused = _outside(follower, end)
+            if not refused and accept is not None and not accept(follower.configurations(end[None]))[0]:
+                refused = "the configuration is not accepted"
+            if refused:
+                reason[i] = refused
+                continue
+            match = len(after)
+            after = np.concatenate([after, end[None]])
+        target[i] = match
+        turns[i] = whole_turns(follower.periodic, end - after[match])
+    return after
+
+
+def _matches(follower: Follower, ends: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """(s,) which of the states (t, d) each end (s, d) is, whole turns aside; −1 for none."""
+    if not len(after):
+        return np.full(len(ends), -1)
+    d = ends[:, None] - after[None]
+    near = after[None] + TURN * whole_turns(follower.periodic, d)
+    distance = np.max(np.abs(follower.difference(ends[:, None], near)), axis=2)
+    best = np.argmin(distance, axis=1)
+    return np.where(distance[np.arange(len(ends)), best] < SAME, best, -1)
+
+
+def _windings(follower: Follower, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    lower, upper = follower.box
+    low = np.ceil((lower - states - SLACK) / TURN)
+    high = np.floor((upper - states + SLACK) / TURN)
+    return np.where(follower.periodic, low, 0.0), np.where(follower.periodic, high, 0.0)
+
+
+def _outside(follower: Follower, state: np.ndarray) -> str:
+    """Which limits forbid a state in every winding."""
+    lower, upper = follower.box
+    low, high = (one[0] for one in _windings(follower, state[None]))
+    fixed = ~follower.periodic & ((state < lower - SLACK) | (state > upper + SLACK))
+    bad = np.flatnonzero((low > high) | fixed)
+    return f"limit of number {', '.join(map(str, bad + 1))} of the chain" if len(bad) else ""
+
+
+def _ended(follower: Follower, k: int, state: np.ndarray, solved: int) -> str:
+    if not solved:
+        return "the next pose has no solution"
+    least = float(follower.least_singular(k, state[None])[0])
+    if least < NEARLY_SINGULAR * 20:
+        return f"singularity: the least singular value falls to {least:.2g}"
+    return "the pose is out of reach of this branch, or too far from the one before"
