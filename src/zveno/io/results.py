@@ -35,6 +35,7 @@ HOMES = {
     "AccuracyMap": "zveno.calibration.use.accuracy",
     "BaseParameters": "zveno.base_parameters.result",
     "Calibration": "zveno.calibration.result",
+    "Compensation": "zveno.calibration.use.compensate",
     "Curve": "zveno.design.result",
     "Export": "zveno.export",
     "Identifiability": "zveno.calibration.identifiability.analysis",
