@@ -18,6 +18,8 @@ LAYERS = (
     "algorithms",
     "functions",
     "programs",
+    "kernel_inputs",
+    "function_methods",
     "parametric",
     "robot_functions",
     "scale",

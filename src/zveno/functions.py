@@ -241,8 +241,9 @@ def substituted(mechanism: Mechanism, values: Mapping[str, Any]) -> Mechanism:
     changes: dict[str, Any] = {}
     links, joints = list(mechanism.links), mechanism.joints
     frames = list(mechanism.frames)
-    for name, value in values.items():
+    for name in sorted(values, key=lambda name: name.startswith("payload")):  # loads are added to the inertia given
         kind, _, link = name.partition(":")
+        value = values[name]
         if kind in ("tool", "payload"):
             link = link or mechanism.default_frame.link
         match kind:
@@ -271,8 +272,9 @@ def _reduced_with(mechanism: Mechanism, smaller: Reduced, values: Mapping[str, A
     """The reduced mechanism with parameters of the original replaced."""
     model = smaller.mechanism
     links = list(model.links)
-    for name, value in values.items():
+    for name in sorted(values, key=lambda name: name.startswith("payload")):
         kind, _, link = name.partition(":")
+        value = values[name]
         if kind == "inertia":
             totals: list[Any] = [np.zeros(inertial.N_PARAMETERS)] * model.n_links
             for i, (k, T) in enumerate(smaller.carriers):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .functions import evaluated, function_named, input_shapes
-from .kernels.kernel import Kernel
 from .kernels.program import Program
 from .kernels.trace import trace
 from .mechanism import Mechanism
+
+if TYPE_CHECKING:
+    from .kernels.kernel import Kernel
 
 
 def program(mechanism: Mechanism, name: str, parameters: Sequence[str] = (), **options: Any) -> Program:

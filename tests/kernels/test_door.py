@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import zveno
+from kernels.programs import interpreted
 from mechanisms import random_mechanism, random_state
 from test_layers import imported_modules
 from zveno import programs
@@ -27,7 +28,6 @@ from zveno.ik.checks.judgement import mark
 from zveno.ik.ik_problem import problem_of
 from zveno.kernels import cache, door
 from zveno.kernels.door import compiled, compiled_program
-from zveno.kernels.evaluate import evaluate
 from zveno.kernels.sources import SOURCES, Sources
 from zveno.kernels.trace import trace
 from zveno.mechanism import Drive
@@ -187,15 +187,6 @@ def unreached(monkeypatch):
         missing.extend((request.arguments[0].__name__, file) for file in inside - reached)
         assert inside
         return program
-
-    def interpreted(key, make_program, dtype, lanes):
-        program = make_program()  # compiling it would take most of the time
-
-        def call(*arrays, out=None):
-            return evaluate(program, *arrays)
-
-        call._call = call
-        return call
 
     monkeypatch.setattr(door._Request, "program", recorded)
     monkeypatch.setattr(door, "load_or_build", interpreted)

@@ -148,7 +148,7 @@ def _identity(value: Any, modules: set[str]) -> Any:
         return (kind.__name__, *[_identity(part, modules) for part in value])
     if isinstance(value, np.ndarray | np.generic) and value.dtype != object:
         array = np.ascontiguousarray(value)
-        return "array", array.dtype.str, np.shape(value), hashlib.sha256(array).hexdigest()
+        return "array", array.dtype.str, np.shape(value), hashlib.sha256(array.tobytes()).hexdigest()
     if isinstance(value, type) or inspect.isfunction(value):
         return _named(value, modules)
     name = _named(kind, modules)
