@@ -17,7 +17,8 @@ _OF_DOFS = ("dof_armature", "dof_damping", "dof_frictionloss")
 def check_numbers(model, link_names: list[str], joint_names: list[str]):
     """Refuses numbers that are not finite or absurdly large, which MuJoCo lets through."""
     dof_names = [joint_names[j] for j in model.dof_jntid]
-    coordinate_names = [joint_names[np.sum(model.jnt_qposadr <= k) - 1] for k in range(model.nq)]
+    owners = np.searchsorted(model.jnt_qposadr, np.arange(model.nq), side="right") - 1
+    coordinate_names = [joint_names[j] for j in owners]
     groups = (
         ("body", link_names, _OF_BODIES),
         ("joint", joint_names, _OF_JOINTS),
@@ -54,7 +55,8 @@ def limits_of(model, j: int) -> Limits:
 
 def drive_of(model, j: int) -> Drive | None:
     """Armature, damping and friction loss of joint j; an armature acts at the joint, so the gear ratio is 1."""
-    dofs = np.flatnonzero(model.dof_jntid == j)
+    ends = [*model.jnt_dofadr[j + 1 : j + 2], model.nv]
+    dofs = np.arange(model.jnt_dofadr[j], ends[0])
     rotor, viscous = model.dof_armature[dofs], model.dof_damping[dofs]
     for k in _actuators_of(model, j) if len(dofs) == 1 else ():
         squared_gear = _gear(model, k) ** 2
