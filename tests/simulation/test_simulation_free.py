@@ -287,7 +287,7 @@ def test_saving(chain, tmp_path):
         assert other.status == run.status
         assert other.joint_names == run.joint_names
     lines = run.save(tmp_path / "run.csv").read_text().splitlines()
-    assert lines[0].startswith("t,q.joint1,")
+    assert lines[0].startswith("t (s),q.joint1 (rad),")
     assert len(lines) == len(run.t) + 1
     assert float(lines[-1].split(",")[1]) == run.q[-1, 0]
     with pytest.raises(ZvenoError, match=r"\.npz"):
@@ -301,7 +301,7 @@ def test_parquet_holds_the_columns_of_the_csv(chain, tmp_path):
     polars = pytest.importorskip("polars", reason="the extra [identify] is not installed")
     run = simulate(chain, np.zeros(chain.n_q), duration=0.01)
     table = polars.read_parquet(run.save(tmp_path / "run.parquet"))
-    assert np.array_equal(table["t"].to_numpy(), run.t)
+    assert np.array_equal(table["t (s)"].to_numpy(), run.t)
     header = run.save(tmp_path / "run.csv").read_text().splitlines()[0]
     assert ",".join(table.columns) == header
     with pytest.raises(ZvenoError, match="cannot be written"):
