@@ -14,10 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 import zveno
-from zveno.kernels import math as zm
-from zveno.mechanism import Drive
-from zveno.report.pictures.trajectory import draw_lines
-from zveno.simulation import ServoDrive, Traced, Weld, simulate
+from zveno import math as zm
 
 SHIFT, LIFT = 3.0, 2.0
 """Seconds of the two phases."""
@@ -34,7 +31,7 @@ SOLE = np.array([0.12, 0.05])
 def machine() -> zveno.Robot:
     """The built-in biped with a motor of 0.3 kg·m², seen through its gear, at every joint."""
     mechanism = zveno.load("biped").mechanism
-    motor = Drive(rotor_inertia=3e-5, gear_ratio=100.0, viscous=2.0)
+    motor = zveno.Drive(rotor_inertia=3e-5, gear_ratio=100.0, viscous=2.0)
     joints = [joint if joint.type.kind != "revolute" else replace(joint, drive=motor) for joint in mechanism.joints]
     return zveno.Robot(replace(mechanism, joints=tuple(joints)))
 
@@ -55,7 +52,7 @@ def smooth(t, start, duration):
     return s * s * (3.0 - 2.0 * s)
 
 
-def controller(robot: zveno.Robot, lean_of, lift_of) -> Traced:
+def controller(robot: zveno.Robot, lean_of, lift_of) -> zveno.Traced:
     """Stiff joints towards a posture that moves; the stance ankle corrects the pelvis' attitude."""
     order = [name for name in robot.joint_names if name != "floating_base"]
     pitch, roll = order.index("left_ankle_pitch"), order.index("left_ankle_roll")
@@ -67,7 +64,7 @@ def controller(robot: zveno.Robot, lean_of, lift_of) -> Traced:
         tau[pitch] = tau[pitch] + 400.0 * tilt[1] + 20.0 * v[4]
         return np.concatenate([np.zeros(6), tau])
 
-    return Traced(law)
+    return zveno.Traced(law)
 
 
 def pressure(wrench):
@@ -81,12 +78,11 @@ def main():
     q0 = robot.neutral()
     q0[7:] = posture(robot, 0.0, BEND, BEND)
     q0[2] -= robot.forward_kinematics(q0, "left_foot")[2, 3]
-    drives = ServoDrive(gain=1.0, lag=0.003, saturation=150.0)
+    drives = zveno.ServoDrive(gain=1.0, lag=0.003, saturation=150.0)
     options = {"drive": drives, "friction": True, "integrator": "rk4", "step": 1e-3, "sample": 5e-3}
-    left, right = Weld("left_foot", name="left"), Weld("right_foot", name="right")
+    left, right = zveno.Weld("left_foot", name="left"), zveno.Weld("right_foot", name="right")
 
-    shift = simulate(
-        robot,
+    shift = robot.simulate(
         q0,
         duration=SHIFT,
         control=controller(robot, lambda t: LEAN * smooth(t, 0.2, 2.0), lambda t: UNLOAD * smooth(t, 1.4, 1.2)),
@@ -99,8 +95,7 @@ def main():
         """The left hip gives way a little when it takes the leg's weight: a quick bend keeps the foot clear."""
         return UNLOAD + 0.06 * smooth(t, 0.0, 0.1) + 0.2 * smooth(t, 0.1, 1.2)
 
-    lift = simulate(
-        robot,
+    lift = robot.simulate(
         shift.q[-1],
         shift.v[-1],
         duration=LIFT,
@@ -137,7 +132,7 @@ def main():
         "tilt of the pelvis, degrees": tilt,
     }
     names = {"normal forces, N": ("left", "right"), "centre of pressure of the left foot, m": ("x", "y")}
-    print("picture:", draw_lines(t, panels, "out/biped_static_step.png", "A static step", names))
+    print("picture:", zveno.draw_lines(t, panels, "out/biped_static_step.png", "A static step", names))
 
 
 if __name__ == "__main__":

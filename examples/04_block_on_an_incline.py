@@ -9,12 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zveno import Robot
-from zveno.mechanism import Frame, Free, Joint, Link, assemble
-from zveno.report.pictures.trajectory import draw_lines
-from zveno.simulation import GroundContact, simulate
-from zveno.spatial import inertia
-from zveno.spatial.transforms import transform
+from zveno import Frame, Free, GroundContact, Joint, Link, Robot, assemble, draw_lines, inertia, transforms
 
 MASS, G, MU = 2.0, 9.81, 0.4
 TILTING = 0.5
@@ -27,7 +22,7 @@ def block() -> Robot:
     """A free block with a foot at each lower corner; its weight is a force, so that the slope can tilt."""
     body = inertia.parameters(MASS, np.zeros(3), np.diag([0.02, 0.03, 0.04]))
     corners = [
-        Frame(f"corner{k}", "block", transform(None, [x, y, -0.05]))
+        Frame(f"corner{k}", "block", transforms.transform(None, [x, y, -0.05]))
         for k, (x, y) in enumerate(((0.2, 0.1), (-0.2, 0.1), (-0.2, -0.1), (0.2, -0.1)))
     ]
     links = [Link("slope"), Link("block", body)]
@@ -50,7 +45,7 @@ def main():
     q0 = robot.neutral()
     q0[2] = 0.05
     feet = [GroundContact(f"corner{k}", friction=MU) for k in range(4)]
-    run = simulate(robot, q0, duration=3.0, constraints=feet, control=weight, max_step=0.02)
+    run = robot.simulate(q0, duration=3.0, constraints=feet, control=weight, max_step=0.02)
     print(run.summary)
     slips = next(one.t for one in run.events if one.what == "slips")
     sticks = next(one.t for one in run.events if one.what == "sticks")

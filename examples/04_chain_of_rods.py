@@ -8,8 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 import zveno
-from zveno.report.pictures.trajectory import draw_trajectory
-from zveno.simulation import simulate
 
 
 def main():
@@ -17,12 +15,12 @@ def main():
     q0 = np.zeros(robot.n_q)
     q0[0] = -1.0
     for rtol in (1e-3, 1e-6, 1e-10):
-        run = simulate(robot, q0, duration=10.0, rtol=rtol)
+        run = robot.simulate(q0, duration=10.0, rtol=rtol)
         print(f"rtol {rtol:g}: {run.n_evaluations} evaluations, energy off by {abs(run.energy_error[-1]):.1e} J")
     assert abs(run.energy_error[-1]) < 1e-11
-    adams = simulate(robot, q0, duration=10.0, rtol=1e-8, integrator="adams")
+    adams = robot.simulate(q0, duration=10.0, rtol=1e-8, integrator="adams")
     print(adams.summary)
-    print("picture:", draw_trajectory(run, "out/chain_of_rods.png"))
+    print("picture:", run.plot("out/chain_of_rods.png"))
 
 
 if __name__ == "__main__":

@@ -8,10 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 import zveno
-from zveno.algorithms.inverse_dynamics import inverse_dynamics
-from zveno.kernels import math as zm
-from zveno.report.pictures.trajectory import draw_lines
-from zveno.simulation import ComputedTorque, Traced, simulate
+from zveno import math as zm
 
 KP, KD = 400.0, 40.0
 
@@ -27,27 +24,25 @@ def main():
     robot = zveno.load("puma560")
     start = np.array(path(0.0), dtype=float)
     v0 = (np.array(path(1e-6), dtype=float) - np.array(path(-1e-6), dtype=float)) / 2e-6
-    run = simulate(robot, start, v0, duration=4.0, control=ComputedTorque(path, KP, KD))
+    run = robot.simulate(start, v0, duration=4.0, control=zveno.ComputedTorque(path, KP, KD))
     wanted = np.array([np.array(path(t), dtype=float) for t in run.t])
     error = abs(run.q - wanted).max(axis=1)
     print("exact model:", f"off by at most {error.max():.1e} rad;", run.summary)
     assert error.max() < 1e-5
 
     # The same law, but the arm carries 2 kg that the model does not know of.
-    mechanism = robot.mechanism
-
     def law(t, q, v):
         h = 1e-4
-        r, r1 = path(t), (path(t + h) - path(t - h)) / (2 * h)
-        r2 = (path(t + h) - 2 * path(t) + path(t - h)) / h**2
-        return inverse_dynamics(mechanism, q, v, r2 + KD * (r1 - v) + KP * (r - q))
+        before, r, after = (np.array(path(t + s), dtype=float) for s in (-h, 0.0, h))
+        r1, r2 = (after - before) / (2 * h), (after - 2 * r + before) / h**2
+        return robot.inverse_dynamics(q, v, r2 + KD * (r1 - v) + KP * (r - q))
 
-    loaded = simulate(robot.with_payload(2.0, (0.0, 0.0, 0.1)), start, v0, duration=4.0, control=Traced(law))
+    loaded = robot.with_payload(2.0, (0.0, 0.0, 0.1)).simulate(start, v0, duration=4.0, control=law)
     off = abs(loaded.q - wanted).max(axis=1)
     print(f"unknown payload of 2 kg: off by up to {off.max():.3f} rad")
     assert 1e-3 < off.max() < 0.5
     panels = {"log10 of the error, rad": np.log10(np.stack([error, off], 1) + 1e-12), "torques, N·m": run.tau}
-    print("picture:", draw_lines(run.t, panels, "out/computed_torque.png", "PUMA 560 by computed torque"))
+    print("picture:", zveno.draw_lines(run.t, panels, "out/computed_torque.png", "PUMA 560 by computed torque"))
 
 
 if __name__ == "__main__":

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from zveno import Robot
-from zveno.mechanism import Frame, Joint, Link, Revolute, assemble
-from zveno.report.pictures.trajectory import draw_trajectory
-from zveno.simulation import LoopClosure, simulate
-from zveno.spatial import inertia
-from zveno.spatial.transforms import transform
+from zveno import Frame, Joint, Link, LoopClosure, Revolute, Robot, assemble, inertia, transforms
+
+transform = transforms.transform
 
 
 def four_bar(crank: float, coupler: float, rocker: float, ground: float) -> Robot:
@@ -43,7 +40,7 @@ def main():
     crank, coupler, rocker, ground = 0.2, 0.5, 0.4, 0.45
     robot = four_bar(crank, coupler, rocker, ground)
     # A rough start is enough: it is put onto the loop, and the run says how far that was.
-    run = simulate(robot, [1.0, -0.55, 1.3], duration=5.0, constraints=[CLOSURE])
+    run = robot.simulate([1.0, -0.55, 1.3], duration=5.0, constraints=[CLOSURE])
     print(run.summary)
     # Freudenstein: the crank's angle a and the rocker's angle b are tied by one equation.
     a, b = run.q[:, 0], run.q[:, 2]
@@ -53,11 +50,11 @@ def main():
     assert residual < 1e-6
 
     parallelogram = four_bar(0.2, 0.5, 0.2, 0.5)
-    swing = simulate(parallelogram, [-0.4, 0.4, -0.4], duration=5.0, constraints=[CLOSURE])
+    swing = parallelogram.simulate([-0.4, 0.4, -0.4], duration=5.0, constraints=[CLOSURE])
     tilt = abs(swing.q[:, 0] + swing.q[:, 1]).max()
     print(f"the parallelogram's bar stays level to {tilt:.1e} rad")
     assert tilt < 1e-5
-    print("picture:", draw_trajectory(run, "out/four_bar.png"))
+    print("picture:", run.plot("out/four_bar.png"))
 
 
 if __name__ == "__main__":

@@ -8,14 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 import zveno
-from zveno.kernels import math as zm
-from zveno.report.pictures.trajectory import draw_lines
-from zveno.simulation import Traced, simulate
-from zveno.spatial import inertia
+from zveno import math as zm
 
 
 def main():
-    satellite = inertia.parameters(60.0, np.zeros(3), np.diag([4.0, 4.0, 4.0]))
+    satellite = zveno.inertia.parameters(60.0, np.zeros(3), np.diag([4.0, 4.0, 4.0]))
     arm = zveno.load("ur5")
     base = arm.link_names[0]
     robot = arm.with_base("free").with_inertia({base: satellite}).with_gravity((0.0, 0.0, 0.0))
@@ -27,7 +24,7 @@ def main():
             [np.zeros(6), 40.0 * (wanted - q[7:]) - np.array([8.0, 8.0, 4.0, 0.5, 0.5, 0.05]) * v[6:]]
         )
 
-    run = simulate(robot, robot.neutral(), duration=10.0, control=Traced(motors), rtol=1e-9, sample=0.02)
+    run = robot.simulate(robot.neutral(), duration=10.0, control=zveno.Traced(motors), rtol=1e-9, sample=0.02)
     momentum = robot.momentum(run.q, run.v)
     turned = 2 * np.degrees(np.arccos(np.clip(abs(run.q[:, 3]), 0, 1)))
     print(run.summary)
@@ -35,7 +32,9 @@ def main():
     assert turned.max() > 1.0
     assert abs(momentum).max() < 1e-6
     panels = {"turn of the base, degrees": turned, "joints, rad": run.q[:, 7:], "momentum": momentum}
-    print("picture:", draw_lines(run.t, panels, "out/free_floating_arm.png", "An arm on a satellite of 60 kg"))
+    print(
+        "picture:", zveno.draw_lines(run.t, panels, "out/free_floating_arm.png", "An arm on a satellite of 60 kg")
+    )
 
 
 if __name__ == "__main__":

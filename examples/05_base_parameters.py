@@ -6,37 +6,33 @@ Run it with `python examples/05_base_parameters.py`.
 from __future__ import annotations
 
 import numpy as np
-from rich.console import Console
 
 import zveno
-from zveno import base_parameters
-from zveno.algorithms.regressor import parameter_vector
-from zveno.base_parameters.regressor import base_kernel
 
 
 def main():
     puma = zveno.load("puma560")
-    base = base_parameters(puma)
+    base = puma.base_parameters()
     print(base.summary)
     print("without any effect:", ", ".join(base.without_effect))
     print("the first three:", *base.expressions[:3], sep="\n  ")
 
     # In the pseudo-inertia of document 000, the expressions are the 36 printed there.
-    Console().print(base_parameters(puma, view="pseudo").table())
+    print(puma.base_parameters(view="pseudo"))
 
     # Gravity that is a hair off the first axis makes two more parameters visible in principle, hardly in practice.
     for tilt in (0.0, 0.1):
-        found = base_parameters(puma, gravity=(9.81 * np.sin(tilt), 0.0, -9.81 * np.cos(tilt)))
-        print(f"gravity tilted by {tilt} rad: {found.rank}, smallest value kept {found.gap[0]:.2g}")
+        tilted = puma.base_parameters(gravity=(9.81 * np.sin(tilt), 0.0, -9.81 * np.cos(tilt)))
+        print(f"gravity tilted by {tilt} rad: {tilted.rank}, smallest value kept {tilted.gap[0]:.2g}")
 
     # 36 numbers say as much as 60: the torques are the base regressor times the base parameters.
-    p = parameter_vector(puma.mechanism)
+    p = puma.parameter_vector()
     q, v, a = np.random.default_rng(0).normal(size=(3, 1000, 6))
-    torques = base_kernel(base)(q, v, a) @ base.project(p)
+    torques = puma.base_regressor(q, v, a) @ base.project(p)
     rotors = puma.drive_regressor(v, a)[..., :6] @ [200e-6, 200e-6, 200e-6, 33e-6, 33e-6, 33e-6]
     print("largest difference to inverse dynamics:", abs(torques + rotors - puma.inverse_dynamics(q, v, a)).max())
 
-    with_drives = base_parameters(puma, drives=True)
+    with_drives = puma.base_parameters(drives=True)
     print(f"with drives: {with_drives.rank} of {len(with_drives.counted)}; the first: {with_drives.expressions[0]}")
 
 

@@ -9,24 +9,20 @@ from __future__ import annotations
 import numpy as np
 
 import zveno
-from zveno.calibration.estimate import calibrate
-from zveno.calibration.measurements import Pose
-from zveno.calibration.measurements.campaigns import Campaign
-from zveno.spatial.transforms import transform
 
 
 def main():
     rng = np.random.default_rng(1)
-    robot = zveno.load("ur5").with_tool(transform(None, np.array([0.05, 0.02, 0.1])))
+    robot = zveno.load("ur5").with_tool(zveno.transforms.transform(None, np.array([0.05, 0.02, 0.1])))
     q = robot.random(50, rng)
     T = robot.forward_kinematics(q)
     T[:, :3, 3] += 5e-5 * rng.normal(size=(50, 3))
-    kind = Pose(sigma={"position": 5e-5, "rotation": 1e-5})
-    plain = calibrate(robot, Campaign(kind, q, T), folds=0)
+    kind = zveno.Pose(sigma={"position": 5e-5, "rotation": 1e-5})
+    plain = robot.calibrate(zveno.Campaign(kind, q, T), folds=0)
     biased = T.copy()
     biased[:, :3, 3] += [0.003, -0.002, 0.001]
-    shifted = calibrate(robot, Campaign(kind, q, biased), folds=0)
-    print("parameter     without bias        with bias 3, −2, 1 mm   (mm, mrad)")
+    shifted = robot.calibrate(zveno.Campaign(kind, q, biased), folds=0)
+    print("parameter     without bias        with bias 3, -2, 1 mm   (mm, mrad)")
     for name in plain.names:
         change = shifted.parameters[name] - plain.parameters[name]
         mark = "  <-- the bias" if abs(change) > 1e-4 else ""

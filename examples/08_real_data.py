@@ -13,9 +13,6 @@ from pathlib import Path
 import numpy as np
 
 import zveno
-from zveno.calibration.estimate import calibrate
-from zveno.calibration.measurements import Camera, Sockets
-from zveno.calibration.measurements.campaigns import Campaign
 
 
 def main(folder: Path):
@@ -23,12 +20,13 @@ def main(folder: Path):
     camera = folder / "fr3_camera" / "calib_data.npz"
     if camera.exists():
         data = np.load(camera)
-        found = calibrate(zveno.load("panda"), Campaign(Camera(), data["joint_positions"], data["camera_poses"]))
+        campaign = zveno.Campaign(zveno.Camera(), data["joint_positions"], data["camera_poses"])
+        found = zveno.load("panda").calibrate(campaign)
         print(f"FR3, camera in the hand: {found.verdict}\n")
     for arm in sorted((folder / "ball_in_socket").glob("panda*")):
         robot = zveno.load(folder / "ball_in_socket" / "urdf" / "panda.urdf")
         q, groups = sockets(arm, robot.n_q)
-        found = calibrate(robot, Campaign(Sockets(frame="ball_link"), q, groups=groups))
+        found = robot.calibrate(zveno.Campaign(zveno.Sockets(frame="ball_link"), q, groups=groups))
         print(f"{arm.name}, ball in two sockets: {found.identifiability.rank} parameters. {found.verdict}\n")
 
 
@@ -36,9 +34,9 @@ def sockets(arm: Path, n_q: int) -> tuple[np.ndarray, tuple[str, ...]]:
     """Joint values and place/hole of every row of an arm's files."""
     rows, groups = [], []
     for file in sorted(arm.glob("*/hole_?.csv")):
-        own = np.atleast_2d(np.loadtxt(file, delimiter=","))
-        rows.append(np.pad(own, ((0, 0), (0, n_q - own.shape[1]))))
-        groups += [f"{file.parent.name}/{file.stem}"] * len(own)
+        block = np.atleast_2d(np.loadtxt(file, delimiter=","))
+        rows.append(np.pad(block, ((0, 0), (0, n_q - block.shape[1]))))
+        groups += [f"{file.parent.name}/{file.stem}"] * len(block)
     return np.concatenate(rows), tuple(groups)
 
 

@@ -17,11 +17,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 import zveno
-from zveno.calibration.measurements import Position
-from zveno.design import accuracy_curve, plan_poses
 from zveno.documents.calibration_001 import plan_study as study
 from zveno.documents.calibration_001.pictures import draw_axis_errors, draw_study
-from zveno.report.pictures.plan import draw_plan
 
 
 def main(experiments: int):
@@ -45,16 +42,16 @@ def main(experiments: int):
         ratio, seen = a.predicted[k] / b.predicted[k], a.std[k] / b.std[k]
         band = f"{ratio * low:.2f} … {ratio * high:.2f}"
         print(f"{name:9}   {a.predicted[k]:.6f}      {b.predicted[k]:.6f}      {ratio:.3f}   {seen:.3f}   {band}")
-    print(f"the constant error of (0.5, −0.4) mm went to x0, y0: mean errors {np.round(b.mean, 4) + 0.0}")
+    print(f"the constant error of (0.5, -0.4) mm went to x0, y0: mean errors {np.round(b.mean, 4) + 0.0}")
     print("figure 1:", draw_axis_errors("plan_figure1.png"))
     print("figure 2:", draw_study(studies, "plan_figure2.png"))
 
-    robot, tracker = zveno.load("puma560"), Position(points=[[0.1, 0.0, 0.05]], sigma=5e-5)
-    plan = plan_poses(robot, tracker, 30, candidates=2000)
+    robot, tracker = zveno.load("puma560"), zveno.Position(points=[[0.1, 0.0, 0.05]], sigma=5e-5)
+    plan = robot.plan_poses(tracker, 30, candidates=2000)
     print(plan.summary)
-    curve = accuracy_curve(robot, tracker, 60, candidates=2000)
+    curve = zveno.accuracy_curve(robot, tracker, 60, candidates=2000)
     print(curve.summary)
-    print("picture:", draw_plan(plan, curve, "plan_puma560.png"))
+    print("picture:", plan.plot("plan_puma560.png", curve=curve))
 
 
 if __name__ == "__main__":

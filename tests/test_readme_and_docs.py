@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import inspect
 import io
 import re
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+
+import zveno
+from zveno.io.results import HOMES
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [
@@ -104,3 +109,57 @@ def test_commands_of_the_readme_are_accepted(capsys, tmp_path, monkeypatch):
         if "my_robot.urdf" not in words:
             assert main(words) == 0, command
             assert capsys.readouterr().out
+
+
+# --- pages, examples and messages use public names only
+
+DEEP = re.compile(r"\bfrom zveno((?:\.\w+)*) import (\w+(?:(?: as \w+)?, *\w+)*)|\bzveno((?:\.[A-Za-z_]\w*)+)")
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+OPEN = {name for name in zveno.__all__ if inspect.ismodule(getattr(zveno, name))} | {"documents"}
+"""Public modules; what is in them is public too, and documents/ is named where a document is followed."""
+
+
+def deep_names(text: str) -> list[str]:
+    """Names of the package that are not in `zveno.__all__`."""
+    found = []
+    for module, imported, dotted in DEEP.findall(text):
+        names = [dotted[1:]] if dotted else [".".join([module[1:], name.strip()]) for name in imported.split(",")]
+        for name in names:
+            first, *rest = name.strip(".").split(" as ")[0].split(".")
+            method = rest and inspect.isclass(getattr(zveno, first, None))
+            if first not in {*zveno.__all__, "documents"} or (rest and first not in OPEN and not method):
+                found.append(name)
+    return found
+
+
+def messages(path: Path) -> list[str]:
+    """Texts that users see: those of errors, warnings and printed ones. Docstrings are for developers."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    raised = [node for node in ast.walk(tree) if isinstance(node, ast.Raise | ast.Call)]
+    return [
+        text.value
+        for node in raised
+        for text in ast.walk(node)
+        if isinstance(text, ast.Constant) and isinstance(text.value, str)
+    ]
+
+
+@pytest.mark.parametrize("page", [*PAGES, *EXAMPLES], ids=lambda page: page.name)
+def test_pages_and_examples_use_public_names_only(page):
+    if page.name in ("CHANGELOG.md", "CONTRIBUTING.md"):  # these are about the sources
+        return
+    assert deep_names(page.read_text(encoding="utf-8")) == []
+
+
+def test_messages_use_public_names_only():
+    package = Path(zveno.__file__).parent
+    inner = {"zveno.report.results", "zveno.robot", *HOMES.values()}  # modules found by name
+    texts = [text for path in package.rglob("*.py") for text in messages(path) if text not in inner]
+    assert len(texts) > 1000
+    assert [text for text in texts if deep_names(text) and not text.startswith("zveno.")] == []
+
+
+def test_deep_names_are_found():
+    assert deep_names("zveno.load, zveno.Robot.ik, zveno.math.sin, from zveno import math") == []
+    deep = deep_names("see zveno.ik.choose and zveno.load.x\nfrom zveno.simulation import PD, simulate as run\n")
+    assert deep == ["ik.choose", "load.x", "simulation.PD", "simulation.simulate"]

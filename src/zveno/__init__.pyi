@@ -75,6 +75,7 @@ from .mechanism import Revolute as Revolute
 from .mechanism import Spherical as Spherical
 from .mechanism import Universal as Universal
 from .mechanism import assemble as assemble
+from .mechanism import edit as edit
 from .parametric import ParametricRobot as ParametricRobot
 from .report.pictures.trajectory import draw_lines as draw_lines
 from .robot import Robot as Robot
@@ -102,6 +103,7 @@ from .simulation.events import Event as Event
 from .simulation.simulate import simulate as simulate
 from .simulation.trajectory import EventRecord as EventRecord
 from .simulation.trajectory import Trajectory as Trajectory
+from .spatial import angles as angles
 from .spatial import inertia as inertia
 from .spatial import rotations as rotations
 from .spatial import transforms as transforms

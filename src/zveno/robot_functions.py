@@ -9,6 +9,7 @@ import numpy as np
 
 from . import programs
 from .algorithms.references import checked_reference
+from .algorithms.regressor import parameter_vector
 from .algorithms.singular import refuse_singular
 from .function_methods import FunctionMethods, options_of, takes_frame
 from .functions import function_named
@@ -104,6 +105,10 @@ class RobotFunctions(FunctionMethods):
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         states = [self.mechanism.random(rng) for _ in range(int(np.prod(shape)))]
         return np.reshape(np.array(states), (*shape, self.n_q))
+
+    def parameter_vector(self) -> np.ndarray:
+        """p (10 N,): the inertial parameters of links 1 … N in the order of the regressor's columns."""
+        return parameter_vector(self.mechanism)
 
     # --- other robots
 

@@ -183,5 +183,5 @@ def _motions(joint: Joint) -> list[_Motion]:
     raise ModelError(
         f"inverse kinematics does not know {kind.kind} joints",
         element=f"joint {joint.name}",
-        remedy="Lock it with zveno.mechanism.edit.fix_joints, or choose a frame that it does not move",
+        remedy="Lock it with zveno.edit.fix_joints, or choose a frame that it does not move",
     )

@@ -92,7 +92,7 @@ def _made_exact(T: np.ndarray, name: str):
         raise ShapeError(
             f"the rotation of pose {bad} is not one (RᵀR differs from 1 by {off[bad]:.2g})",
             element=name,
-            remedy="Columns must be orthonormal and right-handed; see zveno.spatial.rotations.nearest_rotation",
+            remedy="Columns must be orthonormal and right-handed; see zveno.rotations.nearest_rotation",
         )
     loose = np.flatnonzero(off > EXACT)
     for i in loose:

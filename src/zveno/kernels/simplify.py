@@ -52,7 +52,7 @@ def mixed_traces() -> TraceError:
     """The error for operands that belong to different traces."""
     return TraceError(
         "scalars of two different traces meet in one operation",
-        remedy="Pass the values in as inputs of the inner function, or use zveno.kernels.trace.call",
+        remedy="Pass the values in as inputs of the inner function",
     )
 
 

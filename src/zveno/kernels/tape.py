@@ -73,7 +73,7 @@ class _ClosedTable(dict):
 class Scalar:
     """One number of a traced computation: an operation and its operands, which are scalars or floats.
 
-    Comparisons give scalars too, worth 1.0 or 0.0, for use in :func:`zveno.kernels.math.select`; whatever
+    Comparisons give scalars too, worth 1.0 or 0.0, for use in :func:`zveno.math.select`; whatever
     would need to know the number itself (``if``, ``float()``, an index) is refused with a `TraceError`.
     """
 
@@ -256,7 +256,7 @@ class Scalar:
     def __bool__(self):
         raise TraceError(
             "the function branches on a traced value",
-            remedy="A trace sees both sides: choose with zveno.kernels.math.select, and compare arrays with "
+            remedy="A trace sees both sides: choose with zveno.math.select, and compare arrays with "
             "less, less_equal or equal from the same module",
         )
 
@@ -271,8 +271,7 @@ def used_as_a_number() -> TraceError:
     return TraceError(
         "the function converts a traced value to a plain number, uses it as an index or writes it into an "
         "array of numbers",
-        remedy="Keep traced values in arrays with dtype=object, and choose between values with "
-        "zveno.kernels.math.select",
+        remedy="Keep traced values in arrays with dtype=object, and choose between values with zveno.math.select",
     )
 
 

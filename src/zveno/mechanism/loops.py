@@ -60,7 +60,7 @@ def checked_loops(loops: Iterable[Loop], link_of_frame: dict[str, str]) -> tuple
     found = tuple(loops)
     for loop in found:
         if not isinstance(loop, Loop):
-            raise ModelError(f"{loop!r} is not a loop", remedy="Give zveno.mechanism.Loop(frame, other)")
+            raise ModelError(f"{loop!r} is not a loop", remedy="Give zveno.Loop(frame, other)")
         for frame in (loop.frame, loop.other):
             if frame not in link_of_frame:
                 raise unknown_name("frame", frame, link_of_frame).located(element=loop.label)

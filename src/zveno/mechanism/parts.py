@@ -135,7 +135,7 @@ class Joint:
             raise ModelError(
                 f"its type is {self.type!r}",
                 element=f"joint {self.name}",
-                remedy="Give a joint type such as zveno.mechanism.Revolute((0, 0, 1))",
+                remedy="Give a joint type such as zveno.Revolute((0, 0, 1))",
             )
         put = object.__setattr__
         put(self, "T_parent_joint", frozen_array(self.T_parent_joint, (4, 4), "the joint's placement"))
