@@ -18,7 +18,7 @@ class Articulated(NamedTuple):
     H: Any
     A: Any
 
-    def __matmul__(self, acceleration):
+    def __matmul__(self, acceleration: np.ndarray) -> np.ndarray:
         """The wrench `[f, n]` for an acceleration `[a, ε]`."""
         a, e = acceleration[:3], acceleration[3:]
         return np.concatenate([self.M @ a + self.H.T @ e, self.H @ a + self.A @ e])
@@ -27,7 +27,7 @@ class Articulated(NamedTuple):
         """Both together, in the same frame."""
         return Articulated(self.M + other.M, self.H + other.H, self.A + other.A)
 
-    def without(self, U, scaled) -> Articulated:
+    def without(self, U: np.ndarray, scaled: np.ndarray) -> Articulated:
         """Less U D⁻¹ Uᵀ, given `scaled` = U D⁻¹: what the joint lets go does not resist."""
         M, H, A = self.M, self.H, self.A
         for k in range(U.shape[1]):
@@ -37,7 +37,7 @@ class Articulated(NamedTuple):
             A = A - np.outer(n, m)
         return Articulated(linear.symmetric(M), H, linear.symmetric(A))
 
-    def moved(self, T_parent_child) -> Articulated:
+    def moved(self, T_parent_child: np.ndarray) -> Articulated:
         """The same in the parent's frame: rotated, then about the parent's origin."""
         R, K = T_parent_child[:3, :3], skew(T_parent_child[:3, 3])
         M = linear.symmetric(R @ self.M @ R.T)
@@ -47,6 +47,6 @@ class Articulated(NamedTuple):
         return Articulated(M, H + KM, linear.symmetric(A + KH + KH.T + KM @ K.T))
 
 
-def rigid(p) -> Articulated:
+def rigid(p: np.ndarray) -> Articulated:
     """M* of a single body with inertial parameters p."""
     return Articulated(p[0] * np.eye(3), skew(p[1:4]), tensor(p))

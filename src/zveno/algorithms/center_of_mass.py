@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..errors import ModelError
@@ -10,12 +12,12 @@ from ..spatial.vectors import cross
 from .forward_kinematics import link_poses
 
 
-def total_mass(mechanism: Mechanism):
+def total_mass(mechanism: Mechanism) -> Any:
     """Mass of all moving links and of link 0, kg."""
     return sum((link.inertia[0] for link in mechanism.links[1:]), start=mechanism.links[0].inertia[0])
 
 
-def center_of_mass(mechanism: Mechanism, q):
+def center_of_mass(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
     """c = Σ (m_i p_i + R_i h_i)/Σ m_i in world axes, (3,), link 0 included."""
     _refuse_massless(mechanism)
     T = link_poses(mechanism, q)
@@ -23,7 +25,7 @@ def center_of_mass(mechanism: Mechanism, q):
     return moment / total_mass(mechanism)
 
 
-def center_of_mass_jacobian(mechanism: Mechanism, q):
+def center_of_mass_jacobian(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
     """J (3, n_v) with ċ = J q̇.
 
     The column of a joint is that of its whole subtree moving as one body: (m v + w × moment)/Σm, where the

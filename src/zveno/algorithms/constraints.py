@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..kernels.math import atan2, logical_and, maximum, minimum, select, sqrt
 from ..mechanism import Mechanism
@@ -51,12 +52,12 @@ class Placed(NamedTuple):
     """of the frame's origin, with joint accelerations zero"""
 
     @property
-    def p(self):
+    def p(self) -> np.ndarray:
         """The frame's origin, (3,)."""
         return self.T[:3, 3]
 
     @property
-    def R(self):
+    def R(self) -> np.ndarray:
         """The frame's axes as columns, (3, 3)."""
         return self.T[:3, :3]
 
@@ -64,12 +65,12 @@ class Placed(NamedTuple):
 class Kinematics:
     """Poses, motions and Jacobians at one state, shared by all constraints."""
 
-    def __init__(self, mechanism: Mechanism, q, v):
+    def __init__(self, mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> None:
         self.mechanism, self.q, self.v = mechanism, q, v
         self.poses = link_poses(mechanism, q)
         self.motions = world_motions(mechanism, q, v, np.zeros(mechanism.n_v))
 
-    def frame(self, name: str | None, T_frame_point=None) -> Placed:
+    def frame(self, name: str | None, T_frame_point: np.ndarray | None = None) -> Placed:
         """A frame of the mechanism, or a place given in it; `None` is the fixed link 0."""
         mechanism = self.mechanism
         target = mechanism.frame(mechanism.links[0].name if name is None else name)
@@ -79,7 +80,7 @@ class Kinematics:
         motion = self.motions[link].at(T[:3, 3] - self.poses[link][:3, 3])
         return Placed(T, twist_columns(mechanism, self.q, self.poses, link, T[:3, 3]), motion)
 
-    def point(self, name: str | None, point) -> Placed:
+    def point(self, name: str | None, point: ArrayLike) -> Placed:
         """A point given in a frame's axes, with the axes of that frame."""
         return self.frame(name, transform(None, point))
 
@@ -117,7 +118,7 @@ def same_attitude(A: Placed, B: Placed) -> Rows:
     return Rows(value, A.J[3:] - B.J[3:], np.zeros(3), A.motion.e - B.motion.e)
 
 
-def along(A: Placed, B: Placed, direction) -> Rows:
+def along(A: Placed, B: Placed, direction: Any) -> Rows:
     """A's origin has no coordinate along a direction fixed in B: one row; the reaction is that force on A."""
     u, r, w = B.R @ direction, A.p - B.p, B.motion.w
     rate, spin = A.motion.v - B.motion.v, cross(w, u)
@@ -126,7 +127,7 @@ def along(A: Placed, B: Placed, direction) -> Rows:
     return _row(u @ r, J, u @ (A.motion.a - B.motion.a) + 2.0 * (spin @ rate) + turning @ r)
 
 
-def perpendicular(A: Placed, a, B: Placed, b) -> Rows:
+def perpendicular(A: Placed, a: Any, B: Placed, b: Any) -> Rows:
     """A direction a fixed in A stays square to a direction b fixed in B: one row.
 
     The reaction is a moment on A about a × b in world axes.
@@ -154,7 +155,7 @@ def closing(A: Placed, B: Placed, locked: Sequence[str], n_v: int) -> Rows:
     return stacked(parts, n_v)
 
 
-def distance(A: Placed, B: Placed, length) -> Rows:
+def distance(A: Placed, B: Placed, length: Any) -> Rows:
     """The origins stay `length` apart: one row; the reaction is the force that pushes A away from B."""
     r, rate = A.p - B.p, A.motion.v - B.motion.v
     d = sqrt(r @ r)
@@ -164,7 +165,9 @@ def distance(A: Placed, B: Placed, length) -> Rows:
     return _row(d - length, u @ (A.J[:3] - B.J[:3]), bias)
 
 
-def joint_coordinate(mechanism: Mechanism, q, joint: str, target, rate=0.0, acceleration=0.0) -> Rows:
+def joint_coordinate(
+    mechanism: Mechanism, q: np.ndarray, joint: str, target: Any, rate: Any = 0.0, acceleration: Any = 0.0
+) -> Rows:
     """A joint with one coordinate is at `target`, which moves: one row; the reaction is the joint's torque."""
     J = np.zeros(mechanism.n_v)
     J[mechanism.v_slices[joint].start] = 1.0
@@ -194,7 +197,7 @@ class Slip(NamedTuple):
     """direction of sliding along the two tangents, (2,)"""
 
 
-def slip_direction(v, remembered, floor):
+def slip_direction(v: np.ndarray, remembered: np.ndarray, floor: Any) -> tuple[Any, Any]:
     """Direction of the tangential velocity v (2,), and the remembered one (2,) near rest.
 
     Along the remembered direction the velocity counts as at least `floor`, m/s, also where it has turned back: the
@@ -208,7 +211,14 @@ def slip_direction(v, remembered, floor):
     return x / size, y / size
 
 
-def solve(factors: MassFactors | BodyFactors, y, J, wanted, active=None, slips: Sequence[Slip] = ()) -> Solution:
+def solve(
+    factors: MassFactors | BodyFactors,
+    y: np.ndarray,
+    J: np.ndarray,
+    wanted: np.ndarray,
+    active: np.ndarray | None = None,
+    slips: Sequence[Slip] = (),
+) -> Solution:
     """M a = force + Jᵀ R with J a = wanted, by the Schur complement through the factors of M.
 
     With Y = F⁻ᵀ Jᵀ, of which most entries are zero on a tree, J M⁻¹ Jᵀ = Yᵀ diag(r) Y costs little when
@@ -284,7 +294,9 @@ def _eliminated(A, b):
     return np.array(x), inverse
 
 
-def schur(factors: MassFactors | BodyFactors, y, J):
+def schur(
+    factors: MassFactors | BodyFactors, y: np.ndarray, J: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """What `solve` builds, for those who solve it otherwise: M⁻¹ force, M⁻¹ Jᵀ (n_v, m) and J M⁻¹ Jᵀ (m, m)."""
     m, r = len(J), factors.r
     Y = [factors.half(row) for row in J]

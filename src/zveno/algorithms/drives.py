@@ -8,7 +8,7 @@ from ..kernels.math import sign, tanh
 from ..mechanism import Mechanism
 
 
-def rotor_torque(mechanism: Mechanism, a):
+def rotor_torque(mechanism: Mechanism, a: np.ndarray) -> np.ndarray:
     """Torque that accelerates the rotors, (n_v,): Nᵀ diag(J) N a with motor velocities N q̇."""
     if mechanism.transmission is None:
         own = mechanism.joint_velocities(a)
@@ -21,7 +21,7 @@ def rotor_torque(mechanism: Mechanism, a):
     return N.T @ (rotor_inertias(mechanism) * (N @ a))
 
 
-def rotor_matrix(mechanism: Mechanism):
+def rotor_matrix(mechanism: Mechanism) -> np.ndarray:
     """Nᵀ diag(J) N, (n_v, n_v): what the rotors add to the mass matrix."""
     if mechanism.transmission is None:
         return np.diag(rotor_torque(mechanism, np.ones(mechanism.n_v)))
@@ -39,7 +39,7 @@ def rotor_inertias(mechanism: Mechanism) -> np.ndarray:
     return np.concatenate([np.zeros(0), *J])
 
 
-def friction_torque(mechanism: Mechanism, v, smoothing: float = 0.0):
+def friction_torque(mechanism: Mechanism, v: np.ndarray, smoothing: float = 0.0) -> np.ndarray:
     """Torque the drives spend on friction, (n_v,): viscous · v + coulomb · sign(v) + offset.
 
     Args:
@@ -59,7 +59,7 @@ def friction_torque(mechanism: Mechanism, v, smoothing: float = 0.0):
     return mechanism.gather_velocities([np.zeros(0), *spent])
 
 
-def friction_slope(mechanism: Mechanism, v, smoothing: float = 0.0):
+def friction_slope(mechanism: Mechanism, v: np.ndarray, smoothing: float = 0.0) -> np.ndarray:
     """The derivative of every entry of `friction_torque` by its own velocity, (n_v,); the jump of sign has none."""
     own, follows = mechanism.joint_velocities(v), mechanism.joint_velocities(np.ones(mechanism.n_v))
     slopes = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..mechanism import Mechanism
@@ -13,7 +15,7 @@ from .mass_matrix import momentum
 from .velocities import AT_REST, body_motions
 
 
-def kinetic_energy(mechanism: Mechanism, q, v):
+def kinetic_energy(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> Any:
     """½ Σ twist · momentum over the links, plus the rotors', J."""
     total = 0.5 * (v @ rotor_torque(mechanism, v)) if mechanism.n_v else 0.0
     for twist, own in _link_momenta(mechanism, q, v):
@@ -21,19 +23,19 @@ def kinetic_energy(mechanism: Mechanism, q, v):
     return total
 
 
-def potential_energy(mechanism: Mechanism, q):
+def potential_energy(mechanism: Mechanism, q: np.ndarray) -> Any:
     """−g · Σ m_i c_i over all links, J: zero where the centre of mass is at the world's origin."""
     T = link_poses(mechanism, q)
     moment = sum((_moment(link.inertia, T[i]) for i, link in enumerate(mechanism.links)), start=np.zeros(3))
     return -(mechanism.gravity @ moment)
 
 
-def total_energy(mechanism: Mechanism, q, v):
+def total_energy(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> Any:
     """Kinetic plus potential energy, J."""
     return kinetic_energy(mechanism, q, v) + potential_energy(mechanism, q)
 
 
-def total_momentum(mechanism: Mechanism, q, v):
+def total_momentum(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """`[p, L]`: linear momentum and angular momentum about the world's origin, in world axes, (6,)."""
     T = link_poses(mechanism, q)
     own = [part for _, part in _link_momenta(mechanism, q, v)]

@@ -26,20 +26,22 @@ from .velocities import AT_REST, Motion, body_motions
 class MassFactors:
     """The factors of the mass matrix itself, without fill-in on a tree (`linear.factor`)."""
 
-    def __init__(self, mechanism: Mechanism, q):
+    def __init__(self, mechanism: Mechanism, q: np.ndarray) -> None:
         self.mechanism, self.q = mechanism, q
         self.L, r = linear.factor(mass_matrix(mechanism, q))
         self.r = np.array(r)
 
-    def force(self, v, tau, external=None, base: Motion = AT_REST):
+    def force(
+        self, v: np.ndarray, tau: np.ndarray, external: np.ndarray | None = None, base: Motion = AT_REST
+    ) -> Any:
         """`half` of what drives the joints, τ − H, (n_v,); `external` is as in `inverse_dynamics`."""
         return self.half(tau - bias(self.mechanism, self.q, v, external, base))
 
-    def half(self, b):
+    def half(self, b: np.ndarray) -> Any:
         """F⁻ᵀ b, (n_v,)."""
         return _up(self.L, b)
 
-    def whole(self, x):
+    def whole(self, x: np.ndarray) -> np.ndarray:
         """F⁻¹ x, (n_v,)."""
         return _down(self.L, x)
 
@@ -54,7 +56,7 @@ class BodyFactors:
     For mechanisms without rotors or mimic relations that tie joints together (`drives.couples_joints`).
     """
 
-    def __init__(self, mechanism: Mechanism, q):
+    def __init__(self, mechanism: Mechanism, q: np.ndarray) -> None:
         self.mechanism, self.q = mechanism, q
         q_own = mechanism.joint_positions(q)
         rotors = rotor_matrix(mechanism)
@@ -72,7 +74,9 @@ class BodyFactors:
         r = [self._joints[i][2][1] for i, _, _ in mechanism.outward()]
         self.r = np.concatenate([np.zeros(0), *(np.array(part) for part in r)])
 
-    def force(self, v, tau, external=None, base: Motion = AT_REST):
+    def force(
+        self, v: np.ndarray, tau: np.ndarray, external: np.ndarray | None = None, base: Motion = AT_REST
+    ) -> Any:
         """`half` of what drives the joints, τ − H, (n_v,): H comes in as the wrenches that zero q̈ needs (Q*)."""
         motions = body_motions(self.mechanism, self.q, v, np.zeros(len(tau)), falling(base, self.mechanism.gravity))
         needed = [link_wrench(link.inertia, motions[i]) for i, link in enumerate(self.mechanism.links)]
@@ -80,7 +84,7 @@ class BodyFactors:
             needed = [own - external[i] for i, own in enumerate(needed)]
         return self.half(tau, needed)
 
-    def half(self, b, needed=None):
+    def half(self, b: np.ndarray, needed: list[Any] | None = None) -> Any:
         """F⁻ᵀ b, (n_v,): every joint takes its share of b, and hands on to its parent what that leaves in need.
 
         Args:
@@ -100,7 +104,7 @@ class BodyFactors:
             Q[f] = carried if Q[f] is None else Q[f] + carried
         return np.concatenate(y)
 
-    def whole(self, x):
+    def whole(self, x: np.ndarray) -> np.ndarray:
         """F⁻¹ x, (n_v,): every joint moves by its share, less what its parent's acceleration gives it."""
         a: list[Any] = [None] * self.mechanism.n_links
         own: list[Any] = [np.zeros(0)] * self.mechanism.n_links

@@ -12,6 +12,7 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import ModelError, ZvenoWarning
 from ..mechanism import Mechanism
@@ -37,7 +38,7 @@ class Partitioned(NamedTuple):
     """(..., n): bias of the joints"""
 
 
-def partitioned(M, h, n_base: int = N_BASE) -> Partitioned:
+def partitioned(M: np.ndarray, h: np.ndarray, n_base: int = N_BASE) -> Partitioned:
     """The blocks of a mass matrix M (..., n_v, n_v) and a bias h (..., n_v); the first `n_base` are the base's."""
     M, h = np.asarray(M), np.asarray(h)
     return Partitioned(
@@ -72,7 +73,7 @@ def has_trunk(mechanism: Mechanism) -> bool:
     )
 
 
-def trunk_regularity(mechanism: Mechanism, q):
+def trunk_regularity(mechanism: Mechanism, q: ArrayLike) -> np.ndarray:
     """|e₄ · (e₅ × e₆)| of the trunk's turning axes, (...): 1 where they are perpendicular, 0 where two align.
 
     On the trunk of `with_base` it is |cos pitch|. It depends on the fifth coordinate alone, because joints 4 and 6
@@ -88,14 +89,14 @@ def trunk_regularity(mechanism: Mechanism, q):
     return abs((normal @ e6) * np.cos(angle) + (normal @ cross(e5, e6)) * np.sin(angle))
 
 
-def near_trunk_singularity(mechanism: Mechanism, q):
+def near_trunk_singularity(mechanism: Mechanism, q: ArrayLike) -> np.ndarray:
     """Whether q (..., n_q) is where the trunk's axes 4 and 6 nearly align, (...) boolean; never without a trunk."""
     if not has_trunk(mechanism):
         return np.zeros(mechanism.checked_q(q).shape[:-1], dtype=bool)
     return trunk_regularity(mechanism, q) < TRUNK_MARGIN
 
 
-def warn_near_trunk_singularity(mechanism: Mechanism, q):
+def warn_near_trunk_singularity(mechanism: Mechanism, q: ArrayLike) -> None:
     """Warn where a configuration is near the trunk's singularity."""
     if np.any(near_trunk_singularity(mechanism, q)):
         warnings.warn(

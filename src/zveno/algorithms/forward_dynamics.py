@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..mechanism import Mechanism
 from .drives import couples_joints
 from .factors import BodyFactors, MassFactors
 from .velocities import AT_REST, Motion
 
 
-def forward_dynamics(mechanism: Mechanism, q, v, tau, external=None, base: Motion = AT_REST):
+def forward_dynamics(
+    mechanism: Mechanism,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    external: np.ndarray | None = None,
+    base: Motion = AT_REST,
+) -> np.ndarray:
     """Accelerations, (n_v,), under joint torques tau (n_v,) at the state (q, v).
 
     From the leaves to the root every joint takes its share of what drives it, from the root to the leaves it moves.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from ..mechanism import Mechanism
 
 
-def link_poses(mechanism: Mechanism, q) -> list:
+def link_poses(mechanism: Mechanism, q: np.ndarray) -> list:
     """T_world_link of every link, by link number: T_i = T_f(i) M_{f(i),ns(i)} A_i (document 003, (3))."""
     q_own = mechanism.joint_positions(q)
     T = [np.eye(4)]
@@ -16,7 +18,7 @@ def link_poses(mechanism: Mechanism, q) -> list:
     return T
 
 
-def frame_pose(mechanism: Mechanism, q, frame: str | None = None):
+def frame_pose(mechanism: Mechanism, q: np.ndarray, frame: str | None = None) -> np.ndarray:
     """T_world_frame, (4, 4), of a named frame or the default one; only the links that carry it are walked."""
     target = mechanism.frame(frame)
     link = mechanism.link_number(target.link)
@@ -27,7 +29,7 @@ def frame_pose(mechanism: Mechanism, q, frame: str | None = None):
     return T @ target.T_link_frame
 
 
-def frame_poses(mechanism: Mechanism, q, frames):
+def frame_poses(mechanism: Mechanism, q: np.ndarray, frames: Iterable[str]) -> np.ndarray:
     """T_world_frame of several frames, (k, 4, 4)."""
     T = link_poses(mechanism, q)
     targets = [mechanism.frame(name) for name in frames]

@@ -11,7 +11,14 @@ from .drives import rotor_torque
 from .velocities import AT_REST, Motion, body_motions
 
 
-def inverse_dynamics(mechanism: Mechanism, q, v, a, external=None, base: Motion = AT_REST):
+def inverse_dynamics(
+    mechanism: Mechanism,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    external: np.ndarray | None = None,
+    base: Motion = AT_REST,
+) -> np.ndarray:
     """Joint torques and forces τ, (n_v,), that give the accelerations a at the state (q, v).
 
     Args:
@@ -25,7 +32,14 @@ def inverse_dynamics(mechanism: Mechanism, q, v, a, external=None, base: Motion 
     return along_axes(mechanism, q, wrenches) + rotor_torque(mechanism, a)
 
 
-def joint_wrenches(mechanism: Mechanism, q, v, a, external=None, base: Motion = AT_REST) -> list:
+def joint_wrenches(
+    mechanism: Mechanism,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    external: np.ndarray | None = None,
+    base: Motion = AT_REST,
+) -> list:
     """The wrench `[f, n]` that each link receives through its joint, in its own axes about its origin.
 
     The reaction on the parent is its opposite (document 003's f_i and M_i). Entry 0 is what the ground gives
@@ -38,7 +52,7 @@ def joint_wrenches(mechanism: Mechanism, q, v, a, external=None, base: Motion = 
     return passed_down(mechanism, q, wrenches)
 
 
-def passed_down(mechanism: Mechanism, q, own: list) -> list:
+def passed_down(mechanism: Mechanism, q: np.ndarray, own: list) -> list:
     """The wrench through each link's joint, from those that the links themselves need; both by link number."""
     wrenches, q_own = list(own), mechanism.joint_positions(q)
     for i, f, joint in mechanism.inward():
@@ -46,19 +60,19 @@ def passed_down(mechanism: Mechanism, q, own: list) -> list:
     return wrenches
 
 
-def along_axes(mechanism: Mechanism, q, wrenches: list):
+def along_axes(mechanism: Mechanism, q: np.ndarray, wrenches: list) -> np.ndarray:
     """The part of the wrenches through the joints that moves them, (n_v,)."""
     q_own = mechanism.joint_positions(q)
     own = [joint.subspace(q_own[i]).T @ wrenches[i] for i, _, joint in mechanism.outward()]
     return mechanism.gather_velocities([np.zeros(0), *own])
 
 
-def falling(base: Motion, gravity) -> Motion:
+def falling(base: Motion, gravity: np.ndarray) -> Motion:
     """The base's motion as seen by someone in free fall: gravity becomes an acceleration of the base upward."""
     return base._replace(a=base.a - gravity)
 
 
-def link_wrench(p, motion: Motion):
+def link_wrench(p: np.ndarray, motion: Motion) -> np.ndarray:
     """The wrench `[f, n]` about the link's origin that gives a body with inertial parameters p its motion.
 
     f = m a + Ω h and n = h × a + I ε + ω × I ω. The moment is written with the entries of Ω (METHOD: the
@@ -78,12 +92,14 @@ def link_wrench(p, motion: Motion):
     return np.concatenate([m * motion.a + O @ h, cross(h, motion.a) + turning])
 
 
-def bias(mechanism: Mechanism, q, v, external=None, base: Motion = AT_REST):
+def bias(
+    mechanism: Mechanism, q: np.ndarray, v: np.ndarray, external: np.ndarray | None = None, base: Motion = AT_REST
+) -> np.ndarray:
     """Torques at zero acceleration, (n_v,): Coriolis, centrifugal, gravity and external (H of document 003)."""
     return inverse_dynamics(mechanism, q, v, np.zeros(mechanism.n_v), external, base)
 
 
-def gravity_torque(mechanism: Mechanism, q):
+def gravity_torque(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
     """Torques that hold the mechanism at rest, (n_v,): inverse dynamics at rest."""
     rest = np.zeros(mechanism.n_v)
     return inverse_dynamics(mechanism, q, rest, rest)

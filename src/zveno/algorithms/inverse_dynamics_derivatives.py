@@ -55,7 +55,9 @@ class _Flow(NamedTuple):
         return cross(self.P, v) + np.trace(self.Q) * w - self.Q @ w
 
 
-def inverse_dynamics_derivatives(mechanism: Mechanism, q, v, a):
+def inverse_dynamics_derivatives(
+    mechanism: Mechanism, q: np.ndarray, v: np.ndarray, a: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """∂τ/∂q in the tangent, ∂τ/∂v and ∂τ/∂a, the mass matrix; (n_v, n_v) each. Rotors count, friction does not.
 
     Args:

@@ -10,7 +10,9 @@ from .forward_kinematics import link_poses
 from .references import checked_reference
 
 
-def jacobian(mechanism: Mechanism, q, frame: str | None = None, reference: str = "aligned"):
+def jacobian(
+    mechanism: Mechanism, q: np.ndarray, frame: str | None = None, reference: str = "aligned"
+) -> np.ndarray:
     """J (6, n_v) with `[v, w] = J q̇` for the twist of a frame.
 
     Args:
@@ -33,7 +35,7 @@ def jacobian(mechanism: Mechanism, q, frame: str | None = None, reference: str =
     return J
 
 
-def twist_columns(mechanism: Mechanism, q, T: list, link: int, point):
+def twist_columns(mechanism: Mechanism, q: np.ndarray, T: list, link: int, point: np.ndarray) -> np.ndarray:
     """(6, n_v): twist in world axes, at a world point carried by a link, for unit velocities.
 
     Column of joint j: w = R_j S_w, v = R_j S_v + w × (point − p_j); zero unless j lies on the way to the link.

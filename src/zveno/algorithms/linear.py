@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 
-def factor(A):
+def factor(A: Any) -> tuple[Any, Any]:
     """(L, r) with A = Lᵀ diag(1/r) L, L unit lower triangular, eliminating the last row first.
 
     In depth-first order this leaves every structural zero of a tree's mass matrix zero (Featherstone 2008, 6.5).
@@ -27,7 +29,7 @@ def factor(A):
     return L, d
 
 
-def solve_factored(factors, b):
+def solve_factored(factors: Any, b: Any) -> np.ndarray:
     """x with Lᵀ diag(1/r) L x = b, for one right-hand side (n,)."""
     L, r = factors
     x = list(b)
@@ -42,7 +44,7 @@ def solve_factored(factors, b):
     return np.array(x)
 
 
-def solve(A, b):
+def solve(A: Any, b: Any) -> np.ndarray:
     """x with A x = b for a symmetric positive definite A (n, n) and b (n,) or (n, m)."""
     factors = factor(A)
     b = np.asarray(b)
@@ -52,13 +54,13 @@ def solve(A, b):
     return np.stack(columns, axis=1) if columns else np.zeros(b.shape)
 
 
-def inverse(A):
+def inverse(A: np.ndarray) -> np.ndarray:
     """A⁻¹ of a symmetric positive definite A, made symmetric by copying its lower triangle."""
     full = solve(A, np.eye(len(A)))
     return symmetric(full.T)
 
 
-def symmetric(A):
+def symmetric(A: Any) -> np.ndarray:
     """The symmetric matrix with the upper triangle of A; the lower one is not even computed when traced."""
     n = len(A)
     return np.array([[A[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)]).reshape(n, n)

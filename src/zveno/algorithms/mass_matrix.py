@@ -14,7 +14,7 @@ from .drives import rotor_matrix
 from .forward_kinematics import link_poses
 
 
-def mass_matrix(mechanism: Mechanism, q):
+def mass_matrix(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
     """M (n_v, n_v), rotors included: kinetic energy is ½ vᵀ M v.
 
     Every link and what it carries are frozen into one composite body; the momentum that a unit velocity of its
@@ -39,12 +39,12 @@ def mass_matrix(mechanism: Mechanism, q):
     return linear.symmetric(np.array(M).reshape(mechanism.n_v, mechanism.n_v) + rotor_matrix(mechanism))
 
 
-def inverse_mass_matrix(mechanism: Mechanism, q):
+def inverse_mass_matrix(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
     """M⁻¹ (n_v, n_v)."""
     return linear.inverse(mass_matrix(mechanism, q))
 
 
-def centroidal_matrix(mechanism: Mechanism, q):
+def centroidal_matrix(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
     """A (6, n_v): linear momentum and angular momentum about the centre of mass are A v, in world axes."""
     poses = link_poses(mechanism, q)
     q_own = mechanism.joint_positions(q)
@@ -67,7 +67,7 @@ def _momenta(mechanism: Mechanism, T: list, S: list):
         composite[f] = composite[f] + moved(composite[i], T[i - 1])
 
 
-def momentum(p, twist):
+def momentum(p: np.ndarray, twist: np.ndarray) -> np.ndarray:
     """Momentum `[p, L]` about the link's origin of a body with inertial parameters p and twist `[v, w]`."""
     v, w = twist[:3], twist[3:]
     return np.concatenate([p[0] * v + cross(w, p[1:4]), cross(p[1:4], v) + tensor(p) @ w])

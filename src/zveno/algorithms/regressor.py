@@ -14,7 +14,7 @@ from .velocities import AT_REST, body_motions
 DRIVE_PARAMETER_NAMES = ("rotor", "viscous", "coulomb", "offset")
 
 
-def regressor(mechanism: Mechanism, q, v, a):
+def regressor(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
     """W (n_v, 10 N) with τ = W p, p the ten parameters of links 1 … N one after another.
 
     Inverse dynamics on unit parameters: each column is the torque one parameter alone would need.
@@ -39,7 +39,7 @@ def regressor(mechanism: Mechanism, q, v, a):
     return np.array(W).reshape(mechanism.n_v, N_PARAMETERS * len(mechanism.joints))
 
 
-def drive_regressor(mechanism: Mechanism, v, a):
+def drive_regressor(mechanism: Mechanism, v: np.ndarray, a: np.ndarray) -> np.ndarray:
     """W (n_v, 4 n_v) of rotor inertia, viscous, Coulomb and offset of every motor or joint, in four blocks.
 
     Rotor inertias are on the motor's side and act through the gears and the transmission matrix N: column m is
@@ -56,6 +56,6 @@ def parameter_names(mechanism: Mechanism) -> tuple[str, ...]:
     return tuple(f"{link.name}.{name}" for link in mechanism.links[1:] for name in PARAMETER_NAMES)
 
 
-def parameter_vector(mechanism: Mechanism):
+def parameter_vector(mechanism: Mechanism) -> np.ndarray:
     """p (10 N,): the parameters of links 1 … N in the order of the regressor's columns."""
     return np.concatenate([np.zeros(0)] + [link.inertia for link in mechanism.links[1:]])

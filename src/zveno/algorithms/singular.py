@@ -35,13 +35,13 @@ class Scale(NamedTuple):
         first = self.first + self.mass * distance
         return Scale(self.mass, first, self.second + (self.first + first) * distance)
 
-    def along(self, column) -> float:
+    def along(self, column: np.ndarray) -> float:
         """A bound of the inertia that a joint with subspace `column` (6,) can feel."""
         v, w = np.linalg.norm(column[:3]), np.linalg.norm(column[3:])
         return float(self.mass * v * v + 2.0 * self.first * v * w + self.second * w * w)
 
 
-def refuse_singular(mechanism: Mechanism):
+def refuse_singular(mechanism: Mechanism) -> None:
     """Raise an error that names link and joint if the mass matrix is singular everywhere.
 
     One inward pass of articulated inertias at a random configuration, O(n): a joint is refused where neither its

@@ -28,12 +28,12 @@ class Motion(NamedTuple):
     e: Any
     """angular acceleration ε, rad/s²"""
 
-    def at(self, r) -> Motion:
+    def at(self, r: np.ndarray) -> Motion:
         """The motion of another point of the same link, at r from this one: v + ω×r, a + Ω r."""
         return Motion(self.v + cross(self.w, r), self.w, self.a + self.rates @ r, self.e)
 
     @property
-    def rates(self):
+    def rates(self) -> np.ndarray:
         """Ω = [ε]× + [ω]×[ω]×, (3, 3): the acceleration of a point of the link at r from another is Ω r.
 
         Its entries serve every point and the link's own inertia forces, so they are written to be shared.
@@ -48,7 +48,9 @@ class Motion(NamedTuple):
 AT_REST = Motion(np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3))
 
 
-def body_motions(mechanism: Mechanism, q, v, a, base: Motion = AT_REST) -> list[Motion]:
+def body_motions(
+    mechanism: Mechanism, q: np.ndarray, v: np.ndarray, a: np.ndarray, base: Motion = AT_REST
+) -> list[Motion]:
     """Motion of every link's frame origin in the link's own axes, by link number.
 
     Args:
@@ -63,7 +65,7 @@ def body_motions(mechanism: Mechanism, q, v, a, base: Motion = AT_REST) -> list[
     return motions
 
 
-def carried_motion(joint: Joint, q, v, a, parent: Motion) -> Motion:
+def carried_motion(joint: Joint, q: np.ndarray, v: np.ndarray, a: np.ndarray, parent: Motion) -> Motion:
     """Motion of a joint's child in its own axes, from the parent's motion and the joint's own coordinates.
 
     ω = Rᵀω_f + ω_J, ε = Rᵀε_f + Rᵀω_f × ω_J + ε_J, and likewise the origin's velocity and acceleration with
@@ -85,7 +87,9 @@ def carried_motion(joint: Joint, q, v, a, parent: Motion) -> Motion:
     )
 
 
-def world_motions(mechanism: Mechanism, q, v, a, base: Motion = AT_REST) -> list[Motion]:
+def world_motions(
+    mechanism: Mechanism, q: np.ndarray, v: np.ndarray, a: np.ndarray, base: Motion = AT_REST
+) -> list[Motion]:
     """Motion of every link's frame origin in world axes, by link number: the document's absolute form.
 
     Only the joint's own motion is rotated; the rest is carried along the vector between the two origins.
@@ -122,7 +126,14 @@ def center_of_mass_motion(mechanism: Mechanism, motions: list[Motion], i: int) -
     return motions[i].at(center_of_mass(mechanism.links[i].inertia))
 
 
-def frame_motion(mechanism: Mechanism, q, v, a, frame: str | None = None, reference: str = "aligned"):
+def frame_motion(
+    mechanism: Mechanism,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    frame: str | None = None,
+    reference: str = "aligned",
+) -> tuple[np.ndarray, np.ndarray]:
     """Twist `[v, w]` of a frame and the true accelerations `[a, e]` that go with it, (6,) each.
 
     Args:

@@ -41,7 +41,7 @@ class Row:
     verdict: Verdict
     why: str = ""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
             raise ZvenoError(
                 f"{self.verdict!r} is no verdict", element=self.what, remedy=f"Use {', '.join(VERDICTS)}"

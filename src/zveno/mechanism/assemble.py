@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import ModelError, unknown_name
 from ..spatial.inertia import N_PARAMETERS
@@ -21,7 +22,7 @@ def assemble(
     links: Iterable[Link],
     joints: Iterable[Joint],
     frames: Iterable[Frame] = (),
-    gravity=DEFAULT_GRAVITY,
+    gravity: ArrayLike = DEFAULT_GRAVITY,
     transmission: np.ndarray | None = None,
     source: str = "",
     notes: Iterable[str] = (),

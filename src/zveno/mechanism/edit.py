@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import ModelError, ShapeError, unknown_name
 from ..spatial import inertia as inertial
@@ -17,7 +19,7 @@ from .mechanism import Mechanism
 from .parts import Frame, Joint, Limits, prefixed
 
 
-def rebuilt(mechanism: Mechanism, **changes) -> Mechanism:
+def rebuilt(mechanism: Mechanism, **changes: Any) -> Mechanism:
     """The mechanism with some of its fields replaced, checked and ordered anew."""
     fields = ("name", "links", "joints", "frames", "gravity", "transmission", "source", "notes", "loops")
     return assemble(**({field: getattr(mechanism, field) for field in fields} | changes))
@@ -48,7 +50,7 @@ def attach(
     mechanism: Mechanism,
     other: Mechanism,
     to: str | None = None,
-    T_frame_base=None,
+    T_frame_base: ArrayLike | None = None,
     prefix: str = "",
     joint: JointType | None = None,
 ) -> Mechanism:
@@ -98,7 +100,7 @@ def subtree(mechanism: Mechanism, link: str) -> Mechanism:
     return _restricted(mechanism, _subtree_names(mechanism, link))
 
 
-def with_frame(mechanism: Mechanism, name: str, link: str, T_link_frame=None) -> Mechanism:
+def with_frame(mechanism: Mechanism, name: str, link: str, T_link_frame: ArrayLike | None = None) -> Mechanism:
     """A named frame added on a link, or moved if it exists."""
     mechanism.link_number(link)
     others = tuple(frame for frame in mechanism.frames if frame.name != name)
@@ -106,7 +108,7 @@ def with_frame(mechanism: Mechanism, name: str, link: str, T_link_frame=None) ->
     return rebuilt(mechanism, frames=others + (frame,))
 
 
-def with_tool(mechanism: Mechanism, T_frame_tool, frame: str | None = None) -> Mechanism:
+def with_tool(mechanism: Mechanism, T_frame_tool: ArrayLike, frame: str | None = None) -> Mechanism:
     """The frame `tool` put at `T_frame_tool` in a frame; the default frame if none is named."""
     carrier = mechanism.frame(frame)
     return with_frame(
@@ -115,7 +117,11 @@ def with_tool(mechanism: Mechanism, T_frame_tool, frame: str | None = None) -> M
 
 
 def with_payload(
-    mechanism: Mechanism, mass: float, center_of_mass=(0.0, 0.0, 0.0), inertia=None, frame: str | None = None
+    mechanism: Mechanism,
+    mass: float,
+    center_of_mass: ArrayLike = (0.0, 0.0, 0.0),
+    inertia: ArrayLike | None = None,
+    frame: str | None = None,
 ) -> Mechanism:
     """A rigid load held at a frame, the default frame if none is named.
 
@@ -152,7 +158,7 @@ def with_inertia(mechanism: Mechanism, parameters: Mapping[str, object]) -> Mech
     return rebuilt(mechanism, links=links)
 
 
-def with_gravity(mechanism: Mechanism, gravity) -> Mechanism:
+def with_gravity(mechanism: Mechanism, gravity: ArrayLike) -> Mechanism:
     """Another acceleration of free fall in world axes, m/s²."""
     return rebuilt(mechanism, gravity=_shaped(gravity, (3,), "gravity"))
 

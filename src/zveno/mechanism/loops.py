@@ -30,7 +30,7 @@ class Loop:
     other: str
     locked: tuple[str, ...] | str = "point"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         locked = self.locked
         if isinstance(locked, str):
             if locked not in CLOSING_JOINTS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ..spatial.inertia import N_PARAMETERS
 from .joints import Fixed, JointType
 
 
-def frozen_array(value, shape: tuple[int, ...], what: str) -> np.ndarray:
+def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
     """A read-only copy of `value` broadcast to `shape`; traced entries are kept as they are."""
     array = np.array(value)
     if array.dtype != object:
@@ -41,7 +41,7 @@ class Link:
     inertia: np.ndarray = field(default_factory=lambda: np.zeros(N_PARAMETERS))
     inertia_given: bool = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "inertia", frozen_array(self.inertia, (N_PARAMETERS,), "the inertia"))
 
 
@@ -130,7 +130,7 @@ class Joint:
     drive: Drive | None = None
     mimic: Mimic | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not isinstance(self.type, JointType):
             raise ModelError(
                 f"its type is {self.type!r}",
@@ -144,19 +144,19 @@ class Joint:
         if self.drive is not None:
             put(self, "drive", self.drive.shaped(self.type.n_v))
 
-    def motion(self, q):
+    def motion(self, q: np.ndarray) -> np.ndarray:
         """A_i: (4, 4) transform from the child's frame to the joint frame, at the joint's own coordinates."""
         return self.type.motion(q) @ self.T_joint_child
 
-    def transform(self, q):
+    def transform(self, q: np.ndarray) -> np.ndarray:
         """T_parent_child = M A_i, (4, 4), at the joint's own coordinates (n_q,)."""
         return self.T_parent_joint @ self.motion(q)
 
-    def subspace(self, q):
+    def subspace(self, q: np.ndarray) -> np.ndarray:
         """S, (6, n_v): the child's twist relative to its parent is S q̇, in the child's frame."""
         return self._to_child @ self.type.subspace(q)
 
-    def bias(self, q, v):
+    def bias(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Ṡ q̇, (6,), in the child's frame."""
         return self._to_child @ self.type.bias(q, v)
 
@@ -173,7 +173,7 @@ class Frame:
     link: str
     T_link_frame: np.ndarray = field(default_factory=lambda: np.eye(4))
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "T_link_frame", frozen_array(self.T_link_frame, (4, 4), "the frame's placement"))
 
 

@@ -59,7 +59,7 @@ def impossible_inertias(mechanism: Mechanism) -> dict[str, str]:
     return found
 
 
-def warn_about_inertia(mechanism: Mechanism, stacklevel: int = 2):
+def warn_about_inertia(mechanism: Mechanism, stacklevel: int = 2) -> None:
     """One `ZvenoWarning` that names all moving links without inertia, one that names all impossible inertias."""
     missing = links_without_inertia(mechanism)
     if missing:

@@ -22,7 +22,7 @@ class Tree:
             The order of siblings is the order of their numbers.
     """
 
-    def __init__(self, parents: Sequence[int]):
+    def __init__(self, parents: Sequence[int]) -> None:
         self.parents = tuple(int(p) for p in parents)
         if not self.parents or self.parents[0] != -1:
             raise ModelError("link 0 is not the root of the tree", remedy="Give −1 as the parent of link 0")
@@ -37,13 +37,13 @@ class Tree:
         """Number of links, the root included (N + 1)."""
         return len(self.parents)
 
-    def __eq__(self, other) -> bool:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Tree) and self.parents == other.parents
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self.parents)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Tree({list(self.parents)})"
 
     def parent(self, i: int) -> int:

@@ -7,7 +7,10 @@ Functions take float or traced parameters alike, except `problems`.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .vectors import skew
 
@@ -17,14 +20,14 @@ _TENSOR = ((4, 5, 7), (5, 6, 8), (7, 8, 9))
 """Where the entries of the symmetric tensor stand among the ten parameters."""
 
 
-def parameters(mass, center_of_mass, inertia_at_center):
+def parameters(mass: Any, center_of_mass: ArrayLike, inertia_at_center: ArrayLike) -> np.ndarray:
     """The ten parameters from mass, centre of mass (3,) and central inertia tensor (3, 3), all in link axes."""
     c = np.asarray(center_of_mass)
     K = skew(c)
     return from_moments(mass, mass * c, np.asarray(inertia_at_center) - mass * (K @ K))
 
 
-def from_moments(mass, first_moment, inertia_at_origin):
+def from_moments(mass: Any, first_moment: np.ndarray, inertia_at_origin: np.ndarray) -> np.ndarray:
     """The ten parameters from mass, first moment (3,) and the inertia tensor (3, 3) about the frame's origin."""
     I = inertia_at_origin
     h = first_moment
@@ -33,33 +36,33 @@ def from_moments(mass, first_moment, inertia_at_origin):
     )
 
 
-def mass(p):
+def mass(p: np.ndarray) -> Any:
     """m, kg."""
     return p[0]
 
 
-def first_moment(p):
+def first_moment(p: np.ndarray) -> np.ndarray:
     """h = m c, (3,), kg·m."""
     return p[1:4]
 
 
-def tensor(p):
+def tensor(p: np.ndarray) -> np.ndarray:
     """Inertia tensor about the frame's origin, (3, 3), kg·m²."""
     return np.array([[p[k] for k in row] for row in _TENSOR])
 
 
-def center_of_mass(p):
+def center_of_mass(p: np.ndarray) -> np.ndarray:
     """c = h/m, (3,), m. The link must have mass."""
     return p[1:4] / p[0]
 
 
-def tensor_at_center(p):
+def tensor_at_center(p: np.ndarray) -> np.ndarray:
     """Inertia tensor about the centre of mass, (3, 3): I + m [c]×². The link must have mass."""
     K = skew(p[1:4])
     return tensor(p) + (K @ K) / p[0]
 
 
-def pseudo_inertia(p):
+def pseudo_inertia(p: np.ndarray) -> np.ndarray:
     """The (4, 4) matrix ∫ [r; 1][r; 1]ᵀ dm = [[H, h], [hᵀ, m]] with H = tr(I)/2 − I (document 000)."""
     I = tensor(p)
     H = 0.5 * (I[0, 0] + I[1, 1] + I[2, 2]) * np.eye(3) - I
@@ -69,13 +72,13 @@ def pseudo_inertia(p):
     )
 
 
-def from_pseudo_inertia(P):
+def from_pseudo_inertia(P: np.ndarray) -> np.ndarray:
     """The ten parameters of a (4, 4) pseudo-inertia: I = tr(H) − H."""
     H = P[:3, :3]
     return from_moments(P[3, 3], P[:3, 3], (H[0, 0] + H[1, 1] + H[2, 2]) * np.eye(3) - H)
 
 
-def moved(p, T_a_b):
+def moved(p: np.ndarray, T_a_b: np.ndarray) -> np.ndarray:
     """The same body's parameters in frame a, from those in frame b (T P Tᵀ for the pseudo-inertia P).
 
     h' = Rh + m p and I' = R I Rᵀ + 2(p·Rh) − (p (Rh)ᵀ + Rh pᵀ) + m (p·p − p pᵀ), which folds to nothing
@@ -89,7 +92,7 @@ def moved(p, T_a_b):
     return from_moments(m, h + m * t, I)
 
 
-def problems(p, tolerance: float = 1e-6) -> list[str]:
+def problems(p: ArrayLike, tolerance: float = 1e-6) -> list[str]:
     """What keeps ten numbers from being the parameters of any real body, in words; empty if nothing does.
 
     A body exists if and only if its mass is positive and ∫ r rᵀ dm about the centre of mass is positive

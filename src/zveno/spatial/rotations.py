@@ -7,8 +7,11 @@ float, complex or traced entries. Those that only readers call (`from_rpy`, `to_
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..kernels.math import atan2, cos, select, sin, sqrt
 from .vectors import cross, skew
@@ -28,7 +31,7 @@ def cos_sin(angle: float) -> tuple[float, float]:
     return math.cos(angle), math.sin(angle)
 
 
-def about_axis(axis, c, s):
+def about_axis(axis: np.ndarray, c: Any, s: Any) -> np.ndarray:
     """Rotation matrix about a unit axis, from the cosine and sine of the angle.
 
     R = aaᵀ + cos θ (1 − aaᵀ) + sin θ [a]× (Rodrigues). This grouping leaves no arithmetic
@@ -38,7 +41,7 @@ def about_axis(axis, c, s):
     return along + c * (np.eye(3) - along) + s * skew(axis)
 
 
-def about_axis_by(axis, angle):
+def about_axis_by(axis: np.ndarray, angle: Any) -> np.ndarray:
     """Rotation matrix about a unit axis by an angle in radians, which may be traced."""
     return about_axis(axis, cos(angle), sin(angle))
 
@@ -48,13 +51,13 @@ def elementary(letter: str, angle: float) -> np.ndarray:
     return about_axis(np.eye(3)["xyz".index(letter)], *cos_sin(angle))
 
 
-def from_rpy(rpy) -> np.ndarray:
+def from_rpy(rpy: Sequence[float] | np.ndarray) -> np.ndarray:
     """R = Rz(yaw) Ry(pitch) Rx(roll) from (roll, pitch, yaw) in radians: URDF's fixed-axis angles."""
     roll, pitch, yaw = (float(angle) for angle in rpy)
     return elementary("z", yaw) @ elementary("y", pitch) @ elementary("x", roll)
 
 
-def to_rpy(R) -> np.ndarray:
+def to_rpy(R: np.ndarray) -> np.ndarray:
     """(roll, pitch, yaw) in radians, pitch in [−π/2, π/2], that give R back to rounding at every pitch.
 
     The roll is taken from what is left when yaw and pitch are undone. Near pitch = ±90°, where only the sum or the
@@ -67,7 +70,7 @@ def to_rpy(R) -> np.ndarray:
     return np.array([math.atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1]), pitch, yaw])
 
 
-def from_quaternion(wxyz):
+def from_quaternion(wxyz: np.ndarray) -> np.ndarray:
     """Rotation matrix of a unit quaternion `wxyz`."""
     w, x, y, z = wxyz[0], wxyz[1], wxyz[2], wxyz[3]
     return np.array(
@@ -79,7 +82,7 @@ def from_quaternion(wxyz):
     )
 
 
-def to_quaternion(R) -> np.ndarray:
+def to_quaternion(R: np.ndarray) -> np.ndarray:
     """Unit quaternion `wxyz` with w ≥ 0 of a rotation matrix (Shepperd's choice of the largest component)."""
     trace = R[0, 0] + R[1, 1] + R[2, 2]
     squares = np.array([trace, R[0, 0], R[1, 1], R[2, 2]])
@@ -97,18 +100,18 @@ def to_quaternion(R) -> np.ndarray:
     return -q if q[0] < 0 else q
 
 
-def quaternion_product(p, q):
+def quaternion_product(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """p ⊗ q of two quaternions `wxyz`: first q, then p."""
     vector = p[0] * q[1:] + q[0] * p[1:] + cross(p[1:], q[1:])
     return np.concatenate([[p[0] * q[0] - p[1:] @ q[1:]], vector])
 
 
-def quaternion_conjugate(q):
+def quaternion_conjugate(q: np.ndarray) -> np.ndarray:
     """The inverse of a unit quaternion `wxyz`."""
     return np.concatenate([q[:1], -q[1:]])
 
 
-def exp_coefficients(squared):
+def exp_coefficients(squared: Any) -> tuple[Any, ...]:
     """sin θ/θ, (1 − cos θ)/θ², (θ − sin θ)/θ³ and (θ²/2 − 1 + cos θ)/θ⁴ as smooth functions of θ².
 
     The m-th is Σ (−θ²)^k/(2k + m)!. The series serves up to θ = 1, where the closed forms, each of which
@@ -131,14 +134,14 @@ def _series(squared, m: int):
     return total
 
 
-def exp(rotation_vector):
+def exp(rotation_vector: np.ndarray) -> np.ndarray:
     """Rotation matrix of a rotation vector (axis times angle, radians)."""
     a, b, *_ = exp_coefficients(rotation_vector @ rotation_vector)
     K = skew(rotation_vector)
     return np.eye(3) + a * K + b * (K @ K)
 
 
-def quaternion_exp(rotation_vector):
+def quaternion_exp(rotation_vector: np.ndarray) -> np.ndarray:
     """Unit quaternion `wxyz` of a rotation vector."""
     half = 0.5 * rotation_vector
     squared = half @ half
@@ -146,7 +149,7 @@ def quaternion_exp(rotation_vector):
     return np.concatenate([[1.0 - squared * b], a * half])
 
 
-def quaternion_log(q):
+def quaternion_log(q: np.ndarray) -> np.ndarray:
     """Rotation vector, of angle at most π, of a unit quaternion `wxyz`."""
     q = q * select(q[0] < 0.0, -1.0, 1.0)
     squared = q[1:] @ q[1:]
@@ -157,24 +160,24 @@ def quaternion_log(q):
     return factor * q[1:]
 
 
-def log(R):
+def log(R: np.ndarray) -> np.ndarray:
     """Rotation vector, of angle at most π, of a constant rotation matrix."""
     return quaternion_log(to_quaternion(R))
 
 
-def is_rotation(R, tolerance: float = 1e-9) -> bool:
+def is_rotation(R: ArrayLike, tolerance: float = 1e-9) -> bool:
     """Whether RᵀR = 1 and det R = +1 to `tolerance`."""
     R = np.asarray(R, dtype=float)
     return bool(np.isfinite(R).all() and abs(R.T @ R - np.eye(3)).max() <= tolerance and np.linalg.det(R) > 0)
 
 
-def nearest_rotation(A) -> np.ndarray:
+def nearest_rotation(A: np.ndarray) -> np.ndarray:
     """The proper rotation nearest to a 3×3 matrix in the Frobenius norm (polar factor, det = +1)."""
     U, _, Vt = np.linalg.svd(A)
     return U @ np.diag([1.0, 1.0, np.linalg.det(U @ Vt)]) @ Vt
 
 
-def z_to(axis) -> np.ndarray:
+def z_to(axis: ArrayLike) -> np.ndarray:
     """A rotation that takes the z axis to the unit vector `axis`; coordinate axes give exact entries."""
     axis = np.asarray(axis, dtype=float)
     # The formula divides by 1 + z: below the equator, turn over about x first.

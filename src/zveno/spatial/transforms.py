@@ -7,6 +7,7 @@ All functions here take float, complex or traced entries unless they say otherwi
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .rotations import exp_coefficients, is_rotation
 from .vectors import cross, skew
@@ -14,40 +15,40 @@ from .vectors import cross, skew
 _LAST_ROW = np.array([[0.0, 0.0, 0.0, 1.0]])
 
 
-def transform(R=None, p=None):
+def transform(R: ArrayLike | None = None, p: ArrayLike | None = None) -> np.ndarray:
     """The 4×4 transform with rotation `R` (identity if not given) and translation `p` (zero if not given)."""
     R = np.eye(3) if R is None else np.asarray(R)
     p = np.zeros(3) if p is None else np.asarray(p)
     return np.concatenate([np.concatenate([R, p[:, None]], axis=1), _LAST_ROW])
 
 
-def inverse(T):
+def inverse(T: np.ndarray) -> np.ndarray:
     """T⁻¹ of a rigid transform: [Rᵀ, −Rᵀp]."""
     Rt = T[:3, :3].T
     return transform(Rt, -(Rt @ T[:3, 3]))
 
 
-def adjoint(T_a_b):
+def adjoint(T_a_b: np.ndarray) -> np.ndarray:
     """The 6×6 matrix that maps a twist `[v, w]` from frame b to frame a: [[R, [p]×R], [0, R]]."""
     R, p = T_a_b[:3, :3], T_a_b[:3, 3]
     return np.concatenate([np.concatenate([R, skew(p) @ R], axis=1), np.concatenate([np.zeros((3, 3)), R], axis=1)])
 
 
-def move_twist(T_a_b, twist):
+def move_twist(T_a_b: np.ndarray, twist: np.ndarray) -> np.ndarray:
     """A twist `[v, w]` given at frame b, seen at frame a: v_a = R v + p × R w, w_a = R w."""
     R, p = T_a_b[:3, :3], T_a_b[:3, 3]
     w = R @ twist[3:]
     return np.concatenate([R @ twist[:3] + cross(p, w), w])
 
 
-def move_wrench(T_a_b, wrench):
+def move_wrench(T_a_b: np.ndarray, wrench: np.ndarray) -> np.ndarray:
     """A wrench `[f, n]` given at frame b, seen at frame a: f_a = R f, n_a = R n + p × R f."""
     R, p = T_a_b[:3, :3], T_a_b[:3, 3]
     f = R @ wrench[:3]
     return np.concatenate([f, R @ wrench[3:] + cross(p, f)])
 
 
-def exp(twist):
+def exp(twist: np.ndarray) -> np.ndarray:
     """The displacement reached after unit time by a constant body twist `[v, w]`.
 
     p = V v with V = 1 + b [w]× + c [w]×², coefficients as in `rotations.exp_coefficients`.
@@ -59,7 +60,7 @@ def exp(twist):
     return transform(np.eye(3) + a * K + b * KK, v + b * (K @ v) + c * (KK @ v))
 
 
-def log(rotation_vector, p):
+def log(rotation_vector: np.ndarray, p: np.ndarray) -> np.ndarray:
     """The body twist `[v, w]` whose `exp` has translation `p` and the rotation of `rotation_vector`.
 
     v = V⁻¹p with V⁻¹ = 1 − [w]×/2 + d [w]×², d = (1 − a/2b)/θ² = (c − 2e)/2b.
@@ -70,7 +71,7 @@ def log(rotation_vector, p):
     return np.concatenate([p - 0.5 * (K @ p) + d * (K @ (K @ p)), rotation_vector])
 
 
-def is_transform(T, tolerance: float = 1e-9) -> bool:
+def is_transform(T: ArrayLike, tolerance: float = 1e-9) -> bool:
     """Whether a (4, 4) float array is a rigid transform to `tolerance`."""
     T = np.asarray(T, dtype=float)
     return T.shape == (4, 4) and bool(

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...errors import ShapeError
 from ...kernels import derivatives
@@ -37,7 +38,7 @@ class BasisModel:
             {1, c, s, cos 2q, sin 2q}.
     """
 
-    def __init__(self, table: Sequence[Row], gravity, basis: str = "squares"):
+    def __init__(self, table: Sequence[Row], gravity: ArrayLike, basis: str = "squares") -> None:
         self.table, self.basis = tuple(Row(*row) for row in table), basis
         Z = coordinate_matrix(self.table, gravity, basis).Z
         size = np.abs(Z).max(axis=0)
@@ -47,7 +48,7 @@ class BasisModel:
         self.Z = np.where(used, Z, 0.0)[self.rows]
         """(functions, 10 N)"""
 
-    def coefficients(self, parameters) -> np.ndarray:
+    def coefficients(self, parameters: ArrayLike) -> np.ndarray:
         """z = Z p, (..., functions), from the links' pseudo-inertias p (..., 10 N)."""
         p = np.asarray(parameters, dtype=float)
         if p.shape[-1:] != (self.Z.shape[1],):
@@ -83,7 +84,9 @@ class BasisModel:
             "outputs": ("tau",),
         }
 
-    def inverse_dynamics(self, q, v, a, coefficients, out=None) -> np.ndarray:
+    def inverse_dynamics(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, coefficients: ArrayLike, out: np.ndarray | None = None
+    ) -> np.ndarray:
         """Torques of the links' inertia, (..., N), from `coefficients(p)`."""
         return self.kernel(q, v, a, coefficients, out=out)
 
@@ -93,7 +96,9 @@ class BasisModel:
         return count_operations(self.program)
 
 
-def basis_energy(table: Sequence[Row], basis: str, rows: Sequence[int], q, v, z) -> tuple[Any, Any]:
+def basis_energy(
+    table: Sequence[Row], basis: str, rows: Sequence[int], q: np.ndarray, v: np.ndarray, z: np.ndarray
+) -> tuple[Any, Any]:
     """Kinetic and potential energy from the coefficients z of the used rows of Z."""
     n = len(table)
     functions = [joint_functions(row, x, basis) for row, x in zip(table, q, strict=True)]
@@ -108,7 +113,15 @@ def basis_energy(table: Sequence[Row], basis: str, rows: Sequence[int], q, v, z)
     return nested(kinetic, [y for _, y in functions]), -nested(potential, [y for y, _ in functions])
 
 
-def basis_torques(table: Sequence[Row], basis: str, rows: Sequence[int], q, v, a, z) -> Any:
+def basis_torques(
+    table: Sequence[Row],
+    basis: str,
+    rows: Sequence[int],
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    z: np.ndarray,
+) -> Any:
     """d/dt ∂L/∂q̇ − ∂L/∂q, (n,), by differentiating the program of the energy."""
     energy = _energy_program(table, basis, rows)
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...base_parameters.views import PAIRS
 from ...errors import ModelError, unknown_name
@@ -116,7 +117,7 @@ class Projections(NamedTuple):
 
 
 def coordinate_matrix(
-    table: Sequence[Row], gravity, basis: str = "squares", recursion: str = "forward"
+    table: Sequence[Row], gravity: ArrayLike, basis: str = "squares", recursion: str = "forward"
 ) -> Projections:
     """Z of a chain, by the document's forward recursion or by the backward one that it improves on."""
     table = [Row(*row) for row in table]
@@ -207,7 +208,7 @@ def _potential(table, gravity, Z, first: int) -> int:
     return cost
 
 
-def joint_functions(row: Row, x, basis: str = "squares") -> tuple[tuple, tuple]:
+def joint_functions(row: Row, x: Any, basis: str = "squares") -> tuple[tuple, tuple]:
     """The functions of one coordinate that the potential and the kinetic energy are made of."""
     if not row.sigma:
         return (1.0, x), (1.0, x, x * x)
@@ -216,7 +217,7 @@ def joint_functions(row: Row, x, basis: str = "squares") -> tuple[tuple, tuple]:
     return (1.0, c, s), (1.0, c, s, *second)
 
 
-def basis_values(table: Sequence[Row], q, v, basis: str = "squares") -> np.ndarray:
+def basis_values(table: Sequence[Row], q: np.ndarray, v: np.ndarray, basis: str = "squares") -> np.ndarray:
     """b (rows of Z,): values of the basis functions, so that the Lagrangian K − Π is b Z p."""
     n = len(table)
     rates = [v[i] * v[j] if i != j else v[i] * v[i] / 2 for i in range(n) for j in range(i + 1)]

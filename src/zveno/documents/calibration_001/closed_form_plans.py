@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...errors import ShapeError, ZvenoError
 from ...robot_functions import RobotFunctions
@@ -27,19 +28,19 @@ def noise(sigma: float, sigma_q: float = 0.0, radius: float = 1.0) -> float:
     return float(np.hypot(sigma, radius * sigma_q))
 
 
-def circle(q, radius: float = 1.0) -> np.ndarray:
+def circle(q: ArrayLike, radius: float = 1.0) -> np.ndarray:
     """Points (m, 3) of a revolute joint at angles q, its axis along z through the origin."""
     q = np.asarray(q, dtype=float)
     return radius * np.stack([np.cos(q), np.sin(q), np.zeros_like(q)], axis=-1)
 
 
-def line(q) -> np.ndarray:
+def line(q: ArrayLike) -> np.ndarray:
     """Points (m, 3) of a prismatic joint at positions q, along z."""
     q = np.asarray(q, dtype=float)
     return q[:, None] * np.array([0.0, 0.0, 1.0])
 
 
-def axis_covariance(points, sigma: float, scale: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def axis_covariance(points: ArrayLike, sigma: float, scale: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """cov(δω) and cov(δt), (3, 3) each, of the axis frame found from points; inf where the plan is singular.
 
     Args:
@@ -57,7 +58,7 @@ def axis_covariance(points, sigma: float, scale: bool = False) -> tuple[np.ndarr
     return np.diag(rotation) + covariance[:3, :3], np.full((3, 3), np.nan)
 
 
-def axis_error(points, sigma: float) -> float:
+def axis_error(points: ArrayLike, sigma: float) -> float:
     """ε_ω = σ √(2 / tr information): the scalar the document minimises; at best σ / (r √m), its (27).
 
     The printed (27) is lost; this form agrees with all that is said about it (inferred).
@@ -164,17 +165,18 @@ def product_postures(robot: RobotFunctions, numbers: int | Sequence[int]) -> np.
     return product_plan(values)
 
 
-def determinant_two_prismatic(x, y) -> float:
+def determinant_two_prismatic(x: ArrayLike, y: ArrayLike) -> float:
     """det JᵀJ of the seven-parameter chain (29) of two perpendicular prismatic joints at positions x, y, (m,).
 
     m³ Σx² Σy² (Σx² Σy² − (Σxy)²), sums about the means: (30), whose factor m³ the document leaves out.
     """
-    x, y = (np.asarray(one, dtype=float) - np.mean(one) for one in (x, y))
-    xx, yy, xy = x @ x, y @ y, x @ y
-    return float(len(x) ** 3 * xx * yy * (xx * yy - xy**2))
+    centred = np.array([x, y], dtype=float)
+    centred -= centred.mean(axis=1, keepdims=True)
+    (xx, xy), (_, yy) = centred @ centred.T
+    return float(centred.shape[1] ** 3 * xx * yy * (xx * yy - xy**2))
 
 
-def determinant_two_revolute(q2) -> float:
+def determinant_two_revolute(q2: ArrayLike) -> float:
     """det JᵀJ of two parallel revolute joints by lengths and offsets, lengths in units of the links.
 
     ((Σ cos q2)² + (Σ sin q2)² − m²)²: (31). It does not depend on q1.
@@ -183,7 +185,7 @@ def determinant_two_revolute(q2) -> float:
     return float((np.cos(q2).sum() ** 2 + np.sin(q2).sum() ** 2 - len(q2) ** 2) ** 2)
 
 
-def jacobian_two_prismatic(x, y) -> np.ndarray:
+def jacobian_two_prismatic(x: ArrayLike, y: ArrayLike) -> np.ndarray:
     """J (3m, 7) of chain (29) at nominal zero: Tz, Rx, Ry, Rz and Tx of the base, Rz between the joints, Ty."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     o, i = np.zeros_like(x), np.ones_like(x)
@@ -191,7 +193,7 @@ def jacobian_two_prismatic(x, y) -> np.ndarray:
     return np.array(rows).transpose(2, 0, 1).reshape(-1, 7)
 
 
-def jacobian_two_revolute(q1, q2) -> np.ndarray:
+def jacobian_two_revolute(q1: ArrayLike, q2: ArrayLike) -> np.ndarray:
     """J (2m, 4) of two parallel revolute joints by (length, offset) of each link, in units of the lengths."""
     z1 = np.exp(1j * np.asarray(q1, dtype=float))
     z2 = z1 * np.exp(1j * np.asarray(q2, dtype=float))

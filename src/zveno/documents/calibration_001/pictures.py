@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,9 @@ from . import closed_form_plans as cf
 from .plan_study import NAMES, Study
 
 
-def draw_axis_errors(file, numbers: Sequence[int] = range(3, 21), width: float = np.pi) -> Path:
+def draw_axis_errors(
+    file: str | PathLike[str], numbers: Sequence[int] = range(3, 21), width: float = np.pi
+) -> Path:
     """Document 001, figure 1: error of an axis against the number of measurements, evenly spread and optimal.
 
     For a revolute joint the root of tr cov(δω), since the trace of information accepts singular plans; for a
@@ -45,7 +48,7 @@ def _axis_spread(q) -> float:
     return float(np.sqrt(np.trace(cf.axis_covariance(cf.circle(q), 1.0)[0])))
 
 
-def draw_study(studies: Mapping[str, Study], file) -> Path:
+def draw_study(studies: Mapping[str, Study], file: str | PathLike[str]) -> Path:
     """Document 001, figure 2: errors of every parameter in every experiment, a column a plan, predicted ±2σ.
 
     x0 and y0 take up the constant error of the measuring system; their panels are centred there.

@@ -8,13 +8,14 @@ in x0 + i y0, (a1 + Δa1) e^{iΔq1} and (a2 + Δa2) e^{i(Δq1 + Δq2)}.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...errors import ShapeError
 from ...fit.threads import in_one_thread
@@ -40,7 +41,7 @@ def proposed_plan() -> np.ndarray:
     return np.array([(a, b) for a in ends for b in ends] * 4)
 
 
-def positions(parameters, q, lengths=LENGTHS) -> np.ndarray:
+def positions(parameters: ArrayLike, q: np.ndarray, lengths: Sequence[float] = LENGTHS) -> np.ndarray:
     """Tool positions (..., n, 2) for deviations (..., 6) at postures (n, 2)."""
     P = np.asarray(parameters, dtype=float)
     one, two = _links(P, q, lengths)
@@ -48,7 +49,7 @@ def positions(parameters, q, lengths=LENGTHS) -> np.ndarray:
     return np.stack([z.real, z.imag], axis=-1)
 
 
-def jacobian(parameters, q, lengths=LENGTHS) -> np.ndarray:
+def jacobian(parameters: ArrayLike, q: np.ndarray, lengths: Sequence[float] = LENGTHS) -> np.ndarray:
     """Derivatives (..., 2 n, 6) of the positions, rows x and y of each posture in turn."""
     P = np.asarray(parameters, dtype=float)
     one, two = _links(P, q, lengths)
@@ -67,13 +68,15 @@ def jacobian(parameters, q, lengths=LENGTHS) -> np.ndarray:
     return np.stack([columns.real, columns.imag], axis=-2).reshape(*P.shape[:-1], -1, 6)
 
 
-def predicted_std(q, sigma: float = SIGMA, lengths=LENGTHS) -> np.ndarray:
+def predicted_std(q: np.ndarray, sigma: float = SIGMA, lengths: Sequence[float] = LENGTHS) -> np.ndarray:
     """Standard deviations (6,) of the estimates, from (28): σ² (JᵀJ)⁻¹."""
     J = jacobian(np.zeros(6), q, lengths)
     return sigma * np.sqrt(np.diag(np.linalg.inv(J.T @ J)))
 
 
-def calibrated(readings, q, lengths=LENGTHS, iterations: int = 5) -> np.ndarray:
+def calibrated(
+    readings: ArrayLike, q: np.ndarray, lengths: Sequence[float] = LENGTHS, iterations: int = 5
+) -> np.ndarray:
     """Deviations (..., 6) from readings (..., n, 2) by Gauss–Newton from zero, all experiments at once."""
     y = np.asarray(readings, dtype=float)
     P = np.zeros((*y.shape[:-2], 6))
@@ -88,7 +91,7 @@ def calibrated(readings, q, lengths=LENGTHS, iterations: int = 5) -> np.ndarray:
     return P
 
 
-def calibrated_closed_form(readings, q, lengths=LENGTHS) -> np.ndarray:
+def calibrated_closed_form(readings: ArrayLike, q: np.ndarray, lengths: Sequence[float] = LENGTHS) -> np.ndarray:
     """The same, exactly: linear least squares in complex numbers."""
     y = np.asarray(readings, dtype=float)
     q = np.asarray(q, dtype=float)
@@ -169,12 +172,12 @@ class Study(Result):
 
 @in_one_thread
 def simulate_study(
-    q,
+    q: np.ndarray,
     experiments: int = 100,
     *,
     sigma: float = SIGMA,
-    bias=(0.0, 0.0),
-    true=TRUE,
+    bias: ArrayLike = (0.0, 0.0),
+    true: ArrayLike = TRUE,
     seed: int = 0,
     threads: int = 2,
     progress: Callable[[int], None] | None = None,

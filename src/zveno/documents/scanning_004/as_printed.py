@@ -32,7 +32,7 @@ def printed_decoding_cost(J: int, numbers: int) -> Cost:
 class Counted:
     """A whole number that counts the operations done with it, in one list [additions, multiplications]."""
 
-    def __init__(self, value: int, done: list[int]):
+    def __init__(self, value: int, done: list[int]) -> None:
         self.value, self.done = value, done
 
     def _new(self, value: int, kind: int) -> Counted:

@@ -5,21 +5,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...errors import unknown_name
 from ...ik.ik_problem import IkProblem
 from ...ik.newton import lanes_of, newton
 from ...ik.numbers import Dichotomy, dichotomy
-from ...ik.numbers.operators import Bounds
+from ...ik.numbers.operators import Bounds, Function
+from ...ik.numbers.unimodal import System
 from ...ik.objectives import OBJECTIVES
 from ...ik.pose_error import walk
+from ...robot_functions import RobotFunctions
 
 ALONG = np.full(3, 1.0 / np.sqrt(3.0))
 """The document's characteristic vector s, fixed in the output link's frame."""
 
 
-def pose_vector(T: np.ndarray, s=ALONG, unit: float = 1.0) -> np.ndarray:
+def pose_vector(T: np.ndarray, s: ArrayLike = ALONG, unit: float = 1.0) -> np.ndarray:
     """u = [P | S] (..., 6) of poses (..., 4, 4), formulas (8) to (10): S = P + R s, lengths in metres over `unit`.
 
     It does not determine the pose: turning about s leaves it as it is (rank 5 of 6).
@@ -28,7 +33,9 @@ def pose_vector(T: np.ndarray, s=ALONG, unit: float = 1.0) -> np.ndarray:
     return np.concatenate([p, p + T[..., :3, :3] @ np.asarray(s)], axis=-1)
 
 
-def objective(problem: IkProblem, T: np.ndarray, kind: str = "norm", s=ALONG, unit: float = 1.0):
+def objective(
+    problem: IkProblem, T: np.ndarray, kind: str = "norm", s: ArrayLike = ALONG, unit: float = 1.0
+) -> Function:
     """Φ(q) of chain coordinates (k, n): what the document minimises over numbers, for one target (4, 4)."""
     if kind not in OBJECTIVES:
         raise unknown_name("objective", kind, OBJECTIVES)
@@ -41,7 +48,7 @@ def _forward(problem: IkProblem, x, tool):
     return np.concatenate([moved.R, moved.p[:, None]], axis=1)
 
 
-def pose_system(problem: IkProblem, s=ALONG, unit: float = 1.0):
+def pose_system(problem: IkProblem, s: ArrayLike = ALONG, unit: float = 1.0) -> System:
     """u(q) of chain coordinates (k, n) → (k, 6), compiled."""
     from ...kernels.door import compiled
 
@@ -68,7 +75,7 @@ def percentages(u: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return first, second
 
 
-def around(robot, q, width: float) -> dict[str, tuple[float, float]]:
+def around(robot: RobotFunctions, q: ArrayLike, width: float) -> dict[str, tuple[float, float]]:
     """Limits for `solve_ik` about a taught configuration: trick 1, teach coarsely and search narrowly."""
     return {
         name: (float(np.min(value)) - width, float(np.max(value)) + width)
@@ -95,7 +102,9 @@ def rotation_constraints(problem: IkProblem, T: np.ndarray, tolerance: float) ->
     ]
 
 
-def refined(problem: IkProblem, T: np.ndarray, lower, upper, percent: float = 1e-3, **options):
+def refined(
+    problem: IkProblem, T: np.ndarray, lower: ArrayLike, upper: ArrayLike, percent: float = 1e-3, **options: Any
+) -> tuple[Dichotomy, np.ndarray | None]:
     """The document's stage 2: dichotomy (П8) on the box, for the pose vector; then, for whole poses, Newton.
 
     Returns:

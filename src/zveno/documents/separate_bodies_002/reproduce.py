@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...algorithms import linear
 from ...algorithms.energy import kinetic_energy, total_energy
@@ -73,7 +74,7 @@ def bodies(q: np.ndarray, dq: np.ndarray, c_before: float = 0.5) -> list[Body]:
     return found
 
 
-def program_a(q: np.ndarray, dq: np.ndarray, sign: float = -1.0, a0=(0.0, 0.0, 0.0)) -> np.ndarray:
+def program_a(q: np.ndarray, dq: np.ndarray, sign: float = -1.0, a0: ArrayLike = (0.0, 0.0, 0.0)) -> np.ndarray:
     """q̈ by dqdt, under the known acceleration a0 of body 0.
 
     `sign` stands before Cᵀ(…) of (18): − in the program, + in the formula.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...robot import Robot
 from ...robots import generators
@@ -54,7 +55,7 @@ def rows() -> list[Row]:
     return statements
 
 
-def drift_range(robot: Robot, q0, rtol: float, n: int = 7) -> tuple[float, float]:
+def drift_range(robot: Robot, q0: ArrayLike, rtol: float, n: int = 7) -> tuple[float, float]:
     """Smallest and largest energy drift over 10 s of n runs whose starts differ by 1e-15 rad, J."""
     drifts = []
     for k in range(n):

@@ -53,7 +53,9 @@ class Motion(NamedTuple):
     l: np.ndarray
 
 
-def motions(mechanism: Mechanism, q, dq, ddq, reading: Reading = CORRECT) -> list[Motion]:
+def motions(
+    mechanism: Mechanism, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray, reading: Reading = CORRECT
+) -> list[Motion]:
     """The forward recursion in body axes, i = Dnum⁻¹(1 … N)."""
     still = np.zeros(3)
     found = [Motion(still, still, still, still, np.eye(4), still)] * mechanism.n_links
@@ -74,7 +76,14 @@ def motions(mechanism: Mechanism, q, dq, ddq, reading: Reading = CORRECT) -> lis
     return found
 
 
-def torques(mechanism: Mechanism, q, dq, ddq, external=None, reading: Reading = CORRECT) -> np.ndarray:
+def torques(
+    mechanism: Mechanism,
+    q: np.ndarray,
+    dq: np.ndarray,
+    ddq: np.ndarray,
+    external: np.ndarray | None = None,
+    reading: Reading = CORRECT,
+) -> np.ndarray:
     """τ by the backward recursion in body axes.
 
     `external` has a force F and a moment M about the centre of mass for every link, (n_links, 6), in link axes.
@@ -109,7 +118,7 @@ def torques(mechanism: Mechanism, q, dq, ddq, external=None, reading: Reading = 
     return tau
 
 
-def mass_matrix(mechanism: Mechanism, q, reading: Reading = CORRECT, columns: str = "") -> np.ndarray:
+def mass_matrix(mechanism: Mechanism, q: np.ndarray, reading: Reading = CORRECT, columns: str = "") -> np.ndarray:
     """The document's way: column i is the torque of a unit acceleration i, at rest and without weight.
 
     Args:
@@ -135,7 +144,9 @@ def mass_matrix(mechanism: Mechanism, q, reading: Reading = CORRECT, columns: st
     return I
 
 
-def absolute_torques(mechanism: Mechanism, q, dq, ddq, reading: Reading = CORRECT) -> np.ndarray:
+def absolute_torques(
+    mechanism: Mechanism, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray, reading: Reading = CORRECT
+) -> np.ndarray:
     """τ by the recursions in absolute axes, (4), (5) and those of f_i and M_i."""
     n = mechanism.n_links
     T, w, e, a = [np.eye(4)] * n, np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 3))

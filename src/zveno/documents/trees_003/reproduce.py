@@ -118,7 +118,9 @@ def _torques(tree: Mechanism) -> list[Row]:
     computed = ours.inverse_dynamics(tree, Q, V, A)
     rng = np.random.default_rng(0)
     at_center = rng.normal(size=(tree.n_links, 6))
-    external = [move_wrench(transform(None, theirs.center(tree, i)), wrench) for i, wrench in enumerate(at_center)]
+    external = np.array(
+        [move_wrench(transform(None, theirs.center(tree, i)), wrench) for i, wrench in enumerate(at_center)]
+    )
 
     def body(**misprint) -> np.ndarray:
         return theirs.torques(tree, Q, V, A, reading=Reading(**misprint))
