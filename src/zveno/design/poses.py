@@ -24,6 +24,8 @@ from .refine import Objective, refined
 from .result import Plan
 from .tour import short_tour, tour_length, travel_times
 
+MAX_POSTURES = 10_000
+"""Plans of more postures are refused: they would take days, and nobody measures so many."""
 N_RANDOM = 25
 """Random plans a plan is compared with."""
 
@@ -83,6 +85,10 @@ def plan_poses(
         raise unknown_name("criterion", criterion, CRITERIA)
     if not isinstance(n, int | np.integer) or n < 1:
         raise ZvenoError(f"{n!r} postures cannot be planned", element="n", remedy="Give a positive whole number")
+    if n > MAX_POSTURES:
+        raise ZvenoError(
+            f"{n} postures are more than can be planned", element="n", remedy=f"Give at most {MAX_POSTURES}"
+        )
     task = problem(
         robot,
         measurement,

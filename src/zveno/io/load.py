@@ -11,6 +11,7 @@ from pathlib import Path
 from .. import robots
 from ..errors import ModelError, UnknownNameError, unknown_name
 from ..mechanism import Mechanism
+from ..mechanism.plausibility import warn_about_sizes
 from .files import read_text
 
 FORMATS = {
@@ -45,11 +46,11 @@ def load_mechanism(
         raise UnknownNameError(
             f"a model is given by a name or a path, not by {type(name_or_path).__name__}", element="load"
         )
-    if isinstance(name_or_path, str):
-        found = _from_text(name_or_path, snap, format)
-        if found is not None:
-            return found
-    return _from_file(Path(name_or_path), snap, format)
+    mechanism = _from_text(name_or_path, snap, format) if isinstance(name_or_path, str) else None
+    if mechanism is None:
+        mechanism = _from_file(Path(name_or_path), snap, format)
+    warn_about_sizes(mechanism)
+    return mechanism
 
 
 def _from_text(text: str, snap: bool | None, format: str | None) -> Mechanism | None:

@@ -25,7 +25,8 @@ import numpy as np
 
 from ..errors import ModelError, ZvenoWarning, unknown_name
 from ..mechanism import Mechanism
-from .files import MAX_DATA_BYTES, MAX_MAGNITUDE, read_bytes
+from ..mechanism.assemble import MAX_MAGNITUDE
+from .files import MAX_DATA_BYTES, read_bytes
 
 LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "um": 1e-6, "in": 0.0254}
 ANGLES = {"rad": 1.0, "deg": np.pi / 180.0, "mrad": 1e-3}

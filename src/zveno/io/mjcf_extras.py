@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..mechanism import Drive, Limits, Mimic
-from .files import MAX_MAGNITUDE
+from ..mechanism.assemble import MAX_MAGNITUDE
 from .mjcf_compile import mujoco_module
 
 _OF_BODIES = ("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from .files import MAX_MAGNITUDE
+from ..mechanism.assemble import MAX_MAGNITUDE
 from .text import Place, quantity
 from .units import Units, nearest_of
 

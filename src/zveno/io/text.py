@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from ..errors import ModelError
-from .files import MAX_MAGNITUDE
+from ..mechanism.assemble import MAX_MAGNITUDE
 from .units import DIMENSIONS, Units, nearest_of
 
 MAX_DEPTH = 40

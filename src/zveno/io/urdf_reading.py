@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 
 from ..errors import ModelError
+from ..mechanism.assemble import MAX_MAGNITUDE
 from ..spatial import rotations
 from ..spatial.transforms import transform
-from .files import MAX_MAGNITUDE
 from .near_exact import near_exact_notes, snapped_rpy
 from .xml import Element, to_floats
 

@@ -10,7 +10,8 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, XMLParser
 
 from ..errors import ModelError
-from .files import MAX_BYTES, MAX_MAGNITUDE, too_large
+from ..mechanism.assemble import MAX_MAGNITUDE
+from .files import MAX_BYTES, too_large
 
 MAX_DEPTH = 500
 """Elements nested deeper are refused. URDF needs about ten levels; MJCF nests bodies, one level a link."""

@@ -15,6 +15,8 @@ from .mechanism import DEFAULT_GRAVITY, Mechanism
 from .parts import Frame, Joint, Link, Mimic
 
 ROTATION_TOLERANCE = 1e-6
+MAX_MAGNITUDE = 1e50
+"""Larger numbers are refused: their squares and products would soon leave the range of floating point."""
 
 
 def assemble(
@@ -53,8 +55,8 @@ def assemble(
         (f"joint {joint.name}", T) for joint in joints for T in (joint.T_parent_joint, joint.T_joint_child)
     ]
     _check_placements(placements + [(f"frame {frame.name}", frame.T_link_frame) for frame in frames])
-    if not np.isfinite(gravity).all():
-        raise ModelError(f"gravity {gravity} is not finite", remedy="Give three numbers in m/s²")
+    if not np.all(np.abs(gravity) <= MAX_MAGNITUDE):
+        raise ModelError(f"gravity {gravity} is not finite or out of range", remedy="Give three numbers in m/s²")
     closing = checked_loops(loops, {name: name for name in names} | {frame.name: frame.link for frame in frames})
     ordered_links, ordered_joints = _depth_first(links, joints)
     return Mechanism(
@@ -85,8 +87,10 @@ def _refuse_duplicates(kind: str, names: list[str]):
 
 def _check_inertias(links: list[Link]):
     inertia = np.array([link.inertia for link in links]).reshape(-1, N_PARAMETERS)
-    for k in np.flatnonzero(~np.isfinite(inertia).all(axis=1)):
-        raise ModelError("its mass, centre of mass or inertia is not finite", element=f"link {links[k].name}")
+    for k in np.flatnonzero(~(abs(inertia) <= MAX_MAGNITUDE).all(axis=1)):
+        raise ModelError(
+            "its mass, centre of mass or inertia is not finite or out of range", element=f"link {links[k].name}"
+        )
     for k in np.flatnonzero(inertia[:, 0] < 0):
         raise ModelError(
             f"its mass is negative ({inertia[k, 0]:g} kg)",
@@ -129,8 +133,8 @@ def _check_limits(joints: list[Joint]):
 def _check_drives(joints: list[Joint]):
     for what in ("rotor_inertia", "gear_ratio", "viscous", "coulomb", "offset"):
         values, own = _joined([getattr(joint.drive, what) for joint in joints])
-        for k in own[~np.isfinite(values)]:
-            raise ModelError(f"its drive's {what} is not finite", element=f"joint {joints[k].name}")
+        for k in own[~(abs(values) <= MAX_MAGNITUDE)]:
+            raise ModelError(f"its drive's {what} is not finite or out of range", element=f"joint {joints[k].name}")
         for k in own[values < 0] if what in ("rotor_inertia", "viscous", "coulomb") else ():
             raise ModelError(f"its drive's {what} is negative", element=f"joint {joints[k].name}")
 
@@ -143,8 +147,8 @@ def _joined(arrays: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 def _check_placements(placements: list[tuple[str, np.ndarray]]):
     T = np.array([T for _, T in placements]).reshape(-1, 4, 4)
-    for k in np.flatnonzero(~np.isfinite(T).all(axis=(1, 2))):
-        raise ModelError("its placement is not finite", element=placements[k][0])
+    for k in np.flatnonzero(~(abs(T) <= MAX_MAGNITUDE).all(axis=(1, 2))):
+        raise ModelError("its placement is not finite or out of range", element=placements[k][0])
     R = T[:, :3, :3]
     off = abs(np.swapaxes(R, 1, 2) @ R - np.eye(3)).max(axis=(1, 2))
     off = np.maximum(off, abs(T[:, 3] - [0.0, 0.0, 0.0, 1.0]).max(axis=1))
@@ -169,6 +173,13 @@ def _resolved_mimics(joints: list[Joint]) -> list[Joint]:
             if onward is not None:
                 factor, offset = mimic.multiplier, mimic.offset
                 mimic = Mimic(onward.joint, factor * onward.multiplier, factor * onward.offset + offset)
+                if not max(abs(mimic.multiplier), abs(mimic.offset)) <= MAX_MAGNITUDE:
+                    raise ModelError(
+                        f"its multipliers and offsets up to joint {mimic.joint} make {mimic.multiplier:.3g} · q + "
+                        f"{mimic.offset:.3g}",
+                        element=f"joint {follower.name}, mimic",
+                        remedy="Give multipliers of ordinary size",
+                    )
             resolved[follower.name] = mimic
     chained = {name for name, mimic in resolved.items() if mimic != by_name[name].mimic}
     return [replace(joint, mimic=resolved[joint.name]) if joint.name in chained else joint for joint in joints]
@@ -198,8 +209,8 @@ def _checked_mimic(joint: Joint, by_name: dict[str, Joint]) -> Mimic:
     assert mimic is not None
     if mimic.joint not in by_name:
         raise unknown_name("joint", mimic.joint, by_name).located(element=where)
-    if not np.isfinite([mimic.multiplier, mimic.offset]).all():
-        raise ModelError("its multiplier or offset is not finite", element=where)
+    if not max(abs(mimic.multiplier), abs(mimic.offset)) <= MAX_MAGNITUDE:
+        raise ModelError("its multiplier or offset is not finite or out of range", element=where)
     for one in (joint, by_name[mimic.joint]):
         if one.type.n_q != 1:
             raise ModelError(

@@ -10,6 +10,8 @@ from ..errors import ZvenoWarning
 from ..spatial import inertia
 from .mechanism import Mechanism
 
+IMPLAUSIBLE = 1e6
+"""No robot has lengths in metres, gravity in m/s² or mimic multipliers beyond this."""
 _MOST_NAMES = 20
 """A warning names at most this many links and counts the others."""
 
@@ -74,6 +76,27 @@ def warn_about_inertia(mechanism: Mechanism, stacklevel: int = 2) -> None:
         warnings.warn(
             f"{mechanism.name}: no body can have the inertia of {len(impossible)} link(s): "
             f"{_listed(impossible, '; ')}. Check signs, units and the frame the inertia is given in",
+            ZvenoWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def warn_about_sizes(mechanism: Mechanism, stacklevel: int = 2):
+    """One `ZvenoWarning` with the figures of lengths, gravity and mimic multipliers that no robot has."""
+    large = []
+    fall = float(np.linalg.norm(mechanism.gravity))
+    if fall > IMPLAUSIBLE:
+        large.append(f"gravity is {fall:.3g} m/s²")
+    for joint in mechanism.joints:
+        length = max(float(np.linalg.norm(T[:3, 3])) for T in (joint.T_parent_joint, joint.T_joint_child))
+        if length > IMPLAUSIBLE:
+            large.append(f"joint {joint.name} is {length:.3g} m from the frame before")
+        mimic = joint.mimic
+        if mimic is not None and abs(mimic.multiplier) > IMPLAUSIBLE:
+            large.append(f"joint {joint.name} follows {mimic.joint} with the multiplier {mimic.multiplier:.3g}")
+    if large:
+        warnings.warn(
+            f"{mechanism.name}: {_listed(large, '; ')}. Check the units; results lose digits, or are not finite",
             ZvenoWarning,
             stacklevel=stacklevel + 1,
         )

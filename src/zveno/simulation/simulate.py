@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ..errors import ModelError
 from ..io.results import hash_of
 from ..progress import ProgressBar
 from ..robot_functions import RobotFunctions
@@ -92,6 +93,8 @@ def simulate(
         The trajectory; its status says whether the run finished, or what stopped it and when.
     """
     mechanism = robot.mechanism
+    if mechanism.n_v == 0:
+        raise ModelError("it has no joint that moves", element=mechanism.name, remedy="Load a robot with joints")
     q0, v0 = checked_state(robot, q0, v0)
     single = q0.ndim == 1
     method = checked_method(integrator or ("dop853" if single else "rk4"))
