@@ -13,8 +13,8 @@ from zveno.calibration.estimate import calibrate
 from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import AxisDirection, Pose
 from zveno.calibration.measurements.campaigns import Campaign, prepared
-from zveno.calibration.measurements.directions import angle_across
-from zveno.calibration.measurements.poses import rotation_vector
+from zveno.calibration.measurements.kinds.direction import angle_across
+from zveno.calibration.measurements.kinds.pose import rotation_vector
 from zveno.calibration.measurements.residual_slopes import residual_kernel
 from zveno.calibration.model.kinematics import frame_motion
 from zveno.calibration.model.models import redundant_model

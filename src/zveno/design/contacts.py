@@ -27,9 +27,8 @@ def group_list(kind: Measurement, have: Campaign, places: int | None) -> tuple[s
     before = tuple(dict.fromkeys(have.groups or ("",) * len(have)))
     if not before and not places:
         return ()
-    holes = ("/hole1", "/hole2") if kind.kind == "sockets" else ("",)
     word = "new" if before else "place"
-    return before + tuple(f"{word}{k}{hole}" for k in range(1, (places or 0) + 1) for hole in holes)
+    return before + tuple(f"{word}{k}{hole}" for k in range(1, (places or 0) + 1) for hole in kind.holes)
 
 
 def system_of(model: Model, campaigns: Sequence[Campaign], gravity: Callable | None, placed=None) -> System:

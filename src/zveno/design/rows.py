@@ -34,9 +34,6 @@ from .contacts import (
 )
 from .posture_rows import RowsLayout, Seen, rows_pullback, tool_point, whitened_rows
 
-ASSUMED = {"m": 1e-4, "rad": 1e-4}
-"""Standard deviations taken where a measurement does not say its own."""
-
 
 class Rows:
     """Rows of the Jacobian of a measurement at any posture, by the parameters that can be found.
@@ -187,7 +184,7 @@ class Rows:
         for noise in self.measurement.noises:
             sigma = given[noise.name]
             if sigma is None:
-                sigma = ASSUMED[noise.unit]
+                sigma = noise.typical
                 unit = "mm" if noise.unit == "m" else "mrad"
                 self.notes.append(f"the noise of {noise.name} is not given: {sigma * 1e3:g} {unit} is assumed")
             one[noise.rows] = sigma

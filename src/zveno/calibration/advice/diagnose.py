@@ -47,12 +47,13 @@ def check_reach(system: System):
             )
         if kind.implicit or kind.noises[0].unit != "m":
             continue
-        width = min(kind.n_data, 3)
-        rows = part.known[:, :width].all(axis=1)
+        lengths = kind.noises[0].rows
+        rows = part.known[:, lengths].all(axis=1)
         if rows.sum() > 1:
             T, _ = system.poses(part, np.zeros(len(system.model.terms)), part.q)
             p = (T[part.posture] @ system.frames[part.right])[rows, :3, 3]
-            _check_spread(system, campaign.name, _spread(part.y[rows, :width]), _spread(p), exact=width == 3)
+            read = part.y[rows, lengths]
+            _check_spread(system, campaign.name, _spread(read), _spread(p), exact=read.shape[1] == 3)
 
 
 def _has_a_point_at_rest(system: System, frame: str) -> bool:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...robot_functions import RobotFunctions
-from ..fit.solve import FIRST_SIGMA
 from ..fit.structure import structure
 from ..measurements import Measurement, measurement
 from ..measurements.campaigns import Campaign
@@ -58,7 +57,7 @@ def information(
 
     Args:
         robot: nominal or calibrated robot.
-        kind: measurement with its noise; 1 mm and 1 mrad where it does not say.
+        kind: measurement with its noise; typical noise where it does not say.
         q: candidate postures, (n, n_q).
         strategy, parameters, joint_terms: as in `identifiability`.
         groups: of the postures, for kinds that need them.
@@ -83,7 +82,7 @@ def information(
     columns = [numbers[name] for name in names]
     _, J = system.evaluate(np.zeros(len(model.terms)), system.frames, columns, exact=True)
     given = what.sigmas()
-    sigma = np.array([given[noise.name] or FIRST_SIGMA[noise.unit] for noise in what.noises])
+    sigma = np.array([given[noise.name] or noise.typical for noise in what.noises])
     data = system.noise >= 0
     variance = sigma[system.noise[data]] ** 2
     if what.sigma_q:

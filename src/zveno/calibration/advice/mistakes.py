@@ -9,13 +9,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...spatial.rotations import from_quaternion, to_quaternion
 from ..fit.initial import first_frames
-from ..fit.solve import FIRST_SIGMA, Options, solve
+from ..fit.solve import Options, solve
 from ..fit.structure import frame_columns
-from ..measurements import AxisDirection, Pose
 from ..measurements.system import Part, System
-from ..model.batches import inverses
 
 BEST = 4
 """Mistakes that are looked at closely, frames fitted."""
@@ -114,51 +111,17 @@ def _of_joints(system: System) -> Iterator[Mistake]:
 
 def _of_readings(system: System) -> Iterator[Mistake]:
     kinds = [part.measurement for part in system.parts]
-    if any(kind.n_data == 12 for kind in kinds):
-        yield Mistake("quaternions were x y z w", lambda part: _rotations(part, _reordered))
-        yield Mistake("orientations were those of the inverse", lambda part: _rotations(part, _transposed))
-        yield Mistake("poses were those of the inverse", _inverted)
-    if any(isinstance(kind, AxisDirection) for kind in kinds):
-        yield Mistake("directions were the opposite", _opposite)
-    if any(kind.n_data == 3 and not kind.implicit and kind.noises[0].unit == "m" for kind in kinds):
-        yield Mistake("positions were given in a left-handed frame", _mirrored)
+    for words in dict.fromkeys(words for kind in kinds for words, _ in kind.mistakes()):
+        yield Mistake(words, lambda part, words=words: _undone(part, words))
     if any(not kind.implicit for kind in kinds):
         for step, word in ((1, "next"), (-1, "previous")):
             yield Mistake(f"readings belonged to the {word} posture", lambda part, step=step: _shifted(part, step))
 
 
-def _rotations(part: Part, function: Callable[[np.ndarray], np.ndarray]) -> Part:
-    if part.measurement.n_data != 12:
-        return part
-    y = part.y.copy()
-    y[:, 3:] = function(y[:, 3:].reshape(-1, 3, 3)).reshape(-1, 9)
-    return replace(part, y=y)
-
-
-def _reordered(R: np.ndarray) -> np.ndarray:
-    return np.array([from_quaternion(to_quaternion(one)[[3, 0, 1, 2]]) for one in R])
-
-
-def _transposed(R: np.ndarray) -> np.ndarray:
-    return np.swapaxes(R, 1, 2)
-
-
-def _inverted(part: Part) -> Part:
-    if part.measurement.n_data != 12:
-        return part
-    T = np.zeros((len(part.y), 4, 4))
-    T[:, :3, 3], T[:, :3, :3], T[:, 3, 3] = part.y[:, :3], part.y[:, 3:].reshape(-1, 3, 3), 1.0
-    return replace(part, y=Pose.reading(inverses(T), None))
-
-
-def _opposite(part: Part) -> Part:
-    return replace(part, y=-part.y) if isinstance(part.measurement, AxisDirection) else part
-
-
-def _mirrored(part: Part) -> Part:
-    kind = part.measurement
-    metric = kind.n_data == 3 and not kind.implicit and kind.noises[0].unit == "m"
-    return replace(part, y=part.y * [1.0, 1.0, -1.0]) if metric else part
+def _undone(part: Part, words: str) -> Part:
+    """A campaign's rows without a mistake that its kind knows."""
+    undo = dict(part.measurement.mistakes()).get(words)
+    return part if undo is None else replace(part, y=undo(part.y))
 
 
 def _shifted(part: Part, step: int) -> Part:
@@ -173,7 +136,7 @@ def _fitted_miss(system: System) -> float:
     model = system.model
     system.frames = first_frames(system, np.zeros(len(model.terms)))
     columns = frame_columns(system)
-    sigma = np.array([FIRST_SIGMA[unit] for *_, unit in system.noise_names])
+    sigma = np.array([noise.typical for part in system.parts for noise in part.measurement.noises])
     options = Options(tuple(columns), sigma, np.zeros(len(sigma), dtype=bool), "none")
     return miss(system, solve(system, options, np.zeros(len(model.terms)), system.frames).residual)
 

@@ -22,8 +22,6 @@ MORE = 10
 """Postures proposed."""
 DRAWS = 3
 """Campaigns of random postures over which what they bring is averaged."""
-TYPICAL = {"m": 5e-4, "rad": 1e-3}
-"""Noise of what was not measured so far."""
 FINEST = 1e-6
 """m and rad: no instrument is better, whatever a few numbers without noise suggest."""
 STARTS = 45
@@ -103,7 +101,7 @@ class Situation:
 
 def proposals(here: Situation) -> tuple[Proposal, ...]:
     """What other kinds would bring, the best first; kinds that the robot cannot do are left out."""
-    noise = dict(TYPICAL)
+    noise = {"m": 1e-4, "rad": 1e-3}
     for unit in noise:
         found = [s for (_, _, its), s in zip(here.system.noise_names, here.sigma, strict=True) if its == unit]
         noise[unit] = float(max([*found, FINEST])) if found else noise[unit]

@@ -16,6 +16,7 @@ from itertools import pairwise
 from ...errors import ModelError, ZvenoWarning
 from ...io.measurements import ANGLES, LENGTHS, MeasurementTable, as_texts
 from ...mechanism import Mechanism
+from ..measurements import KINDS
 from .families import numbered_columns
 from .orientations import with_quaternions
 
@@ -36,18 +37,16 @@ READINGS: tuple[tuple[str, Callable[[re.Match], str]], ...] = (
     (r"(?:rv|rvec|rotvec|rot_vec|rotation_vector)_?([xyz])", lambda m: f"rv{m[1]}"),
     (r"(?:r|phi)_?([xyz])_?1?", lambda m: f"r{m[1]}"),
     (r"(?:r|m|rot|rotation)_?([0-3])_?([0-3])", lambda m: f"r{m[1]}{m[2]}"),
-    (r"(?:a|axis|n|normal|dir|direction)_?([xyz])", lambda m: f"a{m[1]}"),
-    (r"(?:d|dist|distance|range|length)_?(\d*)", lambda m: f"d{m[1]}"),
-    (r"(?:h|height)", lambda m: "height"),
     (r"(?:group|socket|target|plane)(?:_?(?:name|id|label))?", lambda m: "group"),
     (r"(place|hole)(?:_?(?:name|id|label))?", lambda m: m[1]),
     (
         r"(?:point|marker|smr|reflector|prism|ball|nest)(?:_?(?:name|id|label|index|no|nr|number))?",
         lambda m: "point",
     ),
+    *dict.fromkeys(spelling for kind in KINDS.values() for spelling in kind.spellings),
     (r"(alpha|beta|gamma|[abcoprtw])", lambda m: m[1]),
 )
-"""Patterns of readings and their names, in the order they are tried."""
+"""Patterns of readings and their names, in the order they are tried: shared by kinds, then of single kinds."""
 LETTERS = frozenset("abcoprtw")
 """Names that are readings only together."""
 TIMES = {"t", "time", "timestamp", "stamp", "date"}

@@ -14,12 +14,11 @@ from ...errors import ModelError, UnknownNameError, ZvenoWarning
 from ...io.measurement_arrays import ARRAYS, read_arrays
 from ...io.measurements import MeasurementTable, group_names, joint_values, read_measurements
 from ...mechanism import Mechanism
-from ..measurements import Distance, Measurement, Position, measurement
+from ..measurements import KINDS, Measurement, measurement
 from ..measurements.campaigns import Campaign
 from ..model.models import redundant_model
 from .folders import contacts, read_folder
 from .headers import understood
-from .settings import with_options
 
 
 def read_campaign(
@@ -64,7 +63,7 @@ def campaign_from(
     if kind is None:
         raise ModelError("does not say what was measured", file=table.file, remedy=_likely(table, mechanism))
     what = measurement(kind)
-    what = _framed(with_options(what, table), table, mechanism)
+    what = _framed(what.with_settings(table.settings, table.length, table.file), table, mechanism)
     needed = _needed(mechanism, what)
     if not table.headed:
         table = _named(table, what, needed)
@@ -80,9 +79,7 @@ def template(mechanism: Mechanism, kind: Measurement | str, rows: np.ndarray | N
     """A measurement file to fill in: settings, header, and a line for every planned posture."""
     what = measurement(kind)
     names = [*_needed(mechanism, what)]
-    readings = list(what.columns)
-    if what.grouped is not None:
-        readings += ["place", "hole"] if what.kind == "sockets" else ["group"]
+    readings = [*what.columns, *(what.group_columns if what.grouped is not None else ())]
     lines = [f"# kind = {what.kind}", "# unit = m", "# angle = rad", ",".join([*names, *readings])]
     if rows is not None:
         where = [mechanism.coordinate_names.index(name) for name in names]
@@ -125,7 +122,7 @@ def _named(table: MeasurementTable, what: Measurement, needed: Sequence[str]) ->
         names = None
     elif rest == len(plain):
         names = plain
-    elif what.kind in ("position", "relative_position", "distance") and rest % len(plain) == 0:
+    elif what.with_several(1) is not None and rest % len(plain) == 0:
         names = [f"{name}{k}" for k in range(1, rest // len(plain) + 1) for name in plain]
     elif "qw" in plain and rest in (12, 16):
         names = [f"t_{k}" for k in range(rest)]
@@ -147,13 +144,13 @@ def _named(table: MeasurementTable, what: Measurement, needed: Sequence[str]) ->
 
 def _spread(table: MeasurementTable, what: Measurement) -> MeasurementTable:
     """Readings of one of several points a row, named in a column `point`, as x1 y1 z1 x2 … with gaps."""
-    if what.kind not in ("position", "relative_position") or not {"x", "y", "z", "point"} <= set(table.columns):
+    if what.with_several(1) is None or not {*what.columns, "point"} <= set(table.columns):
         return table
     which = table.columns["point"]
     points = sorted(set(which), key=lambda word: (not word.isdecimal(), int(word) if word.isdecimal() else 0, word))
-    columns = {name: cells for name, cells in table.columns.items() if name not in ("x", "y", "z", "point")}
+    columns = {name: cells for name, cells in table.columns.items() if name not in (*what.columns, "point")}
     for k, point in enumerate(points, start=1):
-        for a in "xyz":
+        for a in what.columns:
             cells = table.columns[a]
             columns[f"{a}{k}"] = [cell if own == point else "" for cell, own in zip(cells, which, strict=True)]
     return replace(table, columns=columns)
@@ -162,18 +159,11 @@ def _spread(table: MeasurementTable, what: Measurement) -> MeasurementTable:
 def _likely(table: MeasurementTable, mechanism: Mechanism) -> str:
     """What the columns look like, as a remedy."""
     found = understood(table, mechanism, mechanism.coordinate_names).columns
-    for needed, text in (
-        (("x", "qw"), "a pose: # kind = relative_pose, or pose if it is given in the robot's own world"),
-        (("x",), "a position: # kind = relative_position, or position if it is given in the robot's own world"),
-        (("x1", "x2"), "several points: # kind = relative_position, or position"),
-        (("x1",), "a position: # kind = relative_position, or position if it is given in the robot's own world"),
-        (("d",), "a distance: # kind = distance"),
-        (("d1",), "distances: # kind = distance"),
-        (("ax",), "a direction: # kind = direction"),
-        (("place",), "contacts: # kind = sockets"),
-        (("group",), "contacts: # kind = point or plane"),
-    ):
-        if all(name in found for name in needed):
+    for what in sorted(KINDS.values(), key=lambda cls: -len(cls.columns)):
+        names = what.columns or what.group_columns
+        here = all(name in found for name in names) or (what.columns and f"{names[0]}1" in found)
+        if what.looks_like and here:
+            text = what.looks_like
             return f"Give --measure (kind= in Python), or write what it is into the file. It looks like {text}"
     return "Give --measure (kind= in Python), or write # kind = position"
 
@@ -187,35 +177,29 @@ def _needed(mechanism: Mechanism, what: Measurement) -> list[str]:
 
 def _with_several(what: Measurement, table: MeasurementTable) -> Measurement:
     """The kind with as many points or centres as the file has columns for."""
-    letter = {"position": "x", "relative_position": "x", "distance": "d"}.get(what.kind)
-    if letter is None or letter in table.columns:
+    if not what.columns or what.columns[0] in table.columns:
         return what
-    count = sum(bool(re.fullmatch(rf"{letter}\d+", name)) for name in table.columns)
-    if not count:
-        return what
-    if isinstance(what, Position) and what.points is None:
-        return replace(what, points=np.zeros((count, 3)), unknown_points=True)
-    if isinstance(what, Distance) and np.ndim(what.centres) == 0:
-        return replace(what, centres=count)
-    return what
+    count = sum(bool(re.fullmatch(rf"{what.columns[0]}\d+", name)) for name in table.columns)
+    return (what.with_several(count) if count else None) or what
 
 
 def _columns(table: MeasurementTable, what: Measurement) -> list[str]:
     things = len(what.right) * len(what.targets)
-    plain = list(what.columns) or ["height"]
-    if plain[0] in table.columns:
+    plain = list(what.columns or what.optional_columns)
+    if not plain or plain[0] in table.columns:
         return plain
     return [f"{name}{k}" for k in range(1, things + 1) for name in plain]
 
 
 def _has(table: MeasurementTable, what: Measurement) -> bool:
-    return all(name in table.columns for name in _columns(table, what))
+    names = _columns(table, what)
+    return bool(names) and all(name in table.columns for name in names)
 
 
 def _other_kind(table: MeasurementTable, what: Measurement) -> str:
     """A kind that the readings would do for."""
-    if "qw" in what.columns and {"x", "y", "z"} <= set(table.columns):
-        return f". Without orientations, write # kind = {what.kind.replace('pose', 'position')}"
+    if what.lesser and set(KINDS[what.lesser].columns) <= set(table.columns):
+        return f". Without orientations, write # kind = {what.lesser}"
     return ""
 
 
@@ -235,8 +219,6 @@ def _readings(table: MeasurementTable, what: Measurement) -> np.ndarray:
             file=table.file,
             remedy=f"Columns: {', '.join(table.columns)}{_other_kind(table, what)}",
         )
-    metric = {"x", "y", "z", "d", "height"}
-    return np.stack(
-        [table.numbers(name) * (table.length if name.rstrip("0123456789") in metric else 1.0) for name in columns],
-        axis=1,
-    )
+    metric = [name.rstrip("0123456789") in what.metric for name in columns]
+    factors = np.where(metric, table.length, 1.0)
+    return np.stack([table.numbers(name) * factor for name, factor in zip(columns, factors, strict=True)], axis=1)

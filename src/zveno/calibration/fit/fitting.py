@@ -18,7 +18,7 @@ from ..model.models import Model, redundant_model
 from .initial import first_frames
 from .prior import USUAL, Prior, alone, learned, prior
 from .shared_errors import common_errors
-from .solve import FIRST_SIGMA, Options, Solution, solve, with_columns
+from .solve import Options, Solution, solve, with_columns
 from .structure import frame_columns, placed_tools, sees_scale, structure
 
 
@@ -142,7 +142,7 @@ def fit_options(system: System, columns, loss, bounds, linear) -> Options:
         given = part.measurement.sigmas()
         for noise in part.measurement.noises:
             value = given[noise.name]
-            sigma.append(FIRST_SIGMA[noise.unit] if value is None else value)
+            sigma.append(noise.typical if value is None else value)
             estimated.append(value is None)
     return Options(tuple(columns), np.array(sigma), np.array(estimated), loss, None, bounds, linear)
 

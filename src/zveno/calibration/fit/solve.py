@@ -14,7 +14,6 @@ from ...fit.levenberg_marquardt import Fit, bounded_step, held_back, minimize
 from ..measurements.system import CONSTRAINT, System
 from .spared import spared
 
-FIRST_SIGMA = {"m": 1e-3, "rad": 1e-3}
 CHANCE = 0.01
 """That any good row of all measurements is flagged as an outlier."""
 LEAST_SIGMA = 1e-9

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...io.results import registered
-from ..measurements import Camera, Measurement, Pose, Position
+from ..measurements import Measurement
 from ..model.models import Model
 from .proof import prove, tail_axes_through
 
@@ -57,21 +57,17 @@ def counts(model: Model, kind: Measurement, moved: np.ndarray | None = None) -> 
         model, kind: what is measured.
         moved: displacement (4, 4) of the frame from where it is drawn.
     """
-    if not isinstance(kind, Pose | Position | Camera):
+    countable = kind.countable()
+    if countable is None or any(move.joint.mimic is not None for move in model.moves) or len(model.frames) > 1:
         return None
-    if any(move.joint.mimic is not None for move in model.moves) or len(model.frames) > 1:
-        return None
-    position = isinstance(kind, Position)
-    if position and (len(kind.right) > 1 or kind.unknown_points):
-        return None
-    relative = not isinstance(kind, Camera) and bool(kind.left.free)
+    relative, point = countable.relative, countable.point
+    position = point is not None
+    if point is not None and moved is not None:
+        point = moved[:3, :3] @ point + moved[:3, 3]
     r = sum(move.sigma == 1 for move in model.moves)
     p = sum(move.sigma == 0 for move in model.moves)
-    point = next(iter(kind.right)).value if position else np.eye(4)
-    assert point is not None  # points always have a value
-    point = point if moved is None else moved @ point
-    s = tail_axes_through(model, point[:3, 3]) if position else 0
-    proof = prove(model, point[:3, 3] if position else None)
+    s = 0 if point is None else tail_axes_through(model, point)
+    proof = prove(model, point)
     others = sum(proof.saturated) - 4 * r - 2 * p
     value = (3 if position else 6) + 4 * r + 2 * p + others - 2 * s - (6 if relative else 0)
     formula = {(False, False): "6+4r+2p", (True, False): "(20)", (False, True): "(22)", (True, True): "(24)"}

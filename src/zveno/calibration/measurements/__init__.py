@@ -1,36 +1,31 @@
-"""Kinds of measurement, one small class each."""
+"""Kinds of measurement, campaigns of them, and their rows.
+
+`KINDS` has every kind by name. Each is one file of `kinds`, which are all imported here: a new file is found by
+being there.
+"""
 
 from __future__ import annotations
 
-from ...errors import ZvenoError, unknown_name
-from .base import Measurement as Measurement
-from .directions import AxisDirection as AxisDirection
-from .points import Distance as Distance
-from .points import FixedPoint as FixedPoint
-from .points import Plane as Plane
-from .points import Position as Position
-from .points import RelativePosition as RelativePosition
-from .points import Sockets as Sockets
-from .poses import Camera as Camera
-from .poses import Pose as Pose
-from .poses import RelativePose as RelativePose
+import importlib
+import pkgutil
 
-KINDS: dict[str, type[Measurement]] = {
-    cls.kind: cls
-    for cls in (
-        Pose,
-        RelativePose,
-        Position,
-        RelativePosition,
-        Distance,
-        Plane,
-        FixedPoint,
-        Sockets,
-        AxisDirection,
-        Camera,
-    )
-}
-"""Every kind by name."""
+from ...errors import ZvenoError, unknown_name
+from . import kinds
+from .base import KINDS as KINDS
+from .base import Measurement as Measurement
+from .kinds.camera import Camera as Camera
+from .kinds.direction import AxisDirection as AxisDirection
+from .kinds.distance import Distance as Distance
+from .kinds.fixed_point import FixedPoint as FixedPoint
+from .kinds.plane import Plane as Plane
+from .kinds.pose import Pose as Pose
+from .kinds.pose import RelativePose as RelativePose
+from .kinds.position import Position as Position
+from .kinds.position import RelativePosition as RelativePosition
+from .kinds.sockets import Sockets as Sockets
+
+for _module in pkgutil.iter_modules(kinds.__path__):
+    importlib.import_module(f"{kinds.__name__}.{_module.name}")
 
 
 def measurement(kind: str | Measurement) -> Measurement:

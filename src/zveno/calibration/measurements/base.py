@@ -9,14 +9,16 @@ are free: a point has three, a plane three, a direction two.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ...errors import ShapeError, ZvenoError, unknown_name
 from ...spatial.transforms import is_transform, transform
+from . import options
+from .start_values import StartData
 
 ALL_SIX = (0, 1, 2, 3, 4, 5)
 POINT = (0, 1, 2)
@@ -31,12 +33,14 @@ class Noise:
     Attributes:
         name, unit: what it is called, and "m" or "rad".
         rows: the components. They are independent: as many as the reading has degrees of freedom.
+        typical: standard deviation with usual instruments, in `unit`: taken where none is given or estimated.
         numbers: of the reading, which they depend on all together; each on the one at its own place if None.
     """
 
     name: str
     rows: slice
     unit: str
+    typical: float
     numbers: slice | None = None
 
 
@@ -53,6 +57,19 @@ class Remark:
     rows: np.ndarray
     words: str
     left_out: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Countable:
+    """What the formulas of document 001 for numbers of identifiable parameters need to know of a kind.
+
+    Attributes:
+        point: the measured point of the frame, (3,); None where whole poses are measured.
+        relative: whether the frame it is seen from is unknown and of no interest.
+    """
+
+    point: np.ndarray | None
+    relative: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +92,13 @@ class Slot:
 KNOWN = Slot("world", (), np.eye(4))
 
 
+KINDS: dict[str, type[Measurement]] = {}
+"""Every kind by name: a class is entered when it is defined."""
+
+
 @dataclass(frozen=True, eq=False)
 class Measurement(ABC):
-    """A kind of measurement, without data. Subclasses say what is compared and what is unknown.
+    """A kind of measurement, without data: one file of `kinds`, which owns everything that is special about it.
 
     Attributes:
         frame: frame of the robot that is measured; its default frame if None.
@@ -86,9 +107,11 @@ class Measurement(ABC):
         sigma_q: standard deviation of the joint encoders, rad or m; they add r²σq² to the variance of a reading.
     """
 
-    frame: str | None = None
+    frame: str | None = field(default=None, metadata=options.WORD)
     sigma: float | Mapping[str, float] | None = None
     sigma_q: float = 0.0
+
+    # --- what it is
 
     kind: ClassVar[str]
     n_data: ClassVar[int]
@@ -96,8 +119,39 @@ class Measurement(ABC):
     noises: ClassVar[tuple[Noise, ...]]
     implicit: ClassVar[bool] = False
     """Whether nothing is read: the posture itself, in contact, is the measurement."""
+
+    # --- its columns in a file
+
     columns: ClassVar[tuple[str, ...]] = ()
     """Names of the readings in a file."""
+    metric: ClassVar[tuple[str, ...]] = ()
+    """Columns that are lengths."""
+    optional_columns: ClassVar[tuple[str, ...]] = ()
+    """Readings that a contact may have."""
+    group_columns: ClassVar[tuple[str, ...]] = ()
+    """Columns that say what a posture touches."""
+    spellings: ClassVar[tuple[tuple[str, Callable[[Any], str]], ...]] = ()
+    """Other names of its columns: patterns, and the name meant by a match."""
+    looks_like: ClassVar[str] = ""
+    """What people are told whose file has these columns and does not say its kind."""
+    lesser: ClassVar[str] = ""
+    """A kind that needs fewer columns."""
+
+    # --- in comparison with others
+
+    instrument: ClassVar[str] = ""
+    """What it is measured with: kinds of one word need much the same equipment."""
+    in_robot_world: ClassVar[bool] = False
+    """Whether one must know where the robot's base is."""
+    of_point: ClassVar[bool] = False
+    """Whether a point of the frame is measured, and not its orientation."""
+    described: ClassVar[str] = ""
+    """What is done, for people; empty for kinds that are never proposed."""
+
+    def __init_subclass__(cls, **options: Any):
+        super().__init_subclass__(**options)
+        if "kind" in cls.__dict__:
+            KINDS[cls.kind] = cls
 
     @property
     def n_rows(self) -> int:
@@ -178,14 +232,69 @@ class Measurement(ABC):
         """Pairs of groups whose targets are a known distance apart: (group, group, distance, its sigma)."""
         return []
 
-    def describe(self) -> str:
-        """The kind and what is not standard about it, for people."""
-        words = []
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if value is not None and item.name in ("frame", "sigma"):
-                words.append(f"{item.name} {value}")
-        return f"{self.kind} ({', '.join(words)})" if words else self.kind
+    # --- files
+
+    def with_settings(self, settings: Mapping[str, str], length: float = 1.0, file: str = "") -> Self:
+        """The measurement with the options that a file gives, lengths in a unit of `length` metres.
+
+        A frame that is given already stays.
+        """
+        made = options.read_options(type(self), settings, length, file)
+        if self.frame is not None:
+            made.pop("frame", None)
+        return replace(self, **made) if made else self
+
+    def with_several(self, count: int) -> Self | None:
+        """The measurement with as many points or targets as a file has numbered columns for; None if it has one."""
+        return None
+
+    # --- readings
+
+    def filled(self, y: np.ndarray, missing: np.ndarray) -> np.ndarray:
+        """Readings (n, n_data) with numbers in place of missing ones, which are not used."""
+        return np.where(missing, 0.0, y)
+
+    def without_copies(self, y: np.ndarray) -> tuple[Measurement, np.ndarray, list[tuple[int, int]]]:
+        """The measurement and its readings without points that repeat the readings of others; pairs (copy, of)."""
+        return self, y, []
+
+    def mistakes(self) -> Iterator[tuple[str, Callable[[np.ndarray], np.ndarray]]]:
+        """What may have gone wrong with readings, in words, and the function (n, n_data) → (n, n_data) that undoes
+        it."""
+        yield from ()
+
+    # --- proposed or planned instead of others
+
+    @classmethod
+    def proposals(cls, distance: float) -> list[tuple[Measurement, str]]:
+        """Measurements of this kind that could be made, and what is done; targets are best `distance` apart, m."""
+        return [(cls(), cls.described)] if cls.described else []
+
+    def imagined_targets(self, points: np.ndarray, goals: np.ndarray) -> list[np.ndarray]:
+        """Where targets (4, 4) would be put, used in turns.
+
+        Args:
+            points: where the measured point gets, (n, 3).
+            goals: two places (2, 3) at a good distance that can be reached from many postures.
+        """
+        return [np.eye(4) if slot.value is None else slot.value for slot in self.targets]
+
+    holes: ClassVar[tuple[str, ...]] = ("",)
+    """What the names of groups at one new place end in."""
+
+    # --- first values and counts
+
+    def first_frames(self, rows: StartData) -> dict[int, np.ndarray]:
+        """First values (4, 4) of unknown frames L and R, by number."""
+        return {}
+
+    def first_target(self, p: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """First value (4, 4) of a target X: points p (n, 3) were measured against it and y (n, n_data) read."""
+        return point_frame(p.mean(axis=0))
+
+    def countable(self) -> Countable | None:
+        """What formulas need to count the identifiable parameters; None where there is none."""
+        return None
 
 
 def frame_slot(given, label: str, wanted: bool = False) -> Slot:

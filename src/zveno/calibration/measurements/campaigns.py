@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import ShapeError, ZvenoWarning
 from ...mechanism import Mechanism
 from ..model.models import redundant_model
-from . import Measurement, Position, measurement
+from . import Measurement, measurement
 from .base import Remark
 
 FAR = 80.0
@@ -79,7 +79,12 @@ def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[
     y, remarks = campaign.measurement.data(campaign.y, n)
     groups = _groups(campaign, n)
     lines = campaign.lines if len(campaign.lines) == n else np.arange(1, n + 1)
-    campaign, y, notes = _without_copies(campaign, y)
+    what, y, copies = campaign.measurement.without_copies(y)
+    campaign = replace(campaign, measurement=what)
+    notes = [
+        f"{campaign.name}: point {copy + 1} has the same readings as point {first + 1}; it is left out"
+        for copy, first in copies
+    ]
     endless = np.asarray(np.isinf(y).any(axis=(1, 2)))
     remarks = [*remarks, Remark(endless, "have infinite readings, which are taken for missing", left_out=False)]
     y = np.where(np.isfinite(y), y, np.nan)
@@ -111,7 +116,7 @@ def _out_of_reach(what: Measurement, q, y: np.ndarray, mechanism: Mechanism) -> 
     none = np.zeros(len(y), dtype=bool)
     if what.implicit or what.noises[0].unit != "m" or len(y) < 3:
         return none, ""
-    own = y[..., : min(what.n_data, 3)]
+    own = y[..., what.noises[0].rows]
     seen = np.isfinite(own).all(axis=(1, 2))
     if seen.sum() < 3:
         return none, ""
@@ -134,24 +139,6 @@ def _outside_limits(campaign: Campaign, mechanism: Mechanism) -> list[str]:
         limits = f"{mechanism.lower[k]:.4g} to {mechanism.upper[k]:.4g}"
         found.append(f"{campaign.name}: rows {_listed(rows)} have {name} outside its limits, {limits}")
     return found
-
-
-def _without_copies(campaign: Campaign, y: np.ndarray) -> tuple[Campaign, np.ndarray, list[str]]:
-    """Points whose every reading is a copy of another's are left out: they would only seem to add evidence."""
-    what = campaign.measurement
-    if not isinstance(what, Position) or what.points is None or len(y) < 3:
-        return campaign, y, []
-    first = {y[:, k].tobytes(): k for k in reversed(range(y.shape[1]))}
-    kept = sorted(first.values())
-    notes = [
-        f"{campaign.name}: point {k + 1} has the same readings as point {first[y[:, k].tobytes()] + 1}; "
-        "it is left out"
-        for k in range(y.shape[1])
-        if k not in kept
-    ]
-    if notes:
-        what = replace(what, points=np.atleast_2d(np.asarray(what.points, dtype=float))[kept])
-    return replace(campaign, measurement=what), y[:, kept], notes
 
 
 def _groups(campaign: Campaign, n: int) -> tuple[str, ...]:

@@ -229,9 +229,7 @@ class System:
         self.noise_names += [(campaign.name, noise.name, noise.unit) for noise in kind.noises]
         tau = np.zeros((n, self.model.mechanism.n_v)) if gravity is None else gravity(campaign.q)
         frame = self.model.mechanism.frame(kind.frame).name
-        filled = np.where(missing, 0.0, y)
-        if missing.any() and kind.n_data == 12:
-            filled[missing[:, 3:].any(axis=1), 3:] = np.eye(3).ravel()
+        filled = kind.filled(y, missing)
         slots = (left[posture], right, target)
         return Part(
             kind,

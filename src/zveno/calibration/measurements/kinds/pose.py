@@ -1,41 +1,31 @@
-"""Whole poses: of the tool from a tracker, or of a marker board from a camera."""
+"""Whole poses of the tool, in the robot's world or seen from anywhere."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ...errors import ShapeError, unknown_name
-from ...kernels.math import atan2, select, sqrt
-from ...spatial.rotations import from_quaternion, is_rotation
-from ..model.batches import inverses
-from .base import ALL_SIX, Measurement, Noise, Remark, Slot, frame_slot
-
-POSE_NOISES = (Noise("position", slice(0, 3), "m"), Noise("rotation", slice(3, 6), "rad", slice(3, 12)))
+from ....errors import ShapeError
+from ....kernels.math import atan2, select, sqrt
+from ....spatial.rotations import from_quaternion, is_rotation, to_quaternion
+from ...model.batches import inverses
+from .. import options
+from ..base import Countable, Measurement, Noise, Remark, Slot, frame_slot
+from ..start_values import frames_of_poses
 
 
 @dataclass(frozen=True, eq=False)
-class Pose(Measurement):
-    """Position and orientation of the frame. Readings: (n, 4, 4), or (n, 7) as x y z qw qx qy qz.
+class PoseReadings(Measurement):
+    """What all kinds share that read poses: (n, 4, 4), or (n, 7) as x y z qw qx qy qz."""
 
-    Attributes:
-        reference: "world" if poses are given in the robot's world, whose base parameters then are found; another
-            word for an unknown frame of that name; or the (4, 4) pose of the world in the measuring frame.
-    """
-
-    reference: Any = "world"
-
-    kind = "pose"
     n_data = 12
-    noises = POSE_NOISES
+    noises = (Noise("position", slice(0, 3), "m", 1e-4), Noise("rotation", slice(3, 6), "rad", 1e-3, slice(3, 12)))
     columns = ("x", "y", "z", "qw", "qx", "qy", "qz")
-
-    @property
-    def left(self) -> Slot:
-        """The measuring frame."""
-        return frame_slot(self.reference, "reference")
+    metric = ("x", "y", "z")
+    instrument = "poses"
 
     @staticmethod
     def residual(P, X, y):
@@ -53,71 +43,76 @@ class Pose(Measurement):
         rows, remarks = poses_as_rows(y, n)
         return super().data(rows, n)[0], remarks
 
+    def filled(self, y, missing):
+        """No rotation where the orientation is missing."""
+        filled = super().filled(y, missing)
+        filled[missing[:, 3:].any(axis=1), 3:] = np.eye(3).ravel()
+        return filled
+
+    def mistakes(self):
+        """Orders of quaternions, and inverses."""
+        yield "quaternions were x y z w", lambda y: _turned(y, _reordered)
+        yield "orientations were those of the inverse", lambda y: _turned(y, lambda R: np.swapaxes(R, 1, 2))
+        yield "poses were those of the inverse", lambda y: PoseReadings.reading(inverses(as_transforms(y)), None)
+
+    def first_frames(self, rows):
+        """The measuring frame, and what is mounted on the robot."""
+        return frames_of_poses(rows, as_transforms(rows.y))
+
+
+@dataclass(frozen=True, eq=False)
+class Pose(PoseReadings):
+    """Position and orientation of the frame. Readings: (n, 4, 4), or (n, 7) as x y z qw qx qy qz.
+
+    Attributes:
+        reference: "world" if poses are given in the robot's world, whose base parameters then are found; another
+            word for an unknown frame of that name; or the (4, 4) pose of the world in the measuring frame.
+    """
+
+    reference: Any = field(default="world", metadata=options.WORD)
+
+    kind = "pose"
+    looks_like = "a pose: # kind = relative_pose, or pose if it is given in the robot's own world"
+    lesser = "position"
+    in_robot_world = True
+    described = "poses in the robot's world"
+
+    @property
+    def left(self) -> Slot:
+        """The measuring frame."""
+        return frame_slot(self.reference, "reference")
+
+    def countable(self):
+        """Poses."""
+        return Countable(None, bool(self.left.free))
+
 
 @dataclass(frozen=True, eq=False)
 class RelativePose(Pose):
     """Position and orientation of the frame, seen from a place that is not known."""
 
-    reference: Any = "tracker"
+    reference: Any = field(default="tracker", metadata=options.WORD)
+
     kind = "relative_pose"
+    lesser = "relative_position"
+    in_robot_world = False
+    described = "poses seen from anywhere"
 
 
-@dataclass(frozen=True, eq=False)
-class Camera(Measurement):
-    """Poses between a camera and a marker board, one of them on the robot and the other in the world.
+def as_transforms(y: np.ndarray) -> np.ndarray:
+    """Readings (n, 12) as transforms (n, 4, 4)."""
+    T = np.tile(np.eye(4), (len(y), 1, 1))
+    T[:, :3, 3], T[:, :3, :3] = y[:, :3], y[:, 3:].reshape(-1, 3, 3)
+    return T
 
-    Attributes:
-        mount: "hand" if the camera is on the robot (eye in hand), "world" if it stands beside it (eye to hand).
-        gives: "camera" if readings are poses of the camera in the board's frame, "board" the other way round.
-        board, camera: names, or a (4, 4) pose where known: of what stands in the world as the world seen from it,
-            of what is on the robot as its pose in the frame.
-    """
 
-    mount: str = "hand"
-    gives: str = "camera"
-    board: Any = "board"
-    camera: Any = "camera"
+def _turned(y: np.ndarray, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Readings with other rotations."""
+    return np.concatenate([y[:, :3], function(y[:, 3:].reshape(-1, 3, 3)).reshape(-1, 9)], axis=1)
 
-    kind = "camera"
-    n_data = 12
-    noises = POSE_NOISES
-    columns = Pose.columns
 
-    def __post_init__(self):
-        for what, value, known in (
-            ("mount", self.mount, ("hand", "world")),
-            ("gives", self.gives, ("camera", "board")),
-        ):
-            if value not in known:
-                raise unknown_name(what, value, known)
-
-    @property
-    def left(self) -> Slot:
-        """What stands in the world."""
-        return self._slot("board" if self.mount == "hand" else "camera")
-
-    @property
-    def right(self) -> tuple[Slot, ...]:
-        """What is on the robot."""
-        return (self._slot("camera" if self.mount == "hand" else "board"),)
-
-    def _slot(self, which: str) -> Slot:
-        given = getattr(self, which)
-        return Slot(given, ALL_SIX, None, True) if isinstance(given, str) else frame_slot(given, which)
-
-    residual = staticmethod(Pose.residual)
-    reading = staticmethod(Pose.reading)
-
-    def data(self, y, n):
-        """Turned round so that it is what moves, seen from what stands."""
-        rows, remarks = poses_as_rows(y, n)
-        poses = super().data(rows, n)[0]
-        moving = "camera" if self.mount == "hand" else "board"
-        if self.gives == moving:
-            return poses, remarks
-        T = np.zeros((n, 4, 4))
-        T[:, :3, 3], T[:, :3, :3], T[:, 3, 3] = poses[:, 0, :3], poses[:, 0, 3:].reshape(n, 3, 3), 1.0
-        return self.reading(inverses(T), None)[:, None], remarks
+def _reordered(R: np.ndarray) -> np.ndarray:
+    return np.array([from_quaternion(to_quaternion(rotation)[[3, 0, 1, 2]]) for rotation in R])
 
 
 def poses_as_rows(y, n: int) -> tuple[Any, list[Remark]]:
@@ -145,7 +140,7 @@ def poses_as_rows(y, n: int) -> tuple[Any, list[Remark]]:
         bad = given & np.array([not is_rotation(T[:3, :3], 1e-4) for T in array])
         if bad.any() and bad.sum() == given.sum():
             raise ShapeError(f"the rotation of row {np.flatnonzero(bad)[0] + 1} is not orthonormal", element="y")
-        rows = Pose.reading(array, None)
+        rows = PoseReadings.reading(array, None)
         return np.where(bad[:, None], np.nan, rows), [Remark(bad, "have rotations that are not orthonormal")]
     return y, []
 

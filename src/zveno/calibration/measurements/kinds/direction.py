@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ...errors import ShapeError
-from ...kernels.math import atan2, select, sqrt
-from ...spatial.rotations import z_to
-from ...spatial.transforms import transform
-from .base import DIRECTION, Measurement, Noise, Remark, Slot, frame_slot
+from ....errors import ShapeError
+from ....kernels.math import atan2, select, sqrt
+from ....spatial.rotations import z_to
+from ....spatial.transforms import transform
+from .. import options
+from ..base import DIRECTION, Measurement, Noise, Remark, Slot, frame_slot
+from ..start_values import turn
 
 UNIT = 2e-3
 """Lengths nearer to one are rounding of unit vectors and not worth a word."""
@@ -27,14 +29,18 @@ class AxisDirection(Measurement):
         reference: as for `Pose`.
     """
 
-    axis: Any = (0.0, 0.0, 1.0)
-    unknown_axis: bool = False
-    reference: Any = "world"
+    axis: Any = field(default=(0.0, 0.0, 1.0), metadata=options.DIRECTION)
+    unknown_axis: bool = field(default=False, metadata=options.FLAG)
+    reference: Any = field(default="world", metadata=options.WORD)
 
     kind = "direction"
     n_data = 3
-    noises = (Noise("direction", slice(0, 2), "rad", slice(0, 3)),)
+    noises = (Noise("direction", slice(0, 2), "rad", 1e-3, slice(0, 3)),)
     columns = ("ax", "ay", "az")
+    spellings = ((r"(?:a|axis|n|normal|dir|direction)_?([xyz])", lambda m: f"a{m[1]}"),)
+    looks_like = "a direction: # kind = direction"
+    instrument = "direction"
+    described = "directions of the tool's z axis"
 
     @property
     def left(self) -> Slot:
@@ -74,6 +80,16 @@ class AxisDirection(Measurement):
         ]
         usable = np.isfinite(length) & (length > 0)
         return np.where(usable, y[:, 0].T / np.where(usable, length, 1.0), np.nan).T[:, None], remarks
+
+    def mistakes(self):
+        """The other end of the axis."""
+        yield "directions were the opposite", lambda y: -y
+
+    def first_frames(self, rows):
+        """The orientation of the measuring frame."""
+        if rows.find_left is None:
+            return {}
+        return {rows.find_left: transform(turn(rows.seen(rows.frames)[:, :3, 2], rows.y))}
 
 
 def angle_across(y, z):

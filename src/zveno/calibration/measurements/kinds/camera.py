@@ -1,0 +1,67 @@
+"""Poses between a camera and a marker board."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ....errors import unknown_name
+from ...model.batches import inverses
+from .. import options
+from ..base import ALL_SIX, Countable, Slot, frame_slot
+from .pose import PoseReadings, as_transforms
+
+
+@dataclass(frozen=True, eq=False)
+class Camera(PoseReadings):
+    """Poses between a camera and a marker board, one of them on the robot and the other in the world.
+
+    Attributes:
+        mount: "hand" if the camera is on the robot (eye in hand), "world" if it stands beside it (eye to hand).
+        gives: "camera" if readings are poses of the camera in the board's frame, "board" the other way round.
+        board, camera: names, or a (4, 4) pose where known: of what stands in the world as the world seen from it,
+            of what is on the robot as its pose in the frame.
+    """
+
+    mount: str = field(default="hand", metadata=options.WORD)
+    gives: str = field(default="camera", metadata=options.WORD)
+    board: Any = field(default="board", metadata=options.WORD)
+    camera: Any = field(default="camera", metadata=options.WORD)
+
+    kind = "camera"
+    lesser = "relative_position"
+    described = "poses of a camera on the hand"
+
+    def __post_init__(self):
+        for what, value, known in (
+            ("mount", self.mount, ("hand", "world")),
+            ("gives", self.gives, ("camera", "board")),
+        ):
+            if value not in known:
+                raise unknown_name(what, value, known)
+
+    @property
+    def left(self) -> Slot:
+        """What stands in the world."""
+        return self._slot("board" if self.mount == "hand" else "camera")
+
+    @property
+    def right(self) -> tuple[Slot, ...]:
+        """What is on the robot."""
+        return (self._slot("camera" if self.mount == "hand" else "board"),)
+
+    def _slot(self, which: str) -> Slot:
+        given = getattr(self, which)
+        return Slot(given, ALL_SIX, None, True) if isinstance(given, str) else frame_slot(given, which)
+
+    def data(self, y, n):
+        """Turned round so that it is what moves, seen from what stands."""
+        poses, remarks = super().data(y, n)
+        moving = "camera" if self.mount == "hand" else "board"
+        if self.gives == moving:
+            return poses, remarks
+        return self.reading(inverses(as_transforms(poses[:, 0])), None)[:, None], remarks
+
+    def countable(self):
+        """Poses; frames of camera and board are of interest."""
+        return Countable(None, False)

@@ -1,0 +1,44 @@
+"""A point that stays where it is while the robot moves: a ball in a socket, a tip on a tip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..base import POINT, Measurement, Noise, Slot, point_frame
+
+
+@dataclass(frozen=True, eq=False)
+class FixedPoint(Measurement):
+    """The point sits in a socket whose place is not known, touched from many postures. Nothing is read.
+
+    Postures of one group share a socket.
+    """
+
+    kind = "point"
+    n_data = 3
+    noises = (Noise("position", slice(0, 3), "m", 1e-4),)
+    implicit = True
+    group_columns = ("group",)
+    looks_like = "contacts: # kind = point or plane"
+    instrument = "contact"
+    of_point = True
+    described = "touches of one socket"
+
+    @property
+    def grouped(self) -> Slot:
+        """One socket a group."""
+        return Slot("socket", POINT)
+
+    @staticmethod
+    def residual(P, X, y):
+        """From the socket to the point."""
+        return P[:3, 3] - X[:3, 3] - y
+
+    @staticmethod
+    def reading(P, X):
+        """Where the point is from the socket."""
+        return P[..., :3, 3] - X[..., :3, 3]
+
+    def imagined_targets(self, points, goals):
+        """One socket."""
+        return [point_frame(goals[0])]

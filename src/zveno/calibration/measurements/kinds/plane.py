@@ -1,0 +1,74 @@
+"""Touches of a plane: a granite table, a touch probe, a dial gauge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ....errors import ShapeError
+from ....spatial.rotations import z_to
+from ....spatial.transforms import transform
+from .. import options
+from ..base import PLANE, Measurement, Noise, Slot, point_frame
+
+
+@dataclass(frozen=True, eq=False)
+class Plane(Measurement):
+    """The point touches a plane. No readings, or (n,) heights above it, m.
+
+    Attributes:
+        normal, offset: of a known plane normal · p = offset in the world; unknown if None.
+        group_planes: whether every group of postures has its own unknown plane.
+    """
+
+    normal: Any = field(default=None, metadata=options.DIRECTION)
+    offset: float = field(default=0.0, metadata=options.METRES)
+    group_planes: bool = field(default=False, metadata=options.FLAG)
+
+    kind = "plane"
+    n_data = 1
+    noises = (Noise("height", slice(0, 1), "m", 1e-4),)
+    implicit = True
+    optional_columns = metric = ("height",)
+    spellings = ((r"(?:h|height)", lambda m: "height"),)
+    instrument = "contact"
+    of_point = True
+    described = "touches of one plane"
+
+    @property
+    def targets(self) -> tuple[Slot, ...]:
+        """The plane, as a frame with its normal along z."""
+        if self.normal is None:
+            return (Slot("plane", PLANE),)
+        n = np.asarray(self.normal, dtype=float)
+        length = np.linalg.norm(n)
+        if n.shape != (3,) or not length > 0:
+            raise ShapeError("is not a direction", element="normal", remedy="Give three numbers")
+        n = n / length
+        return (Slot("plane", (), transform(z_to(n), n * self.offset / length)),)
+
+    @property
+    def grouped(self) -> Slot | None:
+        """One plane a group."""
+        return Slot("plane", PLANE) if self.group_planes else None
+
+    @staticmethod
+    def residual(P, X, y):
+        """Height of the point above the plane."""
+        return np.array([X[:3, 2] @ (P[:3, 3] - X[:3, 3]) - y[0]])
+
+    @staticmethod
+    def reading(P, X):
+        """The height."""
+        return np.sum(X[..., :3, 2] * (P[..., :3, 3] - X[..., :3, 3]), axis=-1)[..., None]
+
+    def imagined_targets(self, points, goals):
+        """A level plane."""
+        return [point_frame(goals[0])]
+
+    def first_target(self, p, y):
+        """The plane nearest to the points."""
+        center = p.mean(axis=0)
+        return transform(z_to(np.linalg.svd(p - center)[2][-1]), center)

@@ -1,0 +1,122 @@
+"""Positions of points, in the robot's world or seen from anywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ....errors import ShapeError
+from .. import options
+from ..base import KNOWN, POINT, Countable, Measurement, Noise, Slot, frame_slot, point_frame
+from ..start_values import frames_of_points
+
+MARKERS = 0.1 * np.array([[1.0, 0.0, 0.0], [-0.5, 0.8, 0.0], [-0.5, -0.4, 0.7]])
+"""Three markers about the measured frame, m, as they are proposed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Position(Measurement):
+    """Position of the frame's origin or of points fixed in it. Readings: (n, 3) or (n, points, 3).
+
+    Attributes:
+        points: coordinates of the points in the frame, (k, 3), m; the origin if None.
+        unknown_points: whether they are estimated, starting from `points`.
+        reference: as for `Pose`.
+    """
+
+    points: Any = field(default=None, metadata=options.POINTS)
+    unknown_points: bool = field(default=False, metadata=options.FLAG)
+    reference: Any = field(default="world", metadata=options.WORD)
+
+    kind = "position"
+    n_data = 3
+    noises = (Noise("position", slice(0, 3), "m", 1e-4),)
+    columns = metric = ("x", "y", "z")
+    looks_like = "a position: # kind = relative_position, or position if it is given in the robot's own world"
+    instrument = "points"
+    in_robot_world = True
+    of_point = True
+    described = "positions in the robot's world"
+
+    @property
+    def left(self) -> Slot:
+        """The measuring frame."""
+        return frame_slot(self.reference, "reference")
+
+    @property
+    def right(self) -> tuple[Slot, ...]:
+        """The points."""
+        if self.points is None:
+            return (Slot("point", POINT, np.eye(4)),) if self.unknown_points else (KNOWN,)
+        points = np.atleast_2d(np.asarray(self.points, dtype=float))
+        if points.ndim != 2 or points.shape[1] != 3:
+            raise ShapeError(f"has shape {points.shape}", element="points", remedy="Give (k, 3) metres")
+        free = POINT if self.unknown_points else ()
+        return tuple(Slot(f"marker{k}", free, point_frame(p)) for k, p in enumerate(points, start=1))
+
+    @staticmethod
+    def residual(P, X, y):
+        """Difference of positions."""
+        return P[:3, 3] - y
+
+    @staticmethod
+    def reading(P, X):
+        """Position."""
+        return P[..., :3, 3]
+
+    def with_settings(self, settings, length=1.0, file=""):
+        """Points that a file gives are first values unless it says otherwise."""
+        said = {"unknown_points": "yes"} if "points" in settings else {}
+        return super().with_settings(said | dict(settings), length, file)
+
+    def with_several(self, count):
+        """As many unknown points."""
+        if self.points is not None:
+            return self
+        return replace(self, points=np.zeros((count, 3)), unknown_points=True)
+
+    def without_copies(self, y):
+        """Without points whose every reading is a copy of another's: they would only seem to add evidence."""
+        if self.points is None or len(y) < 3:
+            return self, y, []
+        first = {y[:, k].tobytes(): k for k in reversed(range(y.shape[1]))}
+        kept = sorted(first.values())
+        copies = [(k, first[y[:, k].tobytes()]) for k in range(y.shape[1]) if k not in kept]
+        if not copies:
+            return self, y, []
+        points = np.atleast_2d(np.asarray(self.points, dtype=float))[kept]
+        return replace(self, points=points), y[:, kept], copies
+
+    def mistakes(self):
+        """Readings in a left-handed frame."""
+        yield "positions were given in a left-handed frame", lambda y: y * [1.0, 1.0, -1.0]
+
+    def first_frames(self, rows):
+        """The measuring frame and the points, in turns."""
+        return frames_of_points(rows)
+
+    def countable(self):
+        """One known point."""
+        if len(self.right) > 1 or self.unknown_points:
+            return None
+        place = self.right[0].value
+        return Countable(np.zeros(3) if place is None else place[:3, 3], bool(self.left.free))
+
+
+@dataclass(frozen=True, eq=False)
+class RelativePosition(Position):
+    """Position seen from a place that is not known."""
+
+    reference: Any = field(default="tracker", metadata=options.WORD)
+
+    kind = "relative_position"
+    in_robot_world = False
+    described = "positions seen from anywhere"
+
+    @classmethod
+    def proposals(cls, distance):
+        """Of one point, or of three markers on the tool."""
+        markers = cls(points=MARKERS, unknown_points=True)
+        return [(cls(), cls.described), (markers, "positions of three markers on the tool seen from anywhere")]

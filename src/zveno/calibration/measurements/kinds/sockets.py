@@ -1,0 +1,55 @@
+"""Pairs of sockets a known distance apart, moved to several places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ....errors import ZvenoError
+from .. import options
+from ..base import point_frame
+from .fixed_point import FixedPoint
+
+
+@dataclass(frozen=True, eq=False)
+class Sockets(FixedPoint):
+    """Two sockets a known distance apart at every place. Groups are named `place/hole`.
+
+    Attributes:
+        distance: between the two sockets of a place, m.
+        sigma_distance: how well it is known, m.
+    """
+
+    distance: float = field(default=0.05, metadata=options.METRES)
+    sigma_distance: float = field(default=1e-4, metadata=options.METRES)
+
+    kind = "sockets"
+    group_columns = ("place", "hole")
+    looks_like = "contacts: # kind = sockets"
+    holes = ("/hole1", "/hole2")
+
+    def __post_init__(self):
+        if not (self.distance > 0 and self.sigma_distance > 0):
+            raise ZvenoError("the distance of the sockets and its sigma must be positive")
+
+    def constraints(self, groups):
+        """Both sockets of a place."""
+        places: dict[str, list[str]] = {}
+        for group in dict.fromkeys(groups):
+            places.setdefault(group.rpartition("/")[0], []).append(group)
+        return [
+            (a, b, self.distance, self.sigma_distance)
+            for sockets in places.values()
+            for i, a in enumerate(sockets)
+            for b in sockets[i + 1 : i + 2]
+        ]
+
+    @classmethod
+    def proposals(cls, distance):
+        """Two sockets at one place."""
+        kind = cls(distance=distance)
+        apart = f"{1e3 * distance:.0f} mm apart, known to {1e3 * kind.sigma_distance:.2g} mm"
+        return [(kind, f"touches of two sockets {apart}")]
+
+    def imagined_targets(self, points, goals):
+        """Both sockets."""
+        return [point_frame(goal) for goal in goals]
