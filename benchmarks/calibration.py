@@ -14,8 +14,8 @@ from zveno.calibration.fit.solve import Options, solve
 from zveno.calibration.fit.structure import structure
 from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import Position, RelativePose
+from zveno.calibration.measurements.assembly import fit_problem
 from zveno.calibration.measurements.campaigns import Campaign, prepared
-from zveno.calibration.measurements.system import System
 from zveno.calibration.model.kinematics import frame_motion
 from zveno.calibration.model.models import redundant_model
 from zveno.spatial.rotations import exp
@@ -77,18 +77,18 @@ def _campaign(robot, n: int, kind) -> Campaign:
 def _plain_fits(robot, campaign):
     """The same irreducible model and residuals, by our solver and by scipy's with differences for derivatives."""
     campaigns, _ = prepared(campaign, robot.mechanism)
-    system = System(redundant_model(robot.mechanism), campaigns)
-    found = structure(system, robot.name)
-    columns = [system.names.index(name) for name in (*found.chosen, *found.unknowns)]
-    P, noises = len(system.model.terms), len(system.noise_names)
+    problem = fit_problem(redundant_model(robot.mechanism), campaigns)
+    found = structure(problem, robot.name)
+    columns = [problem.names.index(name) for name in (*found.chosen, *found.unknowns)]
+    P, noises = len(problem.model.terms), len(problem.noise_names)
     options = Options(tuple(columns), np.full(noises, 1e-4), np.zeros(noises, dtype=bool), "none")
 
     def residual(x):
-        full = np.zeros(system.n_columns)
+        full = np.zeros(problem.n_columns)
         full[columns] = x
-        return system.evaluate(full[:P], system.moved(system.frames, full), ())[0] / 1e-4
+        return problem.evaluate(full[:P], problem.moved(problem.frames, full), ())[0] / 1e-4
 
     return (
-        lambda: solve(system, options, np.zeros(P), system.frames),
+        lambda: solve(problem, options, np.zeros(P), problem.frames),
         lambda: least_squares(residual, np.zeros(len(columns)), x_scale="jac"),
     )

@@ -7,8 +7,8 @@ import numpy as np
 import zveno
 from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.identifiability.postures import imagined
+from zveno.calibration.measurements.assembly import fit_problem
 from zveno.calibration.measurements.campaigns import Campaign
-from zveno.calibration.measurements.system import System
 from zveno.calibration.model.kinematics import frame_motion
 from zveno.calibration.model.models import redundant_model
 from zveno.mechanism import Frame, Joint, Limits, Link, Mechanism, Prismatic, Revolute, assemble
@@ -74,15 +74,13 @@ def simulated(
     q = robot.random(n, rng) if q is None else q
     things = len(kind.right) * len(kind.targets)
     tau = robot.gravity_torque(q) if "compliance" in joint_terms else None
-    system = System(model, [Campaign(kind, q, np.zeros((n, things, kind.n_data)), (), "x", np.arange(n))])
-    for k, unknown in enumerate(system.unknowns):
-        if frames and unknown.label in frames:
-            system.frames[system.frame_number(k)] = frames[unknown.label]
-    part = system.parts[0]
+    problem = fit_problem(model, [Campaign(kind, q, np.zeros((n, things, kind.n_data)), (), "x", np.arange(n))])
+    problem = problem.placed(frames or {})
+    part = problem.parts[0]
     T, _ = frame_motion(model, part.frame, q, values, tau)
-    P = system.frames[part.left] @ T[part.posture] @ system.frames[part.right]
+    P = problem.frames[part.left] @ T[part.posture] @ problem.frames[part.right]
     P = _disturbed(P, kind, rng, sigma)
-    y = kind.reading(P, system.frames[part.target]).reshape(n, things, kind.n_data)
+    y = kind.reading(P, problem.frames[part.target]).reshape(n, things, kind.n_data)
     if "distance" in sigma:
         y = y + rng.normal(size=y.shape) * sigma["distance"]
     return Campaign(kind, q, y)
@@ -107,9 +105,9 @@ def _disturbed(P, kind, rng, sigma):
 
 def _contacts(robot, kind, model, values, n, rng, sigma):
     """Postures in which the true robot touches, found from those in which the nominal one does."""
-    system = imagined(model, kind, n, int(rng.integers(1 << 30)))
-    part = system.parts[0]
-    L, R, X = (system.frames[index] for index in (part.left, part.right, part.target))
+    problem = imagined(model, kind, n, int(rng.integers(1 << 30)))
+    part = problem.parts[0]
+    L, R, X = (problem.frames[index] for index in (part.left, part.right, part.target))
     noise = rng.normal(size=(len(part.q), kind.n_data)) * next(iter(sigma.values()))
     q = part.q.copy()
     for _ in range(12):
@@ -117,6 +115,6 @@ def _contacts(robot, kind, model, values, n, rng, sigma):
 
         T, J = frame_motion(model, part.frame, q, values)
         r, by_T, *_ = residual_kernel(type(kind))(T, L, R, X, noise)
-        slope = by_T @ system.by_q(J)
+        slope = by_T @ problem.by_joints(part, values, q, J)
         q = q - (np.linalg.pinv(slope) @ r[..., None])[..., 0]
-    return Campaign(kind, q, groups=system.campaigns[0].groups)
+    return Campaign(kind, q, groups=problem.campaigns[0].groups)

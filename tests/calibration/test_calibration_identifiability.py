@@ -9,6 +9,7 @@ from zveno.calibration.estimate import calibrate
 from zveno.calibration.identifiability.analysis import analyse, identifiability
 from zveno.calibration.identifiability.proof import prove
 from zveno.calibration.measurements import Camera, Distance, Pose, Position, RelativePose, RelativePosition
+from zveno.calibration.measurements.assembly import fit_problem
 from zveno.calibration.model.kinematics import frame_motion
 from zveno.calibration.model.models import redundant_model
 from zveno.errors import ZvenoError
@@ -202,17 +203,16 @@ def test_residuals_that_are_not_zero_do_not_fool_the_structure():
     from zveno.calibration.fit.structure import structure
     from zveno.calibration.measurements import Sockets
     from zveno.calibration.measurements.campaigns import prepared
-    from zveno.calibration.measurements.system import System
 
     rng = np.random.default_rng(5)
     kind = Sockets()
     names = identifiability(robot, kind).chosen
     campaign = simulated(robot, kind, truth(robot, names, rng, 5e-3, 2e-2), 80, rng, {"position": 1e-4})
     campaigns, _ = prepared(campaign, robot.mechanism)
-    system = System(redundant_model(robot.mechanism), campaigns)
-    system.frames = first_frames(system, np.zeros(len(system.model.terms)))
-    assert analyse(system, "as measured").rank > 21
-    assert structure(system, "pulled").rank == 21
+    problem = fit_problem(redundant_model(robot.mechanism), campaigns)
+    problem = problem.placed(first_frames(problem, problem.nominal))
+    assert analyse(problem, "as measured").rank > 21
+    assert structure(problem, "pulled").rank == 21
 
 
 def test_bad_strategies_and_kinds_are_refused(two_links):

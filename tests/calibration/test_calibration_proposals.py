@@ -120,21 +120,20 @@ def test_rows_in_closed_form_tell_what_the_kind_tells(puma, text):
     other = {one.text: one for one in other_kinds(0.3)}[text]
     model = redundant_model(puma.mechanism)
     groups = ("a/1", "a/2") if isinstance(kind, Sockets) else ("a",)
-    system = imagined(model, kind, 40, 3, groups=groups)
-    part = system.parts[0]
-    for number, unknown in enumerate(system.unknowns):
-        if unknown.label in ("tracker", "board"):
-            system.frames[system.frame_number(number)] = FAR
+    problem = imagined(model, kind, 40, 3, groups=groups)
+    part = problem.parts[0]
+    problem = problem.placed({"tracker": FAR, "board": FAR})
     T, J = pose_kernel(model, part.frame)(part.q, np.zeros(len(model.terms)), part.tau)
-    at = Postures(part.q, T, J, system.by_q(J))
+    at = Postures(part.q, T, J, problem.by_joints(part, problem.nominal, part.q, J))
     if isinstance(kind, Distance):
         p = T[:, :3, 3]
-        system.frames[part.target[0]] = transform(None, p.mean(axis=0) + 0.5 * np.ptp(p, axis=0) * [1, 1, -1])
+        centre = transform(None, p.mean(axis=0) + 0.5 * np.ptp(p, axis=0) * [1, 1, -1])
+        problem = problem.placed({"centre1": centre})
     if isinstance(kind, Plane):  # touching a level plane
-        system.frames[part.target[0]] = transform(None, [0.0, 0.0, 0.3])
-    _, D = system.evaluate(np.zeros(len(model.terms)), system.frames, exact=True)
-    sigma = np.array([sigma_of(kind)[name] for _, name, _ in system.noise_names] + [1e-4])
-    D = D / sigma[system.noise][:, None]
+        problem = problem.placed({"plane": transform(None, [0.0, 0.0, 0.3])})
+    _, D = problem.evaluate(np.zeros(len(model.terms)), problem.frames, exact=True)
+    sigma = np.array([sigma_of(kind)[name] for _, name, _ in problem.noise_names] + [1e-4])
+    D = D / sigma[problem.noise][:, None]
     A, N = D[:, : len(model.terms)], D[:, len(model.terms) :]
     want = eliminated(A.T @ A, A.T @ N, N.T @ N)
     noise = {"m": SIGMA["position"], "rad": SIGMA["rotation"]}

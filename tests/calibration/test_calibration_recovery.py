@@ -19,6 +19,7 @@ from zveno.calibration.measurements import (
     RelativePosition,
     Sockets,
 )
+from zveno.calibration.measurements.assembly import fit_problem
 from zveno.calibration.model.kinematics import frame_motion
 from zveno.calibration.model.models import redundant_model
 from zveno.calibration.use.output import calibrated_mechanism
@@ -129,7 +130,6 @@ def test_covariance_is_calibrated():
     from zveno.calibration.fit.solve import solve
     from zveno.calibration.fit.structure import structure
     from zveno.calibration.measurements.campaigns import prepared
-    from zveno.calibration.measurements.system import System
     from zveno.calibration.model.models import redundant_model
 
     robot = zveno.load("Rz(q1) Tx(0.25) Rz(q2) Tx(0.16)")
@@ -142,11 +142,11 @@ def test_covariance_is_calibrated():
     for _ in range(500):
         campaign = simulated(robot, kind, values, 20, rng, {"position": SIGMA}, q=q)
         campaigns, _ = prepared(campaign, robot.mechanism)
-        system = System(redundant_model(robot.mechanism), campaigns)
-        found = found or structure(system, "planar")
-        columns = fit_columns(system, found)
-        options = fit_options(system, columns, "none", {}, False)
-        fit = solve(system, options, values, system.frames)
+        problem = fit_problem(redundant_model(robot.mechanism), campaigns)
+        found = found or structure(problem, "planar")
+        columns = fit_columns(problem, found)
+        options = fit_options(problem, columns, "none", {}, False)
+        fit = solve(problem, options, values, problem.frames)
         std = np.sqrt(np.diag(fit.factors.covariance()))
         errors.append((fit.values[list(columns)] - values[list(columns)]) / std)
     errors = np.array(errors)

@@ -9,8 +9,8 @@ from zveno.calibration.fit import refits
 from zveno.calibration.fit.held_out import split
 from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import Position, RelativePosition, Sockets
+from zveno.calibration.measurements.assembly import fit_problem
 from zveno.calibration.measurements.campaigns import prepared
-from zveno.calibration.measurements.system import System
 from zveno.calibration.model.models import redundant_model
 from zveno.spatial.transforms import is_transform
 
@@ -31,36 +31,36 @@ def _campaign(name):
 def _system(name):
     robot, campaign = _campaign(name)
     campaigns, _ = prepared(campaign, robot.mechanism)
-    return System(redundant_model(robot.mechanism), campaigns)
+    return fit_problem(redundant_model(robot.mechanism), campaigns)
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_residuals_and_derivatives_of_many_states_are_those_of_each(name):
-    system = _system(name)
+    problem = _system(name)
     rng = np.random.default_rng(6)
-    step = 1e-2 * rng.normal(size=(3, system.n_columns))
-    values, frames = step[:, : len(system.model.terms)], system.moved(system.frames, step)
-    columns = rng.permutation(system.n_columns)[: system.n_columns // 2].tolist()
-    r, J = system.evaluate(values, frames, columns)
+    step = 1e-2 * rng.normal(size=(3, problem.n_columns))
+    values, frames = step[:, : len(problem.model.terms)], problem.moved(problem.frames, step)
+    columns = rng.permutation(problem.n_columns)[: problem.n_columns // 2].tolist()
+    r, J = problem.evaluate(values, frames, columns)
     for k in range(3):
-        np.testing.assert_allclose(frames[k], system.moved(system.frames, step[k]), atol=1e-15)
+        np.testing.assert_allclose(frames[k], problem.moved(problem.frames, step[k]), atol=1e-15)
         assert all(is_transform(T, 1e-12) for T in frames[k])
-        alone = system.evaluate(values[k], frames[k], columns)
+        alone = problem.evaluate(values[k], frames[k], columns)
         np.testing.assert_allclose(r[k], alone[0], atol=1e-14)
         np.testing.assert_allclose(J[k], alone[1], atol=1e-14)
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_derivatives_are_those_of_the_residuals(name):
-    system = _system(name)
+    problem = _system(name)
     rng = np.random.default_rng(7)
-    P = len(system.model.terms)
-    start = 1e-2 * rng.normal(size=system.n_columns)
-    values, frames = start[:P], system.moved(system.frames, start)
-    _, J = system.evaluate(values, frames)
+    P = len(problem.model.terms)
+    start = 1e-2 * rng.normal(size=problem.n_columns)
+    values, frames = start[:P], problem.moved(problem.frames, start)
+    _, J = problem.evaluate(values, frames)
     h = 1e-6
-    step = h * np.concatenate([np.eye(system.n_columns), -np.eye(system.n_columns)])
-    r, _ = system.evaluate(values + step[:, :P], system.moved(frames, step), ())
+    step = h * np.concatenate([np.eye(problem.n_columns), -np.eye(problem.n_columns)])
+    r, _ = problem.evaluate(values + step[:, :P], problem.moved(frames, step), ())
     forward, backward = np.split(r, 2)
     np.testing.assert_allclose(J, ((forward - backward) / (2 * h)).T, atol=1e-7)
 
@@ -78,20 +78,20 @@ def test_held_out_errors_are_those_of_fits_one_by_one(name, monkeypatch):
 
 
 def test_targets_that_only_held_out_rows_touch_are_fitted_to_those():
-    system = _system("sockets")
-    groups = np.array(system.campaigns[0].groups)
-    test = np.concatenate([np.repeat(groups == groups[0], 3), np.zeros(len(system.constraints), dtype=bool)])
-    kept, train, alone = split(system, range(system.n_columns), test)
-    left_out = [name for name, seen in zip(system.names, kept, strict=True) if not seen]
-    assert left_out == [name for name in system.names if f":{groups[0]}." in name]
+    problem = _system("sockets")
+    groups = np.array(problem.campaigns[0].groups)
+    test = np.concatenate([np.repeat(groups == groups[0], 3), np.zeros(len(problem.constraints), dtype=bool)])
+    kept, train, alone = split(problem, range(problem.n_columns), test)
+    left_out = [name for name, seen in zip(problem.names, kept, strict=True) if not seen]
+    assert left_out == [name for name in problem.names if f":{groups[0]}." in name]
     assert len(left_out) == 3
-    apart = [groups[0] in (a, b) for a, b in _pairs(system)]
+    apart = [groups[0] in (a, b) for a, b in _pairs(problem)]
     assert (train == np.append(~test[: -len(apart)], ~np.array(apart))).all()
     assert (alone[: -len(apart)] == test[: -len(apart)]).all()
     assert not alone[-len(apart) :].any()
 
 
-def _pairs(system):
+def _pairs(problem):
     """Names of the groups whose distances are known."""
-    labels = [unknown.label.partition(":")[2] for unknown in system.unknowns]
-    return [(labels[system._unknown_of[a]], labels[system._unknown_of[b]]) for a, b, *_ in system.constraints]
+    labels = [unknown.label.partition(":")[2] for unknown in problem.unknowns]
+    return [(labels[problem.unknown_of[a]], labels[problem.unknown_of[b]]) for a, b, *_ in problem.constraints]

@@ -40,9 +40,9 @@ def puma():
 def test_rows_are_those_of_the_calibration(kind, puma):
     """An independent route: calibration's own system of residuals, evaluated at zero residual."""
     rows = Rows(puma, KINDS[kind])
-    system = rows.system
-    q = system.parts[0].q
-    _, J = system.evaluate(np.zeros(len(rows.model.terms)), system.frames, exact=True)
+    problem = rows.problem
+    q = problem.parts[0].q
+    _, J = problem.evaluate(np.zeros(len(rows.model.terms)), problem.frames, exact=True)
     J = (J[:, rows.columns] * rows.scales).reshape(len(q), -1, len(rows.names)) / rows.sigmas[:, None]
     assert np.allclose(rows.jacobians(q), J, atol=1e-9 * abs(J).max())
 

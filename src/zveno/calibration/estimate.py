@@ -22,7 +22,7 @@ from .fit.held_out import errors, held_out
 from .fit.solve import Solution, freedom, outlier_limits
 from .identifiability.analysis import Identifiability
 from .measurements.campaigns import Campaign, prepared
-from .measurements.system import Part, System
+from .measurements.fit_problem import FitProblem, Part
 from .model.loads import DENSITY, gravity, has_masses
 from .result import Calibration, Outlier
 from .use.output import calibrated_mechanism
@@ -95,28 +95,35 @@ def calibrate(
 
 
 def _lacking(fit: Fitted) -> list[Lack]:
-    return lacking(fit.system, fit.options, fit.whole, gravity(fit.robot.mechanism), fit.joint_terms)
+    return lacking(fit.problem, fit.options, fit.whole, gravity(fit.robot.mechanism), fit.joint_terms)
 
 
 def _judged(fit: Fitted, geometry: Identifiability, evidence, lacks, folds, seed, notes, progress) -> Calibration:
-    robot, system, options, base, whole, known = fit.robot, fit.system, fit.options, fit.base, fit.whole, fit.known
+    robot, problem, options, base, whole, known = (
+        fit.robot,
+        fit.problem,
+        fit.options,
+        fit.base,
+        fit.whole,
+        fit.known,
+    )
     if "compliance" in fit.joint_terms and not has_masses(robot.mechanism):
         notes = [*notes, f"{robot.name} has no masses: its links were taken for rods of {DENSITY:g} kg/m"]
     good = whole.weight > 0.05
-    kept = np.concatenate([good, [True]])[system.row]
-    unseen = np.full(system.n_rows, np.nan)
+    kept = np.concatenate([good, [True]])[problem.row]
+    unseen = np.full(problem.n_rows, np.nan)
     if folds:
-        unseen = held_out(system, options, whole, folds, seed, progress)
+        unseen = held_out(problem, options, whole, folds, seed, progress)
     scored = np.isfinite(unseen)
     if folds and not scored.any():
         notes = [*notes, "there are too few rows to leave any out: errors are those of the rows used"]
-    tested = np.zeros(system.n_data_rows, dtype=bool)
-    tested[system.row[scored & (system.row >= 0)]] = True
+    tested = np.zeros(problem.n_data_rows, dtype=bool)
+    tested[problem.row[scored & (problem.row >= 0)]] = True
     scored_residual = np.where(scored, unseen, 0.0)
-    model = system.model
+    model = problem.model
     own = [k for k in options.columns if k < len(model.terms)]
     covariance = whole.covariance()
-    noises = [f"{campaign}: {name}" for campaign, name, _ in system.noise_names]
+    noises = [f"{campaign}: {name}" for campaign, name, _ in problem.noise_names]
     common = [1.0] * len(noises) if options.common is None else options.common.tolist()
     result = Calibration(
         nominal=robot.mechanism,
@@ -127,19 +134,19 @@ def _judged(fit: Fitted, geometry: Identifiability, evidence, lacks, folds, seed
         values=whole.values[own],
         units=tuple(model.terms[k].unit for k in own),
         covariance=covariance[: len(own), : len(own)],
-        unknowns={unknown.label: whole.frames[system.frame_number(k)] for k, unknown in enumerate(system.unknowns)},
-        unknown_names=tuple(system.names[k] for k in options.columns if k >= len(model.terms)),
+        unknowns=problem.labelled(whole.frames),
+        unknown_names=tuple(problem.names[k] for k in options.columns if k >= len(model.terms)),
         unknown_std=np.sqrt(np.diag(covariance))[len(own) :],
         sigma=dict(zip(noises, whole.sigma.tolist(), strict=True)),
         common={name: factor for name, factor in zip(noises, common, strict=True) if factor > 1.0},
         plausible={} if known is None else known.sizes,
         identifiability=geometry,
-        baseline=errors(system, base.residual),
-        training=errors(system, whole.residual, good),
-        held_out=errors(system, scored_residual, tested) if folds else (),
-        held_out_unflagged=errors(system, scored_residual, tested & good) if folds else (),
-        outliers=_outliers(system, whole, good),
-        rows=int(system.n_data_rows),
+        baseline=errors(problem, base.residual),
+        training=errors(problem, whole.residual, good),
+        held_out=errors(problem, scored_residual, tested) if folds else (),
+        held_out_unflagged=errors(problem, scored_residual, tested & good) if folds else (),
+        outliers=_outliers(problem, whole, good),
+        rows=int(problem.n_data_rows),
         scalar_rows=int(kept.sum()),
         condition=whole.factors.condition,
         iterations=whole.fit.iterations,
@@ -149,33 +156,33 @@ def _judged(fit: Fitted, geometry: Identifiability, evidence, lacks, folds, seed
             for k, side in zip(options.columns, whole.fit.active, strict=True)
             if side
         },
-        advice=advise(system, options, whole, fit.found, known, seed, fit.placed),
+        advice=advise(problem, options, whole, fit.found, known, seed, fit.placed),
         evidence=evidence,
         lacking={one.word: one.share for one in lacks},
         notes=tuple(notes),
         verdict="",
-        inputs=_hashed(robot, system),
+        inputs=_hashed(robot, problem),
     )
     return replace(result, verdict=verdict(result))
 
 
-def _hashed(robot: RobotFunctions, system: System) -> str:
+def _hashed(robot: RobotFunctions, problem: FitProblem) -> str:
     data = hashlib.sha256()
-    for campaign in system.campaigns:
+    for campaign in problem.campaigns:
         data.update(campaign.q.tobytes() + campaign.y.tobytes() + repr(campaign.groups).encode())
     return hash_of(robot.mechanism.fingerprint, data.hexdigest())
 
 
-def _outliers(system: System, whole: Solution, good: np.ndarray) -> tuple[Outlier, ...]:
-    limits = outlier_limits(system, whole.components, freedom(system, whole.fit, whole.weight))
+def _outliers(problem: FitProblem, whole: Solution, good: np.ndarray) -> tuple[Outlier, ...]:
+    limits = outlier_limits(problem, whole.components, freedom(problem, whole.fit, whole.weight))
     found, first = [], 0
-    for part, campaign in zip(system.parts, system.campaigns, strict=True):
+    for part, campaign in zip(problem.parts, problem.campaigns, strict=True):
         for k in np.flatnonzero(~good[first : first + len(part.y)]):
-            own = system.row == first + k
+            own = problem.row == first + k
             off = {
-                f"{name} ({unit})": float(np.linalg.norm(whole.residual[own & (system.noise == number)]))
-                for number, (_, name, unit) in enumerate(system.noise_names)
-                if (own & (system.noise == number)).any()
+                f"{name} ({unit})": float(np.linalg.norm(whole.residual[own & (problem.noise == number)]))
+                for number, (_, name, unit) in enumerate(problem.noise_names)
+                if (own & (problem.noise == number)).any()
             }
             far = float(whole.distance[first + k]), float(limits[first + k])
             found.append(Outlier(campaign.name, int(part.line[k]), _thing(part, campaign, int(k)), *far, off))

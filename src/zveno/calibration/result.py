@@ -22,8 +22,8 @@ from .fit.held_out import Error, errors, scored
 from .fit.initial import first_frames
 from .identifiability.analysis import Identifiability
 from .identifiability.postures import random_postures
+from .measurements.assembly import fit_problem
 from .measurements.campaigns import prepared
-from .measurements.system import System
 from .model.loads import gravity
 from .model.models import Model, redundant_model
 from .units import ERRORS
@@ -238,15 +238,17 @@ class Calibration(Result):
         """Errors on other measurements: parameters and frames as found; unknowns that are new are fitted to
         them."""
         campaigns, _ = prepared(data, self.nominal)
-        system = System(self.model, campaigns, gravity(self.nominal) if "compliance" in self.joint_terms else None)
-        system.frames = first_frames(system, self._all_values)
-        new = []
-        for k, unknown in enumerate(system.unknowns):
-            if unknown.label in self.unknowns:
-                system.frames[system.frame_number(k)] = self.unknowns[unknown.label]
-            else:
-                new += range(unknown.start, unknown.start + len(unknown.free))
-        return errors(system, scored(system, self._all_values, system.frames, new))
+        problem = fit_problem(
+            self.model, campaigns, gravity(self.nominal) if "compliance" in self.joint_terms else None
+        )
+        problem = problem.placed(first_frames(problem, self._all_values)).placed(self.unknowns)
+        new = [
+            unknown.start + k
+            for unknown in problem.unknowns
+            if unknown.label not in self.unknowns
+            for k in range(len(unknown.free))
+        ]
+        return errors(problem, scored(problem, self._all_values, problem.frames, new))
 
     def text(self, format: str = "elementary") -> str:
         """The calibrated robot as "urdf", "dh" (or the elementary product where no table can hold it) or

@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from ..calibration.fit.initial import first_frames
-from ..calibration.identifiability.postures import pulled
 from ..calibration.measurements import Measurement
+from ..calibration.measurements.assembly import fit_problem
 from ..calibration.measurements.campaigns import Campaign
-from ..calibration.measurements.system import System
+from ..calibration.measurements.contact import into_contact
+from ..calibration.measurements.fit_problem import FitProblem
 from ..calibration.model.models import Model
 from ..errors import ZvenoError
 
@@ -31,7 +32,9 @@ def group_list(kind: Measurement, have: Campaign, places: int | None) -> tuple[s
     return before + tuple(f"{word}{k}{hole}" for k in range(1, (places or 0) + 1) for hole in kind.holes)
 
 
-def system_of(model: Model, campaigns: Sequence[Campaign], gravity: Callable | None, placed=None) -> System:
+def contact_problem(
+    model: Model, campaigns: Sequence[Campaign], gravity: Callable | None, placed=None
+) -> FitProblem:
     """Rows of postures in contact, nothing read; unknown frames as `placed` says, (4, 4) by label."""
     ready = []
     for one in campaigns:
@@ -39,65 +42,56 @@ def system_of(model: Model, campaigns: Sequence[Campaign], gravity: Callable | N
         groups = () if kind.grouped is None else one.groups or ("",) * n
         y = np.zeros((n, len(kind.right) * len(kind.targets), kind.n_data))
         ready.append(replace(one, y=y, groups=groups, lines=np.arange(1, n + 1)))
-    system = System(model, ready, gravity)
-    for k, unknown in enumerate(system.unknowns):
-        if placed:
-            system.frames[system.frame_number(k)] = placed[unknown.label]
-    return system
-
-
-def frames_by_label(system: System, frames: np.ndarray) -> dict[str, np.ndarray]:
-    """Frames (4, 4) of the unknowns."""
-    return {unknown.label: frames[system.frame_number(k)] for k, unknown in enumerate(system.unknowns)}
+    return fit_problem(model, ready, gravity).placed(placed or {})
 
 
 def touched(model: Model, have: Campaign, gravity: Callable | None) -> dict[str, np.ndarray]:
     """Where the things touched before are, (4, 4) by label, as the nominal robot says."""
-    system = system_of(model, [have], gravity)
-    return frames_by_label(system, first_frames(system, np.zeros(len(model.terms))))
+    problem = contact_problem(model, [have], gravity)
+    return problem.labelled(first_frames(problem, np.zeros(len(model.terms))))
 
 
 def in_contact(
     model: Model, have: Campaign, placed: Mapping[str, np.ndarray], gravity: Callable | None
 ) -> tuple[Campaign, np.ndarray]:
     """Measured postures, moved as little as the nominal robot needs to touch; and which then do."""
-    q, touching = pulled(system_of(model, [have], gravity, placed), 0, have.q)
+    q, touching = into_contact(contact_problem(model, [have], gravity, placed), 0, have.q)
     return replace(have, q=q), touching
 
 
 def contact_rows(
-    system: System, names: Sequence[str], scales: np.ndarray, sigmas: np.ndarray, sigma_q: float
+    problem: FitProblem, names: Sequence[str], scales: np.ndarray, sigmas: np.ndarray, sigma_q: float
 ) -> np.ndarray:
     """Whitened rows (n, m, K) of postures in contact by scaled parameters.
 
     Args:
-        system: the rows; its residuals are zero.
+        problem: the rows; its residuals are zero.
         names, scales: columns wanted; those the system does not have are zero.
         sigmas: standard deviation of every row of a posture.
         sigma_q: of the joints' sensors, which add to it.
     """
-    J = _columns(system, names)[system.noise >= 0] * scales
-    own = [move.own for move in system.model.moves if move.sigma is not None]
-    by_q = system.evaluate(np.zeros(len(system.model.terms)), system.frames, own, exact=True)[1][system.noise >= 0]
+    J = _columns(problem, names)[problem.noise >= 0] * scales
+    own = [move.own for move in problem.model.moves if move.sigma is not None]
+    by_q = problem.evaluate(problem.nominal, problem.frames, own, exact=True)[1][problem.noise >= 0]
     variance = np.tile(sigmas**2, len(J) // len(sigmas)) + sigma_q**2 * np.sum(by_q**2, axis=1)
     return (J / np.sqrt(variance)[:, None]).reshape(-1, len(sigmas), len(names))
 
 
-def distance_information(system: System, names: Sequence[str], scales: np.ndarray) -> np.ndarray:
+def distance_information(problem: FitProblem, names: Sequence[str], scales: np.ndarray) -> np.ndarray:
     """Information (K, K) from known distances between what is touched, each counted once."""
-    once = {(a, b): k for k, (a, b, *_) in enumerate(system.constraints)}
+    once = {(a, b): k for k, (a, b, *_) in enumerate(problem.constraints)}
     kept = list(once.values())
-    J = _columns(system, names)[system.noise < 0][kept] * scales
-    J = J / np.array([system.constraints[k][3] for k in kept])[:, None]
+    J = _columns(problem, names)[problem.noise < 0][kept] * scales
+    J = J / np.array([problem.constraints[k][3] for k in kept])[:, None]
     return J.T @ J
 
 
-def _columns(system: System, names: Sequence[str]) -> np.ndarray:
+def _columns(problem: FitProblem, names: Sequence[str]) -> np.ndarray:
     """Derivatives (M, K) of all rows by names; zero for those the system does not have."""
-    numbers = {name: k for k, name in enumerate(system.names)}
+    numbers = {name: k for k, name in enumerate(problem.names)}
     present = [k for k, name in enumerate(names) if name in numbers]
     wanted = [numbers[names[k]] for k in present]
-    J = np.zeros((system.n_rows, len(names)))
-    zero = np.zeros(len(system.model.terms))
-    J[:, present] = system.evaluate(zero, system.frames, wanted, exact=True)[1]
+    J = np.zeros((problem.n_rows, len(names)))
+    zero = problem.nominal
+    J[:, present] = problem.evaluate(zero, problem.frames, wanted, exact=True)[1]
     return J

@@ -15,7 +15,7 @@ from ..calibration.identifiability.analysis import Identifiability, analyse
 from ..calibration.identifiability.postures import imagined
 from ..calibration.measurements import Measurement, measurement
 from ..calibration.measurements.campaigns import Campaign
-from ..calibration.measurements.system import System
+from ..calibration.measurements.fit_problem import FitProblem
 from ..calibration.model.loads import gravity
 from ..calibration.model.models import redundant_model
 from ..calibration.model.strategies import independent_columns
@@ -24,12 +24,11 @@ from ..kernels.door import compiled
 from ..kernels.kernel import Kernel
 from ..robot_functions import RobotFunctions
 from .contacts import (
+    contact_problem,
     contact_rows,
     distance_information,
-    frames_by_label,
     group_list,
     in_contact,
-    system_of,
     touched,
 )
 from .posture_rows import RowsLayout, Seen, rows_pullback, tool_point, whitened_rows
@@ -71,24 +70,24 @@ class Rows:
         self.placed: dict[str, np.ndarray] = {}
         self.new_places: tuple[str, ...] = ()
         self.groups: tuple[str, ...] = ()
-        self.system = self._touching(n, have, places) if kind.implicit else self.imagined(n)
-        self.found: Identifiability = analyse(self.system, robot.name, strategy, parameters)
+        self.problem = self._touching(n, have, places) if kind.implicit else self.imagined(n)
+        self.found: Identifiability = analyse(self.problem, robot.name, strategy, parameters)
         if not self.found.chosen:
             raise ZvenoError(
                 "the measurement tells nothing about these parameters", element=", ".join(self.found.names[:8])
             )
-        numbers = {name: k for k, name in enumerate(self.system.names)}
+        numbers = {name: k for k, name in enumerate(self.problem.names)}
         interest = [numbers[name] for name in self.found.chosen]
         self.columns = interest + self._independent(interest)
         self.n_interest = len(interest)
-        self.names = tuple(self.system.names[k] for k in self.columns)
-        self.units = tuple(self.system.units[k] for k in self.columns)
+        self.names = tuple(self.problem.names[k] for k in self.columns)
+        self.units = tuple(self.problem.units[k] for k in self.columns)
         # Parameters in units that matter equally at the tool: lengths by the robot's size, angles as they are.
         self.scales = np.array([self.model.scale if unit == "m" else 1.0 for unit in self.units])
         self.notes: list[str] = []
         self.sigmas = self._sigmas()
 
-    def imagined(self, n: int) -> System:
+    def imagined(self, n: int) -> FitProblem:
         """`n` random postures with noise-free readings, in contact where the measurement needs it."""
         return imagined(self.model, self.measurement, n, self._seed, self._gravity, self.groups, self.placed)
 
@@ -104,7 +103,7 @@ class Rows:
     @property
     def frame(self) -> str:
         """The measured frame."""
-        return self.system.parts[0].frame
+        return self.problem.parts[0].frame
 
     def jacobians(self, q) -> np.ndarray:
         """Whitened rows by scaled parameters in every posture, (n, rows, parameters)."""
@@ -123,9 +122,9 @@ class Rows:
 
     def contacts(self, n: int) -> tuple[np.ndarray, tuple[str, ...], np.ndarray]:
         """For measurements by contact: postures that touch, their places, and rows as in `jacobians`."""
-        system = self.imagined(n)
-        rows = self._in_contact(system)
-        q, groups = system.parts[0].q, system.campaigns[0].groups
+        problem = self.imagined(n)
+        rows = self._in_contact(problem)
+        q, groups = problem.parts[0].q, problem.campaigns[0].groups
         inside = np.all((q >= self.robot.lower) & (q <= self.robot.upper), axis=1)
         chosen = tuple(groups[k] for k in np.flatnonzero(inside)) if groups else ()
         return q[inside], chosen, rows[inside]
@@ -138,39 +137,41 @@ class Rows:
         lost = int((~touching).sum())
         if lost:
             self.notes.append(f"{lost} of {len(have)} postures measured before cannot touch and do not count")
-        return self._in_contact(system_of(self.model, [moved], self._gravity, self.placed))[touching]
+        return self._in_contact(contact_problem(self.model, [moved], self._gravity, self.placed))[touching]
 
     @cached_property
     def known(self) -> np.ndarray:
         """Information (K, K) that needs no posture: known distances between the places touched."""
-        return distance_information(self.system, self.names, self.scales)
+        return distance_information(self.problem, self.names, self.scales)
 
     # --- private
 
-    def _touching(self, n: int, have: Campaign | None, places: int | None) -> System:
+    def _touching(self, n: int, have: Campaign | None, places: int | None) -> FitProblem:
         """Rows of postures that touch what was touched before, and new places; sets where these are."""
         before = Campaign(self.measurement, np.zeros((0, self.robot.n_q))) if have is None else have
         self.groups = group_list(self.measurement, before, places)
         self.placed = touched(self.model, before, self._gravity) if len(before) else {}
-        system = self.imagined(n)
-        found = frames_by_label(system, system.frames)
+        problem = self.imagined(n)
+        found = problem.labelled(problem.frames)
         self.new_places = tuple(label for label in found if label not in self.placed)
         self.placed = {**found, **self.placed}
-        self.groups = tuple(dict.fromkeys(system.campaigns[0].groups))  # others are out of reach
+        self.groups = tuple(dict.fromkeys(problem.campaigns[0].groups))  # others are out of reach
         if not len(before):
-            return system
+            return problem
         moved, _ = in_contact(self.model, before, self.placed, self._gravity)
-        return system_of(self.model, [system.campaigns[0], moved], self._gravity, self.placed)
+        return contact_problem(self.model, [problem.campaigns[0], moved], self._gravity, self.placed)
 
-    def _in_contact(self, system: System) -> np.ndarray:
-        return contact_rows(system, self.names, self.scales, self.sigmas, self.measurement.sigma_q)
+    def _in_contact(self, problem: FitProblem) -> np.ndarray:
+        return contact_rows(problem, self.names, self.scales, self.sigmas, self.measurement.sigma_q)
 
     def _independent(self, interest: list[int]) -> list[int]:
         """Unknowns in the way, without those that others already stand for."""
-        in_the_way = self.system.columns_of(False)
+        in_the_way = self.problem.columns_of(False)
         if not in_the_way:
             return []
-        _, J = self.system.evaluate(np.zeros(len(self.model.terms)), self.system.frames, compiled=False, exact=True)
+        _, J = self.problem.evaluate(
+            np.zeros(len(self.model.terms)), self.problem.frames, compiled=False, exact=True
+        )
         A = J[:, in_the_way]
         norms = np.linalg.norm(A, axis=0)
         A = A / np.where(norms > 0, norms, 1.0)
@@ -193,17 +194,17 @@ class Rows:
 
     @cached_property
     def _layout(self) -> RowsLayout:
-        system, part = self.system, self.system.parts[0]
+        problem, part = self.problem, self.problem.parts[0]
         unknowns = {
-            system.frame_number(k): tuple(
+            problem.frame_number(k): tuple(
                 (direction, unknown.start + j) for j, direction in enumerate(unknown.free)
             )
-            for k, unknown in enumerate(system.unknowns)
+            for k, unknown in enumerate(problem.unknowns)
         }
         seen = []
         for thing in np.flatnonzero(part.posture == 0):
             numbers = int(part.left[thing]), int(part.right[thing]), int(part.target[thing])
-            L, R, X = (system.frames[number] for number in numbers)
+            L, R, X = (problem.frames[number] for number in numbers)
             seen.append(Seen((L, R, X), tuple(unknowns.get(number, ()) for number in numbers)))
         return RowsLayout(
             self.model,
@@ -211,7 +212,7 @@ class Rows:
             type(self.measurement),
             "compliance" in self.joint_terms,
             tuple(seen),
-            system.n_columns,
+            problem.n_columns,
             tuple(self.columns),
         )
 
@@ -228,6 +229,6 @@ class Rows:
 
     @cached_property
     def _tool_kernel(self) -> Kernel:
-        point = self.system.frames[self.system.parts[0].right[0]][:3, 3]
+        point = self.problem.frames[self.problem.parts[0].right[0]][:3, 3]
         constants, inputs = (self._layout, point, self.n_interest), {"q": (self.robot.n_q,)}
         return compiled(tool_point, inputs, constants=constants, name="design_tool", outputs=("p", "F"))

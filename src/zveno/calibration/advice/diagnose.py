@@ -14,7 +14,7 @@ from ...robot_functions import RobotFunctions
 from ..fit.solve import Solution
 from ..identifiability.analysis import TOLERANCE, Identifiability, beyond, identifiability, scaled_jacobian
 from ..identifiability.postures import random_postures
-from ..measurements.system import System
+from ..measurements.fit_problem import FitProblem
 from ..model.kinematics import frame_motion
 from .mistakes import likely_mistake, miss, size
 
@@ -27,18 +27,18 @@ TAILS = 2.5
 UNITS = {"mm": "millimetres", "cm": "centimetres", "in": "inches", "um": "micrometres"}
 
 
-def check_reach(system: System):
+def check_reach(problem: FitProblem):
     """Refuse readings whose spread the robot cannot have, such as millimetres read as metres, and postures that are
     all the same."""
-    for part, campaign in zip(system.parts, system.campaigns, strict=True):
-        if len(part.q) > 1 and not any(np.ptp(part.q[:, move.position]) for move in system.model.moves):
+    for part, campaign in zip(problem.parts, problem.campaigns, strict=True):
+        if len(part.q) > 1 and not any(np.ptp(part.q[:, move.position]) for move in problem.model.moves):
             raise ZvenoError(
                 "all postures are the same, which tells nothing about the robot",
                 element=campaign.name,
                 remedy="Check the joint columns; measure in postures that differ",
             )
         kind = part.measurement
-        if kind.implicit and _has_a_point_at_rest(system, part.frame):
+        if kind.implicit and _has_a_point_at_rest(problem, part.frame):
             raise ZvenoError(
                 f"all axes meet in a point that never moves, and with {part.frame} there every contact "
                 "would be perfect: contacts cannot tell how large the robot is",
@@ -50,32 +50,32 @@ def check_reach(system: System):
         lengths = kind.noises[0].rows
         rows = part.known[:, lengths].all(axis=1)
         if rows.sum() > 1:
-            T, _ = system.poses(part, np.zeros(len(system.model.terms)), part.q)
-            p = (T[part.posture] @ system.frames[part.right])[rows, :3, 3]
+            T, _ = problem.poses(part, problem.nominal, part.q)
+            p = (T[part.posture] @ problem.frames[part.right])[rows, :3, 3]
             read = part.y[rows, lengths]
-            _check_spread(system, campaign.name, _spread(read), _spread(p), exact=read.shape[1] == 3)
+            _check_spread(problem, campaign.name, _spread(read), _spread(p), exact=read.shape[1] == 3)
 
 
-def _has_a_point_at_rest(system: System, frame: str) -> bool:
+def _has_a_point_at_rest(problem: FitProblem, frame: str) -> bool:
     """Whether a point fixed in a frame stays where it is in all postures: R c + p = x for all of them."""
-    model = system.model
+    model = problem.model
     q = random_postures(model.mechanism, 8, np.random.default_rng(0))
     tau = np.zeros((len(q), model.mechanism.n_v))
     T, _ = frame_motion(model, frame, q, np.zeros(len(model.terms)), tau)
     A = np.concatenate([T[:, :3, :3], np.tile(-np.eye(3), (len(q), 1, 1))], axis=2).reshape(-1, 6)
     p = T[:, :3, 3].ravel()
-    return bool(np.linalg.norm(A @ np.linalg.lstsq(A, p, rcond=None)[0] - p) < 1e-9 * size(system))
+    return bool(np.linalg.norm(A @ np.linalg.lstsq(A, p, rcond=None)[0] - p) < 1e-9 * size(problem))
 
 
-def _check_spread(system: System, name: str, read: float, moved: float, exact: bool):
+def _check_spread(problem: FitProblem, name: str, read: float, moved: float, exact: bool):
     """Of the readings, and of the point as the nominal robot moves it. Distances may change less than the point."""
-    if not read and moved > 1e-6 * size(system):
+    if not read and moved > 1e-6 * size(problem):
         raise ZvenoError(
             "all readings are the same, and the robot moved",
             element=name,
             remedy="Check the columns; the measuring system may have been stuck",
         )
-    reach = 4.0 * size(system)
+    reach = 4.0 * size(problem)
     if read > 10.0 * max(moved, reach / 8.0):
         unit = min(UNITS, key=lambda word: abs(np.log(read * LENGTHS[word] / max(moved, 1e-3 * reach))))
         raise ZvenoError(
@@ -97,12 +97,12 @@ def _spread(points: np.ndarray) -> float:
     return float(np.median(np.linalg.norm(points - np.median(points, axis=0), axis=1)))
 
 
-def hopeless(system: System, base: Solution) -> str:
+def hopeless(problem: FitProblem, base: Solution) -> str:
     """What would make sense of the data where the nominal robot does not; empty if it does."""
-    now = miss(system, base.residual)
-    if now < DOUBTFUL and miss(system, base.residual, rms=True) < TAILS * DOUBTFUL:
+    now = miss(problem, base.residual)
+    if now < DOUBTFUL and miss(problem, base.residual, rms=True) < TAILS * DOUBTFUL:
         return ""
-    cure, best = likely_mistake(system)
+    cure, best = likely_mistake(problem)
     text = f"the nominal robot misses the readings by {now:.2g} of its size even with all frames fitted"
     if cure and best < (0.5 if now > HOPELESS else 0.25) * now:
         text += f"; it would be {best:.2g} if {cure}"
@@ -115,27 +115,27 @@ def hopeless(system: System, base: Solution) -> str:
 
 
 def check_enough(
-    system: System, found: Identifiability, robot: RobotFunctions, parameters: str | Sequence[str]
+    problem: FitProblem, found: Identifiability, robot: RobotFunctions, parameters: str | Sequence[str]
 ) -> str:
     """Refuse data that cannot determine what the measurement could because there are too few postures; say so where
     they are on a singular manifold, or the measurement tells nothing of what was asked. Empty if all is well."""
-    rows, needed = system.n_rows, found.rank + len(found.unknowns)
-    lost = _lost(system, found, robot, parameters)
+    rows, needed = problem.n_rows, found.rank + len(found.unknowns)
+    lost = _lost(problem, found, robot, parameters)
     if not lost and rows >= needed:
         return "" if found.chosen else _nothing(found)
-    a_posture = max(1.0, rows / max(system.n_postures, 1))
+    a_posture = max(1.0, rows / max(problem.n_postures, 1))
     enough = int(np.ceil((needed + len(lost)) / a_posture))
-    if system.n_postures < enough or rows < needed:
-        counted = f"{system.n_postures} postures give" if system.n_postures > 1 else "1 posture gives"
+    if problem.n_postures < enough or rows < needed:
+        counted = f"{problem.n_postures} postures give" if problem.n_postures > 1 else "1 posture gives"
         raise ZvenoError(
             f"{counted} {rows} equations, too few for {needed + len(lost)} unknowns",
-            element=", ".join(campaign.name for campaign in system.campaigns),
+            element=", ".join(campaign.name for campaign in problem.campaigns),
             remedy=f"Measure at least {enough} postures, better {2 * enough}; or estimate fewer parameters, for "
             f'example parameters="controller". Not determined now: {_listed(lost) or "nothing"}',
         )
     text = (
         f"the postures measured do not tell {_listed(lost)} apart from the others, which this kind of measurement "
-        f"could: they lie on a singular manifold{_stuck(system)}. These stay nominal"
+        f"could: they lie on a singular manifold{_stuck(problem)}. These stay nominal"
     )
     warnings.warn(text, ZvenoWarning, stacklevel=3)
     return text
@@ -150,12 +150,12 @@ def _nothing(found: Identifiability) -> str:
     return text
 
 
-def _stuck(system: System) -> str:
+def _stuck(problem: FitProblem) -> str:
     """Joints that never move, and pairs that always move together, in brackets."""
-    mechanism = system.model.mechanism
-    own = sorted({move.position.start for move in system.model.moves if move.sigma is not None})
+    mechanism = problem.model.mechanism
+    own = sorted({move.position.start for move in problem.model.moves if move.sigma is not None})
     names = [mechanism.coordinate_names[k] for k in own]
-    q = np.concatenate([part.q for part in system.parts])[:, own]
+    q = np.concatenate([part.q for part in problem.parts])[:, own]
     q = q - q.mean(axis=0)
     size = np.linalg.norm(q, axis=0)
     still = size <= 1e-4 * np.sqrt(len(q))
@@ -166,28 +166,28 @@ def _stuck(system: System) -> str:
         for a, b in np.argwhere(np.triu(together, 1))
         if not still[a] and not still[b]
     ]
-    for campaign in system.campaigns:
+    for campaign in problem.campaigns:
         never = np.asarray(np.isnan(campaign.y).all(axis=(0, 1)))
         if len(never) == len(campaign.measurement.columns):
             words += [f"{campaign.measurement.columns[k]} was never read" for k in np.flatnonzero(never)]
     return f" ({', '.join(words[:4])})" if words else ""
 
 
-def _lost(system: System, found: Identifiability, robot: RobotFunctions, parameters) -> list[str]:
+def _lost(problem: FitProblem, found: Identifiability, robot: RobotFunctions, parameters) -> list[str]:
     """Parameters that random postures would determine beyond those the measured ones do."""
-    kinds = {type(part.measurement): part.measurement for part in system.parts}
+    kinds = {type(part.measurement): part.measurement for part in problem.parts}
     proved = found.counts is not None and found.counts.proved == found.rank
-    if proved or len(kinds) > 1 or system.n_postures >= 4 * len(system.model.terms):
+    if proved or len(kinds) > 1 or problem.n_postures >= 4 * len(problem.model.terms):
         return []
-    if parameters == "all" and _as_good_as_random(system, found):
+    if parameters == "all" and _as_good_as_random(problem, found):
         return []
     terms = [
         word
         for word, letter in (("gear", "K"), ("compliance", "C"))
-        if any(t.kind == letter for t in system.model.terms)
+        if any(t.kind == letter for t in problem.model.terms)
     ]
     could = identifiability(
-        robot, system.parts[0].measurement, strategy=found.strategy, parameters=parameters, joint_terms=terms
+        robot, problem.parts[0].measurement, strategy=found.strategy, parameters=parameters, joint_terms=terms
     )
     missing = could.rank - found.rank
     if missing <= 0:
@@ -196,18 +196,18 @@ def _lost(system: System, found: Identifiability, robot: RobotFunctions, paramet
     return lost[-missing:] if len(lost) >= missing else lost
 
 
-def _as_good_as_random(system: System, found: Identifiability) -> bool:
+def _as_good_as_random(problem: FitProblem, found: Identifiability) -> bool:
     """Whether random postures, read as the measured ones were, would determine no more."""
-    if any(part.measurement.implicit or not part.known.all() for part in system.parts):
+    if any(part.measurement.implicit or not part.known.all() for part in problem.parts):
         return False
     rng = np.random.default_rng(0)
-    times = int(np.ceil(2.0 * system.n_columns / system.n_rows)) + 1
+    times = int(np.ceil(2.0 * problem.n_columns / problem.n_rows)) + 1
     draws = [
-        [random_postures(system.model.mechanism, len(part.q), rng) for part in system.parts] for _ in range(times)
+        [random_postures(problem.model.mechanism, len(part.q), rng) for part in problem.parts] for _ in range(times)
     ]
-    A = triangle(np.concatenate([scaled_jacobian(system, q, compiled=True) for q in draws]))
-    columns = [*range(len(system.model.terms)), *system.columns_of(True)]
-    s = np.linalg.svd(beyond(A, system.columns_of(False), columns)[0], compute_uv=False)
+    A = triangle(np.concatenate([scaled_jacobian(problem, q, compiled=True) for q in draws]))
+    columns = [*range(len(problem.model.terms)), *problem.columns_of(True)]
+    s = np.linalg.svd(beyond(A, problem.columns_of(False), columns)[0], compute_uv=False)
     return int((s > TOLERANCE * s[0]).sum()) <= found.rank
 
 

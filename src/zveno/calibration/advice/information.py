@@ -10,8 +10,8 @@ import numpy as np
 from ...robot_functions import RobotFunctions
 from ..fit.structure import structure
 from ..measurements import Measurement, measurement
+from ..measurements.assembly import fit_problem
 from ..measurements.campaigns import Campaign
-from ..measurements.system import System
 from ..model.loads import gravity
 from ..model.models import redundant_model
 
@@ -71,29 +71,27 @@ def information(
     all_groups = tuple(groups) if len(groups) else (("",) * n if what.grouped is not None else ())
     readings = np.zeros((n, things, what.n_data))
     campaign = Campaign(what, q, readings, all_groups, what.kind, np.arange(1, n + 1))
-    system = System(model, [campaign], gravity(robot.mechanism) if "compliance" in joint_terms else None)
-    for k, unknown in enumerate(system.unknowns):
-        if unknowns and unknown.label in unknowns:
-            system.frames[system.frame_number(k)] = unknowns[unknown.label]
+    problem = fit_problem(model, [campaign], gravity(robot.mechanism) if "compliance" in joint_terms else None)
+    problem = problem.placed(unknowns or {})
     if names is None:
-        found = structure(system, robot.name, strategy, parameters)
+        found = structure(problem, robot.name, strategy, parameters)
         names = (*found.chosen, *found.unknowns)
-    numbers = {name: k for k, name in enumerate(system.names)}
+    numbers = {name: k for k, name in enumerate(problem.names)}
     columns = [numbers[name] for name in names]
-    _, J = system.evaluate(np.zeros(len(model.terms)), system.frames, columns, exact=True)
+    _, J = problem.evaluate(np.zeros(len(model.terms)), problem.frames, columns, exact=True)
     given = what.sigmas()
     sigma = np.array([given[noise.name] or noise.typical for noise in what.noises])
-    data = system.noise >= 0
-    variance = sigma[system.noise[data]] ** 2
+    data = problem.noise >= 0
+    variance = sigma[problem.noise[data]] ** 2
     if what.sigma_q:
         own = [move.own for move in model.moves if move.sigma is not None]
-        _, by_joints = system.evaluate(np.zeros(len(model.terms)), system.frames, own, exact=True)
+        _, by_joints = problem.evaluate(np.zeros(len(model.terms)), problem.frames, own, exact=True)
         variance = variance + what.sigma_q**2 * np.sum(by_joints[data] ** 2, axis=1)
     rows = (J[data] / np.sqrt(variance)[:, None]).reshape(n, -1, len(columns))
-    in_the_way = {system.names[k] for k in system.columns_of(False)}
+    in_the_way = {problem.names[k] for k in problem.columns_of(False)}
     return Information(
         tuple(names),
-        tuple(system.units[k] for k in columns),
+        tuple(problem.units[k] for k in columns),
         sum(name not in in_the_way for name in names),
         np.swapaxes(rows, 1, 2) @ rows,
         rows,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -12,7 +11,7 @@ import numpy as np
 from ..fit.initial import first_frames
 from ..fit.solve import Options, solve
 from ..fit.structure import frame_columns
-from ..measurements.system import Part, System
+from ..measurements.fit_problem import FitProblem, Part
 
 BEST = 4
 """Mistakes that are looked at closely, frames fitted."""
@@ -26,55 +25,53 @@ class Mistake:
     undone: Callable[[Part], Part]
 
 
-def likely_mistake(system: System) -> tuple[str, float]:
+def likely_mistake(problem: FitProblem) -> tuple[str, float]:
     """The mistake without which the nominal robot, frames fitted, misses least; and by how much it then misses."""
     found = []
-    for number, mistake in enumerate(mistakes(system)):
-        with _instead(system, [mistake.undone(part) for part in system.parts]):
-            frames = first_frames(system, np.zeros(len(system.model.terms)))
-            residual, _ = system.evaluate(np.zeros(len(system.model.terms)), frames, ())
-        found.append((miss(system, residual), number, mistake))
+    for number, mistake in enumerate(mistakes(problem)):
+        other = _without(problem, mistake)
+        residual, _ = other.evaluate(other.nominal, first_frames(other, other.nominal), ())
+        found.append((miss(other, residual), number, mistake))
     best, words = np.inf, ""
     # Some come to the same, such as signs and half turns in a wrist: the more usual one comes first and is meant.
     for _, _, mistake in sorted(sorted(found, key=lambda one: one[:2])[:BEST], key=lambda one: one[1]):
-        with _instead(system, [mistake.undone(part) for part in system.parts]):
-            got = _fitted_miss(system)
+        got = _fitted_miss(_without(problem, mistake))
         if got < 0.99 * best:
             best, words = got, mistake.words
     return words, best
 
 
-def miss(system: System, residual: np.ndarray, rms: bool = False) -> float:
+def miss(problem: FitProblem, residual: np.ndarray, rms: bool = False) -> float:
     """Median (or root mean square) of residuals, of the worst noise; lengths in units of the robot's size."""
     found = []
-    for k, (*_, unit) in enumerate(system.noise_names):
-        own = residual[system.noise == k]
+    for k, (*_, unit) in enumerate(problem.noise_names):
+        own = residual[problem.noise == k]
         if len(own):
             typical = np.sqrt(np.mean(own**2)) if rms else np.median(abs(own))
-            found.append(float(typical) / (size(system) if unit == "m" else 1.0))
+            found.append(float(typical) / (size(problem) if unit == "m" else 1.0))
     return max(found, default=0.0)
 
 
-def size(system: System) -> float:
+def size(problem: FitProblem) -> float:
     """Half of how far the robot reaches, m, what slides as far as it slid."""
     travel = sum(
         float(np.ptp(part.q[:, move.position.start]))
-        for part in system.parts
-        for move in system.model.moves
+        for part in problem.parts
+        for move in problem.model.moves
         if move.sigma == 0
     )
-    return system.model.scale + 0.5 * travel / len(system.parts)
+    return problem.model.scale + 0.5 * travel / len(problem.parts)
 
 
-def mistakes(system: System) -> Iterator[Mistake]:
+def mistakes(problem: FitProblem) -> Iterator[Mistake]:
     """Plausible mistakes in joint values and readings."""
-    yield from _of_joints(system)
-    yield from _of_readings(system)
+    yield from _of_joints(problem)
+    yield from _of_readings(problem)
 
 
-def _of_joints(system: System) -> Iterator[Mistake]:
-    names, n = system.model.mechanism.coordinate_names, system.model.mechanism.n_q
-    moves = [move for move in system.model.moves if move.sigma is not None and move.joint.mimic is None]
+def _of_joints(problem: FitProblem) -> Iterator[Mistake]:
+    names, n = problem.model.mechanism.coordinate_names, problem.model.mechanism.n_q
+    moves = [move for move in problem.model.moves if move.sigma is not None and move.joint.mimic is None]
     turning = sorted({move.position.start for move in moves if move.sigma})
     used = sorted({move.position.start for move in moves})
 
@@ -109,8 +106,8 @@ def _of_joints(system: System) -> Iterator[Mistake]:
             yield joints(words, lambda q, shift=shift: q - shift)
 
 
-def _of_readings(system: System) -> Iterator[Mistake]:
-    kinds = [part.measurement for part in system.parts]
+def _of_readings(problem: FitProblem) -> Iterator[Mistake]:
+    kinds = [part.measurement for part in problem.parts]
     for words in dict.fromkeys(words for kind in kinds for words, _ in kind.mistakes()):
         yield Mistake(words, lambda part, words=words: _undone(part, words))
     if any(not kind.implicit for kind in kinds):
@@ -132,21 +129,13 @@ def _shifted(part: Part, step: int) -> Part:
     return replace(part, y=np.roll(part.y, step * things, axis=0), known=np.roll(part.known, step * things, axis=0))
 
 
-def _fitted_miss(system: System) -> float:
-    model = system.model
-    system.frames = first_frames(system, np.zeros(len(model.terms)))
-    columns = frame_columns(system)
-    sigma = np.array([noise.typical for part in system.parts for noise in part.measurement.noises])
+def _without(problem: FitProblem, mistake: Mistake) -> FitProblem:
+    return problem.with_parts([mistake.undone(part) for part in problem.parts])
+
+
+def _fitted_miss(problem: FitProblem) -> float:
+    problem = problem.placed(first_frames(problem, problem.nominal))
+    columns = frame_columns(problem)
+    sigma = np.array([noise.typical for part in problem.parts for noise in part.measurement.noises])
     options = Options(tuple(columns), sigma, np.zeros(len(sigma), dtype=bool), "none")
-    return miss(system, solve(system, options, np.zeros(len(model.terms)), system.frames).residual)
-
-
-@contextmanager
-def _instead(system: System, parts: list[Part]):
-    """The system with other rows for a while. Which numbers were read must not change in all."""
-    kept, frames = system.parts, system.frames
-    system.parts = parts
-    try:
-        yield
-    finally:
-        system.parts, system.frames = kept, frames
+    return miss(problem, solve(problem, options, problem.nominal, problem.frames).residual)

@@ -17,9 +17,11 @@ from ..fit.prior import Prior
 from ..fit.solve import Options, Solution
 from ..fit.structure import moved_tool
 from ..identifiability.analysis import Identifiability
-from ..identifiability.postures import pulled, random_postures
+from ..identifiability.postures import random_postures
+from ..measurements.assembly import fit_problem
 from ..measurements.campaigns import Campaign
-from ..measurements.system import System
+from ..measurements.contact import into_contact
+from ..measurements.fit_problem import FitProblem
 from ..model.loads import gravity
 from .knowledge import aligned_slopes, knowledge
 from .other_kinds import at_postures
@@ -58,7 +60,7 @@ class Advice:
 
 
 def advise(
-    system: System,
+    problem: FitProblem,
     options: Options,
     whole: Solution,
     found: Identifiability,
@@ -69,13 +71,13 @@ def advise(
     """What would reduce the uncertainty of the tool most; None if nothing is estimated.
 
     Args:
-        system, options, whole: the fit.
+        problem, options, whole: the fit.
         found: the structure it rests on.
         known: what was known before it.
         seed: of random postures.
         values: deviations of the model's terms that `structure` was given.
     """
-    model, mechanism = system.model, system.model.mechanism
+    model, mechanism = problem.model, problem.model.mechanism
     covariance = whole.covariance()
     own = [k for k, column in enumerate(options.columns) if column < len(model.terms)]
     terms = knowledge(model, found, known)
@@ -83,12 +85,12 @@ def advise(
         return None
     rng = np.random.default_rng(seed)
     load = gravity(mechanism) if any(term.role == "compliance" for term in model.terms) else None
-    moved = None if values is None else moved_tool(model, system.parts[0].frame, values)
+    moved = None if values is None else moved_tool(model, problem.parts[0].frame, values)
     tool = np.zeros(3) if moved is None else moved[:3, 3]
 
     def move(q):
         tau = np.zeros((len(q), mechanism.n_v)) if load is None else load(q)
-        return at_postures(system, terms.columns, q, tau, tool)
+        return at_postures(problem, terms.columns, q, tau, tool)
 
     at = move(random_postures(mechanism, CANDIDATES, rng))
     M_terms = aligned_slopes(model, terms, at.J[:, :3])
@@ -97,14 +99,14 @@ def advise(
     G = terms.gain / terms.size[terms.chosen]
     M = np.zeros_like(covariance)
     M[np.ix_(own, own)] = G.T @ M_terms @ G
-    distances = _known_distances(system, whole)
+    distances = _known_distances(problem, whole)
     better = None if distances is None else _size(M, _updated(covariance, np.sqrt(99.0) * distances), rest)
     C = terms.covariance(covariance[np.ix_(own, own)])
-    kinds = proposals(Situation(system, whole.frames, whole.sigma, tool, terms, C, M_terms, at, move))
+    kinds = proposals(Situation(problem, whole.frames, whole.sigma, tool, terms, C, M_terms, at, move))
     now = _size(M, covariance, rest)
-    best = Advice("", np.zeros((0, mechanism.n_q)), (), now, now, now, better, kinds, unseen(system, kinds))
-    for number in range(len(system.parts)):
-        q, groups, A = _candidates(system, options, whole, number, load, rng)
+    best = Advice("", np.zeros((0, mechanism.n_q)), (), now, now, now, better, kinds, unseen(problem, kinds))
+    for number in range(len(problem.parts)):
+        q, groups, A = _candidates(problem, options, whole, number, load, rng)
         if len(q) < MORE:
             continue
         picked, after = _greedy(covariance, A, M)
@@ -112,7 +114,7 @@ def advise(
         if chosen < best.chosen:
             others = _size(M, _updated(covariance, A[:MORE].reshape(-1, A.shape[-1])), rest)
             names = tuple(groups[k] for k in picked) if groups else ()
-            name = system.campaigns[number].name
+            name = problem.campaigns[number].name
             best = replace(best, campaign=name, q=q[picked], groups=names, chosen=chosen, others=others)
     return best
 
@@ -121,47 +123,43 @@ def _size(M: np.ndarray, C: np.ndarray, rest: float) -> float:
     return float(np.sqrt(max(np.sum(M * C) + rest, 0.0)))
 
 
-def _known_distances(system: System, whole: Solution) -> np.ndarray | None:
+def _known_distances(problem: FitProblem, whole: Solution) -> np.ndarray | None:
     """Whitened rows of the known distances between targets in the fit."""
-    if not system.constraints:
+    if not problem.constraints:
         return None
-    rows = system.row[np.concatenate([whole.weight, [1.0]])[system.row] > 0]
+    rows = problem.row[np.concatenate([whole.weight, [1.0]])[problem.row] > 0]
     return whole.fit.jacobian[: len(rows)][rows < 0]
 
 
-def _candidates(system: System, options: Options, whole: Solution, number: int, load: Callable | None, rng):
+def _candidates(problem: FitProblem, options: Options, whole: Solution, number: int, load: Callable | None, rng):
     """Random postures of a campaign's kind, in contact where it needs that; their targets; whitened rows."""
-    model, campaign = system.model, system.campaigns[number]
+    model, campaign = problem.model, problem.campaigns[number]
     kind = campaign.measurement
     q = random_postures(model.mechanism, CANDIDATES, rng)
     groups = tuple(campaign.groups[k] for k in rng.integers(len(campaign), size=len(q))) if campaign.groups else ()
     things = len(kind.right) * len(kind.targets)
     imagined = Campaign(kind, q, np.zeros((len(q), things, kind.n_data)), groups, campaign.name, np.arange(len(q)))
-    other = _system(system, whole, imagined, load)
+    other = _system(problem, whole, imagined, load)
     if kind.implicit and things == 1:
-        q, touching = pulled(other, 0, q, tolerance=1e-9, values=whole.values, compiled=True)
+        q, touching = into_contact(other, 0, q, tolerance=1e-9, values=whole.values, compiled=True)
         inside = (q >= model.mechanism.lower - 1e-9).all(axis=1) & (q <= model.mechanism.upper + 1e-9).all(axis=1)
         imagined = replace(imagined, q=q).only(touching & inside)
         if not len(imagined):
             return imagined.q, (), np.zeros((0, 1, len(options.columns)))
-        other = _system(system, whole, imagined, load)
+        other = _system(problem, whole, imagined, load)
     places = {name: k for k, name in enumerate(other.names)}
-    wanted = [places.get(system.names[column], -1) for column in options.columns]
+    wanted = [places.get(problem.names[column], -1) for column in options.columns]
     _, J = other.evaluate(whole.values, other.frames, [k for k in wanted if k >= 0], exact=True)
     data = other.noise >= 0
-    first = system.parts[number].first_noise
+    first = problem.parts[number].first_noise
     rows = np.zeros((int(data.sum()), len(wanted)))
     rows[:, [k >= 0 for k in wanted]] = J[data] / whole.sigma[first + other.noise[data]][:, None]
     return imagined.q, imagined.groups, rows.reshape(len(imagined), -1, len(wanted))
 
 
-def _system(system: System, whole: Solution, campaign: Campaign, load: Callable | None) -> System:
+def _system(problem: FitProblem, whole: Solution, campaign: Campaign, load: Callable | None) -> FitProblem:
     """Other rows with the frames that were found."""
-    other = System(system.model, [campaign], load)
-    placed = {one.label: whole.frames[system.frame_number(k)] for k, one in enumerate(system.unknowns)}
-    for k, one in enumerate(other.unknowns):
-        other.frames[other.frame_number(k)] = placed[one.label]
-    return other
+    return fit_problem(problem.model, [campaign], load).placed(problem.labelled(whole.frames))
 
 
 def _greedy(C: np.ndarray, A: np.ndarray, M: np.ndarray) -> tuple[list[int], np.ndarray]:

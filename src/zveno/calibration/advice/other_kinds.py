@@ -7,11 +7,11 @@ frames and targets have columns N (m, u) beside it. Noise is alike in all direct
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..measurements.system import System
+from ..measurements.fit_problem import FitProblem
 from ..model.batches import skews
 from ..model.kinematics import pose_kernel
 from .knowledge import eliminated
@@ -48,16 +48,19 @@ class Postures:
         return np.swapaxes(self.T[:, :3, :3], 1, 2) @ a
 
 
-def at_postures(system: System, columns: np.ndarray, q: np.ndarray, tau: np.ndarray, moved: np.ndarray) -> Postures:
+def at_postures(
+    problem: FitProblem, columns: np.ndarray, q: np.ndarray, tau: np.ndarray, moved: np.ndarray
+) -> Postures:
     """Displacements of the first frame that was measured, by columns of the model, at q (n, n_q) under torques tau.
 
     They are those of the nominal robot, whose structure decides what can be seen, with the frame moved by (3,).
     """
-    T, J = pose_kernel(system.model, system.parts[0].frame)(q, np.zeros(len(system.model.terms)), tau)
+    T, J = pose_kernel(problem.model, problem.parts[0].frame)(q, problem.nominal, tau)
     if moved.any():
         T[:, :3, 3] += T[:, :3, :3] @ moved
         J[:, :3] -= skews(moved) @ J[:, 3:]
-    return Postures(q, T, J[:, :, columns], system.by_q(J))
+    rates = problem.by_joints(replace(problem.parts[0], tau=tau), np.zeros(J.shape[-1]), q, J)
+    return Postures(q, T, J[:, :, columns], rates)
 
 
 @dataclass(frozen=True, eq=False)

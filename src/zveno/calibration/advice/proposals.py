@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...io.results import registered
-from ..measurements.system import System
+from ..measurements.fit_problem import FitProblem
 from ..model.models import Model, Term
 from ..model.strategies import independent_columns
 from .knowledge import Knowledge
@@ -78,8 +78,8 @@ class Situation:
     """Where a comparison starts.
 
     Attributes:
-        system, frames: what was measured, and the frames found.
-        sigma: noise found, by `system.noise_names`.
+        problem, frames: what was measured, and the frames found.
+        sigma: noise found, by `problem.noise_names`.
         tool: how far the measured frame is from where it is drawn, (3,), in its axes.
         own: terms, and what is known of them beside the data.
         C: covariance of all terms, (t, t), in units of their size.
@@ -88,7 +88,7 @@ class Situation:
         move: displacements at other postures q (n, n_q).
     """
 
-    system: System
+    problem: FitProblem
     frames: np.ndarray
     sigma: np.ndarray
     tool: np.ndarray
@@ -103,10 +103,10 @@ def proposals(here: Situation) -> tuple[Proposal, ...]:
     """What other kinds would bring, the best first; kinds that the robot cannot do are left out."""
     noise = {"m": 1e-4, "rad": 1e-3}
     for unit in noise:
-        found = [s for (_, _, its), s in zip(here.system.noise_names, here.sigma, strict=True) if its == unit]
+        found = [s for (_, _, its), s in zip(here.problem.noise_names, here.sigma, strict=True) if its == unit]
         noise[unit] = float(max([*found, FINEST])) if found else noise[unit]
-    sigma_q = max(part.measurement.sigma_q for part in here.system.parts)
-    hidden = _Hidden.of(here.system.model, here.own)
+    sigma_q = max(part.measurement.sigma_q for part in here.problem.parts)
+    hidden = _Hidden.of(here.problem.model, here.own)
     # One root for all kinds: trace(M (C⁻¹ + H)⁻¹) = trace(Fᵀ M F (1 + Fᵀ H F)⁻¹), C = F Fᵀ.
     s, V = np.linalg.eigh(here.C)
     F = V * np.sqrt(np.maximum(s, 0.0))
@@ -130,13 +130,13 @@ def proposals(here: Situation) -> tuple[Proposal, ...]:
     return tuple(sorted(done, key=lambda proposal: proposal.after))
 
 
-def unseen(system: System, found: tuple[Proposal, ...]) -> dict[str, tuple[str, ...]]:
+def unseen(problem: FitProblem, found: tuple[Proposal, ...]) -> dict[str, tuple[str, ...]]:
     """What present measurements do not see, in words, and how it would be seen.
 
     Of proposals that show as much, those come first that need the same instrument, fewer points on the tool, and no
     knowledge of where the base is.
     """
-    model, present = system.model, {_instrument(part.measurement.kind) for part in system.parts}
+    model, present = problem.model, {_instrument(part.measurement.kind) for part in problem.parts}
 
     def effort(one: Proposal):
         return _instrument(one.kind) not in present, one.points, one.kind in ("pose", "position")
@@ -245,7 +245,7 @@ def _place(term: Term, alone: bool) -> int:
 
 def _candidates(here: Situation) -> list[tuple[OtherKind, np.ndarray]]:
     """Kinds that differ from the present ones, and the point of the frame that they touch."""
-    model, parts = here.system.model, here.system.parts
+    model, parts = here.problem.model, here.problem.parts
     distance = max(0.05, round(0.5 * model.scale, 1))
     present = {part.measurement.kind for part in parts}
     several = any(len(part.measurement.right) > 1 and part.measurement.kind in POINT_KINDS for part in parts)
@@ -278,7 +278,7 @@ class _Contacts:
     """Postures for every draw, in contact where a kind needs that."""
 
     def __init__(self, here: Situation):
-        self.here, self.mechanism = here, here.system.model.mechanism
+        self.here, self.mechanism = here, here.problem.model.mechanism
         self._found: dict[bytes, Postures] = {}
 
     def of(self, kind: OtherKind, r: np.ndarray) -> Postures | None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..measurements.system import System
+from ..measurements.fit_problem import FitProblem
 from ..model.joint_terms import JOINT_TERMS, WORDS
 from .solve import Options, Solution, row_scales
 
@@ -44,24 +44,24 @@ class Lack:
 
 
 def lacking(
-    system: System, options: Options, whole: Solution, gravity: Callable, fitted: Sequence[str]
+    problem: FitProblem, options: Options, whole: Solution, gravity: Callable, fitted: Sequence[str]
 ) -> list[Lack]:
     """Kinds of joint terms, not `fitted`, for which there is strong evidence: the strongest first, then those that
     are lacking beside it.
 
     Args:
-        system, options, whole: the fit.
+        problem, options, whole: the fit.
         gravity: q → torques.
         fitted: kinds that the model has.
     """
-    scale = row_scales(system, options, whole)
+    scale = row_scales(problem, options, whole)
     used = scale > 0
     J, r = whole.fit.jacobian[:, whole.fit.free], whole.fit.residual
     freedom = int(used.sum()) - J.shape[1]
     if freedom < 1:
         return []
     candidates = {}
-    for word, (columns, size) in _columns(system, whole, gravity).items():
+    for word, (columns, size) in _columns(problem, whole, gravity).items():
         C = np.zeros((len(r), columns.shape[1]))
         C[: used.sum()] = (scale[:, None] * columns)[used] * size
         C = C[:, C.any(axis=0)]
@@ -100,12 +100,12 @@ def _evidence(C: np.ndarray, r: np.ndarray) -> tuple[float, float]:
     return float(ratios[best]), float(SIZES[best])
 
 
-def _columns(system: System, whole: Solution, gravity: Callable) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def _columns(problem: FitProblem, whole: Solution, gravity: Callable) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Derivatives (rows, k) by the terms of all joints, which are those by offsets times their shift, and their
     usual sizes (k,), by word."""
-    moves = [(move, move.sigma) for move in system.model.moves if move.sigma is not None]
-    _, J = system.evaluate(whole.values, whole.frames, [move.own for move, _ in moves])
-    q = np.concatenate([part.q for part in system.parts])
+    moves = [(move, move.sigma) for move in problem.model.moves if move.sigma is not None]
+    _, J = problem.evaluate(whole.values, whole.frames, [move.own for move, _ in moves])
+    q = np.concatenate([part.q for part in problem.parts])
     tau = gravity(q)
     columns: dict[str, list[np.ndarray]] = {word: [] for word in WORDS}
     sizes: dict[str, list[float]] = {word: [] for word in WORDS}
@@ -114,6 +114,6 @@ def _columns(system: System, whole: Solution, gravity: Callable) -> dict[str, tu
         for term in JOINT_TERMS:
             if term.units[sigma] is not None:
                 shift = term.shift(read, tau[:, move.velocity.start])
-                columns[term.word].append(J[:, number] * shift[system.posture])
+                columns[term.word].append(J[:, number] * shift[problem.posture])
                 sizes[term.word].append(term.size[sigma])
     return {word: (np.stack(own, axis=1), np.array(sizes[word])) for word, own in columns.items() if own}

@@ -11,8 +11,9 @@ from ...errors import ZvenoError, unknown_name
 from ...robot_functions import RobotFunctions
 from ..advice.diagnose import check_enough, check_reach, hopeless
 from ..identifiability.analysis import Identifiability
+from ..measurements.assembly import fit_problem
 from ..measurements.campaigns import Campaign
-from ..measurements.system import System
+from ..measurements.fit_problem import FitProblem
 from ..model.loads import gravity
 from ..model.models import Model, redundant_model
 from .initial import first_frames
@@ -43,7 +44,7 @@ class Fitted:
 
     robot: RobotFunctions
     joint_terms: tuple[str, ...]
-    system: System
+    problem: FitProblem
     options: Options
     base: Solution
     whole: Solution
@@ -68,51 +69,51 @@ def fitted(
     joint_terms = (*wish.joint_terms, *more)
     frames = list(dict.fromkeys(campaign.measurement.frame for campaign in campaigns))
     model = redundant_model(robot.mechanism, frames if len(frames) > 1 else frames[0], joint_terms)
-    system = System(model, campaigns, gravity(robot.mechanism) if "compliance" in joint_terms else None)
-    base, hints = _nominal(system) if before is None else (_renumbered(before.base, before.system, system), [])
-    system.frames = base.frames
+    problem = fit_problem(model, campaigns, gravity(robot.mechanism) if "compliance" in joint_terms else None)
+    base, hints = _nominal(problem) if before is None else (_renumbered(before.base, before.problem, problem), [])
+    problem = problem.placed(base.frames)
     chosen = _chosen(model, wish.parameters, wish.fixed)
-    placed = placed_tools(system, base)
-    strategy = wish.strategy or ("TJL" if placed.any() else "JL" if sees_scale(system) else "JTL")
-    found = structure(system, robot.name, strategy, chosen, placed)
+    placed = placed_tools(problem, base)
+    strategy = wish.strategy or ("TJL" if placed.any() else "JL" if sees_scale(problem) else "JTL")
+    found = structure(problem, robot.name, strategy, chosen, placed)
     if before is None:
-        said = check_enough(system, found, robot, chosen)
+        said = check_enough(problem, found, robot, chosen)
         hints += [said] if said else []
-    columns = fit_columns(system, found)
-    options = fit_options(system, columns, wish.loss, _bounds(model, wish.bounds), wish.linear)
-    options = replace(options, extra=_encoder_variance(system, base))
+    columns = fit_columns(problem, found)
+    options = fit_options(problem, columns, wish.loss, _bounds(model, wish.bounds), wish.linear)
+    options = replace(options, extra=_encoder_variance(problem, base))
     given = _by_column(model, wish.priors)
     known = _prior(model, found, wish.plausible, given)
     options = replace(options, prior=alone(given, columns) if known is None else known.rows())
-    near = None if before is None else _renumbered(before.whole, before.system, system)
+    near = None if before is None else _renumbered(before.whole, before.problem, problem)
     start = np.where(np.isin(np.arange(len(placed)), columns), placed if near is None else near.values, 0.0)
-    whole = solve(system, options, start, base.frames if near is None else near.frames, after=near)
-    common = common_errors(system, whole)
+    whole = solve(problem, options, start, base.frames if near is None else near.frames, after=near)
+    common = common_errors(problem, whole)
     if common is not None:
         options = replace(options, common=common)
-        whole = solve(system, options, whole.values, whole.frames, after=whole)
+        whole = solve(problem, options, whole.values, whole.frames, after=whole)
     if known is not None and wish.plausible == "estimated" and known.kinds:
-        known = learned(system, options, whole, known)
+        known = learned(problem, options, whole, known)
         options = replace(options, prior=known.rows())
         if wish.linear:
-            whole = solve(system, options, start, base.frames)
+            whole = solve(problem, options, start, base.frames)
         else:
-            whole = solve(system, options, whole.values, whole.frames, after=whole)
-    return Fitted(robot, joint_terms, system, options, base, whole, found, known, placed, hints)
+            whole = solve(problem, options, whole.values, whole.frames, after=whole)
+    return Fitted(robot, joint_terms, problem, options, base, whole, found, known, placed, hints)
 
 
-def _nominal(system: System) -> tuple[Solution, list[str]]:
+def _nominal(problem: FitProblem) -> tuple[Solution, list[str]]:
     """The nominal robot with its frames fitted, and what people should know about it."""
-    check_reach(system)
-    nominal = np.zeros(len(system.model.terms))
-    system.frames = first_frames(system, nominal)
-    options = with_columns(fit_options(system, (), "none", None, False), frame_columns(system))
-    base = solve(system, options, nominal, system.frames)
-    hint = hopeless(system, base)
+    check_reach(problem)
+    nominal = problem.nominal
+    problem = problem.placed(first_frames(problem, nominal))
+    options = with_columns(fit_options(problem, (), "none", None, False), frame_columns(problem))
+    base = solve(problem, options, nominal, problem.frames)
+    hint = hopeless(problem, base)
     return base, [hint] if hint else []
 
 
-def _renumbered(solution: Solution, old: System, new: System) -> Solution:
+def _renumbered(solution: Solution, old: FitProblem, new: FitProblem) -> Solution:
     """A solution with its parameters where a model with more terms has them."""
     values = np.zeros(len(new.model.terms))
     values[[new.model.numbers[name] for name in old.model.names]] = solution.values
@@ -129,16 +130,16 @@ def _chosen(model: Model, parameters, fixed) -> str | list[str]:
     return chosen
 
 
-def fit_columns(system: System, found: Identifiability) -> tuple[int, ...]:
+def fit_columns(problem: FitProblem, found: Identifiability) -> tuple[int, ...]:
     """Columns that are estimated: the irreducible model, and every unknown that can be told apart."""
-    numbers = {name: k for k, name in enumerate(system.names)}
+    numbers = {name: k for k, name in enumerate(problem.names)}
     return tuple(sorted(numbers[name] for name in (*found.chosen, *found.unknowns)))
 
 
-def fit_options(system: System, columns, loss, bounds, linear) -> Options:
+def fit_options(problem: FitProblem, columns, loss, bounds, linear) -> Options:
     """Options with the noise that measurements state; where they state none, it is estimated."""
     sigma, estimated = [], []
-    for part in system.parts:
+    for part in problem.parts:
         given = part.measurement.sigmas()
         for noise in part.measurement.noises:
             value = given[noise.name]
@@ -174,16 +175,16 @@ def _prior(model: Model, found: Identifiability, plausible, given: Mapping[int, 
     return prior(model, found, plausible, given)
 
 
-def _encoder_variance(system: System, base: Solution) -> np.ndarray | None:
+def _encoder_variance(problem: FitProblem, base: Solution) -> np.ndarray | None:
     """What encoders add to the variance of every scalar row: Σ_j (∂r/∂q_j)² σ_q²."""
-    if not any(part.measurement.sigma_q for part in system.parts):
+    if not any(part.measurement.sigma_q for part in problem.parts):
         return None
-    extra = np.zeros(system.n_rows)
-    own = [(move.own, move.multiplier) for move in system.model.moves if move.sigma is not None]
-    _, J = system.evaluate(base.values, base.frames, [column for column, _ in own])
+    extra = np.zeros(problem.n_rows)
+    own = [(move.own, move.multiplier) for move in problem.model.moves if move.sigma is not None]
+    _, J = problem.evaluate(base.values, base.frames, [column for column, _ in own])
     total = np.sum((J * [factor for _, factor in own]) ** 2, axis=1)
-    for part in system.parts:
+    for part in problem.parts:
         first, last = part.first_noise, part.first_noise + len(part.measurement.noises)
-        rows = (system.noise >= first) & (system.noise < last)
+        rows = (problem.noise >= first) & (problem.noise < last)
         extra[rows] = total[rows] * part.measurement.sigma_q**2
     return extra

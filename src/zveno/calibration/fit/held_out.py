@@ -8,7 +8,7 @@ import numpy as np
 
 from ...fit.threads import in_one_thread
 from ...io.results import registered
-from ..measurements.system import System, within
+from ..measurements.fit_problem import FitProblem, within
 from ..units import ERRORS
 from .refits import refits
 from .solve import At, Options, Solution, solve
@@ -47,16 +47,16 @@ class Error:
         return f"{self.rms * factor:.3g} {unit} rms (mean {self.mean * factor:.3g}, max {self.max * factor:.3g})"
 
 
-def errors(system: System, residual: np.ndarray, rows: np.ndarray | None = None) -> tuple[Error, ...]:
+def errors(problem: FitProblem, residual: np.ndarray, rows: np.ndarray | None = None) -> tuple[Error, ...]:
     """Errors by noise; `rows` says which rows of data count."""
     found = []
-    for number, (campaign, name, unit) in enumerate(system.noise_names):
-        own = system.noise == number
+    for number, (campaign, name, unit) in enumerate(problem.noise_names):
+        own = problem.noise == number
         if rows is not None:
-            own = own & np.concatenate([rows, [False]])[system.row]
+            own = own & np.concatenate([rows, [False]])[problem.row]
         if not own.any():
             continue
-        index = np.unique(system.row[own], return_inverse=True)[1]
+        index = np.unique(problem.row[own], return_inverse=True)[1]
         n = int(index.max()) + 1
         squares = np.bincount(index, residual[own] ** 2)
         lengths = np.sqrt(squares)
@@ -80,7 +80,7 @@ def errors(system: System, residual: np.ndarray, rows: np.ndarray | None = None)
     return tuple(found)
 
 
-def folds_of(system: System, folds: int, seed: int) -> list[np.ndarray]:
+def folds_of(problem: FitProblem, folds: int, seed: int) -> list[np.ndarray]:
     """Postures, by number, that are held out together.
 
     Postures in contact with an unknown target are held out place by place: a place whose other postures were seen
@@ -89,7 +89,7 @@ def folds_of(system: System, folds: int, seed: int) -> list[np.ndarray]:
     rng = np.random.default_rng(seed)
     out: list[list[int]] = [[] for _ in range(max(2, folds))]
     places: list[list[int]] = []
-    for campaign, part in zip(system.campaigns, system.parts, strict=True):
+    for campaign, part in zip(problem.campaigns, problem.parts, strict=True):
         n = len(campaign.q)
         numbers = part.first_posture + np.arange(n)
         if part.measurement.grouped is not None and len(set(campaign.groups)) > 2:
@@ -103,46 +103,48 @@ def folds_of(system: System, folds: int, seed: int) -> list[np.ndarray]:
     return chosen + [np.array(place) for place in places] if len(chosen) + len(places) > 1 else []
 
 
-def held_out(system: System, options: Options, whole: Solution, folds: int, seed: int, progress=None) -> np.ndarray:
+def held_out(
+    problem: FitProblem, options: Options, whole: Solution, folds: int, seed: int, progress=None
+) -> np.ndarray:
     """Residual of every scalar row from a fit that did not see its posture; NaN where there was none.
 
     Each fit starts from the whole one, with its noise and prior and without the rows it flagged. Unknowns that only
     held-out rows touch are fitted to those alone, parameters fixed.
     """
     fixed = replace(options, sigma=whole.sigma, estimated=np.zeros_like(options.estimated), loss="none")
-    residual = np.full(system.n_rows, np.nan)
-    good = np.concatenate([whole.weight > 0.05, [True]])[system.row]
+    residual = np.full(problem.n_rows, np.nan)
+    good = np.concatenate([whole.weight > 0.05, [True]])[problem.row]
     start = whole.fit.state
-    groups = folds_of(system, folds, seed)
+    groups = folds_of(problem, folds, seed)
     at_once = max(1, LARGEST // max(start.J.size, 1))
     for first in range(0, len(groups), at_once):
         if progress is not None:
             progress(first, len(groups))
-        tests = [np.isin(system.posture, postures) for postures in groups[first : first + at_once]]
-        fits = [(test, *split(system, options.columns, test)) for test in tests]
+        tests = [np.isin(problem.posture, postures) for postures in groups[first : first + at_once]]
+        fits = [(test, *split(problem, options.columns, test)) for test in tests]
         fits = [one for one in fits if (good & one[2]).sum() >= one[1].sum()]
         if not fits:
             continue
         test, kept, train, alone = (np.array(one) for one in zip(*fits, strict=True))
-        found = refits(system, fixed, start, good & train, kept)
+        found = refits(problem, fixed, start, good & train, kept)
         if not kept.all():
             use = np.where((good & test).any(axis=1, keepdims=True), good & alone, alone)
-            again = At.of(system, options.columns, found.values, found.frames)
-            found = refits(system, fixed, again, use, ~kept)
+            again = At.of(problem, options.columns, found.values, found.frames)
+            found = refits(problem, fixed, again, use, ~kept)
         for rows, r in zip(test, found.r, strict=True):
             residual[rows] = r[rows]
     return residual
 
 
-def split(system: System, columns, test: np.ndarray):
+def split(problem: FitProblem, columns, test: np.ndarray):
     """Columns (n,) and scalar rows (rows,) for training, and the rows that other columns are fitted to, booleans.
 
     A known distance between two targets belongs to the rows that touch both.
     """
-    touched_by_train = np.zeros(system.n_columns, dtype=bool)
-    touched_by_train[: len(system.model.terms)] = True
+    touched_by_train = np.zeros(problem.n_columns, dtype=bool)
+    touched_by_train[: len(problem.model.terms)] = True
     start = 0
-    for part in system.parts:
+    for part in problem.parts:
         n = part.n_known
         rows = np.zeros(part.known.shape, dtype=bool)
         rows[part.known] = test[start : start + n]
@@ -153,18 +155,18 @@ def split(system: System, columns, test: np.ndarray):
                 touched_by_train[own if isinstance(rows, slice) else own[seen[rows]]] = True
         start += n
     train_rows, test_rows = ~test, test.copy()
-    for k, (a, b, *_) in enumerate(system.constraints):
-        row = system.n_rows - len(system.constraints) + k
-        ends = [system.unknowns[system._unknown_of[frame]].start for frame in (a, b)]
+    for k, (a, b, *_) in enumerate(problem.constraints):
+        row = problem.n_rows - len(problem.constraints) + k
+        ends = [problem.unknowns[problem.unknown_of[frame]].start for frame in (a, b)]
         train_rows[row] = all(touched_by_train[end] for end in ends)
         test_rows[row] = not any(touched_by_train[end] for end in ends)
     return touched_by_train[list(columns)], train_rows, test_rows
 
 
 @in_one_thread
-def scored(system: System, values: np.ndarray, frames: np.ndarray, columns) -> np.ndarray:
+def scored(problem: FitProblem, values: np.ndarray, frames: np.ndarray, columns) -> np.ndarray:
     """Residuals of other measurements with parameters as they are; `columns` of unknowns are fitted to them."""
-    n = len(system.noise_names)
+    n = len(problem.noise_names)
     sigma = np.array([1e-3] * n)
     options = Options(tuple(columns), sigma, np.ones(n, dtype=bool), "none")
-    return solve(system, options, values, frames).residual
+    return solve(problem, options, values, frames).residual

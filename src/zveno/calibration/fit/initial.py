@@ -5,58 +5,58 @@ from __future__ import annotations
 import numpy as np
 
 from ...errors import ZvenoError
+from ..measurements.fit_problem import FitProblem, Part
 from ..measurements.start_values import StartData
-from ..measurements.system import Part, System
 
 MIN_ROWS = 3
 
 
-def first_frames(system: System, values: np.ndarray, rows: list[np.ndarray] | None = None) -> np.ndarray:
+def first_frames(problem: FitProblem, values: np.ndarray, rows: list[np.ndarray] | None = None) -> np.ndarray:
     """All frames with a first value for every unknown that has none.
 
     Args:
-        system: the rows.
+        problem: the rows.
         values: parameters of the model, (P,).
         rows: for every part, which rows may be used; all if None.
     """
-    frames = system.frames.copy()
-    done = {unknown.label for unknown in system.unknowns if unknown.given}
-    for k, part in enumerate(system.parts):
-        T, _ = system.poses(part, values, part.q)
+    frames = problem.frames.copy()
+    done = {unknown.label for unknown in problem.unknowns if unknown.given}
+    for k, part in enumerate(problem.parts):
+        T, _ = problem.poses(part, values, part.q)
         use = part.known.all(axis=1) if rows is None else part.known.all(axis=1) & rows[k]
         if use.sum() < MIN_ROWS:
             use = part.known.all(axis=1)
-        _check_complete(system, k, use, done)
-        _seen_from_and_in(system, part, T[part.posture], use, frames, done)
-        _targets(system, part, T[part.posture], use, frames, done)
+        _check_complete(problem, k, use, done)
+        _seen_from_and_in(problem, part, T[part.posture], use, frames, done)
+        _targets(problem, part, T[part.posture], use, frames, done)
     return frames
 
 
-def _check_complete(system: System, number: int, use: np.ndarray, done: set[str]):
+def _check_complete(problem: FitProblem, number: int, use: np.ndarray, done: set[str]):
     """Refuse rows of which none is complete where they must say where something is."""
-    part = system.parts[number]
+    part = problem.parts[number]
     slots = np.unique(np.concatenate([part.left, part.right, part.target]))
     wanted = [
-        label for frame in slots if (label := _unknown_label(system, frame)) is not None and label not in done
+        label for frame in slots if (label := _unknown_label(problem, frame)) is not None and label not in done
     ]
     if wanted and not use.any():
         raise ZvenoError(
             f"no row has all its numbers, and without one {', '.join(wanted)} cannot be placed",
-            element=system.campaigns[number].name,
+            element=problem.campaigns[number].name,
             remedy="Measure some rows completely, or give the frames that are known",
         )
 
 
-def _unknown_label(system: System, frame: int) -> str | None:
-    number = system._unknown_of[frame]
-    return None if number < 0 else system.unknowns[number].label
+def _unknown_label(problem: FitProblem, frame: int) -> str | None:
+    unknown = problem.unknown_at(frame)
+    return None if unknown is None else unknown.label
 
 
-def _seen_from_and_in(system: System, part: Part, T, use, frames, done):
+def _seen_from_and_in(problem: FitProblem, part: Part, T, use, frames, done):
     """L and R."""
     left = int(part.left[0])
     rights = [int(frame) for frame in np.unique(part.right)]
-    labels = {frame: _unknown_label(system, frame) for frame in (left, *rights)}
+    labels = {frame: _unknown_label(problem, frame) for frame in (left, *rights)}
     wanted = {frame for frame, label in labels.items() if label is not None and label not in done}
     data = StartData(
         T[use],
@@ -73,10 +73,10 @@ def _seen_from_and_in(system: System, part: Part, T, use, frames, done):
     done.update(label for label in labels.values() if label is not None)
 
 
-def _targets(system: System, part: Part, T, use, frames, done):
+def _targets(problem: FitProblem, part: Part, T, use, frames, done):
     p = (frames[part.left] @ T @ frames[part.right])[:, :3, 3]
     for frame in np.unique(part.target):
-        label = _unknown_label(system, frame)
+        label = _unknown_label(problem, frame)
         if label is None or label in done:
             continue
         rows = part.target == frame

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..measurements.system import System
+from ..measurements.fit_problem import FitProblem
 from .solve import At, Options, least_squares, prior_of, weighing_sigma, with_columns
 
 TURNS = 6
@@ -13,20 +13,20 @@ TOLERANCE = 1e-5
 """A step that changes the cost by less than this share is the last, and residuals follow it along the tangent."""
 
 
-def refits(system: System, options: Options, start: At, use: np.ndarray, kept: np.ndarray) -> At:
+def refits(problem: FitProblem, options: Options, start: At, use: np.ndarray, kept: np.ndarray) -> At:
     """Where fits end that start near by, all in one `At`, whose derivatives are those of the start.
 
     Steps are those of Gauss and Newton. Fits that do not settle, or that have bounds, are made one by one.
 
     Args:
-        system: the rows.
+        problem: the rows.
         options: columns; noise known, no loss.
         start: where to start, one for all or one for each.
         use: scalar rows of every fit, (fits, rows) booleans.
         kept: columns that it estimates, (fits, n) booleans.
     """
-    fits, P, columns = len(use), len(system.model.terms), list(options.columns)
-    scale = use / weighing_sigma(system, options, options.sigma)
+    fits, P, columns = len(use), len(problem.model.terms), list(options.columns)
+    scale = use / weighing_sigma(problem, options, options.sigma)
     J = np.broadcast_to(start.J, (fits, *start.J.shape[-2:]))
     zero = np.zeros((fits, 1))
     first = At(start.values + zero, start.frames + zero[:, :, None, None], start.r + zero, J)
@@ -34,20 +34,20 @@ def refits(system: System, options: Options, start: At, use: np.ndarray, kept: n
     now, left = first, np.arange(fits)
     for _ in range(0 if options.linear or options.bounds else TURNS):
         step, settled = _steps(now, options, scale[left], kept[left])
-        full = np.zeros((len(left), system.n_columns))
+        full = np.zeros((len(left), problem.n_columns))
         full[:, columns] = step
-        values, frames = now.values + full[:, :P], system.moved(now.frames, full)
+        values, frames = now.values + full[:, :P], problem.moved(now.frames, full)
         end.values[left], end.frames[left] = values, frames
         end.r[left] = now.r + (now.J @ step[..., None])[..., 0]
         left = left[~settled]
         if not len(left):
             break
-        now = At.of(system, columns, values[~settled], frames[~settled])
+        now = At.of(problem, columns, values[~settled], frames[~settled])
     for k in left:
         own = with_columns(options, np.array(columns)[kept[k]].tolist())
         one = At(first.values[k], first.frames[k], first.r[k], J[k][:, kept[k]])
-        weight = np.ones(system.n_data_rows)
-        found = least_squares(system, own, one, options.sigma, weight, use[k], rough=True, near=True).state
+        weight = np.ones(problem.n_data_rows)
+        found = least_squares(problem, own, one, options.sigma, weight, use[k], rough=True, near=True).state
         end.values[k], end.frames[k], end.r[k] = found.values, found.frames, found.r
     return end
 

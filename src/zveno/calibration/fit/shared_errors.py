@@ -8,25 +8,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..measurements.system import System, within
+from ..measurements.fit_problem import FitProblem, within
 from .solve import Solution
 
 SURE = 4.0
 """Standard deviations by which sums of a posture must be larger than chance."""
 
 
-def common_errors(system: System, whole: Solution) -> np.ndarray | None:
+def common_errors(problem: FitProblem, whole: Solution) -> np.ndarray | None:
     """How many rows of each noise tell as much as one that errs alone, (noises,); None where all err alone.
 
     Residuals of the things seen in a posture are added up, component by component: the squares of the sums are as
     large as the sums of the squares if rows err alone, and m times as large if all m err alike.
     """
-    factor = np.ones(len(system.noise_names))
-    good = np.concatenate([whole.weight > 0.05, [False]])[system.row]
+    factor = np.ones(len(problem.noise_names))
+    good = np.concatenate([whole.weight > 0.05, [False]])[problem.row]
     for number in range(len(factor)):
-        own = np.flatnonzero(good & (system.noise == number))
-        component = within(system.row[own])
-        key = system.posture[own] * (component.max(initial=0) + 1) + component
+        own = np.flatnonzero(good & (problem.noise == number))
+        component = within(problem.row[own])
+        key = problem.posture[own] * (component.max(initial=0) + 1) + component
         _, place, count = np.unique(key, return_inverse=True, return_counts=True)
         r = whole.residual[own]
         sums, squares = np.bincount(place, r), np.bincount(place, r**2)

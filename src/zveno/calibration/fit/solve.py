@@ -11,7 +11,7 @@ import numpy as np
 from ...fit import robust
 from ...fit.covariance import Factors, factors, leverages, variance_factors
 from ...fit.levenberg_marquardt import Fit, bounded_step, held_back, minimize
-from ..measurements.system import CONSTRAINT, System
+from ..measurements.fit_problem import CONSTRAINT, FitProblem
 from .spared import spared
 
 CHANCE = 0.01
@@ -49,11 +49,11 @@ class Options:
     extra: np.ndarray | None = None
     common: np.ndarray | None = None
 
-    def shared(self, system: System) -> np.ndarray:
+    def shared(self, problem: FitProblem) -> np.ndarray:
         """`common` of every scalar row, (rows,)."""
         if self.common is None:
-            return np.ones(system.n_rows)
-        return np.concatenate([self.common, [1.0]])[system.noise]
+            return np.ones(problem.n_rows)
+        return np.concatenate([self.common, [1.0]])[problem.noise]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +66,9 @@ class At:
     J: np.ndarray
 
     @classmethod
-    def of(cls, system: System, columns: Sequence[int], values: np.ndarray, frames: np.ndarray) -> At:
+    def of(cls, problem: FitProblem, columns: Sequence[int], values: np.ndarray, frames: np.ndarray) -> At:
         """At given parameters and frames."""
-        return cls(values, frames, *system.evaluate(values, frames, columns))
+        return cls(values, frames, *problem.evaluate(values, frames, columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ class Solution:
 
 
 def solve(
-    system: System,
+    problem: FitProblem,
     options: Options,
     values: np.ndarray,
     frames: np.ndarray,
@@ -119,47 +119,47 @@ def solve(
     """Fit the columns asked for.
 
     Args:
-        system: the rows.
+        problem: the rows.
         options: columns, noise and loss.
         values, frames: where to start.
         use: scalar rows to use, (rows,) booleans; all if None.
         after: a fit that ended there, with much the same options: its noise is where to start, too.
     """
-    use = np.ones(system.n_rows, dtype=bool) if use is None else use
-    weight = np.ones(system.n_data_rows)
+    use = np.ones(problem.n_rows, dtype=bool) if use is None else use
+    weight = np.ones(problem.n_data_rows)
     loss = "tukey" if options.loss == "auto" else options.loss
-    state = At.of(system, options.columns, _within(values, options.bounds), frames)
+    state = At.of(problem, options.columns, _within(values, options.bounds), frames)
     if loss == "none" and not options.estimated.any():
         sigma = options.sigma.copy()
-        fit = least_squares(system, options, state, sigma, weight, use)
+        fit = least_squares(problem, options, state, sigma, weight, use)
     elif after is not None and options.loss == "auto":
-        fit, sigma, weight = _without_outliers(system, options, state, after.sigma, use)
+        fit, sigma, weight = _without_outliers(problem, options, state, after.sigma, use)
     else:
         # The noise is judged where the fit starts, so that nothing is weighted absurdly.
-        sigma = _started(system, options, state, use)
-        state, sigma, weight = _reweighted(system, options, loss, state, sigma, use)
+        sigma = _started(problem, options, state, use)
+        state, sigma, weight = _reweighted(problem, options, loss, state, sigma, use)
         if options.loss == "auto":
-            fit, sigma, weight = _without_outliers(system, options, state, sigma, use)
+            fit, sigma, weight = _without_outliers(problem, options, state, sigma, use)
         else:
-            fit = _polished(system, options, state, sigma, weight, use)
-    _, distance, components = _judged(system, options, fit, sigma, weight, use)
+            fit = _polished(problem, options, state, sigma, weight, use)
+    _, distance, components = _judged(problem, options, fit, sigma, weight, use)
     end = fit.state
     return Solution(end.values, end.frames, sigma, end.r, weight, distance, components, fit)
 
 
-def _reweighted(system, options, loss: str, state, sigma, use):
+def _reweighted(problem, options, loss: str, state, sigma, use):
     """State, noise and weights that agree with each other: least squares, then judged anew, until they stay.
 
     Where only a start is wanted, from which flags are judged anew, they agree roughly.
     """
     start = options.loss == "auto"
     enough = 2e-2 if start else 1e-3, 2e-2 if start else 5e-3
-    weight = np.ones(system.n_data_rows)
-    inside = _rows_used(system, use)
+    weight = np.ones(problem.n_data_rows)
+    inside = _rows_used(problem, use)
     for turn in range(TURNS // 2 if start else TURNS):
-        fit = least_squares(system, options, state, sigma, weight, use, rough=True, near=turn > 0)
+        fit = least_squares(problem, options, state, sigma, weight, use, rough=True, near=turn > 0)
         state = fit.state
-        new_sigma, distance, components = _judged(system, options, fit, sigma, weight, use)
+        new_sigma, distance, components = _judged(problem, options, fit, sigma, weight, use)
         new = np.ones_like(weight)
         if loss != "none":
             new = np.where(inside, robust.weights(loss, distance, components), 1.0)
@@ -178,62 +178,62 @@ def _within(values: np.ndarray, bounds) -> np.ndarray:
     return values
 
 
-def _without_outliers(system, options, state, sigma, use):
+def _without_outliers(problem, options, state, sigma, use):
     """Least squares on the rows that are not flagged; the flags are judged anew until they stay."""
-    flagged = np.zeros(system.n_data_rows, dtype=bool)
-    inside = _rows_used(system, use)
-    weight = robust_start(system, options, state, sigma, use)
-    fit = least_squares(system, options, state, sigma, weight, use, rough=True, near=True)
+    flagged = np.zeros(problem.n_data_rows, dtype=bool)
+    inside = _rows_used(problem, use)
+    weight = robust_start(problem, options, state, sigma, use)
+    fit = least_squares(problem, options, state, sigma, weight, use, rough=True, near=True)
     for turn in range(TURNS):
-        new_sigma, distance, components = _judged(system, options, fit, sigma, weight, use)
-        new = inside & (distance > outlier_limits(system, components, freedom(system, fit, weight, use)))
-        new = spared(system, new, inside, distance)
+        new_sigma, distance, components = _judged(problem, options, fit, sigma, weight, use)
+        new = inside & (distance > outlier_limits(problem, components, freedom(problem, fit, weight, use)))
+        new = spared(problem, new, inside, distance)
         settled = turn and (new == flagged).all() and abs(new_sigma / sigma - 1.0).max() < 5e-3
         if settled:
             break
         flagged, sigma = new, new_sigma
         weight = np.where(flagged, 0.0, 1.0)
-        fit = least_squares(system, options, fit.state, sigma, weight, use, rough=True, near=True)
+        fit = least_squares(problem, options, fit.state, sigma, weight, use, rough=True, near=True)
     if not options.linear:
-        fit = _polished(system, options, fit.state, sigma, weight, use)
+        fit = _polished(problem, options, fit.state, sigma, weight, use)
     return fit, new_sigma, weight
 
 
-def _polished(system, options, state: At, sigma, weight, use) -> Fit:
+def _polished(problem, options, state: At, sigma, weight, use) -> Fit:
     """Least squares from where a rough fit has ended."""
-    state = At.of(system, options.columns, state.values, state.frames)
-    return least_squares(system, options, state, sigma, weight, use, near=True)
+    state = At.of(problem, options.columns, state.values, state.frames)
+    return least_squares(problem, options, state, sigma, weight, use, near=True)
 
 
-def freedom(system: System, fit: Fit, weight: np.ndarray, use: np.ndarray | None = None) -> int:
+def freedom(problem: FitProblem, fit: Fit, weight: np.ndarray, use: np.ndarray | None = None) -> int:
     """Scalar rows of a fit less its parameters: how well its noise is known."""
-    rows = np.concatenate([weight, [1.0]])[system.row] > 0
+    rows = np.concatenate([weight, [1.0]])[problem.row] > 0
     return max(int((rows if use is None else rows & use).sum()) - int(fit.free.sum()), 1)
 
 
-def outlier_limits(system: System, components: np.ndarray, freedom: int) -> np.ndarray:
+def outlier_limits(problem: FitProblem, components: np.ndarray, freedom: int) -> np.ndarray:
     """Distance beyond which rows with so many components do not belong."""
-    return robust.limit(1.0 - CHANCE / system.n_data_rows, components, freedom)
+    return robust.limit(1.0 - CHANCE / problem.n_data_rows, components, freedom)
 
 
-def robust_start(system, options, state, sigma, use) -> np.ndarray:
+def robust_start(problem, options, state, sigma, use) -> np.ndarray:
     """Tukey weights at a state, the last of the robust fit."""
-    distance, components = row_distances(system, state.r / row_sigma(system, options, sigma), use)
-    return np.where(_rows_used(system, use), robust.weights("tukey", distance, components), 1.0)
+    distance, components = row_distances(problem, state.r / row_sigma(problem, options, sigma), use)
+    return np.where(_rows_used(problem, use), robust.weights("tukey", distance, components), 1.0)
 
 
-def _started(system, options, state, use) -> np.ndarray:
+def _started(problem, options, state, use) -> np.ndarray:
     """Noise from the residuals at the start, at most as small as they are."""
     sigma = options.sigma.copy()
     for k in np.flatnonzero(options.estimated):
-        own = state.r[use & (system.noise == k)]
+        own = state.r[use & (problem.noise == k)]
         if len(own):
             sigma[k] = max(1.5 * float(np.median(abs(own))), LEAST_SIGMA)
     return sigma
 
 
 def least_squares(
-    system, options, state: At, sigma, weight, use, *, rough: bool = False, near: bool = False
+    problem, options, state: At, sigma, weight, use, *, rough: bool = False, near: bool = False
 ) -> Fit:
     """Least squares with given noise and weights.
 
@@ -241,8 +241,8 @@ def least_squares(
     anew. `near` says that the start is near the end, so that steps need no damping.
     """
     columns = list(options.columns)
-    P = len(system.model.terms)
-    scale = _scalar_weights(system, options, sigma, weight)
+    P = len(problem.model.terms)
+    scale = _scalar_weights(problem, options, sigma, weight)
     rows = use & (scale > 0)
     used = slice(None) if rows.all() else rows
     scale = scale[used]
@@ -254,12 +254,12 @@ def least_squares(
         return r, np.concatenate([scale[:, None] * at.J[used], prior_rows])
 
     def moved(at: At, step):
-        full = np.zeros(system.n_columns)
+        full = np.zeros(problem.n_columns)
         full[columns] = step
-        return _within(at.values + full[:P], options.bounds), system.moved(at.frames, full)
+        return _within(at.values + full[:P], options.bounds), problem.moved(at.frames, full)
 
     def move(at: At, step):
-        return At.of(system, columns, *moved(at, step))
+        return At.of(problem, columns, *moved(at, step))
 
     def along_tangent(at: At, step):
         return At(*moved(at, step), at.r + at.J @ step, at.J)
@@ -298,45 +298,45 @@ def prior_of(options: Options) -> tuple[list[int], np.ndarray, np.ndarray]:
     return list(own), rows, by_columns
 
 
-def row_sigma(system: System, options: Options, sigma: np.ndarray) -> np.ndarray:
+def row_sigma(problem: FitProblem, options: Options, sigma: np.ndarray) -> np.ndarray:
     """Standard deviation of every scalar row, (rows,): σ² = σ_g² + r²σ_q²."""
-    own = np.concatenate([sigma, [1.0]])[system.noise]
-    own[system.noise == CONSTRAINT] = [s for *_, s in system.constraints]
+    own = np.concatenate([sigma, [1.0]])[problem.noise]
+    own[problem.noise == CONSTRAINT] = [s for *_, s in problem.constraints]
     return own if options.extra is None else np.sqrt(own**2 + options.extra)
 
 
-def _scalar_weights(system, options, sigma, weight) -> np.ndarray:
-    return np.sqrt(np.concatenate([weight, [1.0]])[system.row]) / weighing_sigma(system, options, sigma)
+def _scalar_weights(problem, options, sigma, weight) -> np.ndarray:
+    return np.sqrt(np.concatenate([weight, [1.0]])[problem.row]) / weighing_sigma(problem, options, sigma)
 
 
-def weighing_sigma(system: System, options: Options, sigma: np.ndarray) -> np.ndarray:
+def weighing_sigma(problem: FitProblem, options: Options, sigma: np.ndarray) -> np.ndarray:
     """What rows are divided by, (rows,): larger than their standard deviation where they err together."""
-    return row_sigma(system, options, sigma) * np.sqrt(options.shared(system))
+    return row_sigma(problem, options, sigma) * np.sqrt(options.shared(problem))
 
 
-def row_scales(system: System, options: Options, found: Solution) -> np.ndarray:
+def row_scales(problem: FitProblem, options: Options, found: Solution) -> np.ndarray:
     """What a solution multiplied every scalar row by, (rows,): zero where it was left out."""
-    return _scalar_weights(system, options, found.sigma, found.weight)
+    return _scalar_weights(problem, options, found.sigma, found.weight)
 
 
-def _rows_used(system: System, use) -> np.ndarray:
-    inside = np.zeros(system.n_data_rows, dtype=bool)
-    rows = system.row[use]
+def _rows_used(problem: FitProblem, use) -> np.ndarray:
+    inside = np.zeros(problem.n_data_rows, dtype=bool)
+    rows = problem.row[use]
     inside[rows[rows >= 0]] = True
     return inside
 
 
-def row_distances(system: System, whitened: np.ndarray, use: np.ndarray | None = None):
+def row_distances(problem: FitProblem, whitened: np.ndarray, use: np.ndarray | None = None):
     """Root of the sum of squares of the whitened components of every row of data, and their number."""
-    own = system.row >= 0 if use is None else (system.row >= 0) & use
-    squares = np.bincount(system.row[own], whitened[own] ** 2, system.n_data_rows)
-    return np.sqrt(squares), np.bincount(system.row[own], minlength=system.n_data_rows)
+    own = problem.row >= 0 if use is None else (problem.row >= 0) & use
+    squares = np.bincount(problem.row[own], whitened[own] ** 2, problem.n_data_rows)
+    return np.sqrt(squares), np.bincount(problem.row[own], minlength=problem.n_data_rows)
 
 
-def _judged(system, options, fit: Fit, sigma, weight, use):
+def _judged(problem, options, fit: Fit, sigma, weight, use):
     """Noise judged from the residuals, and distances of all rows, corrected for what the fit has absorbed."""
-    own_sigma = row_sigma(system, options, sigma)
-    row_weight = np.concatenate([weight, [1.0]])[system.row]
+    own_sigma = row_sigma(problem, options, sigma)
+    row_weight = np.concatenate([weight, [1.0]])[problem.row]
     rows = use & (row_weight > 0)
     whitened = fit.state.r / own_sigma
     free = slice(None) if fit.free.all() else fit.free
@@ -345,7 +345,7 @@ def _judged(system, options, fit: Fit, sigma, weight, use):
     leverage = np.where(rows, row_weight * predicted, 0.0)
     new = sigma.copy()
     if options.estimated.any():
-        group = np.where(rows, system.noise, CONSTRAINT)
+        group = np.where(rows, problem.noise, CONSTRAINT)
         found = np.sqrt(variance_factors(whitened, leverage, group, row_weight))
         # Weights below one take their share from large residuals: undo it by what they take from good rows.
         for k in np.flatnonzero(options.estimated):
@@ -353,8 +353,8 @@ def _judged(system, options, fit: Fit, sigma, weight, use):
                 new[k] = max(sigma[k] * found[k], LEAST_SIGMA)
     # To rows the fit has not seen, its own uncertainty adds.
     spread = np.where(rows, np.clip(1.0 - leverage, 0.05, 1.0), np.where(use, 1.0 + predicted, 1.0))
-    ratio = np.concatenate([sigma / new, [1.0]])[system.noise]
-    distance, components = row_distances(system, whitened * ratio / np.sqrt(spread), use)
+    ratio = np.concatenate([sigma / new, [1.0]])[problem.noise]
+    distance, components = row_distances(problem, whitened * ratio / np.sqrt(spread), use)
     return new, distance, components
 
 

@@ -10,8 +10,8 @@ from ...fit.triangle import triangle
 from ...spatial.transforms import transform
 from ..identifiability.analysis import Identifiability, analyse, beyond, scaled_jacobian
 from ..identifiability.counts import counts
-from ..identifiability.postures import pulled
-from ..measurements.system import System
+from ..measurements.contact import into_contact
+from ..measurements.fit_problem import FitProblem
 from ..model.models import Model
 from ..use.output import deviation
 from .held_out import errors
@@ -24,7 +24,7 @@ CLEAR, FAR = 5.0, 0.05
 
 
 def structure(
-    system: System,
+    problem: FitProblem,
     robot: str,
     strategy: str = "JL",
     parameters: str | Sequence[str] = "all",
@@ -35,57 +35,54 @@ def structure(
     A tool that was found (`values`) far from where it is drawn is studied where it was found: a point thought to be
     on the last axis, but beside it, tells more.
     """
-    frames = system.frames.copy()
-    for a, b, distance, _ in system.constraints:
+    frames = problem.frames.copy()
+    for a, b, distance, _ in problem.constraints:
         apart = frames[b, :3, 3] - frames[a, :3, 3]
         frames[b, :3, 3] = frames[a, :3, 3] + apart * (distance / max(float(np.linalg.norm(apart)), 1e-12))
-    one = len(system.parts) == 1 and parameters == "all"
-    counted = counts(system.model, system.parts[0].measurement) if one else None
+    one = len(problem.parts) == 1 and parameters == "all"
+    counted = counts(problem.model, problem.parts[0].measurement) if one else None
     if values is not None:
-        for part in system.parts:
-            moved = moved_tool(system.model, part.frame, values)
+        for part in problem.parts:
+            moved = moved_tool(problem.model, part.frame, values)
             if moved is not None:
                 places = np.unique(part.right)
                 frames[places] = moved @ frames[places]
-                counted = counts(system.model, part.measurement, moved) if one else None
-    kept, system.frames = system.frames, frames
-    try:
-        q = [
-            pulled(system, k, part.q, compiled=True)[0] if part.measurement.implicit else part.q
-            for k, part in enumerate(system.parts)
-        ]
-        return analyse(system, robot, strategy, parameters, counted, q, FIRM, compiled=True)
-    finally:
-        system.frames = kept
+                counted = counts(problem.model, part.measurement, moved) if one else None
+    problem = problem.placed(frames)
+    q = [
+        into_contact(problem, k, part.q, compiled=True)[0] if part.measurement.implicit else part.q
+        for k, part in enumerate(problem.parts)
+    ]
+    return analyse(problem, robot, strategy, parameters, counted, q, FIRM, compiled=True)
 
 
-def frame_columns(system: System) -> list[int]:
+def frame_columns(problem: FitProblem) -> list[int]:
     """Everything that places a nominal robot: base, tool and unknowns, as far as they can be told apart."""
-    model = system.model
+    model = problem.model
     placing = [model.numbers[name] for name in model.choose("hand_eye")]
-    return beyond(triangle(scaled_jacobian(system, compiled=True)), system.columns_of() + placing, [])[1]
+    return beyond(triangle(scaled_jacobian(problem, compiled=True)), problem.columns_of() + placing, [])[1]
 
 
-def sees_scale(system: System) -> bool:
+def sees_scale(problem: FitProblem) -> bool:
     """Whether any length is known: one that is read, a slide, a distance of targets, or a target that is known.
 
     Without one, a robot of another size fits as well, and the tool's place says how large it is.
     """
-    read = any(not part.measurement.implicit or part.y.any() for part in system.parts)
-    slides = any(move.sigma == 0 for move in system.model.moves)
-    placed = any(system.known_targets(part).any() for part in system.parts)
-    return bool(read or slides or placed or system.constraints)
+    read = any(not part.measurement.implicit or part.y.any() for part in problem.parts)
+    slides = any(move.sigma == 0 for move in problem.model.moves)
+    placed = any(problem.known_targets(part).any() for part in problem.parts)
+    return bool(read or slides or placed or problem.constraints)
 
 
-def placed_tools(system: System, base: Solution) -> np.ndarray:
+def placed_tools(problem: FitProblem, base: Solution) -> np.ndarray:
     """Deviations (P,) of tools that the nominal robot, placed as well as can be, shows clearly beside their place.
 
     Less may be errors of the robot itself.
     """
-    values = np.zeros(len(system.model.terms))
-    left = [error.rms for error in errors(system, base.residual) if error.unit == "m"]
-    far = max(CLEAR * max(left, default=np.inf), FAR * system.model.scale)
-    for block in system.model.blocks:
+    values = problem.nominal.copy()
+    left = [error.rms for error in errors(problem, base.residual) if error.unit == "m"]
+    far = max(CLEAR * max(left, default=np.inf), FAR * problem.model.scale)
+    for block in problem.model.blocks:
         own = slice(block.first, block.first + 3)
         if block.frame is not None and np.linalg.norm(base.values[own]) > far:
             values[own] = base.values[own]

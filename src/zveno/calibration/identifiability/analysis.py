@@ -16,7 +16,7 @@ from ...fit.triangle import triangle
 from ...io.results import Result, hash_of, registered
 from ...robot_functions import RobotFunctions
 from ..measurements import Measurement, measurement
-from ..measurements.system import System
+from ..measurements.fit_problem import FitProblem
 from ..model.loads import gravity
 from ..model.models import redundant_model
 from ..model.strategies import checked_strategy, column_order, independent_columns
@@ -129,13 +129,13 @@ def identifiability(
     things = len(what.right) * len(what.targets) * what.n_rows
     n = postures or max(20, int(np.ceil(3.0 * (len(model.terms) + 12) / things)))
     load = gravity(robot.mechanism) if "compliance" in joint_terms else None
-    system = imagined(model, what, n, seed, load)
+    problem = imagined(model, what, n, seed, load)
     plain = parameters == "all" and not joint_terms
-    return analyse(system, robot.name, strategy, parameters, counts(model, what) if plain else None)
+    return analyse(problem, robot.name, strategy, parameters, counts(model, what) if plain else None)
 
 
 def analyse(
-    system: System,
+    problem: FitProblem,
     robot: str,
     strategy: str = "JL",
     parameters: str | Sequence[str] = "all",
@@ -147,7 +147,7 @@ def analyse(
     """Identifiability of the rows of a system at zero residual.
 
     Args:
-        system: the rows.
+        problem: the rows.
         robot: its name.
         strategy, parameters: as in `identifiability`.
         counted: independent counts.
@@ -155,11 +155,11 @@ def analyse(
         firm: columns that are independent by less than this share of a usual column are avoided where possible.
         compiled: whether the pose comes from a kernel, where one is needed anyway.
     """
-    model = system.model
+    model = problem.model
     strategy = checked_strategy(strategy)
-    A = triangle(scaled_jacobian(system, q, compiled))
+    A = triangle(scaled_jacobian(problem, q, compiled))
     looked_at = [model.numbers[name] for name in model.choose(parameters)]
-    wanted, in_the_way = system.columns_of(True), system.columns_of(False)
+    wanted, in_the_way = problem.columns_of(True), problem.columns_of(False)
     columns = looked_at + wanted
     B, beside = beyond(A, in_the_way, columns)
     s = np.linalg.svd(B, compute_uv=False)
@@ -170,21 +170,21 @@ def analyse(
     lengths = np.linalg.norm(A[:, columns], axis=0)
     demanded = firm * np.median(lengths) / np.maximum(lengths, 1e-300) if firm else None
     kept = independent_columns(B, order, rank, demanded)
-    names = tuple(system.names[k] for k in columns)
-    norms = column_scales(system, columns) * lengths
+    names = tuple(problem.names[k] for k in columns)
+    norms = column_scales(problem, columns) * lengths
     classes, relations = _classified(B, kept, names, norms)
     chosen = tuple(names[k] for k in kept)
-    frame = system.parts[0].frame
+    frame = problem.parts[0].frame
     return Identifiability(
         robot,
-        ", ".join(dict.fromkeys(part.measurement.kind for part in system.parts)),
+        ", ".join(dict.fromkeys(part.measurement.kind for part in problem.parts)),
         names,
         classes,
         rank,
         len(beside) + sum(columns[i] in set(wanted) for i in kept),
         strategy,
         chosen,
-        tuple(system.names[k] for k in beside),
+        tuple(problem.names[k] for k in beside),
         relations,
         s,
         gap,
@@ -194,18 +194,18 @@ def analyse(
     )
 
 
-def scaled_jacobian(system: System, q: list[np.ndarray] | None = None, compiled: bool = False) -> np.ndarray:
+def scaled_jacobian(problem: FitProblem, q: list[np.ndarray] | None = None, compiled: bool = False) -> np.ndarray:
     """Derivatives of all rows by all columns at zero residual, with lengths in units of the robot's size."""
-    _, J = system.evaluate(np.zeros(len(system.model.terms)), system.frames, q=q, compiled=compiled, exact=True)
-    length = system.model.scale
-    units = np.array([1.0 / length if unit == "m" else 1.0 for *_, unit in system.noise_names] + [1.0 / length])
-    return units[system.noise][:, None] * J / column_scales(system)
+    _, J = problem.evaluate(problem.nominal, problem.frames, q=q, compiled=compiled, exact=True)
+    length = problem.model.scale
+    units = np.array([1.0 / length if unit == "m" else 1.0 for *_, unit in problem.noise_names] + [1.0 / length])
+    return units[problem.noise][:, None] * J / column_scales(problem)
 
 
-def column_scales(system: System, columns: Sequence[int] | None = None) -> np.ndarray:
+def column_scales(problem: FitProblem, columns: Sequence[int] | None = None) -> np.ndarray:
     """What one unit of every column is worth: lengths are divided by the robot's size."""
-    length = system.model.scale
-    units = system.units if columns is None else [system.units[k] for k in columns]
+    length = problem.model.scale
+    units = problem.units if columns is None else [problem.units[k] for k in columns]
     return np.array([1.0 / length if unit == "m" else 1.0 for unit in units])
 
 

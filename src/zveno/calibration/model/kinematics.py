@@ -156,3 +156,39 @@ def _assembled(model: Model, columns, p, found, batch):
     T[..., :3, 3] = stacked([p])[..., 0, :]
     T[..., 3, 3] = 1.0
     return T, J
+
+
+def other_joint_rates(model: Model, frame: str, q, values, tau=None) -> np.ndarray:
+    """(..., 6, n_v) body twists [v, w] of a frame by velocities of joints that are neither revolute nor prismatic.
+
+    Such joints (universal, planar, spherical, …) have no terms of their own; columns of other joints are zero.
+    Arguments as for `frame_motion`, floats.
+    """
+    columns, p = list(_EYE), (0.0, 0.0, 0.0)
+    ignored: list[tuple] = []
+    passed = []
+    for place, number in enumerate(model.paths[frame]):
+        if place % 2 == 0:
+            columns, p = _along_block(model.blocks[number], columns, p, values, ignored)
+        else:
+            move = model.moves[number]
+            columns, p = _along_joint(move, columns, p, q, values, tau, ignored)
+            if move.sigma is None:
+                passed.append((move, columns, p))
+    batch = np.broadcast_shapes(np.shape(q)[:-1], np.shape(values)[:-1])
+
+    def stacked(vectors):
+        return np.stack([np.stack([np.broadcast_to(x, batch) for x in v], axis=-1) for v in vectors], axis=-1)
+
+    R, end = stacked(columns), stacked([p])[..., 0]
+    rates = np.zeros((*batch, 6, model.mechanism.n_v))
+    for move, at, origin in passed:
+        own = move.multiplier * q[..., move.position] + move.offset
+        flat = [move.joint.type.subspace(x) for x in own.reshape(-1, own.shape[-1])]
+        S = move.multiplier * np.array(flat).reshape(*own.shape[:-1], 6, -1)
+        inward = np.swapaxes(R, -1, -2) @ stacked(at)
+        arm = np.swapaxes(R, -1, -2) @ (end - stacked([origin])[..., 0])[..., None]
+        angular = inward @ S[..., 3:, :]
+        linear = inward @ S[..., :3, :] + np.cross(angular, arm, axis=-2)
+        rates[..., move.velocity] += np.concatenate([linear, angular], axis=-2)
+    return rates

@@ -161,11 +161,11 @@ class _Chain:
 
 def _check(model: Model, what: Measurement, names: tuple[str, ...]):
     """Refuse a model that is not complete and irreducible."""
-    system = imagined(model, what, max(20, 3 * len(model.terms) // what.n_rows))
-    found = analyse(system, model.mechanism.name)
+    problem = imagined(model, what, max(20, 3 * len(model.terms) // what.n_rows))
+    found = analyse(problem, model.mechanism.name)
     columns = [model.numbers[name] for name in names]
-    A = scaled_jacobian(system)
-    unknowns = system.columns_of()
+    A = scaled_jacobian(problem)
+    unknowns = problem.columns_of()
     both = A[:, columns + unknowns]
     norms = np.linalg.norm(both, axis=0)
     s = np.linalg.svd(both / np.where(norms > 0, norms, 1.0), compute_uv=False)

@@ -1,17 +1,20 @@
-"""Rows of all campaigns as one system: residuals and their derivatives by parameters and unknowns."""
+"""What is fitted: the rows of all campaigns with their residuals and derivatives by parameters and unknowns.
+
+A `FitProblem` never changes. What a fit finds (parameters, frames, noise) is passed beside it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from ..model.batches import displaced
-from ..model.kinematics import frame_motion, pose_kernel
+from ..model.kinematics import frame_motion, other_joint_rates, pose_kernel
 from ..model.models import LETTERS, SIX, Model
-from .base import Measurement, Slot
+from .base import Measurement
 from .campaigns import Campaign
 from .residual_slopes import residual_kernel
 
@@ -69,57 +72,115 @@ def within(rows: np.ndarray) -> np.ndarray:
     return np.arange(len(rows)) - np.searchsorted(rows, rows)
 
 
-class System:
-    """Residuals of campaigns and their derivatives, at given parameters and frames.
+@dataclass(frozen=True, eq=False)
+class FitProblem:
+    """Residuals of campaigns and their derivatives, at given parameters and frames. Make one with `fit_problem`.
 
     Columns of derivatives: the P parameters of the model, then the displacements of the unknowns. Rows: every
     component that was read, campaign after campaign, then known distances between targets.
+
+    Attributes:
+        model, campaigns: what was measured.
+        parts: the rows of every campaign.
+        unknowns: frames that are estimated with the robot.
+        frames: all known and unknown frames, (frames, 4, 4); first values of those that are unknown.
+        unknown_of: for every frame, its number among the unknowns, or −1.
+        constraints: known distances between targets: (frame, frame, distance, its standard deviation).
+        noise_names: campaign, name and unit of every noise.
+        noise, posture, row: of every scalar row, the number of its noise, posture and row of data, (rows,); −1 for
+            known distances.
+        n_postures, n_data_rows: postures and rows of data.
+        displaced: numbers of the frame and of its displacement that every column of the unknowns is.
     """
 
-    def __init__(self, model: Model, campaigns: Sequence[Campaign], gravity: Callable | None = None):
-        self.model, self.campaigns = model, tuple(campaigns)
-        self.unknowns: list[Unknown] = []
-        self._numbers: dict[str, int] = {}
-        self._frames: list[np.ndarray] = []
-        self._unknown_of: list[int] = []
-        self.noise_names: list[tuple[str, str, str]] = []
-        self.parts = []
-        self.constraints: list[tuple[int, int, float, float]] = []
-        self._width = len(model.terms)
-        postures = 0
-        for campaign in self.campaigns:
-            self.parts.append(self._part(campaign, gravity, postures))
-            postures += len(campaign.q)
-        self.n_postures = postures
-        self.frames = np.array(self._frames)
-        self._index()
+    model: Model
+    campaigns: tuple[Campaign, ...]
+    parts: tuple[Part, ...]
+    unknowns: tuple[Unknown, ...]
+    frames: np.ndarray
+    unknown_of: tuple[int, ...]
+    constraints: tuple[tuple[int, int, float, float], ...]
+    noise_names: tuple[tuple[str, str, str], ...]
+    noise: np.ndarray
+    posture: np.ndarray
+    row: np.ndarray
+    n_postures: int
+    n_data_rows: int
+    displaced: tuple[np.ndarray, np.ndarray]
+
+    def __post_init__(self):
+        self.frames.setflags(write=False)
 
     # --- shapes and names
 
     @property
+    def n_rows(self) -> int:
+        """Scalar rows."""
+        return len(self.noise)
+
+    @cached_property
     def n_columns(self) -> int:
         """Parameters and displacements of unknowns."""
-        return self._width
+        return len(self.model.terms) + sum(len(unknown.free) for unknown in self.unknowns)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of all columns."""
         return self.model.names + tuple(name for unknown in self.unknowns for name in unknown.names)
 
-    @property
+    @cached_property
     def units(self) -> tuple[str, ...]:
         """Unit of every column."""
-        own = tuple(term.unit for term in self.model.terms)
-        return own + tuple("m" if k < 3 else "rad" for unknown in self.unknowns for k in unknown.free)
+        terms = tuple(term.unit for term in self.model.terms)
+        return terms + tuple("m" if k < 3 else "rad" for unknown in self.unknowns for k in unknown.free)
+
+    @cached_property
+    def nominal(self) -> np.ndarray:
+        """Deviations of a robot as drawn: zeros (P,), not to be written to."""
+        values = np.zeros(len(self.model.terms))
+        values.setflags(write=False)
+        return values
 
     def columns_of(self, wanted: bool | None = None) -> list[int]:
-        """Columns of unknowns: all, only wanted ones, or only those in the way."""
+        """Columns of unknowns: all, only wanted ones, or only nuisance parameters."""
         return [
             unknown.start + k
             for unknown in self.unknowns
             if wanted is None or unknown.wanted == wanted
             for k in range(len(unknown.free))
         ]
+
+    def frame_number(self, unknown: int) -> int:
+        """Where an unknown stands among the frames."""
+        return self.unknown_of.index(unknown)
+
+    def unknown_at(self, frame: int) -> Unknown | None:
+        """The unknown that a frame is, by number."""
+        number = self.unknown_of[frame]
+        return None if number < 0 else self.unknowns[number]
+
+    def known_targets(self, part: Part) -> np.ndarray:
+        """(rows,) whether the target of each row of a part is known."""
+        return np.asarray(self.unknown_of)[part.target] < 0
+
+    # --- other first values, other rows
+
+    def placed(self, frames: np.ndarray | Mapping[str, np.ndarray]) -> FitProblem:
+        """The problem with other first values: of all frames, (frames, 4, 4), or of unknowns by label."""
+        if isinstance(frames, Mapping):
+            given, frames = frames, self.frames.copy()
+            for k, unknown in enumerate(self.unknowns):
+                if unknown.label in given:
+                    frames[self.frame_number(k)] = given[unknown.label]
+        return replace(self, frames=np.array(frames))
+
+    def labelled(self, frames: np.ndarray) -> dict[str, np.ndarray]:
+        """Frames (4, 4) of the unknowns by label."""
+        return {unknown.label: frames[self.frame_number(k)] for k, unknown in enumerate(self.unknowns)}
+
+    def with_parts(self, parts: Sequence[Part]) -> FitProblem:
+        """The problem with other postures or readings; as many numbers must have been read."""
+        return replace(self, parts=tuple(parts))
 
     # --- values
 
@@ -143,8 +204,8 @@ class System:
             compiled: whether the pose comes from a kernel; else from NumPy, for one use.
             exact: whether readings are replaced by predicted ones, so that every residual is zero.
         """
-        chosen = np.arange(self._width) if columns is None else np.asarray(columns, dtype=int)
-        place = np.full(self._width, -1)
+        chosen = np.arange(self.n_columns) if columns is None else np.asarray(columns, dtype=int)
+        place = np.full(self.n_columns, -1)
         place[chosen] = np.arange(len(chosen))
         lead = values.shape[:-1]
         r, J = np.zeros((*lead, self.n_rows)), np.zeros((*lead, self.n_rows, len(chosen)))
@@ -174,128 +235,26 @@ class System:
             return pose_kernel(self.model, part.frame)(q, values[..., None, :], part.tau)
         return frame_motion(self.model, part.frame, q, values, part.tau)
 
-    def by_q(self, by_values: np.ndarray) -> np.ndarray:
-        """Derivatives by velocities, (..., 6, n_v), from those by joint offsets."""
-        out = np.zeros((*by_values.shape[:-1], self.model.mechanism.n_v))
+    def by_joints(self, part: Part, values: np.ndarray, q: np.ndarray, by_values: np.ndarray) -> np.ndarray:
+        """Derivatives (n, 6, n_v) of a part's frame by joint velocities, for joints of all types.
+
+        Args:
+            part, values, q: as for `poses`.
+            by_values: J of `poses`: a joint's velocity does what its offset does.
+        """
+        rates = np.zeros((*by_values.shape[:-1], self.model.mechanism.n_v))
         for move in self.model.moves:
             if move.sigma is not None:
-                out[..., move.velocity.start] += move.multiplier * by_values[..., move.own]
-        return out
+                rates[..., move.velocity.start] += move.multiplier * by_values[..., move.own]
+        if all(move.sigma is not None for move in self.model.moves):
+            return rates
+        return rates + other_joint_rates(self.model, part.frame, q, values, part.tau)
 
     def moved(self, frames: np.ndarray, step: np.ndarray) -> np.ndarray:
         """Frames after a step (..., columns) of the unknowns."""
         d = np.zeros((*step.shape[:-1], len(self.frames), 6))
-        d[(..., *self._displaced)] = step[..., len(self.model.terms) :]
+        d[(..., *self.displaced)] = step[..., len(self.model.terms) :]
         return displaced(frames, d)
-
-    def frame_number(self, unknown: int) -> int:
-        """Where an unknown stands among the frames."""
-        return self._unknown_of.index(unknown)
-
-    def known_targets(self, part: Part) -> np.ndarray:
-        """(rows,) whether the target of each row of a part is known."""
-        return np.asarray(self._unknown_of)[part.target] < 0
-
-    # --- building
-
-    def _part(self, campaign: Campaign, gravity: Callable | None, first_posture: int) -> Part:
-        kind = campaign.measurement
-        n = len(campaign.q)
-        left = np.full(n, self._slot(kind.left))
-        rights = [self._slot(slot) for slot in kind.right]
-        grouped = kind.grouped
-        if grouped is not None:
-            labels = [f"{grouped.label}:{group}" if group else grouped.label for group in campaign.groups]
-            own = {label: self._slot(Slot(label, grouped.free, grouped.value)) for label in dict.fromkeys(labels)}
-            targets = np.array([[own[label]] for label in labels])
-            by_group = dict(zip(campaign.groups, (own[label] for label in labels), strict=True))
-            for a, b, distance, sigma in kind.constraints(list(campaign.groups)):
-                self.constraints.append((by_group[a], by_group[b], distance, sigma))
-        else:
-            targets = np.tile([self._slot(slot) for slot in kind.targets], (n, 1))
-        things = len(rights) * targets.shape[1]
-        posture = np.repeat(np.arange(n), things)
-        right = np.tile(np.repeat(rights, targets.shape[1]), n)
-        target = np.repeat(targets[:, None], len(rights), axis=1).ravel()
-        y = campaign.y.reshape(n * things, kind.n_data)
-        known = np.ones((n * things, kind.n_rows), dtype=bool)
-        missing = ~np.isfinite(y)
-        for noise in kind.noises:
-            if noise.numbers is None:
-                known[:, noise.rows] = ~missing[:, noise.rows]
-            else:
-                known[:, noise.rows] = ~missing[:, noise.numbers].any(axis=1, keepdims=True)
-        first_noise = len(self.noise_names)
-        self.noise_names += [(campaign.name, noise.name, noise.unit) for noise in kind.noises]
-        tau = np.zeros((n, self.model.mechanism.n_v)) if gravity is None else gravity(campaign.q)
-        frame = self.model.mechanism.frame(kind.frame).name
-        filled = kind.filled(y, missing)
-        slots = (left[posture], right, target)
-        return Part(
-            kind,
-            frame,
-            campaign.q,
-            tau,
-            posture,
-            *slots,
-            filled,
-            known,
-            first_noise,
-            first_posture,
-            campaign.lines[posture],
-            tuple(map(self._scattered, slots)),
-        )
-
-    def _slot(self, slot: Slot) -> int:
-        """Number of a slot's frame; unknowns of one label are one frame."""
-        if slot.free and slot.label in self._numbers:
-            return self._numbers[slot.label]
-        number = len(self._frames)
-        self._frames.append(np.eye(4) if slot.value is None else slot.value)
-        self._unknown_of.append(-1)
-        if slot.free:
-            self._numbers[slot.label] = number
-            self._unknown_of[number] = len(self.unknowns)
-            self.unknowns.append(Unknown(slot.label, slot.free, self._width, slot.wanted, slot.value is not None))
-            self._width += len(slot.free)
-        return number
-
-    def _scattered(self, slot: np.ndarray) -> tuple[np.ndarray | slice, np.ndarray, np.ndarray] | None:
-        """Rows, columns and displacements by which the frames of a slot (rows,) are unknown."""
-        found = []
-        for frame in np.unique(slot):
-            if self._unknown_of[frame] >= 0:
-                unknown, rows = self.unknowns[self._unknown_of[frame]], np.flatnonzero(slot == frame)
-                columns, free = unknown.start + np.arange(len(unknown.free)), np.array(unknown.free)
-                if len(rows) == len(slot):
-                    return slice(None), columns, free
-                found.append((np.repeat(rows, len(free)), np.tile(columns, len(rows)), np.tile(free, len(rows))))
-        if not found:
-            return None
-        rows, columns, free = (np.concatenate(pieces) for pieces in zip(*found, strict=True))
-        return rows, columns, free
-
-    def _index(self):
-        """What every scalar row is: its noise, posture and row of data; and the displacement of a frame that every
-        column of the unknowns is."""
-        of = [(self.frame_number(k), axis) for k, unknown in enumerate(self.unknowns) for axis in unknown.free]
-        self._displaced = tuple(np.array(of, dtype=int).reshape(-1, 2).T)
-        noise, posture, row, rows = [], [], [], 0
-        for part in self.parts:
-            n, m = part.known.shape
-            numbers = np.empty(m, dtype=int)
-            for k, one in enumerate(part.measurement.noises):
-                numbers[one.rows] = part.first_noise + k
-            noise.append(np.tile(numbers, (n, 1))[part.known])
-            posture.append(np.repeat(part.first_posture + part.posture, m).reshape(n, m)[part.known])
-            row.append(np.repeat(rows + np.arange(n), m).reshape(n, m)[part.known])
-            rows += n
-        extra = len(self.constraints)
-        self.noise = np.concatenate([*noise, np.full(extra, CONSTRAINT)])
-        self.posture = np.concatenate([*posture, np.full(extra, -1)])
-        self.row = np.concatenate([*row, np.full(extra, -1)])
-        self.n_data_rows = rows
-        self.n_rows = len(self.noise)
 
     def _slopes(self, part: Part, by_T, by_values, by_slots, chosen: np.ndarray, place: np.ndarray) -> np.ndarray:
         """Derivatives (..., rows, m, columns) of a part by parameters and unknowns."""
@@ -328,7 +287,7 @@ class System:
         length = np.linalg.norm(d, axis=-1)
         r[...] = length - [distance for *_, distance, _ in self.constraints]
         for frame, sign in zip(ends.T, (1.0, -1.0), strict=True):
-            starts = [self.unknowns[self._unknown_of[k]].start for k in frame]
+            starts = [self.unknowns[self.unknown_of[k]].start for k in frame]
             at = place[np.array(starts)[:, None] + np.arange(3)]
             slope = np.einsum("...i,...ij->...j", sign * d / length[..., None], frames[..., frame, :3, :3])
             rows, axes = np.nonzero(at >= 0)

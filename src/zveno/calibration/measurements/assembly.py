@@ -1,0 +1,158 @@
+"""Rows of campaigns put together to one `FitProblem`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ..model.models import Model
+from .base import Slot
+from .campaigns import Campaign
+from .fit_problem import CONSTRAINT, FitProblem, Part, Unknown
+
+
+def fit_problem(model: Model, campaigns: Sequence[Campaign], gravity: Callable | None = None) -> FitProblem:
+    """The rows of campaigns, prepared before, as one problem.
+
+    Args:
+        model: the model that explains them.
+        campaigns: with checked arrays; a label of an unknown frame means the same frame in all of them.
+        gravity: q → torques, where joints of the model yield.
+    """
+    assembly = _Assembly(model, gravity)
+    for campaign in campaigns:
+        assembly.add(campaign)
+    return assembly.made()
+
+
+class _Assembly:
+    """Collects frames, unknowns and rows."""
+
+    def __init__(self, model: Model, gravity: Callable | None):
+        self.model, self.gravity = model, gravity
+        self.campaigns: list[Campaign] = []
+        self.parts: list[Part] = []
+        self.unknowns: list[Unknown] = []
+        self.frames: list[np.ndarray] = []
+        self.unknown_of: list[int] = []
+        self.constraints: list[tuple[int, int, float, float]] = []
+        self.noise_names: list[tuple[str, str, str]] = []
+        self.n_postures = 0
+        self._numbers: dict[str, int] = {}
+        self._width = len(model.terms)
+
+    def add(self, campaign: Campaign):
+        """The rows of one more campaign."""
+        self.parts.append(self._part(campaign))
+        self.campaigns.append(campaign)
+        self.n_postures += len(campaign)
+
+    def made(self) -> FitProblem:
+        """The problem; every scalar row knows its noise, posture and row of data."""
+        of = [(self.unknown_of.index(k), axis) for k, unknown in enumerate(self.unknowns) for axis in unknown.free]
+        frame, axis = np.array(of, dtype=int).reshape(-1, 2).T
+        noise, posture, row, rows = [], [], [], 0
+        for part in self.parts:
+            n, m = part.known.shape
+            numbers = np.empty(m, dtype=int)
+            for k, group in enumerate(part.measurement.noises):
+                numbers[group.rows] = part.first_noise + k
+            noise.append(np.tile(numbers, (n, 1))[part.known])
+            posture.append(np.repeat(part.first_posture + part.posture, m).reshape(n, m)[part.known])
+            row.append(np.repeat(rows + np.arange(n), m).reshape(n, m)[part.known])
+            rows += n
+        none = np.full(len(self.constraints), CONSTRAINT)
+        return FitProblem(
+            self.model,
+            tuple(self.campaigns),
+            tuple(self.parts),
+            tuple(self.unknowns),
+            np.array(self.frames),
+            tuple(self.unknown_of),
+            tuple(self.constraints),
+            tuple(self.noise_names),
+            np.concatenate([*noise, none]),
+            np.concatenate([*posture, none]),
+            np.concatenate([*row, none]),
+            self.n_postures,
+            rows,
+            (frame, axis),
+        )
+
+    def _part(self, campaign: Campaign) -> Part:
+        kind = campaign.measurement
+        n = len(campaign.q)
+        left = np.full(n, self._slot(kind.left))
+        rights = [self._slot(slot) for slot in kind.right]
+        grouped = kind.grouped
+        if grouped is not None:
+            labels = [f"{grouped.label}:{group}" if group else grouped.label for group in campaign.groups]
+            own = {label: self._slot(Slot(label, grouped.free, grouped.value)) for label in dict.fromkeys(labels)}
+            targets = np.array([[own[label]] for label in labels])
+            by_group = dict(zip(campaign.groups, (own[label] for label in labels), strict=True))
+            for a, b, distance, sigma in kind.constraints(list(campaign.groups)):
+                self.constraints.append((by_group[a], by_group[b], distance, sigma))
+        else:
+            targets = np.tile([self._slot(slot) for slot in kind.targets], (n, 1))
+        things = len(rights) * targets.shape[1]
+        posture = np.repeat(np.arange(n), things)
+        right = np.tile(np.repeat(rights, targets.shape[1]), n)
+        target = np.repeat(targets[:, None], len(rights), axis=1).ravel()
+        y = campaign.y.reshape(n * things, kind.n_data)
+        known = np.ones((n * things, kind.n_rows), dtype=bool)
+        missing = ~np.isfinite(y)
+        for noise in kind.noises:
+            if noise.numbers is None:
+                known[:, noise.rows] = ~missing[:, noise.rows]
+            else:
+                known[:, noise.rows] = ~missing[:, noise.numbers].any(axis=1, keepdims=True)
+        first_noise = len(self.noise_names)
+        self.noise_names += [(campaign.name, noise.name, noise.unit) for noise in kind.noises]
+        tau = np.zeros((n, self.model.mechanism.n_v)) if self.gravity is None else self.gravity(campaign.q)
+        frame = self.model.mechanism.frame(kind.frame).name
+        filled = kind.filled(y, missing)
+        slots = (left[posture], right, target)
+        return Part(
+            kind,
+            frame,
+            campaign.q,
+            tau,
+            posture,
+            *slots,
+            filled,
+            known,
+            first_noise,
+            self.n_postures,
+            campaign.lines[posture],
+            tuple(map(self._scattered, slots)),
+        )
+
+    def _slot(self, slot: Slot) -> int:
+        """Number of a slot's frame; unknowns of one label are one frame."""
+        if slot.free and slot.label in self._numbers:
+            return self._numbers[slot.label]
+        number = len(self.frames)
+        self.frames.append(np.eye(4) if slot.value is None else slot.value)
+        self.unknown_of.append(-1)
+        if slot.free:
+            self._numbers[slot.label] = number
+            self.unknown_of[number] = len(self.unknowns)
+            self.unknowns.append(Unknown(slot.label, slot.free, self._width, slot.wanted, slot.value is not None))
+            self._width += len(slot.free)
+        return number
+
+    def _scattered(self, slot: np.ndarray) -> tuple[np.ndarray | slice, np.ndarray, np.ndarray] | None:
+        """Rows, columns and displacements by which the frames of a slot (rows,) are unknown."""
+        found = []
+        for frame in np.unique(slot):
+            if self.unknown_of[frame] >= 0:
+                unknown, rows = self.unknowns[self.unknown_of[frame]], np.flatnonzero(slot == frame)
+                columns, free = unknown.start + np.arange(len(unknown.free)), np.array(unknown.free)
+                if len(rows) == len(slot):
+                    return slice(None), columns, free
+                found.append((np.repeat(rows, len(free)), np.tile(columns, len(rows)), np.tile(free, len(rows))))
+        if not found:
+            return None
+        rows, columns, free = (np.concatenate(pieces) for pieces in zip(*found, strict=True))
+        return rows, columns, free

@@ -1,0 +1,71 @@
+"""Postures brought into contact: joints of every type moved until what is measured touches its target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from ...mechanism import Mechanism
+from .fit_problem import FitProblem
+from .residual_slopes import residual_kernel
+
+
+def into_contact(
+    problem: FitProblem,
+    number: int,
+    q: np.ndarray,
+    many: Callable | None = None,
+    tolerance: float = 1e-12,
+    values: np.ndarray | None = None,
+    compiled: bool = False,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Postures moved, as little as needed, so that the robot has zero residual in every row of a part.
+
+    A measured contact leaves a residual with the nominal model; its derivatives there make more parameters look
+    identifiable than are. Structure is decided where the residual is zero.
+
+    Args:
+        problem: the rows; frames as they stand in it.
+        number: which part.
+        q: postures to start from.
+        many: makes other random postures for rows that do not converge.
+        tolerance: of the residual, in units of the robot's size.
+        values: deviations of the model's parameters, (P,), where not the nominal robot is to touch.
+        compiled: whether the pose comes from a kernel, where one is needed anyway.
+
+    Returns:
+        The postures, and for each whether it touches.
+    """
+    part = problem.parts[number]
+    values = problem.nominal if values is None else values
+    kernel = residual_kernel(type(part.measurement))
+    L, R, X = (problem.frames[index] for index in (part.left, part.right, part.target))
+    length = problem.model.scale
+    q = q.copy()
+    waiting = np.arange(len(q))
+    for attempt in range(1 if many is None else 6):
+        if attempt and many is not None:
+            q[waiting] = many(len(waiting))
+        for _ in range(30):
+            here = replace(part, tau=part.tau[waiting])
+            T, J = problem.poses(here, values, q[waiting], compiled)
+            by_joints = problem.by_joints(here, values, q[waiting], J)
+            r, by_T, *_ = kernel(T, L[waiting], R[waiting], X[waiting], part.y[waiting])
+            touching = abs(r).max(axis=1) < tolerance * length
+            slope, r, waiting = (by_T @ by_joints)[~touching], r[~touching], waiting[~touching]
+            if not len(waiting):
+                return q, np.ones(len(q), dtype=bool)
+            damping = 1e-3 * np.linalg.norm(r, axis=1)[:, None, None] * length * np.eye(r.shape[1])
+            step = np.linalg.solve(slope @ np.swapaxes(slope, 1, 2) + damping, -r[..., None])
+            dq = (np.swapaxes(slope, 1, 2) @ step)[..., 0]
+            shorter = np.maximum(1.0, abs(dq).max(axis=1, keepdims=True) / 0.5)
+            q[waiting] = _integrated(problem.model.mechanism, q[waiting], dq / shorter)
+    return q, ~np.isin(np.arange(len(q)), waiting)
+
+
+def _integrated(mechanism: Mechanism, q, dq):
+    if mechanism.n_q == mechanism.n_v:
+        return q + dq
+    return np.array([mechanism.integrate(a, b) for a, b in zip(q, dq, strict=True)])
