@@ -10,8 +10,9 @@ from scipy.optimize import least_squares
 
 import zveno
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.fit.solve import Options, solve
+from zveno.calibration.fit.solve import solve
 from zveno.calibration.fit.structure import structure
+from zveno.calibration.fit.weighting import FitOptions
 from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import Position, RelativePose
 from zveno.calibration.measurements.assembly import fit_problem
@@ -81,7 +82,7 @@ def _plain_fits(robot, campaign):
     found = structure(problem, robot.name)
     columns = [problem.names.index(name) for name in (*found.chosen, *found.unknowns)]
     P, noises = len(problem.model.terms), len(problem.noise_names)
-    options = Options(tuple(columns), np.full(noises, 1e-4), np.zeros(noises, dtype=bool), "none")
+    options = FitOptions(tuple(columns), np.full(noises, 1e-4), np.zeros(noises, dtype=bool), "none")
 
     def residual(x):
         full = np.zeros(problem.n_columns)

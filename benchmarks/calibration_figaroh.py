@@ -22,7 +22,10 @@ import numpy as np
 import zveno
 from zveno.calibration import calibrate
 from zveno.calibration.files.tables import campaign_from
-from zveno.calibration.fit.fitting import Wish, fitted
+from zveno.calibration.fit.choosing import choose_parameters
+from zveno.calibration.fit.estimating import fit_noise, fit_prior_scales
+from zveno.calibration.fit.placing import assemble_rows, place_frames
+from zveno.calibration.fit.state import FitSettings, FitState
 from zveno.calibration.measurements import RelativePosition
 from zveno.calibration.measurements.campaigns import prepared
 from zveno.fit.threads import in_one_thread
@@ -102,14 +105,21 @@ def _ours(split: int, model: Path, data: Path, frame: str) -> tuple[float, tuple
         train, unseen = (replace(whole, q=whole.q[m], y=whole.y[m], lines=whole.lines[m]) for m in (~test, test))
         found = calibrate(robot, train)
         campaigns, _ = prepared(train, robot.mechanism)
-        wish = Wish("all", (), None, (), {}, {}, "estimated", "auto", False)
+        task = FitState(robot, tuple(campaigns), FitSettings(), (), ())
         calls = {
             "all": lambda: calibrate(robot, train),
-            "alone": lambda: in_one_thread(fitted)(robot, campaigns, wish),
+            "alone": lambda: in_one_thread(_geometry)(task),
         }
         times = interleaved(calls, repeats=5)
         error = found.score(unseen)[0]
         return times["all"], (error.rms**2 * error.rows, error.rows), times["alone"]
+
+
+def _geometry(state: FitState) -> FitState:
+    """A fit of the geometry alone."""
+    for stage in (assemble_rows, place_frames, choose_parameters, fit_noise, fit_prior_scales):
+        state = stage(state)
+    return state
 
 
 def _theirs(split: int, model: Path, data: Path, frame: str, method: str):

@@ -126,7 +126,7 @@ def _relative(robot, q):
 
 def test_covariance_is_calibrated():
     """Normalised errors over 500 runs of a planar arm have the predicted covariance."""
-    from zveno.calibration.fit.fitting import fit_columns, fit_options
+    from zveno.calibration.fit.choosing import fit_columns, fit_options
     from zveno.calibration.fit.solve import solve
     from zveno.calibration.fit.structure import structure
     from zveno.calibration.measurements.campaigns import prepared

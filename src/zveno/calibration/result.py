@@ -20,50 +20,19 @@ from ..mechanism import Mechanism
 from .advice.next_measurement import Advice
 from .fit.held_out import Error, errors, scored
 from .fit.initial import first_frames
+from .fit.outliers import Outlier
 from .identifiability.analysis import Identifiability
 from .identifiability.postures import random_postures
 from .measurements.assembly import fit_problem
 from .measurements.campaigns import prepared
 from .model.loads import gravity
 from .model.models import Model, redundant_model
-from .units import ERRORS
 from .use.accuracy import AccuracyMap, Prediction, predict
 from .use.compensate import TOOLS, Compensation, compensation_c, compensation_kernel
 from .use.output import calibrated_mechanism, text_of
 
 if TYPE_CHECKING:
     from ..robot import Robot
-
-
-@registered
-@dataclass(frozen=True, eq=False)
-class Outlier:
-    """A row that does not belong.
-
-    Attributes:
-        campaign, row: its campaign, and the row there from 1.
-        of: which of several things seen in the row, or the target it touched; empty where there is one.
-        distance, limit: how far it is off, and how far it may be, in standard deviations.
-        off: length of the residual by noise: "position (m)", "rotation (rad)".
-    """
-
-    campaign: str
-    row: int
-    of: str
-    distance: float
-    limit: float
-    off: dict[str, float]
-
-    @property
-    def text(self) -> str:
-        """`tracker row 17 (point 2): off by 3.1 mm, 9.3 standard deviations (limit 5.1)`."""
-        sizes = []
-        for name, size in self.off.items():
-            factor, unit = ERRORS[name.partition(" (")[2].rstrip(")")]
-            sizes.append(f"{factor * size:.3g} {unit}")
-        where = f"{self.campaign} row {self.row}" + (f" ({self.of})" if self.of else "")
-        far = f"{self.distance:.1f} standard deviations (limit {self.limit:.1f})"
-        return f"{where}: off by {', '.join(sizes)}, {far}"
 
 
 @registered

@@ -49,3 +49,16 @@ def checked_unit(value: object, dimension: str, *, file=None, element: str | Non
             remedy=nearest_of(value, table),
         )
     return value
+
+
+DEGREES = (180.0 / math.pi, "°")
+ERRORS = {"m": (1e3, "mm"), "rad": DEGREES}
+"""How errors of readings are shown: by unit, what they are multiplied by and what stands behind them."""
+DEVIATIONS = {
+    "m": (1e3, "mm"),
+    "rad": (1e3, "mrad"),
+    "1": (1e3, "‰"),
+    "rad/Nm": (1e6, "µrad/Nm"),
+    "m/N": (1e6, "µm/N"),
+}
+"""How deviations of parameters are shown."""

@@ -97,7 +97,7 @@ def _spread(points: np.ndarray) -> float:
     return float(np.median(np.linalg.norm(points - np.median(points, axis=0), axis=1)))
 
 
-def hopeless(problem: FitProblem, base: Solution) -> str:
+def doubt(problem: FitProblem, base: Solution) -> str:
     """What would make sense of the data where the nominal robot does not; empty if it does."""
     now = miss(problem, base.residual)
     if now < DOUBTFUL and miss(problem, base.residual, rms=True) < TAILS * DOUBTFUL:

@@ -9,8 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from ..fit.initial import first_frames
-from ..fit.solve import Options, solve
+from ..fit.solve import solve
 from ..fit.structure import frame_columns
+from ..fit.weighting import FitOptions
 from ..measurements.fit_problem import FitProblem, Part
 
 BEST = 4
@@ -137,5 +138,5 @@ def _fitted_miss(problem: FitProblem) -> float:
     problem = problem.placed(first_frames(problem, problem.nominal))
     columns = frame_columns(problem)
     sigma = np.array([noise.typical for part in problem.parts for noise in part.measurement.noises])
-    options = Options(tuple(columns), sigma, np.zeros(len(sigma), dtype=bool), "none")
+    options = FitOptions(tuple(columns), sigma, np.zeros(len(sigma), dtype=bool), "none")
     return miss(problem, solve(problem, options, problem.nominal, problem.frames).residual)

@@ -14,8 +14,9 @@ import numpy as np
 
 from ...io.results import registered
 from ..fit.prior import Prior
-from ..fit.solve import Options, Solution
+from ..fit.solve import Solution
 from ..fit.structure import moved_tool
+from ..fit.weighting import FitOptions
 from ..identifiability.analysis import Identifiability
 from ..identifiability.postures import random_postures
 from ..measurements.assembly import fit_problem
@@ -61,7 +62,7 @@ class Advice:
 
 def advise(
     problem: FitProblem,
-    options: Options,
+    options: FitOptions,
     whole: Solution,
     found: Identifiability,
     known: Prior | None,
@@ -131,7 +132,7 @@ def _known_distances(problem: FitProblem, whole: Solution) -> np.ndarray | None:
     return whole.fit.jacobian[: len(rows)][rows < 0]
 
 
-def _candidates(problem: FitProblem, options: Options, whole: Solution, number: int, load: Callable | None, rng):
+def _candidates(problem: FitProblem, options: FitOptions, whole: Solution, number: int, load: Callable | None, rng):
     """Random postures of a campaign's kind, in contact where it needs that; their targets; whitened rows."""
     model, campaign = problem.model, problem.campaigns[number]
     kind = campaign.measurement

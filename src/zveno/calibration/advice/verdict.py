@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...fit.covariance import correlations
+from ...io.units import DEVIATIONS, ERRORS
 from ..model.joint_terms import IN_WORDS
-from ..units import DEVIATIONS, ERRORS
 from .proposals import distinct
 
 if TYPE_CHECKING:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec
+from typing import TYPE_CHECKING, ParamSpec
 
 import numpy as np
 
 from ...errors import ZvenoError
-from ..result import Calibration
+
+if TYPE_CHECKING:
+    from ..result import Calibration
 
 Arguments = ParamSpec("Arguments")
 

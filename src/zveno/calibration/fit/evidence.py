@@ -20,7 +20,8 @@ import numpy as np
 
 from ..measurements.fit_problem import FitProblem
 from ..model.joint_terms import JOINT_TERMS, WORDS
-from .solve import Options, Solution, row_scales
+from .solve import Solution
+from .weighting import FitOptions, scalar_weights
 
 STRONG = 5.0
 """Logarithm of the ratio from which terms are taken to be there."""
@@ -44,7 +45,7 @@ class Lack:
 
 
 def lacking(
-    problem: FitProblem, options: Options, whole: Solution, gravity: Callable, fitted: Sequence[str]
+    problem: FitProblem, options: FitOptions, whole: Solution, gravity: Callable, fitted: Sequence[str]
 ) -> list[Lack]:
     """Kinds of joint terms, not `fitted`, for which there is strong evidence: the strongest first, then those that
     are lacking beside it.
@@ -54,7 +55,7 @@ def lacking(
         gravity: q → torques.
         fitted: kinds that the model has.
     """
-    scale = row_scales(problem, options, whole)
+    scale = scalar_weights(problem, options, whole.sigma, whole.weight)
     used = scale > 0
     J, r = whole.fit.jacobian[:, whole.fit.free], whole.fit.residual
     freedom = int(used.sum()) - J.shape[1]

@@ -8,10 +8,12 @@ import numpy as np
 
 from ...fit.threads import in_one_thread
 from ...io.results import registered
+from ...io.units import ERRORS
 from ..measurements.fit_problem import FitProblem, within
-from ..units import ERRORS
+from .least_squares import FitPoint
 from .refits import refits
-from .solve import At, Options, Solution, solve
+from .solve import Solution, solve
+from .weighting import FitOptions
 
 LARGEST = 4_000_000
 """Entries of the Jacobians of fits that are made at once."""
@@ -104,13 +106,15 @@ def folds_of(problem: FitProblem, folds: int, seed: int) -> list[np.ndarray]:
 
 
 def held_out(
-    problem: FitProblem, options: Options, whole: Solution, folds: int, seed: int, progress=None
+    problem: FitProblem, options: FitOptions, whole: Solution, folds: int, seed: int, progress=None
 ) -> np.ndarray:
     """Residual of every scalar row from a fit that did not see its posture; NaN where there was none.
 
     Each fit starts from the whole one, with its noise and prior and without the rows it flagged. Unknowns that only
     held-out rows touch are fitted to those alone, parameters fixed.
     """
+    if not folds:
+        return np.full(problem.n_rows, np.nan)
     fixed = replace(options, sigma=whole.sigma, estimated=np.zeros_like(options.estimated), loss="none")
     residual = np.full(problem.n_rows, np.nan)
     good = np.concatenate([whole.weight > 0.05, [True]])[problem.row]
@@ -129,7 +133,7 @@ def held_out(
         found = refits(problem, fixed, start, good & train, kept)
         if not kept.all():
             use = np.where((good & test).any(axis=1, keepdims=True), good & alone, alone)
-            again = At.of(problem, options.columns, found.values, found.frames)
+            again = FitPoint.of(problem, options.columns, found.values, found.frames)
             found = refits(problem, fixed, again, use, ~kept)
         for rows, r in zip(test, found.r, strict=True):
             residual[rows] = r[rows]
@@ -168,5 +172,5 @@ def scored(problem: FitProblem, values: np.ndarray, frames: np.ndarray, columns)
     """Residuals of other measurements with parameters as they are; `columns` of unknowns are fitted to them."""
     n = len(problem.noise_names)
     sigma = np.array([1e-3] * n)
-    options = Options(tuple(columns), sigma, np.ones(n, dtype=bool), "none")
+    options = FitOptions(tuple(columns), sigma, np.ones(n, dtype=bool), "none")
     return solve(problem, options, values, frames).residual

@@ -17,7 +17,8 @@ from ..identifiability.analysis import Identifiability
 from ..measurements.fit_problem import FitProblem
 from ..model.joint_terms import JOINT_TERMS
 from ..model.models import Model, Term
-from .solve import Options, Solution, row_scales
+from .solve import Solution
+from .weighting import FitOptions, scalar_weights
 
 USUAL = (0.005, 0.01)
 """Standard deviation, m and rad, of links about nominal, to begin with."""
@@ -131,13 +132,13 @@ def alone(given: Mapping[int, float], columns: Sequence[int]) -> tuple[tuple[int
     return own, np.diag([1.0 / given[column] for column in own])
 
 
-def learned(problem: FitProblem, options: Options, whole: Solution, start: Prior) -> Prior:
+def learned(problem: FitProblem, options: FitOptions, whole: Solution, start: Prior) -> Prior:
     """The prior with the sizes that data suggest, from the linearised problem at a solution.
 
     The terms are not seen, only combinations of them: their expected squares, given the data and the sizes so far,
     are the next sizes. The noise that was estimated is estimated anew in every turn.
     """
-    scale = row_scales(problem, options, whole)
+    scale = scalar_weights(problem, options, whole.sigma, whole.weight)
     used = scale > 0
     fit = whole.fit
     J, r = fit.jacobian[: used.sum()], fit.residual[: used.sum()]
@@ -145,7 +146,7 @@ def learned(problem: FitProblem, options: Options, whole: Solution, start: Prior
     x = np.zeros(len(options.columns))
     x[at] = whole.values[list(start.columns)]
     y = J @ x - r
-    weight = (np.concatenate([whole.weight, [1.0]])[problem.row] / options.shared(problem))[used]
+    weight = (np.concatenate([whole.weight, [1.0]])[problem.row] / options.shared_by_row(problem))[used]
     noise = np.where(np.concatenate([options.estimated, [False]])[problem.noise], problem.noise, -1)[used]
     groups = [noise == k for k in np.unique(noise)]
     H = [J[rows].T @ J[rows] for rows in groups]

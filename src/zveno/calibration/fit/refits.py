@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..measurements.fit_problem import FitProblem
-from .solve import At, Options, least_squares, prior_of, weighing_sigma, with_columns
+from .least_squares import FitPoint, least_squares
+from .weighting import FitOptions, prior_of, weighing_sigma, with_columns
 
 TURNS = 6
 """Steps after which a fit is left to Levenberg and Marquardt."""
@@ -13,8 +14,10 @@ TOLERANCE = 1e-5
 """A step that changes the cost by less than this share is the last, and residuals follow it along the tangent."""
 
 
-def refits(problem: FitProblem, options: Options, start: At, use: np.ndarray, kept: np.ndarray) -> At:
-    """Where fits end that start near by, all in one `At`, whose derivatives are those of the start.
+def refits(
+    problem: FitProblem, options: FitOptions, start: FitPoint, use: np.ndarray, kept: np.ndarray
+) -> FitPoint:
+    """Where fits end that start near by, all in one `FitPoint`, whose derivatives are those of the start.
 
     Steps are those of Gauss and Newton. Fits that do not settle, or that have bounds, are made one by one.
 
@@ -29,8 +32,8 @@ def refits(problem: FitProblem, options: Options, start: At, use: np.ndarray, ke
     scale = use / weighing_sigma(problem, options, options.sigma)
     J = np.broadcast_to(start.J, (fits, *start.J.shape[-2:]))
     zero = np.zeros((fits, 1))
-    first = At(start.values + zero, start.frames + zero[:, :, None, None], start.r + zero, J)
-    end = At(first.values.copy(), first.frames.copy(), first.r.copy(), J)
+    first = FitPoint(start.values + zero, start.frames + zero[:, :, None, None], start.r + zero, J)
+    end = FitPoint(first.values.copy(), first.frames.copy(), first.r.copy(), J)
     now, left = first, np.arange(fits)
     for _ in range(0 if options.linear or options.bounds else TURNS):
         step, settled = _steps(now, options, scale[left], kept[left])
@@ -42,17 +45,19 @@ def refits(problem: FitProblem, options: Options, start: At, use: np.ndarray, ke
         left = left[~settled]
         if not len(left):
             break
-        now = At.of(problem, columns, values[~settled], frames[~settled])
+        now = FitPoint.of(problem, columns, values[~settled], frames[~settled])
     for k in left:
         own = with_columns(options, np.array(columns)[kept[k]].tolist())
-        one = At(first.values[k], first.frames[k], first.r[k], J[k][:, kept[k]])
+        one = FitPoint(first.values[k], first.frames[k], first.r[k], J[k][:, kept[k]])
         weight = np.ones(problem.n_data_rows)
         found = least_squares(problem, own, one, options.sigma, weight, use[k], rough=True, near=True).state
         end.values[k], end.frames[k], end.r[k] = found.values, found.frames, found.r
     return end
 
 
-def _steps(now: At, options: Options, scale: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _steps(
+    now: FitPoint, options: FitOptions, scale: np.ndarray, kept: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Steps (fits, n) from where fits stand, and whether each is negligible."""
     prior_columns, prior, prior_rows = prior_of(options)
     A = [J[weight > 0] * weight[weight > 0, None] for J, weight in zip(now.J, scale, strict=True)]

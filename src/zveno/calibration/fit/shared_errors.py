@@ -15,7 +15,7 @@ SURE = 4.0
 """Standard deviations by which sums of a posture must be larger than chance."""
 
 
-def common_errors(problem: FitProblem, whole: Solution) -> np.ndarray | None:
+def shared_errors(problem: FitProblem, whole: Solution) -> np.ndarray | None:
     """How many rows of each noise tell as much as one that errs alone, (noises,); None where all err alone.
 
     Residuals of the things seen in a posture are added up, component by component: the squares of the sums are as

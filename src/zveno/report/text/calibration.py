@@ -11,7 +11,7 @@ from rich.table import Table
 from ...calibration.advice.next_measurement import Advice
 from ...calibration.identifiability.analysis import Identifiability
 from ...calibration.result import Calibration
-from ...calibration.units import DEGREES, DEVIATIONS, ERRORS
+from ...io.units import DEGREES, DEVIATIONS, ERRORS
 
 MOST = 12
 """Outliers listed."""

@@ -1,0 +1,101 @@
+"""Stage of a fit: which parameters are estimated, with what noise, bounds and prior."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ...errors import ZvenoError, unknown_name
+from ..identifiability.analysis import Identifiability
+from ..measurements.fit_problem import FitProblem
+from ..model.models import Model
+from .prior import USUAL, Prior, alone, prior
+from .solve import Solution
+from .state import FitState
+from .structure import placed_tools, sees_scale, structure
+from .weighting import FitOptions
+
+
+def choose_parameters(state: FitState) -> FitState:
+    """The parameters that the postures determine, with their noise, bounds and prior."""
+    problem, settings, model = state.problem, state.settings, state.problem.model
+    tool = placed_tools(problem, state.base)
+    strategy = settings.strategy or ("TJL" if tool.any() else "JL" if sees_scale(problem) else "JTL")
+    found = structure(problem, state.robot.name, strategy, chosen_parameters(state), tool)
+    columns = fit_columns(problem, found)
+    options = fit_options(problem, columns, settings.loss, _bounds(model, settings.bounds or {}), settings.linear)
+    given = {model.numbers[name]: std for key, std in (settings.priors or {}).items() for name in model.choose(key)}
+    known = _prior(model, found, settings.plausible, given)
+    rows = alone(given, columns) if known is None else known.rows()
+    options = replace(options, extra=_encoder_variance(problem, state.base), prior=rows)
+    return replace(state, tool=tool, structure=found, options=options, prior=known)
+
+
+def chosen_parameters(state: FitState) -> str | list[str]:
+    """What may deviate: "all", or names."""
+    model, settings = state.problem.model, state.settings
+    if settings.parameters == "all" and not len(settings.fixed):
+        return "all"
+    gone = set(model.choose(list(settings.fixed))) if len(settings.fixed) else set()
+    chosen = [name for name in model.choose(settings.parameters) if name not in gone]
+    if not chosen:
+        raise ZvenoError("no parameter is left to be estimated", remedy="Fix fewer, or choose another class")
+    return chosen
+
+
+def fit_columns(problem: FitProblem, found: Identifiability) -> tuple[int, ...]:
+    """Columns that are estimated: the irreducible model, and every unknown that can be told apart."""
+    numbers = {name: k for k, name in enumerate(problem.names)}
+    return tuple(sorted(numbers[name] for name in (*found.chosen, *found.unknowns)))
+
+
+def fit_options(problem: FitProblem, columns, loss: str, bounds, linear: bool) -> FitOptions:
+    """Options with the noise that measurements state; where they state none, it is estimated."""
+    sigma, estimated = [], []
+    for part in problem.parts:
+        given = part.measurement.sigmas()
+        for noise in part.measurement.noises:
+            value = given[noise.name]
+            sigma.append(noise.typical if value is None else value)
+            estimated.append(value is None)
+    return FitOptions(tuple(columns), np.array(sigma), np.array(estimated), loss, None, bounds, linear)
+
+
+def _bounds(model: Model, given: Mapping) -> dict[int, tuple[float, float]]:
+    bounds = {}
+    for pattern, sides in given.items():
+        try:
+            low, high = (float(side) for side in sides)
+        except (TypeError, ValueError):
+            low, high = np.nan, np.nan
+        if not low <= high:
+            raise ZvenoError(f"the bounds of {pattern} are {sides!r}", remedy="Give (lower, upper), m or rad")
+        bounds |= {model.numbers[name]: (low, high) for name in model.choose(pattern)}
+    return bounds
+
+
+def _prior(model: Model, found: Identifiability, plausible, given: Mapping[int, float]) -> Prior | None:
+    if plausible is None:
+        return None
+    if isinstance(plausible, str):
+        if plausible != "estimated":
+            raise unknown_name("plausible", plausible, ("estimated",))
+        return prior(model, found, USUAL, given)
+    return prior(model, found, plausible, given)
+
+
+def _encoder_variance(problem: FitProblem, base: Solution) -> np.ndarray | None:
+    """What encoders add to the variance of every scalar row: Σ_j (∂r/∂q_j)² σ_q²."""
+    if not any(part.measurement.sigma_q for part in problem.parts):
+        return None
+    extra = np.zeros(problem.n_rows)
+    offsets = [(move.own, move.multiplier) for move in problem.model.moves if move.sigma is not None]
+    _, J = problem.evaluate(base.values, base.frames, [column for column, _ in offsets])
+    total = np.sum((J * [factor for _, factor in offsets]) ** 2, axis=1)
+    for part in problem.parts:
+        first, last = part.first_noise, part.first_noise + len(part.measurement.noises)
+        rows = (problem.noise >= first) & (problem.noise < last)
+        extra[rows] = total[rows] * part.measurement.sigma_q**2
+    return extra

@@ -1,0 +1,128 @@
+"""Outliers: rows that do not belong to a fit, found and named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...fit import robust
+from ...fit.levenberg_marquardt import Fit
+from ...io.results import registered
+from ...io.units import ERRORS
+from ..measurements.campaigns import Campaign
+from ..measurements.fit_problem import FitProblem, Part
+
+if TYPE_CHECKING:
+    from .solve import Solution
+
+CHANCE = 0.01
+"""That any good row of all measurements is flagged as an outlier."""
+
+
+@registered
+@dataclass(frozen=True, eq=False)
+class Outlier:
+    """A row that does not belong.
+
+    Attributes:
+        campaign, row: its campaign, and the row there from 1.
+        of: which of several things seen in the row, or the target it touched; empty where there is one.
+        distance, limit: how far it is off, and how far it may be, in standard deviations.
+        off: length of the residual by noise: "position (m)", "rotation (rad)".
+    """
+
+    campaign: str
+    row: int
+    of: str
+    distance: float
+    limit: float
+    off: dict[str, float]
+
+    @property
+    def text(self) -> str:
+        """`tracker row 17 (point 2): off by 3.1 mm, 9.3 standard deviations (limit 5.1)`."""
+        sizes = []
+        for name, size in self.off.items():
+            factor, unit = ERRORS[name.partition(" (")[2].rstrip(")")]
+            sizes.append(f"{factor * size:.3g} {unit}")
+        where = f"{self.campaign} row {self.row}" + (f" ({self.of})" if self.of else "")
+        far = f"{self.distance:.1f} standard deviations (limit {self.limit:.1f})"
+        return f"{where}: off by {', '.join(sizes)}, {far}"
+
+
+def freedom(problem: FitProblem, fit: Fit, weight: np.ndarray, use: np.ndarray | None = None) -> int:
+    """Scalar rows of a fit less its parameters: how well its noise is known."""
+    rows = np.concatenate([weight, [1.0]])[problem.row] > 0
+    return max(int((rows if use is None else rows & use).sum()) - int(fit.free.sum()), 1)
+
+
+def outlier_limits(problem: FitProblem, components: np.ndarray, freedom: int) -> np.ndarray:
+    """Distance beyond which rows with so many components do not belong."""
+    return robust.limit(1.0 - CHANCE / problem.n_data_rows, components, freedom)
+
+
+def keeping_unknowns_placed(
+    problem: FitProblem, flagged: np.ndarray, inside: np.ndarray, distance: np.ndarray
+) -> np.ndarray:
+    """Flags of rows but for the nearest ones of every unknown that would be left with too few numbers.
+
+    Where a socket was touched badly every time, one row places it and tells nothing else.
+
+    Args:
+        problem: the rows.
+        flagged: which do not belong, (rows,).
+        inside: which are used at all, (rows,).
+        distance: of every row from the fit.
+    """
+    if not flagged.any():
+        return flagged
+    numbers = np.concatenate([part.known.sum(axis=1) for part in problem.parts])
+    slots = [
+        np.concatenate([getattr(part, name) for part in problem.parts]) for name in ("left", "right", "target")
+    ]
+    kept = flagged.copy()
+    touched = {int(frame) for slot in slots for frame in np.unique(slot[flagged])}
+    for k, unknown in enumerate(problem.unknowns):
+        frame = problem.frame_number(k)
+        if frame not in touched:
+            continue
+        own = np.flatnonzero(inside & np.any([slot == frame for slot in slots], axis=0))
+        lacking = len(unknown.free) - int(numbers[own[~kept[own]]].sum())
+        for row in sorted(own[kept[own]].tolist(), key=lambda one: distance[one]):
+            if lacking <= 0:
+                break
+            kept[row] = False
+            lacking -= int(numbers[row])
+    return kept
+
+
+def named_outliers(problem: FitProblem, whole: Solution, good: np.ndarray) -> tuple[Outlier, ...]:
+    """Rows of a fit that do not belong (`good` says which do), the farthest first."""
+    limits = outlier_limits(problem, whole.components, freedom(problem, whole.fit, whole.weight))
+    found, first = [], 0
+    for part, campaign in zip(problem.parts, problem.campaigns, strict=True):
+        for k in np.flatnonzero(~good[first : first + len(part.y)]):
+            own = problem.row == first + k
+            off = {
+                f"{name} ({unit})": float(np.linalg.norm(whole.residual[own & (problem.noise == number)]))
+                for number, (_, name, unit) in enumerate(problem.noise_names)
+                if (own & (problem.noise == number)).any()
+            }
+            far = float(whole.distance[first + k]), float(limits[first + k])
+            found.append(Outlier(campaign.name, int(part.line[k]), _thing(part, campaign, int(k)), *far, off))
+        first += len(part.y)
+    return tuple(sorted(found, key=lambda one: -one.distance))
+
+
+def _thing(part: Part, campaign: Campaign, k: int) -> str:
+    """What a row of a part sees, where there are several: the target touched, a point of the tool, a centre."""
+    posture = part.posture[k]
+    if campaign.groups:
+        return campaign.groups[posture]
+    kind = part.measurement
+    number = int(k - np.flatnonzero(part.posture == posture)[0])
+    point, target = divmod(number, len(kind.targets))
+    words = [f"point {point + 1}"] if len(kind.right) > 1 else []
+    return ", ".join(words + ([f"target {target + 1}"] if len(kind.targets) > 1 else []))

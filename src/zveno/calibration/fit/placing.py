@@ -1,0 +1,49 @@
+"""Stages of a fit: its rows, and the frames of the nominal robot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..measurements.assembly import fit_problem
+from ..measurements.fit_problem import FitProblem
+from ..model.loads import gravity
+from ..model.models import redundant_model
+from .choosing import fit_options
+from .initial import first_frames
+from .solve import Solution, solve
+from .state import FitState
+from .structure import frame_columns
+from .weighting import with_columns
+
+
+def assemble_rows(state: FitState) -> FitState:
+    """The rows of all campaigns, with a model that has the joint terms known to be needed.
+
+    After a round with fewer terms, what that one found is where the next begins.
+    """
+    mechanism = state.robot.mechanism
+    frames = list(dict.fromkeys(campaign.measurement.frame for campaign in state.campaigns))
+    model = redundant_model(mechanism, frames if len(frames) > 1 else frames[0], state.joint_terms)
+    load = gravity(mechanism) if "compliance" in state.joint_terms else None
+    problem = fit_problem(model, state.campaigns, load)
+    if state.fit is None:
+        return replace(state, problem=problem)
+    base, near = (_renumbered(solution, state.problem, problem) for solution in (state.base, state.fit))
+    return replace(state, problem=problem.placed(base.frames), base=base, near=near)
+
+
+def place_frames(state: FitState) -> FitState:
+    """The nominal robot with its frames fitted."""
+    problem = state.problem.placed(first_frames(state.problem, state.problem.nominal))
+    options = with_columns(fit_options(problem, (), "none", None, False), frame_columns(problem))
+    base = solve(problem, options, problem.nominal, problem.frames)
+    return replace(state, problem=problem.placed(base.frames), base=base)
+
+
+def _renumbered(solution: Solution, old: FitProblem, new: FitProblem) -> Solution:
+    """A solution with its parameters where a model with more terms has them."""
+    values = np.zeros(len(new.model.terms))
+    values[[new.model.numbers[name] for name in old.model.names]] = solution.values
+    return replace(solution, values=values)

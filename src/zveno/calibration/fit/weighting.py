@@ -1,0 +1,93 @@
+"""How a fit treats noise: options, standard deviations and weights of scalar rows, and rows of the prior."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..measurements.fit_problem import CONSTRAINT, FitProblem
+
+
+@dataclass(frozen=True, eq=False)
+class FitOptions:
+    """How a fit treats noise.
+
+    Attributes:
+        columns: which columns of the system are estimated.
+        sigma: standard deviation of every noise, (noises,); start values where they are estimated.
+        estimated: which of them are estimated, (noises,).
+        loss: "auto" (least squares without the rows that are flagged), "none", "huber", "cauchy" or "tukey".
+        prior: columns, and rows (k, columns) whose products with the deviations there are independent and of
+            variance one.
+        bounds: column → (lower, upper).
+        linear: whether to take one linearised step (19) instead of iterating.
+        extra: variance that encoders add to every scalar row, (rows,).
+        shared: how many rows of a noise tell as much as one that errs alone, (noises,); 1 if None.
+    """
+
+    columns: tuple[int, ...]
+    sigma: np.ndarray
+    estimated: np.ndarray
+    loss: str = "auto"
+    prior: tuple[tuple[int, ...], np.ndarray] | None = None
+    bounds: Mapping[int, tuple[float, float]] | None = None
+    linear: bool = False
+    extra: np.ndarray | None = None
+    shared: np.ndarray | None = None
+
+    def shared_by_row(self, problem: FitProblem) -> np.ndarray:
+        """`shared` of every scalar row, (rows,)."""
+        if self.shared is None:
+            return np.ones(problem.n_rows)
+        return np.concatenate([self.shared, [1.0]])[problem.noise]
+
+
+def with_columns(options: FitOptions, columns: Sequence[int]) -> FitOptions:
+    """The same options for other columns."""
+    return replace(options, columns=tuple(columns))
+
+
+def prior_of(options: FitOptions) -> tuple[list[int], np.ndarray, np.ndarray]:
+    """Columns of the prior, its rows by them, and by all of the fit; none where the fit lacks some of them."""
+    columns = list(options.columns)
+    if options.prior is None or not set(options.prior[0]) <= set(columns):
+        return [], np.zeros((0, 0)), np.zeros((0, len(columns)))
+    own, rows = options.prior
+    place = {column: k for k, column in enumerate(columns)}
+    by_columns = np.zeros((len(rows), len(columns)))
+    by_columns[:, [place[column] for column in own]] = rows
+    return list(own), rows, by_columns
+
+
+def row_sigma(problem: FitProblem, options: FitOptions, sigma: np.ndarray) -> np.ndarray:
+    """Standard deviation of every scalar row, (rows,): σ² = σ_g² + r²σ_q²."""
+    own = np.concatenate([sigma, [1.0]])[problem.noise]
+    own[problem.noise == CONSTRAINT] = [s for *_, s in problem.constraints]
+    return own if options.extra is None else np.sqrt(own**2 + options.extra)
+
+
+def weighing_sigma(problem: FitProblem, options: FitOptions, sigma: np.ndarray) -> np.ndarray:
+    """What rows are divided by, (rows,): larger than their standard deviation where they err together."""
+    return row_sigma(problem, options, sigma) * np.sqrt(options.shared_by_row(problem))
+
+
+def scalar_weights(problem: FitProblem, options: FitOptions, sigma: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """What every scalar row is multiplied by, (rows,), with weights (data rows,)."""
+    return np.sqrt(np.concatenate([weight, [1.0]])[problem.row]) / weighing_sigma(problem, options, sigma)
+
+
+def rows_used(problem: FitProblem, use: np.ndarray) -> np.ndarray:
+    """Rows of data, (data rows,) booleans, of which any of the scalar rows `use` is."""
+    inside = np.zeros(problem.n_data_rows, dtype=bool)
+    rows = problem.row[use]
+    inside[rows[rows >= 0]] = True
+    return inside
+
+
+def row_distances(problem: FitProblem, whitened: np.ndarray, use: np.ndarray | None = None):
+    """Root of the sum of squares of the whitened components of every row of data, and their number."""
+    own = problem.row >= 0 if use is None else (problem.row >= 0) & use
+    squares = np.bincount(problem.row[own], whitened[own] ** 2, problem.n_data_rows)
+    return np.sqrt(squares), np.bincount(problem.row[own], minlength=problem.n_data_rows)

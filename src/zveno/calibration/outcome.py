@@ -1,0 +1,85 @@
+"""From the last state of a fit to its result."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+import numpy as np
+
+from ..io.results import hash_of
+from .advice.verdict import verdict
+from .fit.held_out import errors
+from .fit.state import FitState
+from .result import Calibration
+from .use.output import calibrated_mechanism
+
+
+def calibration_of(state: FitState) -> Calibration:
+    """What a calibration that has passed all its stages found."""
+    problem, options, whole, known, folds = (
+        state.problem,
+        state.options,
+        state.fit,
+        state.prior,
+        state.settings.folds,
+    )
+    notes, good, unseen = state.notes, state.good, state.unseen
+    kept = np.concatenate([good, [True]])[problem.row]
+    scored = np.isfinite(unseen)
+    if folds and not scored.any():
+        notes = (*notes, "there are too few rows to leave any out: errors are those of the rows used")
+    tested = np.zeros(problem.n_data_rows, dtype=bool)
+    tested[problem.row[scored & (problem.row >= 0)]] = True
+    scored_residual = np.where(scored, unseen, 0.0)
+    model = problem.model
+    own = [k for k in options.columns if k < len(model.terms)]
+    covariance = whole.covariance()
+    noises = [f"{campaign}: {name}" for campaign, name, _ in problem.noise_names]
+    common = [1.0] * len(noises) if options.shared is None else options.shared.tolist()
+    result = Calibration(
+        nominal=state.robot.mechanism,
+        mechanism=calibrated_mechanism(model, whole.values),
+        frames=model.frames,
+        joint_terms=state.joint_terms,
+        names=tuple(model.names[k] for k in own),
+        values=whole.values[own],
+        units=tuple(model.terms[k].unit for k in own),
+        covariance=covariance[: len(own), : len(own)],
+        unknowns=problem.labelled(whole.frames),
+        unknown_names=tuple(problem.names[k] for k in options.columns if k >= len(model.terms)),
+        unknown_std=np.sqrt(np.diag(covariance))[len(own) :],
+        sigma=dict(zip(noises, whole.sigma.tolist(), strict=True)),
+        common={name: factor for name, factor in zip(noises, common, strict=True) if factor > 1.0},
+        plausible={} if known is None else known.sizes,
+        identifiability=state.geometry,
+        baseline=errors(problem, state.base.residual),
+        training=errors(problem, whole.residual, good),
+        held_out=errors(problem, scored_residual, tested) if folds else (),
+        held_out_unflagged=errors(problem, scored_residual, tested & good) if folds else (),
+        outliers=state.outliers,
+        rows=int(problem.n_data_rows),
+        scalar_rows=int(kept.sum()),
+        condition=whole.factors.condition,
+        iterations=whole.fit.iterations,
+        converged=whole.fit.converged,
+        at_bounds={
+            model.names[k]: "upper" if side > 0 else "lower"
+            for k, side in zip(options.columns, whole.fit.active, strict=True)
+            if side
+        },
+        advice=state.advice,
+        evidence=dict(state.evidence),
+        lacking={lack.word: lack.share for lack in state.lacks},
+        notes=notes,
+        verdict="",
+        inputs=_hashed(state),
+    )
+    return replace(result, verdict=verdict(result))
+
+
+def _hashed(state: FitState) -> str:
+    data = hashlib.sha256()
+    for campaign in state.campaigns:
+        data.update(campaign.q.tobytes() + campaign.y.tobytes() + repr(campaign.groups).encode())
+    return hash_of(state.robot.mechanism.fingerprint, data.hexdigest())
