@@ -9,8 +9,8 @@ import numpy as np
 
 from ...calibration.identifiability.analysis import Identifiability
 from ...calibration.result import Calibration
-from ...calibration.units import DEVIATIONS, ERRORS
 from ...calibration.use.accuracy import AccuracyMap
+from ...io.units import DEVIATIONS, ERRORS
 from .figure import new_figure, plain, saved
 from .mechanism import FAINT, INK, TRAIL, checked_picture
 from .plan import LINE, OTHER, label_axes, panels_of
