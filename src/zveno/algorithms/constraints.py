@@ -66,9 +66,11 @@ class Kinematics:
     """Poses, motions and Jacobians at one state, shared by all constraints."""
 
     def __init__(self, mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> None:
-        self.mechanism, self.q, self.v = mechanism, q, v
-        self.poses = link_poses(mechanism, q)
-        self.motions = world_motions(mechanism, q, v, np.zeros(mechanism.n_v))
+        self.mechanism: Mechanism = mechanism
+        self.q: np.ndarray = q
+        self.v: np.ndarray = v
+        self.poses: list[np.ndarray] = link_poses(mechanism, q)
+        self.motions: list[Motion] = world_motions(mechanism, q, v, np.zeros(mechanism.n_v))
 
     def frame(self, name: str | None, T_frame_point: np.ndarray | None = None) -> Placed:
         """A frame of the mechanism, or a place given in it; `None` is the fixed link 0."""

@@ -27,9 +27,10 @@ class MassFactors:
     """The factors of the mass matrix itself, without fill-in on a tree (`linear.factor`)."""
 
     def __init__(self, mechanism: Mechanism, q: np.ndarray) -> None:
-        self.mechanism, self.q = mechanism, q
+        self.mechanism: Mechanism = mechanism
+        self.q: np.ndarray = q
         self.L, r = linear.factor(mass_matrix(mechanism, q))
-        self.r = np.array(r)
+        self.r: np.ndarray = np.array(r)
 
     def force(
         self, v: np.ndarray, tau: np.ndarray, external: np.ndarray | None = None, base: Motion = AT_REST
@@ -57,7 +58,8 @@ class BodyFactors:
     """
 
     def __init__(self, mechanism: Mechanism, q: np.ndarray) -> None:
-        self.mechanism, self.q = mechanism, q
+        self.mechanism: Mechanism = mechanism
+        self.q: np.ndarray = q
         q_own = mechanism.joint_positions(q)
         rotors = rotor_matrix(mechanism)
         bodies = [rigid(link.inertia) for link in mechanism.links]
@@ -72,7 +74,7 @@ class BodyFactors:
             if f:
                 bodies[f] = bodies[f].plus(bodies[i].without(U, scaled).moved(T))
         r = [self._joints[i][2][1] for i, _, _ in mechanism.outward()]
-        self.r = np.concatenate([np.zeros(0), *(np.array(part) for part in r)])
+        self.r: np.ndarray = np.concatenate([np.zeros(0), *(np.array(part) for part in r)])
 
     def force(
         self, v: np.ndarray, tau: np.ndarray, external: np.ndarray | None = None, base: Motion = AT_REST

@@ -9,7 +9,7 @@ import numpy as np
 from ..mechanism import Mechanism
 
 
-def link_poses(mechanism: Mechanism, q: np.ndarray) -> list:
+def link_poses(mechanism: Mechanism, q: np.ndarray) -> list[np.ndarray]:
     """T_world_link of every link, by link number: T_i = T_f(i) M_{f(i),ns(i)} A_i (document 003, (3))."""
     q_own = mechanism.joint_positions(q)
     T = [np.eye(4)]

@@ -39,7 +39,7 @@ def joint_wrenches(
     a: np.ndarray,
     external: np.ndarray | None = None,
     base: Motion = AT_REST,
-) -> list:
+) -> list[np.ndarray]:
     """The wrench `[f, n]` that each link receives through its joint, in its own axes about its origin.
 
     The reaction on the parent is its opposite (document 003's f_i and M_i). Entry 0 is what the ground gives
@@ -52,7 +52,7 @@ def joint_wrenches(
     return passed_down(mechanism, q, wrenches)
 
 
-def passed_down(mechanism: Mechanism, q: np.ndarray, own: list) -> list:
+def passed_down(mechanism: Mechanism, q: np.ndarray, own: list[np.ndarray]) -> list[np.ndarray]:
     """The wrench through each link's joint, from those that the links themselves need; both by link number."""
     wrenches, q_own = list(own), mechanism.joint_positions(q)
     for i, f, joint in mechanism.inward():
@@ -60,7 +60,7 @@ def passed_down(mechanism: Mechanism, q: np.ndarray, own: list) -> list:
     return wrenches
 
 
-def along_axes(mechanism: Mechanism, q: np.ndarray, wrenches: list) -> np.ndarray:
+def along_axes(mechanism: Mechanism, q: np.ndarray, wrenches: list[np.ndarray]) -> np.ndarray:
     """The part of the wrenches through the joints that moves them, (n_v,)."""
     q_own = mechanism.joint_positions(q)
     own = [joint.subspace(q_own[i]).T @ wrenches[i] for i, _, joint in mechanism.outward()]

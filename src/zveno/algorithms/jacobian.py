@@ -35,7 +35,9 @@ def jacobian(
     return J
 
 
-def twist_columns(mechanism: Mechanism, q: np.ndarray, T: list, link: int, point: np.ndarray) -> np.ndarray:
+def twist_columns(
+    mechanism: Mechanism, q: np.ndarray, T: list[np.ndarray], link: int, point: np.ndarray
+) -> np.ndarray:
     """(6, n_v): twist in world axes, at a world point carried by a link, for unit velocities.
 
     Column of joint j: w = R_j S_w, v = R_j S_v + w × (point − p_j); zero unless j lies on the way to the link.

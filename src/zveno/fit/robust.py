@@ -22,7 +22,7 @@ def _tukey(d, n):
     return np.maximum(0.0, 1.0 - d**2 / (1.6 * _limit(0.99, n)) ** 2) ** 2
 
 
-LOSSES: dict[str, Callable] = {
+LOSSES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "none": lambda d, n: np.ones_like(d),
     "huber": _huber,
     "cauchy": _cauchy,

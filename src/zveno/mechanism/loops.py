@@ -9,7 +9,7 @@ from ..errors import ModelError, unknown_name
 
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 """What a loop can lock: the frame's origin along the other frame's axes, and its turning about them."""
-CLOSING_JOINTS = {"point": DIRECTIONS[:3], "hinge": DIRECTIONS[:5], "weld": DIRECTIONS}
+CLOSING_JOINTS: dict[str, tuple[str, ...]] = {"point": DIRECTIONS[:3], "hinge": DIRECTIONS[:5], "weld": DIRECTIONS}
 """Directions that the usual joints lock: a ball joint, a hinge about the common z axis, a rigid connection."""
 
 

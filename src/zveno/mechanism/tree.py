@@ -23,7 +23,7 @@ class Tree:
     """
 
     def __init__(self, parents: Sequence[int]) -> None:
-        self.parents = tuple(int(p) for p in parents)
+        self.parents: tuple[int, ...] = tuple(int(p) for p in parents)
         if not self.parents or self.parents[0] != -1:
             raise ModelError("link 0 is not the root of the tree", remedy="Give −1 as the parent of link 0")
         for i, p in enumerate(self.parents[1:], start=1):

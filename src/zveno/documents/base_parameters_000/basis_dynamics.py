@@ -39,11 +39,12 @@ class BasisModel:
     """
 
     def __init__(self, table: Sequence[Row], gravity: ArrayLike, basis: str = "squares") -> None:
-        self.table, self.basis = tuple(Row(*row) for row in table), basis
+        self.table: tuple[Row, ...] = tuple(Row(*row) for row in table)
+        self.basis: str = basis
         Z = coordinate_matrix(self.table, gravity, basis).Z
         size = np.abs(Z).max(axis=0)
         used = np.abs(Z) > NEGLIGIBLE * np.where(size > 0, size, 1.0)
-        self.rows = np.flatnonzero(used.any(axis=1))
+        self.rows: np.ndarray = np.flatnonzero(used.any(axis=1))
         """Rows of Z that are not zero: the basis functions that the Lagrangian has a part along."""
         self.Z = np.where(used, Z, 0.0)[self.rows]
         """(functions, 10 N)"""
@@ -164,7 +165,7 @@ def _indices(table: Sequence[Row], rows: Sequence[int]) -> list[tuple[int, tuple
     return indices
 
 
-def nested(terms: dict[tuple[int, ...], Any], functions: Sequence[Sequence]) -> Any:
+def nested(terms: dict[tuple[int, ...], Any], functions: Sequence[Sequence[Any]]) -> Any:
     """Σ x Π functions[k][index[k]] over index → x, each joint's functions taken out of what they have in common."""
     for values in reversed(functions):
         shorter: dict[tuple[int, ...], Any] = {}

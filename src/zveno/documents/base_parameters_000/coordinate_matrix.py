@@ -208,7 +208,7 @@ def _potential(table, gravity, Z, first: int) -> int:
     return cost
 
 
-def joint_functions(row: Row, x: Any, basis: str = "squares") -> tuple[tuple, tuple]:
+def joint_functions(row: Row, x: Any, basis: str = "squares") -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The functions of one coordinate that the potential and the kinetic energy are made of."""
     if not row.sigma:
         return (1.0, x), (1.0, x, x * x)

@@ -132,7 +132,7 @@ def uniform_values(m: int, lower: float, upper: float) -> np.ndarray:
     return np.linspace(lower, upper, m)
 
 
-def product_plan(values: Sequence) -> np.ndarray:
+def product_plan(values: Sequence[ArrayLike]) -> np.ndarray:
     """All combinations of each joint's values: (Π m_j, joints). The document's rule for several axes."""
     return np.array(list(product(*(np.asarray(one, dtype=float) for one in values))))
 

@@ -33,7 +33,8 @@ class Counted:
     """A whole number that counts the operations done with it, in one list [additions, multiplications]."""
 
     def __init__(self, value: int, done: list[int]) -> None:
-        self.value, self.done = value, done
+        self.value: int = value
+        self.done: list[int] = done
 
     def _new(self, value: int, kind: int) -> Counted:
         self.done[kind] += 1

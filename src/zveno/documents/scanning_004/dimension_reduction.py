@@ -73,7 +73,7 @@ class Reduction:
         return f"Scan of {self.counts}³ numbers of the first three joints; the last three solved for the position"
 
 
-solver = Reduction()
+solver: Reduction = Reduction()
 
 
 def _shifted(problem: IkProblem):

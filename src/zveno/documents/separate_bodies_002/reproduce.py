@@ -88,7 +88,7 @@ def program_a(q: np.ndarray, dq: np.ndarray, sign: float = -1.0, a0: ArrayLike =
     return np.array(found)
 
 
-def inward(parts: list[Body], sign: float = -1.0) -> tuple[list, list, np.ndarray]:
+def inward(parts: list[Body], sign: float = -1.0) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
     """M*, Q* and U* of all rods by getMkQkiUk."""
     n = len(parts)
     M_own, Q_own = masses(n), np.array([0.0, -MASS / n * GRAVITY, 0.0])

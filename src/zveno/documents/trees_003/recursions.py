@@ -15,8 +15,7 @@ from ...mechanism import Frame, Joint, Link, Mechanism, Prismatic, Revolute, ass
 from ...spatial import inertia
 from ...spatial.rotations import elementary
 from ...spatial.transforms import transform
-
-cross = np.cross
+from ...spatial.vectors import cross
 
 
 @dataclass(frozen=True)
