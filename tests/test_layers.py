@@ -51,7 +51,6 @@ ONLY_MATH_OF_KERNELS = ("spatial", "mechanism", "algorithms")
 SOURCE = Path(zveno.__file__).parent
 MOST_SIBLINGS, MOST_LINES = 10, 350
 TOO_MANY_SIBLINGS = (
-    "base_parameters/analyse.py",
     "calibration/advice/next_measurement.py",
     "calibration/result.py",
     "cli/app.py",
@@ -151,6 +150,7 @@ def test_no_module_imports_more_than_ten_siblings():
         if len(names := siblings(path, SOURCE)) > MOST_SIBLINGS
     }
     assert {name: n for name, n in crowded.items() if name not in TOO_MANY_SIBLINGS} == {}
+    assert set(TOO_MANY_SIBLINGS) <= set(crowded), "these import ten or fewer now: take them out of the list"
 
 
 def test_no_module_is_long():
@@ -158,7 +158,9 @@ def test_no_module_is_long():
         path.relative_to(SOURCE).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
         for path in sorted(SOURCE.rglob("*.py"))
     }
-    assert {name: n for name, n in lines.items() if n > MOST_LINES and name not in TOO_MANY_LINES} == {}
+    long = {name: n for name, n in lines.items() if n > MOST_LINES}
+    assert {name: n for name, n in long.items() if name not in TOO_MANY_LINES} == {}
+    assert set(TOO_MANY_LINES) <= set(long), "these are short enough now: take them out of the list"
 
 
 def test_something_was_checked():
