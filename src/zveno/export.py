@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from .algorithms.drives import rotor_inertias
-from .errors import BuildError, unknown_name
+from .errors import BuildError, unknown_name, visible
 from .functions import FUNCTIONS
-from .io.files import write_text
+from .io.files import check_replaceable, write_text
 from .io.results import Result, registered
 from .kernels.export_c import CSource
 from .kernels.export_c import export_c as source_of
@@ -31,6 +31,8 @@ DEFAULT_FUNCTIONS = ("inverse_dynamics", "gravity_torque", "forward_kinematics",
 IN_BASE_PARAMETERS = "base_inverse_dynamics"
 EXPORTED = (*FUNCTIONS, IN_BASE_PARAMETERS)
 """Names of all functions that can be written as C."""
+OWN = "zveno"
+"""Files with this word at their beginning were written here and may be replaced."""
 COMPILE = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror")
 
 
@@ -86,6 +88,7 @@ def export_c(
     frame: str | None = None,
     parameters: Sequence[str] = (),
     measure: bool = True,
+    force: bool = False,
 ) -> Export:
     """C sources of a robot's functions, an example and a README with operation counts and times.
 
@@ -99,6 +102,7 @@ def export_c(
         frame: the frame of kinematic functions; the default frame if not given.
         parameters: constants that become arguments, as in `Robot.parametric`.
         measure: time each function if a C compiler is found.
+        force: whether files that zveno did not write may be replaced.
     """
     functions = DEFAULT_FUNCTIONS if functions is None else functions
     if not functions:
@@ -118,6 +122,10 @@ def export_c(
     ]
     sources = [source_of(one, dtype, f"{stem}_{one.name}") for one in programs]
     place = Path(directory)
+    for name in (*(f"{source.name}.h" for source in sources), f"{stem}.h", "example.c", "README.md"):
+        check_replaceable(place / name, force=force, own=OWN)
+    for source in sources:
+        check_replaceable(place / f"{source.name}.c", force=force, own=f'#include "{source.name}.h"')
     files = [path for source in sources for path in source.write(place)]
     times = [
         _measured(one, source, single) if measure else None for one, source in zip(programs, sources, strict=True)
@@ -134,8 +142,7 @@ def export_c(
     if base is not None:
         texts |= _with_base_parameters(robot, base, stem, texts, single)
     for name, text in texts.items():
-        write_text(place / name, text)
-        files.append(place / name)
+        files.append(write_text(place / name, text, force=force, own=OWN))
     return Export(place, tuple(files), exported)
 
 
@@ -178,7 +185,8 @@ its meaning, are in `{header}`. {operations_sentence(robot)}
 def _common_header(stem: str, sources: Sequence[CSource]) -> str:
     guard = f"{stem.upper()}_H"
     includes = "\n".join(f'#include "{source.name}.h"' for source in sources)
-    return f"/* All exported functions of {stem}. */\n#ifndef {guard}\n#define {guard}\n\n{includes}\n\n#endif\n"
+    title = f"/* All exported functions of {stem}, written by zveno. */"
+    return f"{title}\n#ifndef {guard}\n#define {guard}\n\n{includes}\n\n#endif\n"
 
 
 def _arrays(one: Program, scalar: str) -> tuple[str, str]:
@@ -198,7 +206,7 @@ def _example(robot: RobotFunctions, stem: str, one: Program, source: CSource, si
     neutral = ", ".join(f"{value:.17g}" for value in robot.neutral())
     first = one.inputs[0].name
     declared = declared.replace(f"{first}_[{robot.n_q}] = {{0}}", f"{first}_[{robot.n_q}] = {{{neutral}}}")
-    return f"""/* Calls {source.name} once and prints what it returns. */
+    return f"""/* Calls {source.name} once and prints what it returns; written by zveno. */
 #include <stdio.h>
 
 #include "{stem}.h"
@@ -229,11 +237,12 @@ def _readme(robot: RobotFunctions, stem: str, programs, exported: Sequence[Expor
             f"| `{function.name}` | {inputs} | {outputs} | {count.adds} | {count.multiplies} | {count.divides} "
             f"| {count.sincos} | {time} |"
         )
-    joints = ", ".join(f"`{name}`" for name in robot.mechanism.coordinate_names)
+    joints = ", ".join(f"`{_plain(name)}`" for name in robot.mechanism.coordinate_names)
     table = "\n".join(rows)
-    return f"""# {robot.name}: functions in C
+    name = _plain(robot.name)
+    return f"""# {name}: functions in C
 
-Written by zveno for {robot.name}, in `{scalar}`. No allocation, no dependencies but `math.h`, reentrant.
+Written by zveno for {name}, in `{scalar}`. No allocation, no dependencies but `math.h`, reentrant.
 
     cc -std=c99 -O2 example.c {stem}_*.c -lm -o example && ./example
 
@@ -246,6 +255,11 @@ Gravity is {robot.mechanism.gravity.tolist()} m/s². Payload, tool and inertia a
 
 Times are of one call on the machine that exported, compiled with `-O2`.
 """
+
+
+def _plain(name: str) -> str:
+    """A name in Markdown: without line breaks, control characters and marks."""
+    return re.sub(r"[\\`*\[\]<>|#]", lambda mark: f"\\{mark[0]}", visible(" ".join(name.split())))
 
 
 def _measured(one: Program, source: CSource, single: bool) -> float | None:

@@ -190,13 +190,15 @@ class Robot(RobotFunctions):
 
     def export_c(
         self, functions: Sequence[str] | None = None, directory: str | PathLike[str] = ".", *,
-        single: bool = False, frame: str | None = None, parameters: Sequence[str] = (), measure: bool = True
+        single: bool = False, frame: str | None = None, parameters: Sequence[str] = (), measure: bool = True,
+        force: bool = False
     ) -> Export:
         """C sources of the compiled functions; see `zveno.export_c`."""
         from .export import export_c
 
         return export_c(
-            self, functions, directory, single=single, frame=frame, parameters=parameters, measure=measure
+            self, functions, directory, single=single, frame=frame, parameters=parameters, measure=measure,
+            force=force
         )
     # fmt: on
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
 
 from ..errors import ZvenoError, ZvenoWarning, visible
 
+_SIGNED_QUANTITY = re.compile(r"-(?:[\d.]+(?:e[-+]?\d+)?\s*[a-z°*/]|pi\b|π)", re.IGNORECASE)
 OK, FAILED, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 130, 141
 
 DESCRIPTION = """Robot mechanisms: from a drawing or URDF to all the equations.
@@ -29,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from ..report.text.console import spell_what_the_terminal_lacks
 
         spell_what_the_terminal_lacks()
-    argv = list(argv)
+    argv = [_not_an_option(word) for word in argv]
     debug = "--debug" in argv
     with warnings.catch_warnings():
         warnings.simplefilter("always", ZvenoWarning)
@@ -81,6 +83,11 @@ def _run(argv: list[str]):
         args=argv,
         config=(tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes),
     )
+
+
+def _not_an_option(word: str) -> str:
+    """`-20deg` and `-pi/2` are values; with a typographic minus they are not taken for options."""
+    return f"−{word[1:]}" if _SIGNED_QUANTITY.match(word) else word
 
 
 def _report(error: BaseException, line: str, code: int, debug: bool) -> int:

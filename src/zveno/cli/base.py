@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import tyro
 
 from .options import MODEL, OUTPUT, Flag, ModelFlags, OutputFlags, RobotName
-from .output import Answer, deliver
+from .output import Answer, deliver, protect
 
 Vector = Annotated[tuple[float, float, float] | None, tyro.conf.arg(metavar="X Y Z", help_behavior_hint="")]
 
@@ -42,6 +42,7 @@ def base(
     from ..robot import Robot
     from .verbs import loaded
 
+    protect(output, [robot])
     found = base_parameters(loaded(robot, model), gravity=gravity, drives=drives, view=view)
     writers = {"md": found.to_markdown, "latex": found.to_latex, "csv": found.to_csv}
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import tyro
 
 from .options import MODEL, OUTPUT, File, Flag, ModelFlags, OutputFlags, RobotName
-from .output import Answer, deliver, say_written
+from .output import Answer, deliver, protect, say_written
 
 Words = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")]
 StrategyName = Annotated[str | None, tyro.conf.arg(metavar="LETTERS", help_behavior_hint="")]
@@ -80,6 +80,7 @@ def calibrate(
     from ..robot import Robot
     from .verbs import loaded
 
+    protect(output, [robot, *data], [write, plot])
     mechanism = loaded(robot, model)
     if template:
         print(empty(mechanism, replace(measurement(measure or "pose"), frame=frame)), end="")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .options import OUTPUT, File, OutputFlags
-from .output import Answer, deliver
+from .output import Answer, deliver, protect
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -33,6 +33,7 @@ def demo(
     """
     from .. import load
 
+    protect(output, [], [plot])
     robot = load("puma560")
     tour = Tour(robot, plot)
     deliver(Answer(tour.data, tour.show), output)

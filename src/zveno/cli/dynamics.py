@@ -8,7 +8,7 @@ from typing import Annotated
 import tyro
 
 from .options import MODEL, OUTPUT, Flag, ModelFlags, OutputFlags, RobotName
-from .output import Answer, deliver
+from .output import Answer, deliver, protect
 
 Numbers = Annotated[tuple[str, ...], tyro.conf.arg(metavar="X ...", help_behavior_hint="")]
 """Numbers in order, or name=value pairs."""
@@ -44,6 +44,7 @@ def dynamics(
 
     if a and tau:
         raise ZvenoError("--a and --tau exclude each other", remedy="Give what is known; the other is found")
+    protect(output, [robot])
     mechanism = loaded(robot, model)
     data = dynamics_data(
         mechanism,
@@ -66,8 +67,8 @@ def parsed_velocities(mechanism, words: Sequence[str], what: str, degrees: bool 
 
     names = velocity_names(mechanism)
     units = [unit for name in mechanism.joint_names for unit in mechanism.joint(name).type.units]
-    factor = np.where([degrees and unit == "rad" for unit in units], np.pi / 180.0, 1.0) if units else np.ones(0)
-    found = np.zeros(mechanism.n_v)
+    angles = what != "tau"
+    values = np.zeros(mechanism.n_v)
     pairs = [word for word in words if "=" in word]
     if pairs and len(pairs) < len(words):
         mixed = next(word for word in words if "=" not in word)
@@ -84,5 +85,6 @@ def parsed_velocities(mechanism, words: Sequence[str], what: str, degrees: bool 
         name, _, value = word.rpartition("=")
         if pairs and name not in names:
             raise unknown_name("velocity", name, names)
-        found[names.index(name) if pairs else k] = number(value, name or what)
-    return found * factor
+        place = names.index(name) if pairs else k
+        values[place] = number(value, name or what, units[place] if angles else "", degrees)
+    return values

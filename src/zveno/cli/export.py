@@ -22,6 +22,7 @@ def export(
     frame: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = None,
     no_measure: Flag = False,
     json: Flag = False,
+    force: Flag = False,
     debug: Flag = False,
     model: ModelFlags = MODEL,
 ):
@@ -35,6 +36,7 @@ def export(
         frame: the frame of kinematic functions; by default the one named tool, or that of the only end link.
         no_measure: do not compile and time the functions.
         json: print JSON instead of text.
+        force: replace existing files, also those that zveno did not write.
         debug: show the full traceback of an error.
         model: how the robot is read.
     """
@@ -47,5 +49,7 @@ def export(
 
     del debug  # read by app.main
     names = [name.strip() for name in functions.split(",") if name.strip()]
-    done = export_c(Robot(loaded(robot, model)), names, out, single=float, frame=frame, measure=not no_measure)
+    done = export_c(
+        Robot(loaded(robot, model)), names, out, single=float, frame=frame, measure=not no_measure, force=force
+    )
     deliver(Answer(lambda: export_data(done), lambda console: print_export(console, done)), Output(json=json))

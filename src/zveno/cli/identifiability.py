@@ -7,7 +7,7 @@ from typing import Annotated
 import tyro
 
 from .options import MODEL, OUTPUT, Flag, ModelFlags, OutputFlags, RobotName
-from .output import Answer, deliver
+from .output import Answer, deliver, protect
 
 Words = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")]
 FrameName = Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
@@ -48,6 +48,7 @@ def identifiability(
     from ..robot import Robot
     from .verbs import loaded
 
+    protect(output, [robot])
     arm = Robot(loaded(robot, model))
     kind = replace(measurement(measure), frame=frame)
     found = find(arm, kind, strategy=strategy, parameters=parameters or "all", joint_terms=terms)

@@ -7,7 +7,7 @@ from typing import Annotated
 import tyro
 
 from .options import MODEL, OUTPUT, PICTURE, File, Flag, ModelFlags, OutputFlags, PictureFlags, RobotName
-from .output import Answer, deliver, say_written
+from .output import Answer, deliver, protect, say_written
 
 Numbers = Annotated[tuple[str, ...], tyro.conf.arg(metavar="X ...", help_behavior_hint="")]
 Names = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")]
@@ -73,6 +73,7 @@ def ik(
     from ..robot import Robot
     from .verbs import given, loaded
 
+    protect(output, [robot, poses, path], [picture.plot])
     mechanism = loaded(robot, model)
     arm = Robot(mechanism)
     options = {
@@ -178,7 +179,8 @@ def _target(arm, pose, at, poses, path, relative_to, frame, model):
             "one pose, file or path must be given", remedy=f"--pose {FORMS}; --at q; --poses or --path FILE"
         )
     if pose:
-        return pose_of([number(word, "pose") for word in pose], model.deg)
+        units = ["m"] * 3 + ["rad"] * 3 if len(pose) == 6 else ["m"] * 3 + [""] * (len(pose) - 3)
+        return pose_of([number(word, "pose", unit, model.deg) for word, unit in zip(pose, units, strict=False)])
     if at:
         q = parsed_q(arm.mechanism, at, model.deg)
         T = arm.forward_kinematics(q, frame=frame)

@@ -31,6 +31,8 @@ class Output:
     """Print JSON instead of text; always SI units and radians."""
     out: File = None
     """Write the answer to a file instead of printing it; as JSON if it ends in .json."""
+    force: Flag = False
+    """Replace existing files, also those that zveno did not write."""
     debug: Flag = False
     """Show the full traceback of an error."""
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from ..io.files import write_text
+from .._version import __version__
+from ..errors import ZvenoError
+from ..io.files import check_replaceable, write_text
 from ..report.text.console import WHOLE, ReportConsole, text_of
 from .options import Output
 
@@ -22,6 +24,40 @@ class Answer:
 
     data: Callable[[], dict[str, Any]]
     show: Callable[[Console], None]
+
+
+OWN = "zveno"
+"""Files with this word at their beginning were written by zveno: JSON answers, results, pictures, exports."""
+
+
+def protect(
+    output: Output,
+    inputs: Iterable[str | Path | None],
+    targets: Iterable[Path | None] = (),
+) -> None:
+    """Refuse, before anything is computed, to write onto an input, or onto a foreign file without --force.
+
+    Args:
+        output: --out and --force.
+        inputs: files the answer is computed from; the name of a built-in robot is none.
+        targets: files that will be written beside --out.
+    """
+    read = [path for path in inputs if path is not None and _is_file(path)]
+    written: set[Path] = set()
+    for target in (output.out, *targets):
+        if target is None:
+            continue
+        check_replaceable(target, read, output.force, OWN)
+        if target.absolute() in written:
+            raise ZvenoError("it is named twice as a file to write", file=target, remedy="Give two paths")
+        written.add(target.absolute())
+
+
+def _is_file(path: str | Path) -> bool:
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):  # a robot typed in may be no path at all
+        return False
 
 
 def deliver(answer: Answer, output: Output) -> None:
@@ -40,7 +76,7 @@ def deliver(answer: Answer, output: Output) -> None:
 
 def as_json(data: dict[str, Any]) -> str:
     """Valid JSON: refuses NaN and infinity rather than writing what other readers do not take."""
-    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+    return json.dumps({OWN: __version__} | data, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def say_written(file: Path):

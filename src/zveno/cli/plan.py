@@ -7,7 +7,7 @@ from typing import Annotated
 import tyro
 
 from .options import MODEL, OUTPUT, PICTURE, File, Flag, ModelFlags, OutputFlags, PictureFlags, RobotName
-from .output import Answer, deliver, say_written
+from .output import Answer, deliver, protect, say_written
 
 Words = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")]
 Point = Annotated[tuple[float, float, float] | None, tyro.conf.arg(metavar="X Y Z", help_behavior_hint="")]
@@ -84,6 +84,7 @@ def plan(
     from ..robot import Robot
     from .verbs import loaded
 
+    protect(output, [robot, have], [picture.plot])
     mechanism = loaded(robot, model)
     arm = Robot(mechanism)
     kind = replace(measurement(measure), frame=picture.frame, sigma=sigma)

@@ -7,7 +7,7 @@ from typing import Annotated
 import tyro
 
 from .options import OUTPUT, OutputFlags
-from .output import Answer, deliver
+from .output import Answer, deliver, protect
 
 Documents = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NUMBER ...", help_behavior_hint="")]
 
@@ -24,6 +24,7 @@ def reproduce(*, document: Documents = (), output: OutputFlags = OUTPUT):
     from ..documents.reproduce import collect, failures
     from ..documents.reproduce_text import print_rows, rows_data
 
+    protect(output, [])
     rows = collect(document or None)
     deliver(Answer(lambda: rows_data(rows), lambda console: print_rows(console, rows)), output)
     if failures(rows):

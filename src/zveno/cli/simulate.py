@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import tyro
 
 from .options import MODEL, OUTPUT, File, Flag, ModelFlags, OutputFlags, RobotName
-from .output import Answer, deliver, say_written
+from .output import Answer, deliver, protect, say_written
 
 Numbers = Annotated[tuple[str, ...], tyro.conf.arg(metavar="X ...", help_behavior_hint="")]
 """Numbers in order, or name=value pairs."""
@@ -64,6 +64,7 @@ def simulate(
     from .dynamics import parsed_velocities
     from .verbs import given, loaded
 
+    protect(output, [robot], [save, plot])
     machine = Robot(loaded(robot, model))
     if base != "as it is":
         machine = machine.with_base(base)

@@ -17,7 +17,7 @@ from .options import (
     PictureFlags,
     RobotName,
 )
-from .output import Answer, deliver, say_written
+from .output import Answer, deliver, protect, say_written
 
 
 def info(
@@ -41,6 +41,7 @@ def info(
     from ..report.text.info import print_info
     from ..report.text.summary import default_frame_name, summary
 
+    protect(output, [robot], [picture.plot])
     mechanism = loaded(robot, model)
     facts = summary(mechanism)
     q_drawn = given(mechanism, q, model)
@@ -76,6 +77,7 @@ def fk(
     from ..algorithms.forward_kinematics import frame_pose, link_poses
     from ..report.text.pose import link_table, pose_data, pose_table
 
+    protect(output, [robot], [picture.plot])
     mechanism = loaded(robot, model)
     q_given = given(mechanism, q, model)
     target = mechanism.frame(picture.frame)
@@ -109,6 +111,7 @@ def robots(*, output: OutputFlags = OUTPUT):
     from ..report.text.catalogue import catalogue, print_catalogue
     from ..robots import names
 
+    protect(output, [])
     entries = catalogue({name: load_mechanism(name) for name in names()})
     deliver(Answer(lambda: {"robots": entries}, lambda console: print_catalogue(console, entries)), output)
 
@@ -124,6 +127,7 @@ def cache(*, clear: Flag = False, output: OutputFlags = OUTPUT):
 
     from ..kernels import cache as kernels_cache
 
+    protect(output, [])
     removed = kernels_cache.clear() if clear else None
     state = kernels_cache.info()
     data = {

@@ -142,7 +142,7 @@ def replacing(
     """
     try:
         path = Path(path)
-        mode = _replaceable(path, tuple(inputs), force, own)
+        mode = check_replaceable(path, inputs, force, own)
         temporary = path.with_name(f".{secrets.token_hex(8)}{path.suffix}")
         os.close(os.open(temporary, _CREATE, 0o666))
     except (OSError, ValueError, TypeError) as error:
@@ -158,11 +158,16 @@ def replacing(
         temporary.unlink(missing_ok=True)
 
 
-def _replaceable(path: Path, inputs: tuple[str | os.PathLike[str], ...], force: bool, own: str) -> int | None:
-    """The permissions of the file that may be replaced, None where there is none; refused if it may not be."""
+def check_replaceable(
+    path: Path, inputs: Iterable[str | os.PathLike[str]] = (), force: bool = True, own: str = ""
+) -> int | None:
+    """The permissions of the file that may be replaced, None where there is none; refused if it may not be.
+
+    The arguments are those of `replacing`.
+    """
     try:
         status = path.lstat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     if stat.S_ISLNK(status.st_mode):
         raise ZvenoError("it is a link, and links are not followed", file=path, remedy="Give the path it leads to")
@@ -173,7 +178,9 @@ def _replaceable(path: Path, inputs: tuple[str | os.PathLike[str], ...], force: 
         raise ZvenoError("it is read as input and would be overwritten", file=path, remedy="Give another path")
     if not force and not (own and own.encode() in _beginning(path)):
         raise ZvenoError(
-            "it exists and was not written by zveno", file=path, remedy="Give another path, or force it"
+            "it exists and was not written by zveno",
+            file=path,
+            remedy="Give another path, or use --force (force=True)",
         )
     return stat.S_IMODE(status.st_mode)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from ...errors import MissingExtraError, ZvenoError
+from ...errors import MissingExtraError
+from .files import saved as saved
 from .mechanism import FAINT, GRID
 
 
@@ -26,13 +25,3 @@ def plain(axes, labels: float | None = None):
     axes.set_axisbelow(True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-
-
-def saved(figure, file: Path, dpi: int = 150) -> Path:
-    """Write the figure; returns the file."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(file, dpi=dpi)
-    except OSError as problem:
-        raise ZvenoError(f"it cannot be written: {problem.strerror or problem}", file=file) from None
-    return file

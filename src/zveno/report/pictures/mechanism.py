@@ -14,6 +14,7 @@ from ...errors import MissingExtraError, ZvenoError
 from ...mechanism import Mechanism
 from ...spatial.rotations import z_to
 from . import raster, solids
+from .files import saved
 from .skeleton import Skeleton, skeleton
 
 LINK, SLIDER, FOOT, TRAIL = "#cdd6e0", "#94a1b0", "#66727f", "#d6336c"
@@ -264,11 +265,7 @@ def _save(camera: raster.Camera, layers, ground, length, labels, counts, words, 
         for label in labels:
             _add_label(axes, camera, *label)
         _add_words(figure, words, counts)
-        try:
-            figure.savefig(file, metadata={"Date": None} if file.suffix.lower() == ".svg" else {})
-        except OSError as problem:
-            raise ZvenoError(f"the picture cannot be written: {problem.strerror or problem}", file=file) from None
-    return file
+        return saved(figure, file, None)
 
 
 def _add_label(axes, camera: raster.Camera, text: str, origin: np.ndarray, arms: np.ndarray):
