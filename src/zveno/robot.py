@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .ik.paths.joint_path import JointPath
     from .ik.paths.pose_curves import PoseCurve
     from .ik.solutions import Solutions
+    from .ik.tolerance import Tolerance
     from .mechanism import Loop
     from .simulation.constraints import Constraint
     from .simulation.controllers import Control
@@ -67,8 +68,8 @@ class Robot(RobotFunctions):
         self, T_world_tool: ArrayLike, frame: str | None = None, relative_to: str | None = None,
         limits: Any = True, task: Any = "pose", method: str = "auto", *, windings: bool = False,
         seed: ArrayLike | None = None, slices: int = 16, redundant: str | Sequence[str] | None = None,
-        objective: str = "squares", tolerance: tuple[float, float] | None = None, percent: float | None = None,
-        held: ArrayLike | None = None
+        objective: str = "squares", tolerance: Tolerance | tuple[float, float] | None = None,
+        percent: float | None = None, held: ArrayLike | None = None
     ) -> Solutions:
         """All configurations that put a frame where it is asked for; see `zveno.solve_ik`."""
         from .ik.solve import solve_ik

@@ -204,6 +204,8 @@ class Solutions(Result):
                 f"one of dimension {family.dimension} with {len(family.q)} points" for family in self.families[flat]
             )
             return f"{n} configurations, among them families of solutions ({route}): {kinds}{note}"
+        if code == WITHIN and not np.any(self.distance[pose]):
+            return f"{n} local nearest configuration{'s' * (n != 1)} within the tolerance ({route}); more may exist"
         if code == WITHIN:
             metres, radians = self.distance[pose]
             return f"No exact solution ({route}); the nearest misses by {metres:.4g} m and {radians:.4g} rad"

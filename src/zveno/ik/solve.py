@@ -19,6 +19,8 @@ from .ik_problem import IkProblem, problem_of
 from .objectives import aim_of
 from .solutions import Solutions, Solver
 from .targets import checked_targets
+from .tolerance import Tolerance
+from .within import within_answer
 
 METHODS = {
     "closed_form": "zveno.ik.closed_form",
@@ -42,7 +44,7 @@ def solve_ik(
     slices: int = 16,
     redundant: str | Sequence[str] | None = None,
     objective: str = "squares",
-    tolerance: tuple[float, float] | None = None,
+    tolerance: Tolerance | tuple[float, float] | None = None,
     percent: float | None = None,
     held=None,
 ) -> Solutions:
@@ -64,14 +66,22 @@ def solve_ik(
         redundant: name of that joint, or names; those that move most in self-motions if not given.
         objective: what a scan compares numbers by, and what the nearest configuration makes least where there is no
             solution: "squares", "norm" or "absolute", formulas (13), (11) and (12) of document 004.
-        tolerance: (metres, radians): without an exact solution, the nearest one counts if it misses by no more.
+        tolerance: a `Tolerance`: every local nearest configuration inside that region about the pose, for any number
+            of joints. Or (metres, radians): without an exact solution, the nearest one counts if it misses by no more.
         percent: the same in the document's percent: of the distances of the frame's origin, and of the points one
             metre from it along its axes, from the reference's origin. With both, both must hold.
         held: q of the joints outside the chain; neutral if not given.
     """
-    problem, aim = _problem(robot, frame, relative_to, limits, task, held), aim_of(objective, tolerance, percent)
+    region = tolerance if isinstance(tolerance, Tolerance) else None
+    aim = aim_of(objective, None if isinstance(tolerance, Tolerance) else tolerance, percent)
+    problem = _problem(robot, frame, relative_to, limits, task, held)
     targets = checked_targets(problem, T_world_tool)
     inputs = hashlib.blake2b(targets.T.tobytes(), key=problem.identity, digest_size=8).hexdigest()
+    if region is not None:
+        exact = None
+        if problem.n == problem.task.n_rows:
+            exact = solve_ik(robot, targets.T, frame, relative_to, limits, task, method, held=held)
+        return within_answer(problem, targets, region, exact, aim, inputs)
     if method == "local":
         return local_answer(problem, targets, _seed(problem, seed, targets.batch), aim, inputs)
     if problem.redundancy:

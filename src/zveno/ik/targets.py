@@ -12,13 +12,15 @@ from ..errors import ShapeError, ZvenoWarning
 from ..kernels.door import compiled
 from ..kernels.math import abs as absolute
 from ..kernels.math import less, select
-from ..spatial.rotations import nearest_rotation
+from ..spatial.rotations import from_quaternion, nearest_rotation
 from ..spatial.vectors import cross
 from .ik_problem import IkProblem
 from .newton import Lanes
 
-LOOSE, EXACT = 1e-6, 1e-12
-"""A rotation further than `LOOSE` from orthonormal is refused; beyond `EXACT` it is made exact, with a warning."""
+LOOSE, EXACT = 2e-3, 1e-12
+"""A rotation further than `LOOSE` from orthonormal is refused: matrices printed with three or four digits are nearer.
+Beyond `EXACT` it is made exact, with a warning where that is more than rounding."""
+FORMS = "poses (..., 4, 4) or (..., 3, 4), rows x y z qw qx qy qz (..., 7), or a pair (positions, quaternions)"
 
 
 class Targets(NamedTuple):
@@ -33,25 +35,56 @@ class Targets(NamedTuple):
 
 
 def checked_targets(problem: IkProblem, T, name: str = "T_world_tool") -> Targets:
-    """Targets of a problem. Points (..., 3) will do for a position task."""
-    try:
-        T = np.array(T, dtype=float)
-    except (TypeError, ValueError):
-        raise ShapeError("is not an array of real numbers", element=name) from None
-    shape = T.shape
-    if shape[-2:] != (4, 4):
-        points_will_do = not problem.task.rotation and not problem.task.axis
-        if len(shape) < 1 or shape[-1] != 3 or not points_will_do:
-            raise ShapeError(f"has shape {shape}", element=name, remedy="Give poses (..., 4, 4)")
-        points, T = T, np.zeros((*shape[:-1], 4, 4))
-        T[...] = np.eye(4)
-        T[..., :3, 3] = points
+    """Targets of a problem, in any of `FORMS`. Points (..., 3) will do for a position task."""
+    T = pose_array(T, name, points=not problem.task.rotation and not problem.task.axis)
     batch, T = T.shape[:-2], T.reshape(-1, 4, 4)
     placed, off = _placed(problem, T)
     if not (off.max() if len(off) else 0.0) <= EXACT:
         _made_exact(T, name)
         placed, _ = _placed(problem, T)
     return Targets(T, Lanes(placed, problem.tool), batch)
+
+
+def pose_array(given, name: str = "T_world_tool", points: bool = False) -> np.ndarray:
+    """(..., 4, 4), a new array, from any of `FORMS`; from points (..., 3) too, where these will do."""
+    if isinstance(given, tuple) and len(given) == 2 and np.shape(given[0])[-1:] == (3,):
+        p, quaternion = (_numbers(part, name) for part in given)
+        if quaternion.shape[-1:] == (4,):
+            lead = np.broadcast_shapes(p.shape[:-1], quaternion.shape[:-1])
+            given = np.concatenate(
+                [np.broadcast_to(p, (*lead, 3)), np.broadcast_to(quaternion, (*lead, 4))], axis=-1
+            )
+    array = _numbers(given, name)
+    shape = array.shape
+    if shape[-2:] == (4, 4):
+        return array
+    T = np.zeros((*shape[: -2 if shape[-2:] == (3, 4) else -1], 4, 4))
+    T[...] = np.eye(4)
+    if shape[-2:] == (3, 4):
+        T[..., :3, :] = array
+    elif shape[-1:] == (7,):
+        T[..., :3, :3], T[..., :3, 3] = _rotations(array[..., 3:], name), array[..., :3]
+    elif shape[-1:] == (3,) and points:
+        T[..., :3, 3] = array
+    else:
+        raise ShapeError(f"has shape {shape}", element=name, remedy=f"Give {FORMS}")
+    return T
+
+
+def _numbers(given, name: str) -> np.ndarray:
+    try:
+        return np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise ShapeError("is not an array of real numbers", element=name) from None
+
+
+def _rotations(wxyz: np.ndarray, name: str) -> np.ndarray:
+    """Rotations (..., 3, 3) of quaternions (..., 4), which must be unit to three digits."""
+    norm = np.linalg.norm(wxyz, axis=-1)
+    if not (abs(norm - 1.0) <= LOOSE).all():
+        raise ShapeError("a quaternion is not of length 1", element=name, remedy="Give unit quaternions, wxyz")
+    flat = (wxyz / norm[..., None]).reshape(-1, 4)
+    return np.array([from_quaternion(one) for one in flat]).reshape(*wxyz.shape[:-1], 3, 3)
 
 
 def place(T, first, scale):
@@ -82,7 +115,7 @@ def _made_exact(T: np.ndarray, name: str):
     if not np.isfinite(T).all():
         bad = int(np.flatnonzero(~np.isfinite(T).all(axis=(1, 2)))[0])
         raise ShapeError(f"pose {bad} holds NaN or infinity", element=name)
-    if np.max(np.abs(T[:, 3] - (0, 0, 0, 1))) > LOOSE:
+    if np.max(np.abs(T[:, 3] - (0, 0, 0, 1))) > 1e-6:
         raise ShapeError("the last row of a pose is not 0 0 0 1", element=name, remedy="Give rigid transforms")
     R = T[:, :3, :3]
     off = np.max(np.abs(np.swapaxes(R, 1, 2) @ R - np.eye(3)), axis=(1, 2))
@@ -92,7 +125,7 @@ def _made_exact(T: np.ndarray, name: str):
         raise ShapeError(
             f"the rotation of pose {bad} is not one (RᵀR differs from 1 by {off[bad]:.2g})",
             element=name,
-            remedy="Columns must be orthonormal and right-handed; see zveno.rotations.nearest_rotation",
+            remedy="Columns must be orthonormal to three digits, and right-handed",
         )
     loose = np.flatnonzero(off > EXACT)
     for i in loose:
