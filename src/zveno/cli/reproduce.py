@@ -12,10 +12,11 @@ from .output import Answer, deliver, protect
 Documents = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NUMBER ...", help_behavior_hint="")]
 
 
-def reproduce(*, document: Documents = (), output: OutputFlags = OUTPUT):
+def reproduce(*, document: Documents = (), output: OutputFlags = OUTPUT) -> None:
     """Recompute what the source documents print, and say for each statement whether it is equal or wrong, and why.
 
-    The exit code is 1 if anything differs without an explanation.
+    Numbers that no document prints, only an independent program gave, are "regression". The exit code is 1 if
+    anything differs without an explanation.
 
     Args:
         document: the documents meant, for example 002; all by default.
