@@ -66,8 +66,9 @@ def solve_ik(
         redundant: name of that joint, or names; those that move most in self-motions if not given.
         objective: what a scan compares numbers by, and what the nearest configuration makes least where there is no
             solution: "squares", "norm" or "absolute", formulas (13), (11) and (12) of document 004.
-        tolerance: a `Tolerance`: every local nearest configuration inside that region about the pose, for any number
-            of joints. Or (metres, radians): without an exact solution, the nearest one counts if it misses by no more.
+        tolerance: a `Tolerance`: every local nearest configuration inside that region about the pose, for any
+            number of joints. Or (metres, radians): without an exact solution, the nearest one counts if it misses
+            by no more.
         percent: the same in the document's percent: of the distances of the frame's origin, and of the points one
             metre from it along its axes, from the reference's origin. With both, both must hold.
         held: q of the joints outside the chain; neutral if not given.

@@ -18,8 +18,8 @@ from .ik_problem import IkProblem
 from .newton import Lanes
 
 LOOSE, EXACT = 2e-3, 1e-12
-"""A rotation further than `LOOSE` from orthonormal is refused: matrices printed with three or four digits are nearer.
-Beyond `EXACT` it is made exact, with a warning where that is more than rounding."""
+"""A rotation further than `LOOSE` from orthonormal is refused: matrices printed with three or four digits are
+nearer. Beyond `EXACT` it is made exact, with a warning where that is more than rounding."""
 FORMS = "poses (..., 4, 4) or (..., 3, 4), rows x y z qw qx qy qz (..., 7), or a pair (positions, quaternions)"
 
 

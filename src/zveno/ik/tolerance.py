@@ -1,4 +1,4 @@
-"""How far a pose may be from the one asked for: per axis, within a ball or an angle, or a cone about a tool axis."""
+"""How far a pose may be from the one asked for: per axis, within a ball or an angle, or a cone about an axis."""
 
 from __future__ import annotations
 
