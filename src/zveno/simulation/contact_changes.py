@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Sequence
+
 import numpy as np
 
+from .coulomb import Contact
 from .equations import Equations
 from .impacts import impact
 from .inputs import Inputs
-from .modes import OPEN, Modes
+from .modes import LEAVES, OPEN, Modes
 from .rates import Rates, Stopped
 from .trajectory import EventRecord
 from .watches import Watch, gaps
@@ -16,9 +20,9 @@ REST_VELOCITY = 1e-3
 """A bounce slower than this, m/s or rad/s, stays closed: restitution would otherwise bounce without end."""
 SAME_MOMENT = 1e-9
 """Contacts with gaps below this, m or rad, when another one closes share its impact."""
-INWARDS = 1e-9
-"""m/s or rad/s towards the ground that count as none."""
 MAX_CHANGES = 10_000
+CHATTER, CHATTER_TIME = 4, 1e-3
+"""More impacts than this within this time, s, are chattering: an endless sequence in a finite time."""
 
 
 class ContactChanges:
@@ -28,35 +32,41 @@ class ContactChanges:
         self.equations, self.rates, self.stepper, self.modes = equations, rates, stepper, modes
         self.records = records
         self.n = 0
+        self._impacts: deque[float] = deque(maxlen=64)
+        self.chatter: tuple[float, float] | None = None
+        """when chattering contacts were first brought to rest, and the largest speed that this took away"""
 
     def follow(self, watch: Watch):
         """A watch has fired at the stepper's time and state."""
         t = self.stepper.t
-        if watch.what == "opens":
-            self.modes.open(watch.constraint)
-            self._changed(t, watch.constraint, "opens")
-        elif watch.what == "closes":
+        if watch.what == "closes":
             self._close(t, {watch.constraint: watch.side})
-        self.settle(t)
+        elif watch.what == "stops":
+            self.slide_on(restarts=True)  # it may have turned instead
+        self.settle(t, watch.constraint if watch.what == "opens" else None)
 
-    def settle(self, t: float) -> bool:
+    def settle(self, t: float, opening: int | None = None) -> bool:
         """Modes of the contacts that agree with the forces; whether any changed."""
         self.rates.reset()
         if not self.modes.closed():
             return False
-        u = self.rates.command(t, self.stepper.y)
-        changes = self.modes.settle(t, self.stepper.y, u)
-        for i, what in changes:
-            self._changed(t, i, what)
-        if any(what == "sticks" for _, what in changes):
-            # They move by less than can be seen; no pressure is needed to take that away.
-            self._jump(t, u, np.zeros(self.equations.n_rows), limited=False)
-        return bool(changes)
+        before = list(self.modes.mode)
+        for _ in range(len(before)):
+            u = self.rates.command(t, self.stepper.y)
+            changes = self.modes.settle(t, self.stepper.y, u, opening)
+            for i, what in changes:
+                self._changed(t, i, what)
+            if not any(what == "sticks" for _, what in changes):
+                break
+            # They move by less than can be seen, which takes no pressure to stop. Others may stop with them.
+            self._jump(t, u, np.zeros(self.equations.n_rows), ())
+        return self.modes.mode != before
 
-    def slide_on(self):
-        """After a step: remember where contacts slide to."""
+    def slide_on(self, restarts: bool = False):
+        """Remember where contacts slide to, after a step or where the run restarts."""
         stepper, t = self.stepper, self.stepper.t
-        self.modes.follow(self.equations.terms(t, stepper.y, *self.rates.inputs(t, stepper.y).arrays())[5])
+        rate = self.equations.terms(t, stepper.y, *self.rates.inputs(t, stepper.y).arrays())[5]
+        self.modes.follow(rate, restarts)
 
     def _changed(self, t: float, i: int, what: str):
         self.records.append(EventRecord(t, self.equations.constraints[i].label, what))
@@ -70,6 +80,8 @@ class ContactChanges:
         """Impacts of constraints (number → side) that close, and of those that this throws against the ground."""
         equations, stepper = self.equations, self.stepper
         inputs = Inputs(self.rates.command(t, stepper.y), self.rates.c)
+        self._impacts.append(t)
+        slow = self._slow(t)
         for _ in range(2 * len(equations.constraints)):
             closing |= self._inwards(t, inputs)
             if not closing:
@@ -81,9 +93,9 @@ class ContactChanges:
                 self.modes.hold(k, stepper.y[equations.q])
                 row = equations.row_slices[k].start
                 bounce = getattr(equations.constraints[k], "restitution", 0.0)
-                if -bounce * end * speed[row] > REST_VELOCITY:
+                if -bounce * end * speed[row] > slow:
                     e[row] = bounce
-            self._jump(t, inputs.u, e)
+            self._jump(t, inputs.u, e, self.modes.contacts(speed, impact=True))
             speed = equations.terms(t, stepper.y, *inputs.arrays())[5]
             for k in closing:
                 bounces = bool(e[equations.row_slices[k].start])
@@ -92,12 +104,28 @@ class ContactChanges:
                 self._changed(t, k, "bounces" if bounces else "closes")
             for k in self.modes.slide_where_moving(self.modes.closed(), speed):
                 self._changed(t, k, "slips")
+            self._rest(t, inputs.u, speed, slow)
             closing = {}
 
-    def _jump(self, t: float, u, restitution, limited: bool = True):
+    def _slow(self, t: float) -> float:
+        """Speed, m/s or rad/s, below which contacts come to rest; it doubles with every impact of a chattering."""
+        recent = sum(t - one < CHATTER_TIME for one in self._impacts)
+        return REST_VELOCITY * 2.0 ** max(0, recent - CHATTER)
+
+    def _rest(self, t: float, u, speed, slow: float):
+        """Where contacts chatter, those that an impact lifts slowly stay closed instead."""
+        if slow == REST_VELOCITY:
+            return
+        rows = self.equations.row_slices
+        away = [self.modes.sides[i] * speed[rows[i].start] for i in self.modes.closed()]
+        if any(LEAVES < one < slow for one in away) and max(away) < slow:
+            self._jump(t, u, np.zeros(self.equations.n_rows), ())
+            since, fastest = self.chatter or (t, 0.0)
+            self.chatter = (since, max(fastest, *away))
+
+    def _jump(self, t: float, u, restitution, contacts: Sequence[Contact]):
         """The velocities jump so that the rows which act agree with them."""
-        pushing = self.modes.pushing() if limited else ()
-        hit = impact(self.equations, t, self.stepper.y, Inputs(u, self.rates.c), restitution, pushing, limited)
+        hit = impact(self.equations, t, self.stepper.y, Inputs(u, self.rates.c), restitution, contacts)
         y = self.stepper.y.copy()
         y[self.equations.v] = hit.v
         y[-1] += hit.energy
@@ -113,6 +141,6 @@ class ContactChanges:
             if constraint.unilateral and self.modes.mode[i] == OPEN:
                 for gap in gaps(equations, i):
                     assert gap.rate is not None
-                    if gap.value(times, y, report)[0] < SAME_MOMENT and gap.rate(times, y, report)[0] < -INWARDS:
+                    if gap.value(times, y, report)[0] < SAME_MOMENT and gap.rate(times, y, report)[0] < -LEAVES:
                         touching[i] = gap.side
         return touching

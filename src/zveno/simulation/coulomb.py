@@ -1,8 +1,12 @@
-"""Friction at rest: which contacts hold and which begin to slide, whichever way redundant ones share their load.
+"""Coulomb's law for contacts that act together: forces or impulses that push, within their friction cones.
 
-Contacts at rest along the ground take the tangential forces of greatest dissipation: with normals N given, the
-forces within the discs |T| ≤ μ N that leave the least tangential acceleration, which is a convex problem. Where
-that acceleration is zero the contact holds; elsewhere it slides, along the acceleration.
+With w = A R + b the velocities or accelerations of the rows and R = (N, T) the reactions of a contact,
+
+    0 ≤ N ⟂ w_n ≥ 0,  |T| ≤ μ N,  T = −μ N w_t / |w_t| where w_t ≠ 0,
+
+solved by projected Gauss–Seidel, the tangents of a contact together by the larger eigenvalue of their block and
+projected onto the disc (Jean 1999). The number of sweeps is bounded. Where the modes that come out (open, at rest,
+sliding) are certain, the linear equations that follow from them refine the result.
 """
 
 from __future__ import annotations
@@ -12,79 +16,160 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .inputs import Sliding
+from ..kernels.door import compiled
+from ..kernels.kernel import Kernel
+from ..kernels.math import maximum, minimum, select, sqrt
 from .redundancy import least_squares
 
 STOP_SPEED = 1e-5
 """A contact slower than this, m/s, may stick: its direction of sliding means nothing."""
-STILL = 1e-8
-"""An acceleration, m/s², that counts as none."""
-_SWEEPS, _ROUNDS = 3000, 60
+MAX_SWEEPS = 2000
+AT_REST = 1e-4
+"""Tangential w over the largest b below which a contact counts as at rest when its reactions are refined."""
+CONVERGED = 1e-11
+"""Change of a reaction by some sweeps, relative to the largest, at which they end."""
+_OPERATIONS = 4000
 
 
-class Rest(NamedTuple):
-    """Reactions with friction at rest."""
+class Contact(NamedTuple):
+    """A contact or limit that takes part."""
+
+    number: int
+    """of the constraint"""
+    row: int
+    """of its normal; the two tangents follow where it has them"""
+    mu: float
+    """coefficient of friction; 0 without tangents, infinite where it never slides"""
+    side: float = 1.0
+    """−1 where it pushes towards smaller values of its row"""
+    slip: tuple[float, float] | None = None
+    """direction in which it slides, which is then given; None at rest"""
+
+    @property
+    def tangents(self) -> list[int]:
+        """Rows of the tangents."""
+        return [self.row + 1, self.row + 2] if self.mu else []
+
+
+class Reactions(NamedTuple):
+    """What acts, and how the rows move under it."""
 
     R: np.ndarray
     """(m,)"""
-    a: np.ndarray
-    """tangential accelerations of the contacts at rest, (contacts, 2)"""
+    w: np.ndarray
+    """A R + b, (m,)"""
 
 
-def at_rest(A, short, active, G, contacts: Sequence[Sliding]) -> Rest:
-    """Reactions where the given contacts are at rest along the ground.
+def contact_reactions(A, b, held, contacts: Sequence[Contact]) -> Reactions:
+    """Reactions of contacts, and of the rows that hold both ways.
 
     Args:
         A: J M⁻¹ Jᵀ, (m, m).
-        short: what the accelerations without reactions miss of the wanted ones, (m,).
-        active: ones and zeros, (m,); the tangents of the contacts at rest are taken as active.
-        G: of the contacts that slide (`redundancy.sliding_map`), or None.
-        contacts: those at rest.
+        b: velocities or accelerations of the rows without reactions, (m,).
+        held: rows with w = 0 whatever the sign of their reaction, (m,) booleans.
+        contacts: those that push; rows of others take no part.
     """
-    rows = np.array([[one.row + 1, one.row + 2] for one in contacts], dtype=int).reshape(-1, 2)
-    flat = rows.ravel()
-    others = np.array(active, dtype=float)
-    others[flat] = 0.0
-    free = least_squares(A, short * others, others, G).reactions
-    # The others answer a tangential force at once, so that they see none of it.
-    answer = np.zeros((len(A), len(flat)))
-    for k, row in enumerate(flat):
-        answer[:, k] = least_squares(A, -A[:, row] * others, others, G).reactions
-        answer[row, k] += 1.0
-    mobility, start = (A @ answer)[flat], (A @ free - short)[flat]
-    normals = np.array([one.row for one in contacts], dtype=int)
-    mu = np.array([one.mu for one in contacts])
-    # Where all can hold at once this is the answer, but for forces beyond their discs.
-    T = -np.linalg.lstsq(mobility, start, rcond=1e-9)[0] if len(flat) else np.zeros(0)
-    for _ in range(_ROUNDS):
-        radius = mu * np.maximum((free + answer @ T)[normals], 0.0)
-        before, T = T, _dissipating(mobility, start, radius, T)
-        if abs(T - before).max(initial=0.0) <= 1e-10 * max(abs(T).max(initial=0.0), 1e-300):
+    A, b = np.asarray(A, dtype=float), np.asarray(b, dtype=float)
+    held = np.flatnonzero(held)
+    # The held rows answer whatever the contacts do.
+    answer = np.linalg.pinv(A[np.ix_(held, held)], rcond=1e-10, hermitian=True) if len(held) else np.zeros((0, 0))
+    reduced = A - A[:, held] @ answer @ A[held]
+    short = b - A[:, held] @ answer @ b[held]
+    S = np.zeros((len(A), 3 * len(contacts)))
+    for k, contact in enumerate(contacts):
+        S[contact.row, 3 * k] = contact.side
+        for j, row in enumerate(contact.tangents, 1):
+            S[row, 3 * k + j] = 1.0
+    r = _gauss_seidel(S.T @ reduced @ S, S.T @ short, contacts)
+    pushed = S @ r
+    pushed[held] = -answer @ (b[held] + A[held] @ pushed)
+    refined = _refined(A, b, held, contacts, pushed)
+    R = pushed if refined is None else refined
+    return Reactions(R, A @ R + b)
+
+
+def _gauss_seidel(A, b, contacts: Sequence[Contact]) -> np.ndarray:
+    """Reactions (3 n,), three to a contact."""
+    n = len(contacts)
+    r = np.zeros(3 * n)
+    if not n:
+        return r
+    A = A + np.diag(np.where(np.diagonal(A) > 0, 0.0, 1.0))  # rows that are not there, or that nothing moves
+    mu = np.array([min(contact.mu, 1e9) for contact in contacts])
+    slips = np.array([(0.0, 0.0) if contact.slip is None else contact.slip for contact in contacts])
+    fixed = np.array([float(contact.slip is not None) for contact in contacts])
+    kernel, sweeps = _sweeps(n)
+    for _ in range(-(-MAX_SWEEPS // sweeps)):
+        new = kernel(A, b, mu, slips, fixed, r)
+        change, r = abs(new - r).max(), new
+        if change <= CONVERGED * abs(r).max():
             break
-    return Rest(free + answer @ T, (mobility @ T + start).reshape(-1, 2))
+    return r
 
 
-def _dissipating(mobility, start, radius, T):
-    """T within discs that minimises ½ TᵀB T + Tᵀ start, by projected gradients with momentum and restarts."""
-    if not len(T):
-        return T
-    weight = 1.0 / max(float(np.linalg.norm(mobility, 2)), 1e-300)
-    T = ahead = _within(T, radius)
-    momentum = 1.0
-    for _ in range(_SWEEPS):
-        new = _within(ahead - weight * (mobility @ ahead + start), radius)
-        step = new - T
-        if abs(step).max() <= 1e-14 * max(float(radius.max()), 1e-300) or abs(mobility @ new + start).max() < STILL:
-            return new
-        # Momentum that points back is dropped.
-        grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum * momentum)) if (ahead - new) @ step <= 0 else 1.0
-        ahead = new + max(momentum - 1.0, 0.0) / grown * step if grown > 1.0 else new
-        T, momentum = new, grown
-    return T
+def _sweeps(n: int) -> tuple[Kernel, int]:
+    """The kernel of some sweeps over n contacts, and their number."""
+    sweeps = max(1, _OPERATIONS // (18 * n * n + 40 * n))
+    inputs = {"A": (3 * n, 3 * n), "b": (3 * n,), "mu": (n,), "slips": (n, 2), "fixed": (n,), "r": (3 * n,)}
+    return compiled(_swept, inputs, constants=(n, sweeps)), sweeps
 
 
-def _within(T, radius):
-    """T (2n,) cut to discs."""
-    pairs = T.reshape(-1, 2)
-    length = np.hypot(pairs[:, 0], pairs[:, 1])
-    return (pairs * np.minimum(1.0, radius / np.maximum(length, 1e-300))[:, None]).ravel()
+def _swept(n: int, sweeps: int, A, b, mu, slips, fixed, r):
+    """Reactions (3 n,) after some sweeps over n contacts; `fixed` says whose direction of sliding is given."""
+    r = list(r)
+    for _ in range(sweeps):
+        for k in range(n):
+            i = 3 * k
+            turned = mu[k] * (A[i][i + 1] * slips[k][0] + A[i][i + 2] * slips[k][1])
+            mobility = A[i][i] - fixed[k] * turned
+            N = r[i] - (A[i] @ np.array(r) + b[i]) / maximum(mobility, 1e-9 * A[i][i])
+            r[i] = N = maximum(N, 0.0)
+            half, skew = 0.5 * (A[i + 1][i + 1] - A[i + 2][i + 2]), A[i + 1][i + 2]
+            stiff = 0.5 * (A[i + 1][i + 1] + A[i + 2][i + 2]) + sqrt(half * half + skew * skew)
+            state = np.array(r)
+            x, y = (r[j] - (A[j] @ state + b[j]) / stiff for j in (i + 1, i + 2))
+            scale = minimum(1.0, mu[k] * N / sqrt(maximum(x * x + y * y, 1e-300)))
+            r[i + 1] = select(fixed[k], -mu[k] * N * slips[k][0], x * scale)
+            r[i + 2] = select(fixed[k], -mu[k] * N * slips[k][1], y * scale)
+    return np.array(r)
+
+
+def _refined(A, b, held, contacts: Sequence[Contact], R) -> np.ndarray | None:
+    """R (m,) and the smallest change that makes it satisfy the linear equations of its modes.
+
+    None where that breaks Coulomb's law by more than rounding: then the modes are not certain, and R is as good.
+    """
+    w, speed = A @ R + b, abs(b).max(initial=0.0)
+    most = max((contact.side * R[contact.row] for contact in contacts), default=0.0)
+    active, G = np.zeros(len(A)), np.eye(len(A))
+    active[held] = 1.0
+    sliding = []
+    for contact in contacts:
+        if contact.side * R[contact.row] <= 1e-9 * most:
+            continue
+        active[contact.row] = 1.0
+        if contact.slip is None and np.hypot(*w[contact.tangents] if contact.mu else (0.0, 0.0)) <= AT_REST * speed:
+            active[contact.tangents] = 1.0
+        else:
+            G[contact.tangents, contact.row] = R[contact.tangents] / R[contact.row]
+            sliding.append(contact)
+    R = R + least_squares(A, -w, active, G if sliding else None).reactions
+    w, size = A @ R + b, abs(R).max(initial=0.0)
+    if abs(w * active).max(initial=0.0) > 1e-9 * speed:
+        return None
+    for contact in contacts:
+        N, T = contact.side * R[contact.row], R[contact.tangents]
+        presses = active[contact.row] > 0
+        if N + 1e-12 * size < 0 or (not presses and contact.side * w[contact.row] < -1e-9 * speed):
+            return None
+        if contact.mu and np.hypot(*T) > contact.mu * N * (1 + 1e-7) + 1e-12 * size:
+            return None
+    for contact in sliding:
+        if contact.slip is None and not _opposed(R[contact.tangents], w[contact.tangents]):
+            return None
+    return R
+
+
+def _opposed(T, w) -> bool:
+    """Whether friction acts against the motion."""
+    return T @ w < 0 and abs(T[0] * w[1] - T[1] * w[0]) <= 1e-6 * float(np.hypot(*T) * np.hypot(*w))

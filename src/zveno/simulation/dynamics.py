@@ -16,7 +16,7 @@ from .constraints import Constraint
 from .controllers import as_control
 from .equations import Equations
 from .inputs import QUALITY, Inputs
-from .redundancy import contradictions, robust_rate
+from .redundancy import contradictions, named, robust_rate
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,9 @@ def _repaired(found: Constrained, equations: Equations, t, k, q, v, tau, quality
     a, reactions = np.array(found.a), np.array(found.reactions)
     a[bad], reactions[bad] = robust.y[..., equations.v], robust.reactions
     at_fault = contradictions(equations, t, y[bad], inputs)
-    return replace(found, a=a, reactions=reactions, redundant=robust.redundant, inconsistent=at_fault)
+    return replace(
+        found, a=a, reactions=reactions, redundant=named(equations, robust.redundant), inconsistent=at_fault
+    )
 
 
 class _Hashed:

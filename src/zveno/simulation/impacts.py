@@ -1,15 +1,15 @@
-"""Impacts: the jump of velocity when a constraint closes."""
+"""Impacts: the jump of velocity when constraints close."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from .coulomb import STOP_SPEED
+from .coulomb import Contact, contact_reactions
 from .equations import Equations
 from .inputs import Inputs
-from .redundancy import least_squares, sliding_map
 
 
 class Impact(NamedTuple):
@@ -20,62 +20,33 @@ class Impact(NamedTuple):
     impulses: np.ndarray
     """(m,), N·s or N·m·s, with the sign and axes of the reactions; zero for rows that take no part"""
     energy: float
-    """change of kinetic energy, J, never positive for restitution of at most 1"""
+    """change of kinetic energy, J, never positive"""
 
 
 def impact(
-    equations: Equations, t: float, y, inputs: Inputs, restitution, pushing=(), limited: bool = True
+    equations: Equations, t: float, y, inputs: Inputs, restitution, contacts: Sequence[Contact] = ()
 ) -> Impact:
     """M (v⁺ − v⁻) = Jᵀ Λ with φ̇⁺ = −e φ̇⁻ on the active rows, in least squares where they are redundant.
 
-    The tangential impulse of a contact with friction is at most μ times the normal one; where stopping it would
-    take more, it keeps sliding in the direction in which it came.
+    Contacts only push: one that leaves faster than −e φ̇⁻ takes no impulse. Their tangential impulses obey
+    Coulomb's law. Where restitution and friction together would add energy, nothing bounces.
 
     Args:
-        equations: of the run; the rows that take part are those active in `inputs.c`.
+        equations: of the run; the rows that take part are those active in `inputs.c`, and the contacts.
         t, y: time and state (n_y,) before the impact.
         restitution: e, (m,): 0 for rows that are to move no more, such as those already closed.
-        pushing: (row, sign) of rows whose impulse must not have the other sign; those that would have to pull
-            are left out, the worst first.
-        limited: whether friction bounds the tangential impulses.
+        contacts: those that can only push.
     """
     _, W, A, J, _, rate, _ = equations.terms(t, y, *inputs.arrays())
     v = np.asarray(y)[equations.v]
-    c = np.array(inputs.c)
-    active = c[1 : 1 + equations.n_rows]
-    pushing = dict(pushing)
-    while True:
-        found = least_squares(A, -(1.0 + np.asarray(restitution)) * rate, active, sliding_map(equations, c, rate))
-        pulls = {row: sign * found.reactions[row] for row, sign in pushing.items() if active[row]}
-        worst = min(pulls, key=pulls.__getitem__, default=None)
-        if worst is not None and pulls[worst] < -1e-12 * (1.0 + abs(found.reactions).max()):
-            # The whole constraint lets go, tangents with their normal.
-            rows = next(at for at in equations.row_slices if at.start <= worst < at.stop)
-            active[rows] = 0.0
-        elif not (limited and _let_slide(equations, c, found.reactions, rate)):
+    held = np.array(inputs.c[1 : 1 + equations.n_rows]) > 0
+    for contact in contacts:
+        held[[contact.row, *contact.tangents]] = False
+    for e in (np.asarray(restitution), 0.0):
+        impulses = contact_reactions(A, (1.0 + e) * rate, held, contacts).R
+        after = v + W @ impulses
+        # Λᵀ J (v⁺ + v⁻)/2 is the change of kinetic energy.
+        energy = float(0.5 * impulses @ (J @ (v + after)))
+        if energy <= 0:
             break
-    jump = W @ found.reactions
-    after = v + jump
-    # Λᵀ J (v⁺ + v⁻)/2 is the change of kinetic energy.
-    return Impact(after, found.reactions, float(0.5 * found.reactions @ (J @ (v + after))))
-
-
-def _let_slide(equations: Equations, c, impulses, rate) -> bool:
-    """Let the contact slide whose impulse is farthest beyond its friction cone; whether there was one."""
-    active = c[1 : 1 + equations.n_rows]
-    beyond = {}
-    for one in equations.sliding:
-        if active[one.row] and active[one.row + 1]:
-            T = float(np.hypot(*impulses[one.row + 1 : one.row + 3]))
-            excess = T - one.mu * impulses[one.row]
-            if excess > 1e-9 * T:
-                beyond[one] = excess
-    if not beyond:
-        return False
-    worst = max(beyond, key=beyond.__getitem__)
-    tangents = slice(worst.row + 1, worst.row + 3)
-    came, T = rate[tangents], impulses[tangents]
-    direction = came if np.hypot(*came) > STOP_SPEED else -T
-    active[tangents] = 0.0
-    c[worst.at : worst.at + 4] = (worst.mu, *(direction / np.hypot(*direction)), STOP_SPEED)
-    return True
+    return Impact(after, impulses, energy)

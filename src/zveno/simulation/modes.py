@@ -7,16 +7,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..algorithms.constraints import slip_direction
 from .contacts import JointLimit
-from .coulomb import STOP_SPEED, Rest, at_rest
+from .coulomb import STOP_SPEED, Contact, contact_reactions
 from .equations import Equations
-from .inputs import Inputs, Sliding
+from .inputs import Inputs
 from .rates import Stopped
-from .redundancy import sliding_map
+from .redundancy import least_squares, sliding_map
 
 OPEN, HOLDS, SLIDES = "open", "holds", "slides"
 MOVES = 1e-6
 """A contact at rest slides when it would leave its place with this acceleration, m/s²."""
+LEAVES = 1e-9
+"""Speed, m/s or rad/s, beyond which a contact moves away from the ground."""
+SLOW = 1e-3
+"""m/s along its old direction that a sliding contact counts as having at least: friction then turns smoothly."""
 GRAVITY = 10.0
 """m/s², what presses contacts down, roughly"""
 JAM = 1e-9
@@ -68,14 +73,19 @@ class Modes:
         self._write(i, SLIDES, 1.0, 0.0)
         mu = self._sliding[i].mu
         # Friction turns with the velocity at a rate of about μ g over the speed, which a fixed step must resolve.
-        self._anchors(i)[3:] = (mu, *direction, max(STOP_SPEED, GRAVITY * mu * self.step))
+        self._anchors(i)[3:] = (mu, *direction, max(SLOW, GRAVITY * mu * self.step))
 
-    def follow(self, rate):
-        """Remember the directions in which contacts slide, from φ̇ (m,)."""
+    def follow(self, rate, restarts: bool = False):
+        """Remember the directions in which contacts slide, from φ̇ (m,).
+
+        Unless it restarts, an adaptive method is told only where that does not change its equations: its next step
+        relies on the last one.
+        """
+        least = STOP_SPEED if self.step or restarts else SLOW
         for i in self.sliding():
             v = rate[self._tangents(i)]
             speed = float(np.hypot(*v))
-            if speed > STOP_SPEED:
+            if speed > least:
                 self.direction(i)[:] = v / speed
 
     def slide_where_moving(self, numbers: Iterable[int], rate) -> list[int]:
@@ -100,11 +110,6 @@ class Modes:
         """In which contact i has been sliding, (2,) along its tangents."""
         return self._anchors(i)[4:6]
 
-    def pushing(self) -> list[tuple[int, float]]:
-        """(row, sign) of the reactions that can only push."""
-        rows = self.equations.row_slices
-        return [(rows[i].start, self.sides.get(i, 1.0)) for i in self.closed()]
-
     def side(self, i: int, q) -> float:
         """1 for contacts and at the lower end of a joint's range, −1 at the upper one."""
         constraint = self.equations.constraints[i]
@@ -116,28 +121,36 @@ class Modes:
 
     # --- what follows from the forces
 
-    def settle(self, t: float, y, u=None) -> list[tuple[int, str]]:
+    def settle(self, t: float, y, u=None, opening: int | None = None) -> list[tuple[int, str]]:
         """Modes that agree with the forces at a state, and what changed: (number, "opens", "slips" or "sticks").
 
-        One at a time and the worst first, contacts that would have to pull or that move apart open. Those at rest
-        along the ground hold or begin to slide as `coulomb.at_rest` says.
+        Contacts that move apart open. The others open, hold or slide as Coulomb's law says of all of them together.
 
         Args:
             t, y, u: time, state (n_y,) and command.
+            opening: a contact whose force has just fallen to zero; it opens unless others leave it a load.
         """
-        if not self.closed():
-            return []
         before, terms = list(self.mode), self._terms(t, y, u)
         self._refuse_jammed(terms, t)
-        rest = self._rest(terms)
-        while self._opened(rest.R, terms.rate):
-            rest = self._rest(terms)
-        for one, a in zip(self._resting(terms.rate), rest.a, strict=True):
-            size = float(np.hypot(*a))
-            if size > 0.5 * MOVES:
-                self.slide(one.number, a / size)
-            elif self.mode[one.number] == SLIDES:
-                self.hold(one.number, y[self.equations.q])
+        for i in self.closed():
+            if self.sides.get(i, 1.0) * terms.rate[self.equations.row_slices[i].start] > LEAVES:
+                self.open(i)
+        contacts = self.contacts(terms.rate)
+        reactions = contact_reactions(terms.A, -terms.short, self.held(), contacts)
+        largest = max((abs(reactions.R[contact.row]) for contact in contacts), default=0.0)
+        for contact in contacts:
+            i, force = contact.number, contact.side * reactions.R[contact.row]
+            away = contact.side * reactions.w[contact.row]
+            if (force <= 1e-10 * largest and away > MOVES) or (i == opening and force <= 1e-6 * largest):
+                self.open(i)
+            elif contact.slip is None and i in self._sliding:
+                a = reactions.w[contact.tangents]
+                size = float(np.hypot(*a))
+                if size > 0.5 * MOVES:
+                    self.slide(i, a / size)
+                elif self.mode[i] == SLIDES:
+                    self.hold(i, y[self.equations.q])
+        self._release_pulling(terms)
         return [
             (i, "opens" if new == OPEN else "slips" if new == SLIDES else "sticks")
             for i, (old, new) in enumerate(zip(before, self.mode, strict=True))
@@ -149,43 +162,64 @@ class Modes:
         key = (t, y.tobytes(), tuple(self.mode))
         if self._escapes[0] != key:  # the contacts ask one after the other
             terms = self._terms(t, y, u)
-            found = zip(self._resting(terms.rate), self._rest(terms).a, strict=True)
-            self._escapes = (key, {one.number: float(np.hypot(*a)) for one, a in found})
+            contacts = self.contacts(terms.rate)
+            w = contact_reactions(terms.A, -terms.short, self.held(), contacts).w
+            resting = [contact for contact in contacts if contact.slip is None and contact.number in self._sliding]
+            self._escapes = (key, {one.number: float(np.hypot(*w[one.tangents])) for one in resting})
         return self._escapes[1].get(i, 0.0)
+
+    def contacts(self, rate, impact: bool = False) -> list[Contact]:
+        """The closed contacts at row velocities φ̇ (m,); in an impact none has a given direction of sliding."""
+        contacts = []
+        for i in self.closed():
+            rows, mu, slip = self.equations.row_slices[i], 0.0, None
+            if i in self._sliding:
+                mu = self._sliding[i].mu
+                if not impact and self._speed(i, rate) > STOP_SPEED:
+                    _, x, y, floor = self._anchors(i)[3:]
+                    slip = slip_direction(rate[self._tangents(i)], (x, y), floor)
+            elif rows.stop - rows.start == 3:
+                mu = np.inf
+            contacts.append(Contact(i, rows.start, mu, self.sides.get(i, 1.0), slip))
+        return contacts
+
+    def held(self) -> np.ndarray:
+        """Rows of the constraints that hold both ways, (m,) booleans."""
+        held = np.zeros(self.equations.n_rows, dtype=bool)
+        for constraint, rows in zip(self.equations.constraints, self.equations.row_slices, strict=True):
+            held[rows] = not constraint.unilateral
+        return held
 
     def _terms(self, t: float, y, u) -> _Terms:
         equations, c = self.equations, self._settings()
         rate_y, _, A, J, value, rate, bias = equations.terms(t, y, *Inputs(u, c).arrays())
-        resting = [row for one in self._resting(rate) for row in (one.row + 1, one.row + 2)]
+        resting = [
+            row
+            for i in self._sliding
+            if self.mode[i] != OPEN and self._speed(i, rate) <= STOP_SPEED
+            for row in self._tangents(i)
+        ]
         value, held = np.array(value), np.array(rate)
         # Whether a contact moves from where it is does not depend on what would bring it back to its anchor.
         value[resting], held[resting] = 0.0, 0.0
         wanted = -(bias + 2.0 * c[0] * held + c[0] * c[0] * value)
         return _Terms(A, wanted - J @ rate_y[equations.v], rate)
 
-    def _resting(self, rate) -> list[Sliding]:
-        """Closed contacts with friction that do not move along the ground."""
-        return [
-            one for i, one in self._sliding.items() if self.mode[i] != OPEN and self._speed(i, rate) <= STOP_SPEED
-        ]
-
-    def _rest(self, terms: _Terms) -> Rest:
-        c = self._settings().copy()
-        resting = self._resting(terms.rate)
-        for one in resting:
-            c[one.at] = 0.0
-        G = sliding_map(self.equations, c, terms.rate)
-        return at_rest(terms.A, terms.short, c[1 : 1 + self.equations.n_rows], G, resting)
-
-    def _opened(self, R, rate) -> bool:
-        pushing = self.pushing()
-        leaving = {row: side * rate[row] for row, side in pushing if side * rate[row] > 1e-9}
-        pulling = {row: -side * R[row] for row, side in pushing if side * R[row] < 0}
-        worst = leaving or pulling
-        if worst:
-            row = max(worst, key=worst.__getitem__)
-            self.open(next(i for i, at in enumerate(self.equations.row_slices) if at.start == row))
-        return bool(worst)
+    def _release_pulling(self, terms: _Terms):
+        """Open contacts whose share of least norm pulls, and so drives by friction, where the others do without."""
+        while self.sliding():
+            active = self._settings()[1 : 1 + self.equations.n_rows]
+            G = sliding_map(self.equations, self._settings(), terms.rate)
+            R = least_squares(terms.A, terms.short * active, active, G).reactions
+            contacts = self.contacts(terms.rate)
+            worst = min(contacts, key=lambda contact: contact.side * R[contact.row])
+            if worst.side * R[worst.row] >= -1e-9 * abs(R).max():
+                return
+            others = [contact for contact in contacts if contact is not worst]
+            w = contact_reactions(terms.A, -terms.short, self.held(), others).w
+            if worst.side * w[worst.row] < -MOVES:
+                return
+            self.open(worst.number)
 
     def _refuse_jammed(self, terms: _Terms, t: float):
         """Stop where a sliding contact has no force: pressing it down digs it in by friction (Painlevé)."""
@@ -195,7 +229,7 @@ class Modes:
         for i in self.sliding():
             row = self._sliding[i].row
             digs = terms.A[row] @ G[:, row] <= JAM * terms.A[row, row]
-            if digs and terms.short[row] > 0 and terms.rate[row] <= 1e-9:
+            if digs and terms.short[row] > 0 and terms.rate[row] <= LEAVES:
                 label = self.equations.constraints[i].label
                 raise Stopped(f"{label} jams at t = {t:.6g} s: its friction presses it into the ground")
 

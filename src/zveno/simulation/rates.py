@@ -8,7 +8,7 @@ from ..errors import ZvenoError
 from .equations import Equations
 from .inputs import QUALITY, Inputs
 from .integrators import normalized, staged_step
-from .redundancy import contradictions, robust_rate
+from .redundancy import contradictions, named, robust_rate
 
 
 class Stopped(Exception):
@@ -23,6 +23,8 @@ class Rates:
         self.c = c
         self.n = 0
         self.redundant: set[str] = set()
+        self._named: set[bytes] = set()
+        """sets of redundant rows whose names are known already"""
         self._robust = False
 
     def inputs(self, t, y) -> Inputs:
@@ -60,9 +62,12 @@ class Rates:
         return self._least_squares(t, y, inputs)
 
     def _least_squares(self, t, y, inputs: Inputs):
-        found = robust_rate(self.equations, t, y, inputs)
-        self.redundant |= set(found.redundant)
-        return found.y
+        solved = robust_rate(self.equations, t, y, inputs)
+        key = solved.redundant.tobytes()
+        if key not in self._named:
+            self._named.add(key)
+            self.redundant |= set(named(self.equations, solved.redundant))
+        return solved.y
 
     def check(self, t: float, y):
         """Stop where redundant constraints contradict one another."""
@@ -95,7 +100,7 @@ class FixedStep:
         self.start = self.t = self.t_old = t
         self.y = np.array(y)
         self.message = ""
-        self.nodes = 2
+        self.nodes = 1
         self._kernel = None if rates.equations.commanded else rates.equations.step(method)
 
     def restart(self, y):

@@ -48,14 +48,19 @@ def least_squares(A, wanted, active, G=None) -> LeastSquares:
     else:
         left, values, right = np.linalg.svd(S)
         V, kept = np.swapaxes(right, -1, -2), values > RANK_TOLERANCE * np.maximum(values[..., :1], 1e-300)
-    coordinates = np.einsum("...ij,...i->...j", left, b)
+    coordinates = _times(np.swapaxes(left, -1, -2), b)
     solved = np.where(kept, coordinates / np.where(kept, values, 1.0), 0.0)
-    reactions = np.einsum("...ij,...j->...i", V, solved) * scale
+    reactions = _times(V, solved) * scale
     if G is not None:
-        reactions = np.einsum("...ij,...j->...i", G, reactions)
-    residual = (wanted - np.einsum("...ij,...j->...i", A, reactions)) * on
-    null = np.sqrt(np.einsum("...ij,...j->...i", V**2, (~kept).astype(float))) * on
+        reactions = _times(G, reactions)
+    residual = (wanted - _times(A, reactions)) * on
+    null = np.sqrt(_times(V**2, (~kept).astype(float))) * on
     return LeastSquares(reactions, residual, null)
+
+
+def _times(A, x):
+    """A x for stacks of matrices (..., m, n) and vectors (..., n)."""
+    return (A @ x[..., None])[..., 0]
 
 
 def sliding_map(equations: Equations, c, rate) -> np.ndarray | None:
@@ -70,14 +75,16 @@ def sliding_map(equations: Equations, c, rate) -> np.ndarray | None:
         None if nothing slides.
     """
     c = np.asarray(c)
-    if not any(np.any(c[..., at]) for _, _, at, _ in equations.sliding):
+    rows, at = (np.array([getattr(one, name) for one in equations.sliding], dtype=int) for name in ("row", "at"))
+    mu = c[..., at]
+    if not mu.any():
         return None
     m = equations.n_rows
     G = np.array(np.broadcast_to(np.eye(m), (*c.shape[:-1], m, m)))
-    for _, row, at, _ in equations.sliding:
-        v, s = (np.moveaxis(part, -1, 0) for part in (rate[..., row + 1 : row + 3], c[..., at + 1 : at + 3]))
-        for k, direction in enumerate(slip_direction(v, s, c[..., at + 3])):
-            G[..., row + 1 + k, row] = -c[..., at] * direction
+    moving = rate[..., rows + 1], rate[..., rows + 2]
+    along = slip_direction(moving, (c[..., at + 1], c[..., at + 2]), c[..., at + 3])
+    for k, direction in enumerate(along, 1):
+        G[..., rows + k, rows] = -mu * direction
     return G
 
 
@@ -86,23 +93,23 @@ class RobustRate(NamedTuple):
 
     y: np.ndarray
     reactions: np.ndarray
-    redundant: tuple[str, ...]
+    redundant: np.ndarray
+    """which rows depend on others, (..., m) booleans"""
 
 
 def robust_rate(equations: Equations, t, y, inputs: Inputs) -> RobustRate:
-    """ẏ (..., n_y) with reactions of least norm, and the constraints at fault by name."""
+    """ẏ (..., n_y) with reactions of least norm, and the rows that depend on one another."""
     y_rate, W, A, J, value, rate, bias = equations.terms(t, y, *inputs.arrays())
     c = np.asarray(inputs.c)
     k, active = c[..., :1], c[..., 1 : 1 + equations.n_rows]
     wanted = -(bias + 2.0 * k * rate + k * k * value)
-    short = (wanted - np.einsum("...ij,...j->...i", J, y_rate[..., equations.v])) * active
+    short = (wanted - _times(J, y_rate[..., equations.v])) * active
     found = least_squares(A, short, active, sliding_map(equations, c, rate))
     y_rate = np.array(y_rate)
-    y_rate[..., equations.v] += np.einsum("...ij,...j->...i", W, found.reactions)
+    y_rate[..., equations.v] += _times(W, found.reactions)
     if equations.works:
-        v = np.asarray(y)[..., equations.v]
-        y_rate[..., -1] += np.einsum("...i,...ij,...j->...", found.reactions, J, v)
-    return RobustRate(y_rate, found.reactions, named(equations, found.null > 1e-3))
+        y_rate[..., -1] += (found.reactions * _times(J, np.asarray(y)[..., equations.v])).sum(axis=-1)
+    return RobustRate(y_rate, found.reactions, found.null > 1e-3)
 
 
 def contradictions(equations: Equations, t, y, inputs: Inputs) -> tuple[str, ...]:
@@ -113,7 +120,7 @@ def contradictions(equations: Equations, t, y, inputs: Inputs) -> tuple[str, ...
     """
     y_rate, _, A, J, _, rate, bias = equations.terms(t, y, *inputs.arrays())
     active = np.asarray(inputs.c)[..., 1 : 1 + equations.n_rows]
-    short = -(bias + np.einsum("...ij,...j->...i", J, y_rate[..., equations.v])) * active
+    short = -(bias + _times(J, y_rate[..., equations.v])) * active
     found = least_squares(A, short, active, sliding_map(equations, inputs.c, rate))
     return named(equations, abs(found.residual) > CONTRADICTION * (1.0 + abs(short).max(axis=-1, keepdims=True)))
 

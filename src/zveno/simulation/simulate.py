@@ -150,6 +150,11 @@ def simulate(
             Y, C = np.array(run.y), None if c is None else np.array(run.c)
             times, status = np.array(run.t), run.status
     settings = f"{method}, step {h:.3g} s" if method in FIXED else f"{method}, rtol {rtol:g}, atol {atol:.3g}"
+    if run is not None and run.changes.chatter is not None:
+        since, speed = run.changes.chatter
+        notes.append(
+            f"chattering contacts brought to rest from t = {since:.6g} s on, from up to {speed:.2g} m/s or rad/s"
+        )
     if rates.redundant:
         notes.append(f"redundant constraints solved in least squares: {', '.join(sorted(rates.redundant))}")
     return trajectory(

@@ -30,7 +30,7 @@ class Watch:
     """A function that falls below zero where a contact or a limit leaves its mode."""
 
     what: str
-    """"closes", "opens", "stops" or "slips" """
+    """what the contact does: closes, opens, stops or slips"""
     constraint: int
     """number of the constraint"""
     value: Watched
