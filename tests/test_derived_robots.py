@@ -165,7 +165,7 @@ def test_tasks_of_derived_robots(tmp_path):
     state = random_state(changed.mechanism, 1)
     assert np.array_equal(changed.base_regressor(*state), fresh.base_regressor(*state))
     for one, place in ((changed, "a"), (fresh, "b")):
-        one.export_c(("inverse_dynamics", "forward_kinematics"), tmp_path / place, measure=False)
+        one.export_c(("inverse_dynamics", "forward_kinematics"), tmp_path / place, timed=False)
     names = sorted(file.name for file in (tmp_path / "a").iterdir())
     assert any(name.endswith(".c") for name in names)
     for name in names:

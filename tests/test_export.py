@@ -82,7 +82,7 @@ def test_example_runs(tmp_path):
 @needs_compiler
 def test_any_mechanism_and_parameters_as_arguments(tmp_path):
     robot = Robot(random_mechanism(4, n=9, drives=True))
-    done = export_c(robot, ("inverse_dynamics",), tmp_path, parameters=("gravity",), measure=False)
+    done = export_c(robot, ("inverse_dynamics",), tmp_path, parameters=("gravity",), timed=False)
     assert "gravity" in (tmp_path / f"{done.functions[0].name}.h").read_text()
     command = [compiler, *COMPILE, "-c", f"{done.functions[0].name}.c", "-o", "o.o"]
     subprocess.run(command, cwd=tmp_path, check=True)
@@ -96,4 +96,4 @@ def test_bad_requests(tmp_path):
         export_c(robot, (), tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(BuildError, match="cannot be written"):
-        export_c(robot, ("jacobian",), tmp_path / "file" / "below", measure=False)
+        export_c(robot, ("jacobian",), tmp_path / "file" / "below", timed=False)

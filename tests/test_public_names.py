@@ -141,7 +141,7 @@ def test_the_methods_call_their_functions(tmp_path):
     postures = robot.random(40, 2)
     campaign = zveno.Campaign(tracker, postures, deviating.forward_kinematics(postures)[:, :3, 3])
     assert isinstance(robot.calibrate(campaign, folds=0).robot, zveno.Robot)
-    assert robot.export_c(("gravity_torque",), tmp_path / "c", measure=False).files
+    assert robot.export_c(("gravity_torque",), tmp_path / "c", timed=False).files
     assert zveno.load(robot.write(tmp_path / "puma.urdf")).n_q == 6
     assert robot.plot(tmp_path / "puma.png").stat().st_size > 1000
 

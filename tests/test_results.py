@@ -54,7 +54,7 @@ def results(tmp_path_factory) -> dict[str, zveno.Result]:
         calibration.compensate(q),
         plan,
         zveno.accuracy_curve(robot, tracker, 20, candidates=60),
-        robot.export_c(("gravity_torque",), tmp_path_factory.mktemp("c"), measure=False),
+        robot.export_c(("gravity_torque",), tmp_path_factory.mktemp("c"), timed=False),
         plan_study.simulate_study(plan_study.proposed_plan(), 3),
     ]
     return {type(one).__name__: one for one in found}

@@ -87,7 +87,7 @@ def export_c(
     single: bool = False,
     frame: str | None = None,
     parameters: Sequence[str] = (),
-    measure: bool = True,
+    timed: bool = True,
     force: bool = False,
 ) -> Export:
     """C sources of a robot's functions, an example and a README with operation counts and times.
@@ -101,7 +101,7 @@ def export_c(
         single: `float` instead of `double`.
         frame: the frame of kinematic functions; the default frame if not given.
         parameters: constants that become arguments, as in `Robot.parametric`.
-        measure: time each function if a C compiler is found.
+        timed: time each function if a C compiler is found.
         force: whether files that zveno did not write may be replaced.
     """
     functions = DEFAULT_FUNCTIONS if functions is None else functions
@@ -128,7 +128,7 @@ def export_c(
         check_replaceable(place / f"{source.name}.c", force=force, own=f'#include "{source.name}.h"')
     files = [path for source in sources for path in source.write(place)]
     times = [
-        _measured(one, source, single) if measure else None for one, source in zip(programs, sources, strict=True)
+        _measured(one, source, single) if timed else None for one, source in zip(programs, sources, strict=True)
     ]
     exported = tuple(
         ExportedFunction(source.name, count_operations(one), time)

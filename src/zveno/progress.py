@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 PATIENCE = 1.0
@@ -12,17 +13,22 @@ REFRESH = 0.1
 """Seconds between two changes of a bar."""
 
 
+Progress = bool | Callable[[float, float], object] | None
+"""Argument of tasks: whether a bar is shown (None: on a terminal), or a function of (done, total)."""
+
+
 class ProgressBar:
     """A context manager that is called with (done, total) while the work goes on.
 
     Args:
         what: a verb that says what is being done.
-        wanted: whether a bar may appear; None where stderr is a terminal.
+        wanted: whether a bar may appear; None where stderr is a terminal; or a function that is called instead.
     """
 
-    def __init__(self, what: str, wanted: bool | None = None):
+    def __init__(self, what: str, wanted: Progress = None):
         self.what = what
-        self.wanted = sys.stderr.isatty() if wanted is None else wanted
+        self.call = wanted if callable(wanted) else None
+        self.wanted = sys.stderr.isatty() if wanted is None else bool(wanted)
         self._next = time.monotonic() + PATIENCE
         self._bar: Any = None
         self._task: Any = None
@@ -32,6 +38,9 @@ class ProgressBar:
 
     def __call__(self, done: float, total: float) -> None:
         """`done` of `total` is reached."""
+        if self.call is not None:
+            self.call(done, total)
+            return
         if not self.wanted or time.monotonic() < self._next:
             return
         if self._bar is None:

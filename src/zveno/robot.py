@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .ik.solutions import Solutions
     from .ik.tolerance import Tolerance
     from .mechanism import Loop
+    from .progress import Progress
     from .simulation.constraints import Constraint
     from .simulation.controllers import Control
     from .simulation.drives import ServoDrive
@@ -67,7 +68,7 @@ class Robot(RobotFunctions):
     def ik(
         self, T_world_tool: ArrayLike, frame: str | None = None, relative_to: str | None = None,
         limits: Any = True, task: Any = "pose", method: str = "auto", *, windings: bool = False,
-        seed: ArrayLike | None = None, slices: int = 16, redundant: str | Sequence[str] | None = None,
+        start: ArrayLike | None = None, slices: int = 16, redundant: str | Sequence[str] | None = None,
         objective: str = "squares", tolerance: Tolerance | tuple[float, float] | None = None,
         percent: float | None = None, held: ArrayLike | None = None
     ) -> Solutions:
@@ -75,7 +76,7 @@ class Robot(RobotFunctions):
         from .ik.solve import solve_ik
 
         return solve_ik(
-            self, T_world_tool, frame, relative_to, limits, task, method, windings=windings, seed=seed,
+            self, T_world_tool, frame, relative_to, limits, task, method, windings=windings, start=start,
             slices=slices, redundant=redundant, objective=objective, tolerance=tolerance, percent=percent,
             held=held
         )
@@ -86,7 +87,7 @@ class Robot(RobotFunctions):
         method: str = "auto", *, start: ArrayLike | None = None, slices: int = 16,
         accept: Callable[[np.ndarray], np.ndarray] | None = None,
         velocity: ArrayLike | bool | None = None, acceleration: ArrayLike | None = None,
-        progress: Callable[[int, int], Any] | None = None
+        progress: Progress = None
     ) -> JointPath:
         """Joint motion along a path of poses; see `zveno.solve_path`."""
         from .ik.paths.solve_path import solve_path
@@ -105,7 +106,7 @@ class Robot(RobotFunctions):
         limits: bool = False, events: Sequence[Event] = (),
         moving_base: Callable[[float], np.ndarray] | None = None, stabilization: float = 20.0,
         projection: bool = False, max_projection: float = 0.1, max_step: float = np.inf,
-        progress: bool | None = None
+        progress: Progress = None
     ) -> Trajectory:
         """The motion from a state, or from a batch of states; see `zveno.simulate`."""
         from .simulation.simulate import simulate
@@ -130,27 +131,27 @@ class Robot(RobotFunctions):
 
     def base_parameters(
         self, gravity: ArrayLike | None = None, drives: bool | Sequence[str] = False, *, view: str = "inertia",
-        massless: Sequence[str] | None = None, loops: Sequence[Loop] | None = None, q0: ArrayLike | None = None,
+        massless: Sequence[str] | None = None, loops: Sequence[Loop] | None = None, start: ArrayLike | None = None,
         exact: bool | None = None
     ) -> BaseParameters:
         """The smallest set of parameters that decides the dynamics; see `zveno.base_parameters`."""
         from .base_parameters.analyse import base_parameters
 
         return base_parameters(
-            self, gravity, drives, view=view, massless=massless, loops=loops, q0=q0, exact=exact
+            self, gravity, drives, view=view, massless=massless, loops=loops, start=start, exact=exact
         )
 
     def identifiability(
-        self, kind: Measurement | str = "pose", *, strategy: str = "JL",
+        self, measurement: Measurement | str = "pose", *, strategy: str = "JL",
         parameters: str | Sequence[str] = "all", joint_terms: Sequence[str] = (), postures: int | None = None,
-        seed: int = 0
+        rng: np.random.Generator | int | None = 0
     ) -> Identifiability:
         """Geometric parameters that a kind of measurement can find; see `zveno.identifiability`."""
         from .calibration.identifiability.analysis import identifiability
 
         return identifiability(
-            self, kind, strategy=strategy, parameters=parameters, joint_terms=joint_terms, postures=postures,
-            seed=seed
+            self, measurement, strategy=strategy, parameters=parameters, joint_terms=joint_terms, postures=postures,
+            rng=rng
         )
 
     def calibrate(
@@ -158,14 +159,14 @@ class Robot(RobotFunctions):
         joint_terms: str | Sequence[str] = "auto", strategy: str | None = None, fixed: Sequence[str] = (),
         priors: Mapping[str, float] | None = None, bounds: Mapping[str, tuple[float, float]] | None = None,
         plausible: tuple[float, float] | str | None = "estimated", loss: str = "auto", linear: bool = False,
-        folds: int = 10, seed: int = 0, progress: Callable[[int, int], None] | None = None
+        folds: int = 10, rng: np.random.Generator | int | None = 0, progress: Progress = None
     ) -> Calibration:
         """The geometry that explains measurements; see `zveno.calibrate`."""
         from .calibration.estimate import calibrate
 
         return calibrate(
             self, data, parameters=parameters, joint_terms=joint_terms, strategy=strategy, fixed=fixed,
-            priors=priors, bounds=bounds, plausible=plausible, loss=loss, linear=linear, folds=folds, seed=seed,
+            priors=priors, bounds=bounds, plausible=plausible, loss=loss, linear=linear, folds=folds, rng=rng,
             progress=progress
         )
 
@@ -177,7 +178,7 @@ class Robot(RobotFunctions):
         visibility: Visibility | Sequence[Visibility] | None = None,
         clearance: Clearance | str | None = "standard", places: int | None = None, repeats: bool = True,
         refine: bool = True, order: bool = True, start: ArrayLike | None = None,
-        workspace: ArrayLike | None = None, seed: int = 0
+        workspace: ArrayLike | None = None, rng: np.random.Generator | int | None = 0
     ) -> Plan:
         """The postures whose measurements determine the geometry best; see `zveno.plan_poses`."""
         from .design.poses import plan_poses
@@ -186,19 +187,19 @@ class Robot(RobotFunctions):
             self, measurement, n, criterion, have=have, candidates=candidates, parameters=parameters,
             strategy=strategy, joint_terms=joint_terms, limits=limits, margin=margin, box=box,
             visibility=visibility, clearance=clearance, places=places, repeats=repeats, refine=refine,
-            order=order, start=start, workspace=workspace, seed=seed
+            order=order, start=start, workspace=workspace, rng=rng
         )
 
     def export_c(
         self, functions: Sequence[str] | None = None, directory: str | PathLike[str] = ".", *,
-        single: bool = False, frame: str | None = None, parameters: Sequence[str] = (), measure: bool = True,
+        single: bool = False, frame: str | None = None, parameters: Sequence[str] = (), timed: bool = True,
         force: bool = False
     ) -> Export:
         """C sources of the compiled functions; see `zveno.export_c`."""
         from .export import export_c
 
         return export_c(
-            self, functions, directory, single=single, frame=frame, parameters=parameters, measure=measure,
+            self, functions, directory, single=single, frame=frame, parameters=parameters, timed=timed,
             force=force
         )
     # fmt: on

@@ -134,7 +134,7 @@ def bent_states():
 def test_drives_of_a_four_bar(lengths, states, tolerance, kinds):
     bar = driven_everywhere(four_bar(*lengths, PLANE), 1)
     W = loop_regressor(bar, states)
-    base = base_parameters(bar, loops=[LOOP], q0=states[0][0], drives=kinds)
+    base = base_parameters(bar, loops=[LOOP], start=states[0][0], drives=kinds)
     assert base.rank == rank_of(W[:, list(base.counted)], tolerance)
     assert residual(W, base) < 10 * tolerance
     p = np.zeros(base.n_parameters)
@@ -145,7 +145,7 @@ def test_drives_of_a_four_bar(lengths, states, tolerance, kinds):
 
 
 def test_frictions_of_a_parallelogram_merge_and_say_so():
-    base = base_parameters(four_bar(*PARALLEL, PLANE), loops=[LOOP], q0=(1.0, -1.0, 1.0), drives=True)
+    base = base_parameters(four_bar(*PARALLEL, PLANE), loops=[LOOP], start=(1.0, -1.0, 1.0), drives=True)
     assert base.rank == 3 + 3
     assert {"Fv1 + Fv2 + Fv3", "Fc1 + Fc2 + Fc3", "off1 - off2 + off3"} <= set(base.expressions)
 
@@ -174,6 +174,6 @@ def test_a_driven_loop_inside_a_tree():
             rows.append(slope.T @ both)
         W = np.concatenate(rows)
         for kinds in KINDS:
-            base = base_parameters(mechanism, loops=[LOOP], q0=(0.0, 1.0, -1.0, 0.0, 1.0), drives=kinds)
+            base = base_parameters(mechanism, loops=[LOOP], start=(0.0, 1.0, -1.0, 0.0, 1.0), drives=kinds)
             assert base.rank == rank_of(W[:, list(base.counted)])
             assert residual(W, base) < 1e-9

@@ -143,7 +143,7 @@ def test_the_rule_of_what_merges(seed):
     ],
 )
 def test_four_bar_and_parallelogram(lengths, q0, gravity, rank, kind):
-    base = base_parameters(four_bar(*lengths, gravity), loops=[replace(LOOP, locked=kind)], q0=q0)
+    base = base_parameters(four_bar(*lengths, gravity), loops=[replace(LOOP, locked=kind)], start=q0)
     assert base.rank == rank
     # The parallelogram moves in constant proportion, which has an exact meaning; the general four-bar does not.
     assert base.certified == (lengths == PARALLEL)
@@ -151,7 +151,7 @@ def test_four_bar_and_parallelogram(lengths, q0, gravity, rank, kind):
 
 
 def test_the_parallelogram_in_words():
-    base = base_parameters(four_bar(*PARALLEL, PLANE), loops=[LOOP], q0=(1.0, -1.0, 1.0))
+    base = base_parameters(four_bar(*PARALLEL, PLANE), loops=[LOOP], start=(1.0, -1.0, 1.0))
     assert base.expressions == ("I1zz + I3zz + 0.09·m2", "h1x + h3x + 0.3·m2", "h1y + h3y")
 
 
@@ -172,7 +172,7 @@ def test_the_walk_turns_back_before_branches_meet():
 
 def test_the_other_branch_of_equal_sides_has_more():
     # Crossed: the same lengths, the rocker turning the other way.
-    crossed = base_parameters(four_bar(*PARALLEL, PLANE), loops=[LOOP], q0=(1.0, -2.3, -2.0))
+    crossed = base_parameters(four_bar(*PARALLEL, PLANE), loops=[LOOP], start=(1.0, -2.3, -2.0))
     assert crossed.rank > 3
 
 
@@ -184,7 +184,7 @@ def test_four_bar_rows_against_the_closed_form():
         q = closed_form(GENERIC, u).real
         slope = (closed_form(GENERIC, u + h).real - closed_form(GENERIC, u - h).real) / (2 * h)
         states.append((q, slope * rng.normal()))
-    base = base_parameters(mechanism, loops=[LOOP], q0=states[0][0])
+    base = base_parameters(mechanism, loops=[LOOP], start=states[0][0])
     W = energy_rows(mechanism, states, states[0][0])
     assert base.rank == rank_of(W, 1e-7) == 8
     assert residual(W, base) < 1e-7
@@ -194,7 +194,7 @@ def test_four_bar_rows_against_the_closed_form():
 def test_the_mechanisms_own_loops_are_the_default(locked):
     bar = four_bar(*GENERIC, PLANE)
     closed = rebuilt(bar, loops=[Loop("coupler_end", "rocker_end", locked)])
-    base = base_parameters(closed, q0=(1.0, -0.3, 1.5))
+    base = base_parameters(closed, start=(1.0, -0.3, 1.5))
     assert base.rank == 8
     assert base.loops == closed.loops
     assert base_parameters(closed, loops=()).rank == base_parameters(bar).rank > 8
@@ -209,7 +209,7 @@ def test_a_loop_inside_a_tree_stays_local():
         Joint("wrist", "coupler", "hand", Revolute((1, 0, 0)), transform(None, np.array([0.2, 0.1, 0.3]))),
     ]
     whole = assemble("tree", links, joints, bar.frames, gravity=NORMAL)
-    base = base_parameters(whole, loops=[LOOP], q0=(0.0, 1.0, -1.0, 0.0, 1.0))
+    base = base_parameters(whole, loops=[LOOP], start=(0.0, 1.0, -1.0, 0.0, 1.0))
     assert [len(group.bodies) for group in base.groups] == [1, 3, 1]
     rng = np.random.default_rng(1)
     states = []
@@ -233,8 +233,8 @@ def test_bad_loops_are_named():
         (["coupler_end"], "not a loop"),
     ):
         with pytest.raises(ZvenoError, match=says):
-            base_parameters(bar, loops=loops, q0=(1.0, -0.3, 1.5))
+            base_parameters(bar, loops=loops, start=(1.0, -0.3, 1.5))
     with pytest.raises(ZvenoError, match="cannot be closed"):
-        base_parameters(four_bar(0.3, 0.1, 0.1, 0.9, PLANE), loops=[LOOP], q0=(1.0, -0.3, 1.5))
+        base_parameters(four_bar(0.3, 0.1, 0.1, 0.9, PLANE), loops=[LOOP], start=(1.0, -0.3, 1.5))
     with pytest.raises(ZvenoError, match="coupling"):
-        base_parameters(bar, loops=[LOOP], q0=(1.0, -0.3, 1.5), drives=("rotor", "coupling"))
+        base_parameters(bar, loops=[LOOP], start=(1.0, -0.3, 1.5), drives=("rotor", "coupling"))

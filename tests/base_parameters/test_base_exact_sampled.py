@@ -131,7 +131,7 @@ def test_a_parallelogram_in_a_tree_is_certified(gravity):
         Joint("wrist", "coupler", "hand", Revolute((1, 0, 0)), transform(None, np.array([0.2, 0.1, 0.3]))),
     ]
     whole = assemble("tree", links, joints, bar.frames, gravity=gravity)
-    exact, floating = both_ways(whole, loops=[LOOP], q0=(0.0, 1.0, -1.0, 0.0, 1.0))
+    exact, floating = both_ways(whole, loops=[LOOP], start=(0.0, 1.0, -1.0, 0.0, 1.0))
     assert exact.certified
     np.testing.assert_array_equal(exact.columns, floating.columns)
     np.testing.assert_allclose(exact.matrix, floating.matrix, atol=1e-9)
@@ -139,7 +139,7 @@ def test_a_parallelogram_in_a_tree_is_certified(gravity):
 
 def test_a_loop_that_closes_only_nearly_is_not_certified():
     nearly = four_bar(0.3, 0.6, 0.3, 0.6 + 1e-11, PLANE)
-    exact, _ = both_ways(nearly, loops=[LOOP], q0=(1.0, -1.0, 1.0))
+    exact, _ = both_ways(nearly, loops=[LOOP], start=(1.0, -1.0, 1.0))
     assert not exact.certified
     assert "close exactly" in exact.why_not_certified or "proportion" in exact.why_not_certified
 

@@ -29,7 +29,7 @@ needs_compiler = pytest.mark.skipif(compiler is None, reason="no C compiler on t
 )
 def test_compiled_torques_are_the_robots(tmp_path, name, single):
     robot = zveno.load(name)
-    done = export_c(robot, ("base_inverse_dynamics",), tmp_path, single=single, measure=False)
+    done = export_c(robot, ("base_inverse_dynamics",), tmp_path, single=single, timed=False)
     assert f"{name}_base_parameters.h" in {path.name for path in done.files}
     shim = f"""#include "{name}.h"
 #include "{name}_base_parameters.h"
@@ -55,7 +55,7 @@ void torques(const {"float" if single else "double"} *q, const {"float" if singl
 @needs_compiler
 def test_the_example_passes_the_robots_parameters_and_the_page_counts(tmp_path):
     robot = zveno.load("puma560")
-    export_c(robot, ("base_inverse_dynamics", "gravity_torque"), tmp_path, measure=False)
+    export_c(robot, ("base_inverse_dynamics", "gravity_torque"), tmp_path, timed=False)
     command = [compiler, *COMPILE, "example.c", "puma560_base_inverse_dynamics.c", "-lm", "-o", "example"]
     subprocess.run(command, cwd=tmp_path, check=True)
     printed = subprocess.run(["./example"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
@@ -69,7 +69,7 @@ def test_the_example_passes_the_robots_parameters_and_the_page_counts(tmp_path):
 
 
 def test_names_of_other_models_hold_no_figure_of_the_puma(tmp_path):
-    export_c(zveno.load("ur5"), ("base_inverse_dynamics",), tmp_path, measure=False)
+    export_c(zveno.load("ur5"), ("base_inverse_dynamics",), tmp_path, timed=False)
     assert "629" not in (tmp_path / "README.md").read_text()
 
 

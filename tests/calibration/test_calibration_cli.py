@@ -49,15 +49,15 @@ def test_identifiability_prints_model_and_relations(capsys):
 
 
 def test_identifiability_as_json(capsys):
-    _run("identifiability", "puma560", "--measure", "relative_position", "--json")
+    _run("identifiability", "puma560", "--measurement", "relative_position", "--json")
     data = json.loads(capsys.readouterr().out)
     assert data["rank"] == 19
     assert data["formula"]["proved"] == 19
     assert data["formula"]["bound"] is None
     assert "1 axis passes through the measured point" in data["formula"]["why"]
-    _run("identifiability", "puma560", "--measure", "position", "--json")
+    _run("identifiability", "puma560", "--measurement", "position", "--json")
     assert json.loads(capsys.readouterr().out)["formula"]["bound"] == 25
-    _run("identifiability", "puma560", "--measure", "position")
+    _run("identifiability", "puma560", "--measurement", "position")
     assert "(20) = 25, at most 25 by (21), closure of twists 25: they agree" in " ".join(
         capsys.readouterr().out.split()
     )
@@ -98,7 +98,7 @@ def test_calibrate_as_json(files, capsys):
 
 
 def test_template(capsys):
-    _run("calibrate", "puma560", "--template", "--measure", "distance")
+    _run("calibrate", "puma560", "--template", "--measurement", "distance")
     assert capsys.readouterr().out.splitlines()[-1] == "joint1,joint2,joint3,joint4,joint5,joint6,d"
 
 

@@ -106,7 +106,7 @@ def test_formula_closure_and_rank_agree_on_random_chains(block):
     for seed in range(30 * block, 30 * block + 30):
         robot = zveno.Robot(random_chain(seed))
         kind = (Pose(), Position(), RelativePose(), RelativePosition())[seed % 4]
-        found = identifiability(robot, kind, seed=seed)
+        found = identifiability(robot, kind, rng=seed)
         assert found.counts is not None
         assert found.rank == found.counts.proved, seed
         if found.rank != found.counts.value:

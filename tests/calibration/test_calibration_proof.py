@@ -50,7 +50,7 @@ def _chain(seed: int, exact: bool):
 def test_joints_of_every_type_have_the_rank_the_closure_proves(kind, decimal):
     """120 chains: the rank of a sampled Jacobian, which knows nothing of twists and closures."""
     for seed in range(15):
-        found = identifiability(zveno.Robot(_chain(seed, decimal)), kind, seed=seed)
+        found = identifiability(zveno.Robot(_chain(seed, decimal)), kind, rng=seed)
         assert found.counts is not None
         assert found.rank == found.counts.proved, seed
         if decimal and flint() is not None:

@@ -373,7 +373,7 @@ def test_the_command_line_says_what_the_file_does_not(measured, tmp_path, capsys
     words = [
         "puma560",
         str(file),
-        "--measure",
+        "--measurement",
         "relative_pose",
         "--folds",
         "0",

@@ -74,7 +74,7 @@ def test_every_written_column_names_its_unit(tmp_path, capsys):
         "ik": ("ik", "puma560", "--poses", str(poses)),
         "path": ("ik", "puma560", "--path", str(poses)),
         "run": ("simulate", "puma560", "--duration", "0.01"),
-        "plan": ("plan", "puma560", "--measure", "position", "--n", "12", "--candidates", "50"),
+        "plan": ("plan", "puma560", "--measurement", "position", "--n", "12", "--candidates", "50"),
     }
     for name, words in files.items():
         rows = {}

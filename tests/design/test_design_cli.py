@@ -13,7 +13,7 @@ from zveno.cli.plan import plan
 from zveno.documents.calibration_001 import plan_study as study
 from zveno.documents.calibration_001.pictures import draw_axis_errors, draw_study
 
-SMALL = {"measure": "position", "n": 12, "candidates": 300}
+SMALL = {"measurement": "position", "n": 12, "candidates": 300}
 
 
 def test_tables_for_people(capsys):
@@ -42,12 +42,12 @@ def test_files_that_continue_each_other(capsys, tmp_path):
 
 def test_contacts_continue_each_other_too(capsys, tmp_path):
     first = tmp_path / "plan.csv"
-    plan("puma560", measure="point", n=14, candidates=200, places=2, sigma=1e-4, output=Output(out=first))
+    plan("puma560", measurement="point", n=14, candidates=200, places=2, sigma=1e-4, output=Output(out=first))
     said = capsys.readouterr().out
     assert "what is touched" in said
     assert "more postures would" in said
     assert first.read_text().splitlines()[0].endswith(",group")
-    plan("puma560", measure="point", n=3, candidates=200, have=first, sigma=1e-4, output=Output(json=True))
+    plan("puma560", measurement="point", n=3, candidates=200, have=first, sigma=1e-4, output=Output(json=True))
     data = json.loads(capsys.readouterr().out)
     assert data["measured_before"] == 14
     assert set(data["groups"]) <= {"place1", "place2"}
@@ -74,7 +74,7 @@ def test_a_singular_plan_says_so(capsys):
 
 def test_bad_input_is_an_error_of_ours(tmp_path):
     with pytest.raises(zveno.ZvenoError, match="position"):
-        plan("puma560", **SMALL | {"measure": "positon"})
+        plan("puma560", **SMALL | {"measurement": "positon"})
     with pytest.raises(zveno.ZvenoError, match="no such file"):
         plan("puma560", **SMALL, have=tmp_path / "nothing.csv")
 

@@ -285,5 +285,5 @@ def test_what_was_measured_may_be_in_degrees_and_have_gaps(puma, tmp_path):
 
 
 def test_the_same_seed_gives_the_same_plan(puma):
-    one, two = (plan_poses(puma, KINDS["position"], 12, candidates=300, seed=4) for _ in range(2))
+    one, two = (plan_poses(puma, KINDS["position"], 12, candidates=300, rng=4) for _ in range(2))
     assert np.array_equal(one.q, two.q)

@@ -72,10 +72,10 @@ def test_nothing_moves():
 
 
 def test_seeds_are_checked():
-    with pytest.raises(ShapeError, match="seed"):
-        solve_ik(ROBOT, T, method="local", seed=[0.0] * 5)
-    with pytest.raises(ShapeError, match="seed"):
-        solve_ik(ROBOT, T, method="local", seed=[np.nan] * 6)
+    with pytest.raises(ShapeError, match="start"):
+        solve_ik(ROBOT, T, method="local", start=[0.0] * 5)
+    with pytest.raises(ShapeError, match="start"):
+        solve_ik(ROBOT, T, method="local", start=[np.nan] * 6)
 
 
 def test_paths_are_checked():

@@ -165,9 +165,9 @@ def test_local_from_a_seed_stays_near_it():
     q = 0.8 * robot.random(50, 1) + 0.1 * (robot.lower + robot.upper)
     T = robot.forward_kinematics(q)
     seed = np.clip(q + np.random.default_rng(0).normal(size=q.shape) * 0.02, robot.lower, robot.upper)
-    found = solve_ik(robot, T, method="local", seed=seed)
+    found = solve_ik(robot, T, method="local", start=seed)
     assert np.mean(np.abs(found.q[:, 0] - seed).max(axis=1) < 0.3) > 0.95
-    assert np.array_equal(solve_ik(robot, T[3], method="local", seed=seed[3]).q[0], found.q[3, 0])
+    assert np.array_equal(solve_ik(robot, T[3], method="local", start=seed[3]).q[0], found.q[3, 0])
 
 
 def test_bad_requests():

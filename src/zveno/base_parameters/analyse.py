@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import ModelError, ShapeError, ZvenoWarning
 from ..io.results import hash_of
@@ -32,7 +33,7 @@ def base_parameters(
     view: str = "inertia",
     massless: Sequence[str] | None = None,
     loops: Sequence[Loop] | None = None,
-    q0=None,
+    start: ArrayLike | None = None,
     exact: bool | None = None,
 ) -> BaseParameters:
     """The smallest set of parameters that decides a robot's dynamics, and what each is made of.
@@ -47,7 +48,7 @@ def base_parameters(
         view: how a link's parameters are counted: "inertia", "pseudo" (document 000) or "center".
         massless: names of links without inertia; by default those whose inertia is stated to be zero.
         loops: what closes the mechanism's loops, its own if not given; () leaves them open.
-        q0: a state on the branch of the loops that is meant; neutral if not given.
+        start: a state on the branch of the loops that is meant; neutral if not given.
         exact: True demands exact arithmetic, False does without; by default it is used where the constants have an
             exact meaning (angles that are multiples of 15°) and python-flint is installed.
     """
@@ -57,7 +58,7 @@ def base_parameters(
     direction = checked_gravity(mechanism, gravity)
     if not np.array_equal(direction, mechanism.gravity):
         mechanism = replace(mechanism, gravity=direction)
-    options = {"drives": drives, "massless": massless, "loops": loops_of(mechanism, loops), "q0": q0}
+    options = {"drives": drives, "massless": massless, "loops": loops_of(mechanism, loops), "q0": start}
     problem, chosen = Problem(mechanism, **options), view_named(view)
     floating = floating_solution(problem, chosen)
     exactly, why_not = _exactly(problem, chosen, exact, floating)
@@ -77,7 +78,7 @@ def base_parameters(
         friction_columns=np.array(alone, dtype=int),
         massless=tuple(mechanism.link_names[i] for i in sorted(problem.massless)),
         loops=tuple(problem.loops),
-        q0=None if q0 is None else np.array(q0, dtype=float),
+        q0=None if start is None else np.array(start, dtype=float),
         length=problem.scale,
         certified=exactly is not None,
         why_not_certified=why_not,

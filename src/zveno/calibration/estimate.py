@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from ..errors import unknown_name
+from ..fit.rng import seed_of
 from ..fit.robust import LOSSES
 from ..fit.threads import in_one_thread
+from ..progress import Progress, ProgressBar
 from ..robot_functions import RobotFunctions
 from .fit.broken import explained
 from .fit.state import FitSettings, FitState
@@ -32,8 +36,8 @@ def calibrate(
     loss: str = "auto",
     linear: bool = False,
     folds: int = 10,
-    seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    rng: np.random.Generator | int | None = 0,
+    progress: Progress = None,
 ) -> Calibration:
     """The geometric parameters that explain measurements, their covariance, and the accuracy to expect.
 
@@ -62,14 +66,15 @@ def calibrate(
             all rows; "huber", "cauchy" and "tukey" weigh rows down.
         linear: one linearised step (19) instead of iterations.
         folds: into how many parts postures are dealt for held-out errors; 0 for none.
-        seed: of the dealing.
-        progress: called with (number, of how many) while folds are fitted.
+        rng: generator or seed of the dealing.
+        progress: whether a bar is shown, by default on a terminal; or a function of (done, total).
     """
     if loss not in ("auto", *LOSSES):
         raise unknown_name("loss", loss, ("auto", *LOSSES))
     if isinstance(joint_terms, str) and joint_terms != "auto":
         raise unknown_name("joint_terms", joint_terms, ("auto",))
     campaigns, notes = prepared(data, robot.mechanism)
+    bar = ProgressBar("calibrating", progress)
     settings = FitSettings(
         parameters,
         () if isinstance(joint_terms, str) else tuple(joint_terms),
@@ -82,10 +87,11 @@ def calibrate(
         loss,
         linear,
         folds,
-        seed,
-        progress,
+        seed_of(rng),
+        bar,
     )
     state = FitState(robot, tuple(campaigns), settings, tuple(notes), settings.joint_terms)
-    for stage in STAGES:
-        state = stage(state)
+    with bar:
+        for stage in STAGES:
+            state = stage(state)
     return calibration_of(state)

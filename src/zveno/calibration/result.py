@@ -162,9 +162,11 @@ class Calibration(Result):
         tau = gravity(self.nominal)(q) if "compliance" in self.joint_terms else None
         return predict(self.model, self._frame(frame), q, self._all_values, self._columns, self.covariance, tau)
 
-    def accuracy_map(self, postures: int = 2000, seed: int = 0, frame: str | None = None) -> AccuracyMap:
+    def accuracy_map(
+        self, postures: int = 2000, rng: np.random.Generator | int | None = 0, frame: str | None = None
+    ) -> AccuracyMap:
         """Predicted accuracy over random postures within limits."""
-        q = random_postures(self.nominal, postures, np.random.default_rng(seed))
+        q = random_postures(self.nominal, postures, np.random.default_rng(rng))
         found = self.predict(q, frame)
         return AccuracyMap(q, found.T_world_frame[:, :3, 3], found.sigma_position, found.sigma_rotation)
 

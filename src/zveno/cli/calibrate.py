@@ -25,13 +25,13 @@ def calibrate(
     data: DataFiles = (),
     /,
     *,
-    measure: KindName = None,
+    measurement: KindName = None,
     frame: FrameName = None,
     settings: Words = (),
     sigma: Number = None,
     parameters: Words = (),
-    terms: Words = (),
-    fix: Words = (),
+    joint_terms: Words = (),
+    fixed: Words = (),
     strategy: StrategyName = None,
     loss: str = "auto",
     folds: int = 10,
@@ -48,15 +48,15 @@ def calibrate(
         robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
         data: files of joint values and readings (CSV, .npz, .json, or a folder of sockets), all explained by one
             robot; see docs/calibration.md.
-        measure: what was measured, where the files do not say: pose, position, relative_pose, relative_position,
-            distance, plane, point, sockets, direction or camera.
+        measurement: what was measured, where the files do not say: pose, position, relative_pose,
+            relative_position, distance, plane, point, sockets, direction or camera.
         frame: the frame that was measured; by default the one named tool, or that of the only end link.
         settings: what the files do not say, as KEY=VALUE: unit=mm, angle=deg, rotation=rotvec, distance=0.04, ….
         sigma: standard deviation of a reading, m or rad; estimated if not given.
         parameters: what may deviate: names, patterns such as Tx*, or classes (dh, controller, tcp, base, …); all.
-        terms: gear, compliance, eccentricity, ovality: more terms for every joint; by default those that the data
-            ask for; none for none.
-        fix: names or patterns that stay nominal.
+        joint_terms: gear, compliance, eccentricity, ovality: more terms for every joint; by default those that
+            the data are strong evidence for; none for none.
+        fixed: names or patterns that stay nominal.
         strategy: which of dependent parameters are kept: J, B, T first, then from L or R; JL by default.
         loss: auto (rows that do not belong are left out), none, huber, cauchy or tukey.
         folds: parts for held-out errors; 0 for none.
@@ -72,10 +72,9 @@ def calibrate(
     from ..calibration.estimate import calibrate as fit
     from ..calibration.files.tables import read_campaign
     from ..calibration.files.tables import template as empty
-    from ..calibration.measurements import measurement
+    from ..calibration.measurements import measurement as named_measurement
     from ..calibration.measurements.campaigns import Campaign
     from ..errors import ZvenoError
-    from ..progress import ProgressBar
     from ..report.text.calibration import print_calibration
     from ..robot import Robot
     from .verbs import loaded
@@ -83,7 +82,7 @@ def calibrate(
     protect(output, [robot, *data], [write, plot])
     mechanism = loaded(robot, model)
     if template:
-        print(empty(mechanism, replace(measurement(measure or "pose"), frame=frame)), end="")
+        print(empty(mechanism, replace(named_measurement(measurement or "pose"), frame=frame)), end="")
         return
     if not data:
         raise ZvenoError(
@@ -98,24 +97,22 @@ def calibrate(
     said = {key.strip(): value.strip() for key, _, value in (pair.partition("=") for pair in settings)}
 
     def read(path) -> Campaign:
-        kind = None if measure is None else replace(measurement(measure), frame=frame)
+        kind = None if measurement is None else replace(named_measurement(measurement), frame=frame)
         campaign = read_campaign(path, mechanism, kind, settings=said)
         what = campaign.measurement
         what = replace(what, frame=what.frame or frame, sigma=what.sigma if sigma is None else sigma)
         return replace(campaign, measurement=what, name=campaign.name or Path(path).stem)
 
-    with ProgressBar("calibrating") as advance:
-        found = fit(
-            Robot(mechanism),
-            [read(path) for path in data],
-            parameters=parameters or "all",
-            joint_terms=() if terms == ("none",) else terms or "auto",
-            fixed=fix,
-            strategy=strategy,
-            loss=loss,
-            folds=folds,
-            progress=advance,
-        )
+    found = fit(
+        Robot(mechanism),
+        [read(path) for path in data],
+        parameters=parameters or "all",
+        joint_terms=() if joint_terms == ("none",) else joint_terms or "auto",
+        fixed=fixed,
+        strategy=strategy,
+        loss=loss,
+        folds=folds,
+    )
     if write is not None:
         say_written(found.write(write))
     if compensation is not None:

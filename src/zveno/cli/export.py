@@ -50,6 +50,6 @@ def export(
     del debug  # read by app.main
     names = [name.strip() for name in functions.split(",") if name.strip()]
     done = export_c(
-        Robot(loaded(robot, model)), names, out, single=float, frame=frame, measure=not no_measure, force=force
+        Robot(loaded(robot, model)), names, out, single=float, frame=frame, timed=not no_measure, force=force
     )
     deliver(Answer(lambda: export_data(done), lambda console: print_export(console, done)), Output(json=json))

@@ -17,11 +17,11 @@ def identifiability(
     robot: RobotName,
     /,
     *,
-    measure: str = "pose",
+    measurement: str = "pose",
     frame: FrameName = None,
     strategy: str = "JL",
     parameters: Words = (),
-    terms: Words = (),
+    joint_terms: Words = (),
     rules: Flag = False,
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
@@ -30,12 +30,12 @@ def identifiability(
 
     Args:
         robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
-        measure: pose, position, relative_pose, relative_position, distance, plane, point, sockets, direction or
+        measurement: pose, position, relative_pose, relative_position, distance, plane, point, sockets, direction or
             camera.
         frame: the frame that is measured; by default the one named tool, or that of the only end link.
         strategy: which of dependent parameters are kept: J (joints), B (base), T (tool) first, then from L or R.
         parameters: what is looked at: names, patterns such as Tx*, or classes (dh, controller, tcp, …); all.
-        terms: gear, compliance, eccentricity, ovality: more terms for every joint.
+        joint_terms: gear, compliance, eccentricity, ovality: more terms for every joint.
         rules: also write the model down by the rules of document 001.
         model: how the robot is read.
         output: where the answer goes.
@@ -43,15 +43,15 @@ def identifiability(
     from dataclasses import replace
 
     from ..calibration.identifiability.analysis import identifiability as find
-    from ..calibration.measurements import measurement
+    from ..calibration.measurements import measurement as named_measurement
     from ..report.text.calibration import identifiability_data, print_identifiability
     from ..robot import Robot
     from .verbs import loaded
 
     protect(output, [robot])
     arm = Robot(loaded(robot, model))
-    kind = replace(measurement(measure), frame=frame)
-    found = find(arm, kind, strategy=strategy, parameters=parameters or "all", joint_terms=terms)
+    kind = replace(named_measurement(measurement), frame=frame)
+    found = find(arm, kind, strategy=strategy, parameters=parameters or "all", joint_terms=joint_terms)
     by_rules = None
     if rules:
         from ..documents.calibration_001.rules import agrees

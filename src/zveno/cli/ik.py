@@ -151,7 +151,7 @@ def _explained(problem, method: str, slices: int, curve) -> str:
     from ..ik.solve import solver_for
 
     if method == "local":
-        return "One solution by damped Newton iterations from the seed, or from random starts; nothing is proved."
+        return "One solution by damped Newton iterations from --start, or from random starts; nothing is proved."
     if problem.redundancy == 1 and method == "auto":
         coordinate = redundant_coordinate(problem)
         if seven_revolute.applies(problem, coordinate):

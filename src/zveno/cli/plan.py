@@ -23,7 +23,7 @@ def plan(
     robot: RobotName,
     /,
     *,
-    measure: str = "pose",
+    measurement: str = "pose",
     n: int = 30,
     criterion: str = "D",
     sigma: Metres = None,
@@ -40,7 +40,7 @@ def plan(
     places: Count = None,
     once: Flag = False,
     no_refine: Flag = False,
-    seed: int = 0,
+    rng: int = 0,
     model: ModelFlags = MODEL,
     picture: PictureFlags = PICTURE,
     output: OutputFlags = OUTPUT,
@@ -49,7 +49,7 @@ def plan(
 
     Args:
         robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
-        measure: pose, position, relative_pose, relative_position, distance, plane, point, sockets, direction or
+        measurement: pose, position, relative_pose, relative_position, distance, plane, point, sockets, direction or
             camera.
         n: postures to plan.
         criterion: D, A, E, G, T, or O1 to O5.
@@ -68,7 +68,7 @@ def plan(
         places: new places to touch (plane, point, sockets); six holes, or none where --have has touched some.
         once: use no posture twice.
         no_refine: stay with the candidates.
-        seed: of the random candidates.
+        rng: seed of the random candidates.
         model: how the robot is read; files of postures are always in rad and m.
         picture: the frame meant; --plot draws accuracies.
         output: where the answer goes; a .csv file gets the postures.
@@ -78,7 +78,7 @@ def plan(
     import numpy as np
 
     from ..calibration.files.tables import read_campaign
-    from ..calibration.measurements import measurement
+    from ..calibration.measurements import measurement as named_measurement
     from ..design import Clearance, Visibility, accuracy_curve, plan_poses
     from ..report.text.plan import plan_data, print_plan
     from ..robot import Robot
@@ -87,7 +87,7 @@ def plan(
     protect(output, [robot, have], [picture.plot])
     mechanism = loaded(robot, model)
     arm = Robot(mechanism)
-    kind = replace(measurement(measure), frame=picture.frame, sigma=sigma)
+    kind = replace(named_measurement(measurement), frame=picture.frame, sigma=sigma)
     options = {
         "parameters": parameters or "all",
         "candidates": candidates,
@@ -96,7 +96,7 @@ def plan(
         "clearance": None if touching and ground is None else Clearance(radius, ground, not touching),
         "margin": margin,
         "places": places,
-        "seed": seed,
+        "rng": rng,
     }
     before = None if have is None else read_campaign(have, mechanism, kind, planned=True)
     found = plan_poses(arm, kind, n, criterion, have=before, repeats=not once, refine=not no_refine, **options)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..calibration.measurements import Measurement
 from ..errors import ZvenoError
+from ..fit.rng import seed_of
 from ..fit.threads import in_one_thread
 from ..io.results import hash_of
 from ..robot_functions import RobotFunctions
@@ -18,42 +21,49 @@ from .result import Curve
 
 @in_one_thread
 def accuracy_curve(
-    robot: RobotFunctions, measurement: Measurement | str = "pose", most: int = 100, *, have=None, **options
-):
-    """How accuracy grows with the number of postures, from the fewest that suffice to `most`.
+    robot: RobotFunctions,
+    measurement: Measurement | str = "pose",
+    n: int = 100,
+    *,
+    have: Any = None,
+    rng: np.random.Generator | int | None = 0,
+    **options: Any,
+) -> Curve:
+    """How accuracy grows with the number of postures, from the fewest that suffice to n.
 
     The postures are a chain: each is the candidate that helps the determinant of the information most. With `have`,
     a plan or measurements one already has, the curve starts there and counts the postures added.
 
     Args:
         robot, measurement: as in `plan_poses`.
-        most: postures added at most.
+        n: postures added at most.
         have: postures (n0, n_q) to begin with.
+        rng: generator or seed of the random candidates.
         options: further arguments of `plan_poses` that say what is calibrated and which candidates there are.
     """
-    task = problem(robot, measurement, have=have, **options)
+    task = problem(robot, measurement, have=have, seed=seed_of(rng), **options)
     k, K, m = task.k, task.J.shape[2], task.J.shape[1]
     M = task.prior + task.weak
     fewest = 0
     if not len(task.have):
         fewest = int(np.ceil(K / m)) + 1
-        if most <= fewest:
-            raise ZvenoError(f"{most} postures are too few for a curve", element="most", remedy=f"Give > {fewest}")
+        if n <= fewest:
+            raise ZvenoError(f"{n} postures are too few for a curve", element="n", remedy=f"Give > {fewest}")
         M = M + information(task.J, greedy(task.J, fewest, M, k))
     if np.linalg.cond(M) > 1e15:
         raise ZvenoError(
             f"the {len(task.have) or fewest} postures to begin with do not determine all parameters",
             remedy="Plan more postures with plan_poses first",
         )
-    state = Determinant(task.J, M, k, criterion("D"), most)
-    numbers = np.arange(fewest, most + 1)
+    state = Determinant(task.J, M, k, criterion("D"), n)
+    numbers = np.arange(fewest, n + 1)
     points = []
-    for n in numbers:
+    for number in numbers:
         C, std = covariance_of(reduced(state.M - task.weak, k))
         tool = task.tool_sigma(C)
         worst = int(np.argmax(std))
         points.append((std[worst], worst, float(np.sqrt(np.mean(tool**2))), tool.max()))
-        if n < most:
+        if number < n:
             state.change(int(np.argmax(state.gains(1.0))), 1.0)
     which = [point[1] for point in points]
     typical = np.array([point[2] for point in points])
@@ -69,7 +79,7 @@ def accuracy_curve(
         typical,
         np.array([point[3] for point in points]),
         int(numbers[knee(numbers, typical)]),
-        hash_of(robot.mechanism.fingerprint, task.rows.measurement.kind, most),
+        hash_of(robot.mechanism.fingerprint, task.rows.measurement.kind, n),
     )
 
 

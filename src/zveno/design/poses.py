@@ -10,6 +10,7 @@ import numpy as np
 from ..calibration.measurements import Measurement
 from ..calibration.measurements import measurement as named_measurement
 from ..errors import ZvenoError, unknown_name
+from ..fit.rng import seed_of
 from ..fit.threads import in_one_thread
 from ..io.results import hash_of
 from ..mechanism.units import coordinate_units
@@ -53,7 +54,7 @@ def plan_poses(
     order: bool = True,
     start=None,
     workspace=None,
-    seed: int = 0,
+    rng: np.random.Generator | int | None = 0,
 ) -> Plan:
     """n postures whose measurements determine the robot's geometry best.
 
@@ -79,8 +80,9 @@ def plan_poses(
         order: whether to sort the postures for a short tour.
         start: posture (n_q,) the tour begins from.
         workspace: postures (w, n_q) at which the tool's accuracy matters; random ones if None.
-        seed: of the random candidates.
+        rng: generator or seed of the random candidates.
     """
+    seed = seed_of(rng)
     if criterion not in CRITERIA:
         raise unknown_name("criterion", criterion, CRITERIA)
     if not isinstance(n, int | np.integer) or n < 1:
@@ -109,8 +111,10 @@ def plan_poses(
     )
     task.refuse_too_few(n)
     found = select(task.J, int(n), task.criterion, prior=task.prior + task.weak, interest=task.k, repeats=repeats)
-    rng = np.random.default_rng(seed + 1)
-    chance = [_value(task, rng.choice(len(task.J), n, replace=len(task.J) < n), int(n)) for _ in range(N_RANDOM)]
+    chooser = np.random.default_rng(seed + 1)
+    chance = [
+        _value(task, chooser.choice(len(task.J), n, replace=len(task.J) < n), int(n)) for _ in range(N_RANDOM)
+    ]
     values = {"random": float(np.median(chance)), **found.steps}
     q = task.q[found.members]
     groups = tuple(task.groups[k] for k in found.members) if task.groups else ()
@@ -148,7 +152,7 @@ def judge_poses(
     joint_terms: Sequence[str] = (),
     limits: Mapping[str, tuple[float, float]] | None = None,
     workspace=None,
-    seed: int = 0,
+    rng: np.random.Generator | int | None = 0,
 ) -> Plan:
     """The accuracy that postures will give, as a Plan: (n, n_q), a Campaign or a Plan; for measurements by contact
     these say what is touched. Other arguments as in `plan_poses`."""
@@ -165,7 +169,7 @@ def judge_poses(
         joint_terms=joint_terms,
         limits=limits,
         workspace=workspace,
-        seed=seed,
+        seed=seed_of(rng),
         candidates=1000,
     )
     M = task.prior

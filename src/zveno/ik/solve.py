@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import ShapeError, ZvenoError, unknown_name
 from . import scan
@@ -40,7 +41,7 @@ def solve_ik(
     method: str = "auto",
     *,
     windings: bool = False,
-    seed=None,
+    start: ArrayLike | None = None,
     slices: int = 16,
     redundant: str | Sequence[str] | None = None,
     objective: str = "squares",
@@ -58,9 +59,9 @@ def solve_ik(
         limits: True for the model's, False for none; {joint: (lower, upper)} or (lower, upper) narrow the model's.
         task: "pose", "position", "position+axis" (the frame's z axis), "rotation", or six zeros and ones: x, y, z
             and rotation about x, y, z in the target's axes.
-        method: "auto"; a solver by name, see `METHODS`; or "local": one solution, from `seed`.
+        method: "auto"; a solver by name, see `METHODS`; or "local": one solution, from `start`.
         windings: also return the solutions that differ by whole turns, where limits allow several.
-        seed: q for method "local", (n_q,) or (..., n_q); random starts if not given.
+        start: q for method "local", (n_q,) or (..., n_q); random starts if not given.
         slices: for redundant robots, at how many values of the redundant joint to solve; at how many points of a
             grid, where several joints are redundant: as many values a joint as make no more points than this.
         redundant: name of that joint, or names; those that move most in self-motions if not given.
@@ -84,7 +85,7 @@ def solve_ik(
             exact = solve_ik(robot, targets.T, frame, relative_to, limits, task, method, held=held)
         return within_answer(problem, targets, region, exact, aim, inputs)
     if method == "local":
-        return local_answer(problem, targets, _seed(problem, seed, targets.batch), aim, inputs)
+        return local_answer(problem, targets, _start(problem, start, targets.batch), aim, inputs)
     if problem.redundancy:
         if method not in ("auto", "scan"):
             raise ZvenoError(
@@ -128,18 +129,18 @@ def _solver(name: str) -> Solver | None:
     return getattr(importlib.import_module(module), "solver", None)
 
 
-def _seed(problem: IkProblem, seed, batch: tuple[int, ...]) -> np.ndarray | None:
-    """Chain coordinates (n,) or (k, n) of a seed q."""
-    if seed is None:
+def _start(problem: IkProblem, start: ArrayLike | None, batch: tuple[int, ...]) -> np.ndarray | None:
+    """Chain coordinates (n,) or (k, n) of a configuration to start from."""
+    if start is None:
         return None
-    q = problem.mechanism.checked_q(seed, "seed")
+    q = problem.mechanism.checked_q(start, "start")
     if not np.isfinite(q).all():
-        raise ShapeError("holds NaN or infinity", element="seed")
+        raise ShapeError("holds NaN or infinity", element="start")
     index = [
         step.index for step in sorted(problem.steps, key=lambda step: step.coordinate) if step.index is not None
     ]
     if len(dict.fromkeys(index)) != problem.n:
-        raise ZvenoError("a chain with ball joints has no coordinates to start from", element="seed")
+        raise ZvenoError("a chain with ball joints has no coordinates to start from", element="start")
     x = q[..., list(dict.fromkeys(index))]
     return x if x.ndim == 1 else np.broadcast_to(x, (*batch, problem.n)).reshape(-1, problem.n)
 

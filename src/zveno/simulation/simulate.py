@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..io.results import hash_of
-from ..progress import ProgressBar
+from ..progress import Progress, ProgressBar
 from ..robot_functions import RobotFunctions
 from .checks import check_batch, check_mass, check_times, checked_constraints, checked_state
 from .constraints import Constraint
@@ -56,7 +56,7 @@ def simulate(
     projection: bool = False,
     max_projection: float = 0.1,
     max_step: float = np.inf,
-    progress: bool | None = None,
+    progress: Progress = None,
 ) -> Trajectory:
     """The motion of a robot from a state, or from a batch of states.
 
@@ -87,7 +87,8 @@ def simulate(
             and dop853).
         max_projection: how far, rad or m, the initial state may be moved onto the constraints.
         max_step: s, for adaptive methods.
-        progress: whether a bar is shown; by default on a terminal, for runs of more than a second.
+        progress: whether a bar is shown, by default on a terminal for runs of more than a second; or a function of
+            (done, total).
 
     Returns:
         The trajectory; its status says whether the run finished, or what stopped it and when.

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...robot_functions import RobotFunctions
 from ..fit.structure import structure
-from ..measurements import Measurement, measurement
+from ..measurements import Measurement
+from ..measurements import measurement as named_measurement
 from ..measurements.assembly import fit_problem
 from ..measurements.campaigns import Campaign
 from ..model.loads import gravity
@@ -43,8 +45,8 @@ class Information:
 
 def information(
     robot: RobotFunctions,
-    kind: Measurement | str,
-    q,
+    measurement: Measurement | str,
+    q: ArrayLike,
     *,
     strategy: str = "JL",
     parameters: str | Sequence[str] = "all",
@@ -57,14 +59,14 @@ def information(
 
     Args:
         robot: nominal or calibrated robot.
-        kind: measurement with its noise; typical noise where it does not say.
+        measurement: what is measured, with its noise; typical noise where it does not say.
         q: candidate postures, (n, n_q).
         strategy, parameters, joint_terms: as in `identifiability`.
         groups: of the postures, for kinds that need them.
         unknowns: (4, 4) values of unknown frames and targets by name, where they are thought to be.
         names: parameters and unknowns to report; by default the irreducible model that these postures determine.
     """
-    what = measurement(kind)
+    what = named_measurement(measurement)
     q = robot.mechanism.checked_q(q)
     model = redundant_model(robot.mechanism, what.frame, joint_terms)
     n, things = len(q), len(what.right) * len(what.targets)

@@ -24,7 +24,7 @@ from .headers import understood
 def read_campaign(
     path,
     mechanism: Mechanism,
-    kind: Measurement | str | None = None,
+    measurement: Measurement | str | None = None,
     *,
     planned: bool = False,
     settings: Mapping[str, str] | None = None,
@@ -34,7 +34,7 @@ def read_campaign(
     Args:
         path: the file or folder.
         mechanism: the robot.
-        kind: what was measured; it may stand in the file: `# kind = position`.
+        measurement: what was measured; it may stand in the file: `# kind = position`.
         planned: whether readings may be absent.
         settings: what the file itself might say, such as {"unit": "mm", "angle": "deg"}.
     """
@@ -47,7 +47,7 @@ def read_campaign(
     else:
         table = read_measurements(path, head_needed=False)
     table = replace(table, settings=table.settings | said)
-    return campaign_from(table, mechanism, kind, planned=planned)
+    return campaign_from(table, mechanism, measurement, planned=planned)
 
 
 def campaign_from(

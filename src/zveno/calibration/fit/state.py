@@ -41,7 +41,7 @@ class FitSettings:
     linear: bool = False
     folds: int = 10
     seed: int = 0
-    progress: Callable[[int, int], None] | None = None
+    progress: Callable[[float, float], object] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...fit.rng import seed_of
 from ...fit.threads import in_one_thread
 from ...fit.triangle import triangle
 from ...io.results import Result, hash_of, registered
 from ...robot_functions import RobotFunctions
-from ..measurements import Measurement, measurement
+from ..measurements import Measurement
+from ..measurements import measurement as named_measurement
 from ..measurements.fit_problem import FitProblem
 from ..model.loads import gravity
 from ..model.models import redundant_model
@@ -105,31 +107,31 @@ class Identifiability(Result):
 @in_one_thread
 def identifiability(
     robot: RobotFunctions,
-    kind: Measurement | str = "pose",
+    measurement: Measurement | str = "pose",
     *,
     strategy: str = "JL",
     parameters: str | Sequence[str] = "all",
     joint_terms: Sequence[str] = (),
     postures: int | None = None,
-    seed: int = 0,
+    rng: np.random.Generator | int | None = 0,
 ) -> Identifiability:
     """Which geometric parameters a kind of measurement can find, from random postures within limits.
 
     Args:
         robot: the robot.
-        kind: a measurement, or its name: "pose", "position", "relative_position", "distance", "sockets", …
+        measurement: what is measured, or its name: "pose", "position", "relative_position", "distance", …
         strategy: which of dependent parameters are kept: J, B, T first, then from L or R.
         parameters: the parameters looked at: names, patterns (`Tx*`) or classes ("dh", "controller", "tcp", …).
         joint_terms: "gear", "compliance", "eccentricity" and "ovality" add terms to every joint.
         postures: how many random postures; by default enough for three times as many rows as columns.
-        seed: of the random postures.
+        rng: generator or seed of the random postures.
     """
-    what = measurement(kind)
+    what = named_measurement(measurement)
     model = redundant_model(robot.mechanism, what.frame, joint_terms)
     things = len(what.right) * len(what.targets) * what.n_rows
     n = postures or max(20, int(np.ceil(3.0 * (len(model.terms) + 12) / things)))
     load = gravity(robot.mechanism) if "compliance" in joint_terms else None
-    problem = imagined(model, what, n, seed, load)
+    problem = imagined(model, what, n, seed_of(rng), load)
     plain = parameters == "all" and not joint_terms
     return analyse(problem, robot.name, strategy, parameters, counts(model, what) if plain else None)
 

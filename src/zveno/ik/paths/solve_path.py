@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import ShapeError
+from ...progress import Progress, ProgressBar
 from ...robot_functions import RobotFunctions
 from ..ik_problem import IkProblem
 from ..solutions import COMPLETE, Solutions
@@ -37,7 +38,7 @@ def solve_path(
     accept: Callable[[np.ndarray], np.ndarray] | None = None,
     velocity: ArrayLike | bool | None = None,
     acceleration: ArrayLike | None = None,
-    progress: Callable[[int, int], Any] | None = None,
+    progress: Progress = None,
 ) -> JointPath:
     """Joint motion along a path of poses.
 
@@ -59,7 +60,7 @@ def solve_path(
         velocity: largest joint velocities, (n_q,) or one number; True for the model's. With this or `acceleration`,
             `JointPath.times` says when each pose can be passed.
         acceleration: largest joint accelerations, (n_q,) or one number.
-        progress: called with (pose, of how many).
+        progress: whether a bar is shown, by default on a terminal; or a function of (done, total).
     """
     if isinstance(poses, PoseCurve):
         poses = poses.poses
@@ -76,7 +77,8 @@ def solve_path(
     layers_q = [_accepted(solutions.of(k), accept) for k in range(len(T))]
     first = None if start is None else problem.mechanism.checked_q(start, "start")
     follower = follower_for(robot, problem, T)
-    sequence, branches = chosen_sequence(follower, problem.redundancy, layers_q, first, accept, progress)
+    with ProgressBar("following", progress) as advance:
+        sequence, branches = chosen_sequence(follower, problem.redundancy, layers_q, first, accept, advance)
     return _path(problem, follower, solutions, layers_q, sequence, branches, velocity, acceleration)
 
 
