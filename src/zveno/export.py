@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from .algorithms.drives import rotor_inertias
 from .errors import BuildError, unknown_name, visible
 from .functions import FUNCTIONS
 from .io.files import check_replaceable, write_text
@@ -158,7 +157,7 @@ def _base_model(robot: RobotFunctions):
     """Inverse dynamics in base parameters, rotors included where the robot has them, as in `inverse_dynamics`."""
     from .base_parameters.base_dynamics import BaseModel
 
-    return BaseModel(robot, drives=("rotor",) if rotor_inertias(robot.mechanism).any() else False)
+    return BaseModel(robot)
 
 
 def _with_base_parameters(

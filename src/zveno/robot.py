@@ -204,13 +204,25 @@ class Robot(RobotFunctions):
         )
     # fmt: on
 
-    def base_regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
-        """W (..., n_v, r): torques are W p̃ with exactly the r base parameters of `robot.base_parameters()`."""
+    def base_regressor(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        drives: bool | Sequence[str] = False,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """W (..., n_v, r) with one column for each base parameter p̃ of the tree; W p̃ are the links' torques.
+
+        `drives` counts drive parameters beside the links', as in `base_parameters`: with ("rotor",) the torques
+        W p̃ are those of `inverse_dynamics`, with True those with friction. Loops are open, as in these.
+        """
         from .base_parameters.regressor import base_kernel
 
-        key = ("base_regressor", self.mechanism.fingerprint)
+        key = ("base_regressor", self.mechanism.fingerprint, drives if isinstance(drives, bool) else tuple(drives))
         if key not in self._shared:
-            self._shared[key] = base_kernel(self.base_parameters())
+            self._shared[key] = base_kernel(self.base_parameters(drives=drives, loops=()))
         return self._shared[key](q, v, a, out=out)
 
     def with_deviations(self, values: Mapping[str, float], frame: str | None = None) -> Robot:

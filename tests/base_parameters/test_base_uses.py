@@ -13,10 +13,12 @@ import tyro
 from rich.console import Console
 
 import zveno
+from mechanisms import random_mechanism
 from zveno import BaseModel, base_parameters
 from zveno.base_parameters.regressor import base_kernel
 from zveno.cli import base as verb
 from zveno.kernels.evaluate import evaluate
+from zveno.mechanism import Fixed, Free, Joint, Link, assemble
 
 
 @pytest.fixture(scope="module")
@@ -119,3 +121,31 @@ def test_command_line(format, capsys):
 def test_command_line_gravity_and_drives(capsys):
     run("puma560", "--gravity", "0", "0", "0", "--drives", "--format", "csv")
     assert len(capsys.readouterr().out.strip().splitlines()) == 1 + 34 + 22
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_same_torques_from_all(seed):
+    """The robot, its base model and its base regressor agree, rotors included, whatever the drives."""
+    robot = zveno.Robot(random_mechanism(seed, n=3 + seed, mimic=0.2, drives=seed != 1))
+    rng = np.random.default_rng(seed)
+    q, (v, a) = robot.random((3,), rng), rng.normal(size=(2, 3, robot.n_v))
+    torques = robot.inverse_dynamics(q, v, a)
+    near = {"atol": 1e-9 * abs(torques).max()}
+    np.testing.assert_allclose(BaseModel(robot).inverse_dynamics(q, v, a), torques, **near)
+    rotor = robot.base_parameters(drives=("rotor",))
+    W = robot.base_regressor(q, v, a, drives=("rotor",))
+    np.testing.assert_allclose(np.squeeze(W @ rotor.values[:, None], -1), torques, **near)
+    rubbing = robot.base_parameters(drives=True)
+    W = robot.base_regressor(q, v, a, drives=True)
+    with_friction = robot.inverse_dynamics(q, v, a, friction=True)
+    np.testing.assert_allclose(np.squeeze(W @ rubbing.values[:, None], -1), with_friction, **near)
+
+
+@pytest.mark.parametrize("kind", [Fixed(), Free()])
+def test_drives_without_a_driven_joint(kind):
+    links = [Link("ground"), Link("body", np.ones(10))]
+    body = assemble("body", links, [Joint("only", "ground", "body", kind)])
+    for exact in (None, False):
+        base, links_alone = (base_parameters(body, drives=drives, exact=exact) for drives in (True, False))
+        assert base.expressions == links_alone.expressions
+        assert base.project(base.model_parameters).shape == (base.rank,)

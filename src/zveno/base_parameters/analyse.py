@@ -15,7 +15,7 @@ from ..mechanism import Loop, Mechanism
 from ..robot_functions import RobotFunctions
 from . import diagnosis
 from . import drives as driving
-from .blocks import RANK_TOLERANCE
+from .blocks import NOISE, ROUNDING
 from .exact import NotExact, required_flint
 from .exact_solutions import exact_obstacle, exact_solution
 from .loops import loops_of
@@ -23,6 +23,9 @@ from .problem import Problem
 from .result import BaseParameters
 from .solutions import FloatingSolution, Solution, floating_solution
 from .views import View, view_named
+
+STANDARD_GRAVITY = 9.81
+"""m/s²; gravity is small or large beside it."""
 
 
 def base_parameters(
@@ -62,11 +65,15 @@ def base_parameters(
     problem, chosen = Problem(mechanism, **options), view_named(view)
     floating = floating_solution(problem, chosen)
     exactly, why_not = _exactly(problem, chosen, exact, floating)
-    notes = _second_looks(problem, floating, exactly, options)
+    alone, tied, _ = problem.frictions()
+    sensitive = _faint_gravity(problem, floating, options)
+    if exactly is not None and not sensitive:
+        sensitive = _sensitive(floating, exactly, len(alone))
+    notes = _second_looks(problem, floating, exactly, sensitive, options)
     for note in notes:
         warnings.warn(note, ZvenoWarning, stacklevel=2)
-    alone, tied, _ = problem.frictions()
-    solution = floating.solution if exactly is None else exactly
+    # Whole from one arithmetic; from the exact one only where it says what floating point says, or where it must.
+    solution = floating.solution if exactly is None or (sensitive and not exact) else exactly
     return BaseParameters(
         mechanism=mechanism,
         view=view,
@@ -80,8 +87,8 @@ def base_parameters(
         loops=tuple(problem.loops),
         q0=None if start is None else np.array(start, dtype=float),
         length=problem.scale,
-        certified=exactly is not None,
-        why_not_certified=why_not,
+        certified=exactly is not None and not sensitive,
+        why_not_certified=sensitive or why_not,
         notes=tuple(notes),
         inputs=hash_of(mechanism.fingerprint, view, list(problem.kinds), sorted(problem.massless)),
         exact_drive_grouping=solution.exact_drive_grouping,
@@ -104,31 +111,62 @@ def _exactly(
     return None, why_not
 
 
-def _second_looks(problem: Problem, floating: FloatingSolution, exactly: Solution | None, options) -> list[str]:
+def _sensitive(floating: FloatingSolution, exactly: Solution, frictions: int) -> str:
+    """Both counts in words, where the count depends on less than `NOISE` of the mechanism's size."""
+    coarse = [one.count(NOISE) for one in floating.solved]
+    counts = [len(group.pivots) for group in exactly.groups]
+    rank, other = exactly.rank, floating.solution.rank
+    if rank == other:
+        other += sum(coarse) - sum(len(one.pivots) for one in floating.solved)
+    if rank == other and coarse == counts:
+        return ""
+    return (
+        f"{other + frictions} base parameters if differences below {NOISE:g} of the mechanism's size are rounding, "
+        f"{rank + frictions} if they were meant"
+    )
+
+
+def _faint_gravity(problem: Problem, floating: FloatingSolution, options) -> str:
+    """Both counts in words, where gravity is so small that it may be rounding; only its direction counts."""
+    size = float(np.linalg.norm(problem.mechanism.gravity))
+    if not 0.0 < size < NOISE * STANDARD_GRAVITY:
+        return ""
+    without = floating_solution(
+        Problem(replace(problem.mechanism, gravity=np.zeros(3)), **options), view_named("pseudo")
+    )
+    rank, other = (sum(len(group.pivots) for group in one.solution.groups) for one in (floating, without))
+    if rank == other:
+        return ""
+    return f"gravity is {size:.1g} m/s²: {other} parameters of links without it, {rank} with it"
+
+
+def _second_looks(
+    problem: Problem, floating: FloatingSolution, exactly: Solution | None, sensitive: str, options
+) -> list[str]:
     """Sentences about near-degenerate geometry, with its cause where it is found."""
-    solution = floating.solution if exactly is None else exactly
-    rank, in_floating = _links_rank(solution), _links_rank(floating.solution)
-    small = [(group.kept, group) for group in solution.groups if group.kept < diagnosis.NEAR]
-    if not small and in_floating == rank:
+    kept = [one.gap()[0] for one in floating.solved]
+    smallest = min(kept, default=1.0)
+    dropped = max((one.gap()[1] for one in floating.solved), default=0.0)
+    clear = not sensitive and smallest >= diagnosis.NEAR
+    if clear and dropped <= ROUNDING:
         return []
 
     def rank_of(mechanism: Mechanism) -> int:
-        return _links_rank(floating_solution(Problem(mechanism, **options), view_named("pseudo")).solution)
+        solved = floating_solution(Problem(mechanism, **options), view_named("pseudo")).solved
+        return sum(len(one.pivots) for one in solved)
 
-    found = diagnosis.causes(problem.mechanism, rank, rank_of)
-    if found:
-        return found
-    if in_floating != rank:
-        return [
-            f"{rank} base parameters in exact arithmetic, {in_floating} if what is below {RANK_TOLERANCE:g} is zero"
-        ]
-    value, group = min(small, key=lambda pair: pair[0])
-    names = ", ".join(problem.mechanism.link_names[i] for i in group.bodies)
-    return [f"near-degenerate geometry at link {names}: the smallest value kept is {value:.1e}"]
-
-
-def _links_rank(solution: Solution) -> int:
-    return sum(len(group.pivots) for group in solution.groups)
+    # The count as typed, where even the smallest values that are not rounding count.
+    rank = sum(one.count(ROUNDING) for one in floating.solved)
+    if exactly is not None:
+        rank = sum(len(group.pivots) for group in exactly.groups)
+    found = diagnosis.causes(problem.mechanism, rank, rank_of, NOISE if clear else 0.0)
+    if found or sensitive:
+        return found or [sensitive]
+    if clear:
+        return []
+    block = floating.blocks[kept.index(smallest)]
+    names = ", ".join(problem.mechanism.link_names[i] for i in block.bodies)
+    return [f"near-degenerate geometry at link {names}: the smallest value kept is {smallest:.1e}"]
 
 
 def checked_gravity(mechanism: Mechanism, gravity) -> np.ndarray:

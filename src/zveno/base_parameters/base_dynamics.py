@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.drives import rotor_inertias
 from ..algorithms.inverse_dynamics import along_axes, falling, passed_down
 from ..algorithms.regressor import DRIVE_PARAMETER_NAMES, drive_regressor
 from ..algorithms.velocities import AT_REST, Motion, body_motions
@@ -22,12 +23,9 @@ from ..kernels.trace import trace
 from ..mechanism import Mechanism
 from ..mechanism.reduce import reduced
 from ..robot_functions import RobotFunctions
-from ..spatial.inertia import pseudo_inertia
 from ..spatial.vectors import cross
 from .analyse import base_parameters
-from .drives import drive_vector
 from .regressor import states_of
-from .views import PAIRS
 
 NAME = "base_inverse_dynamics"
 OPENSYMORO_PUMA = 629
@@ -82,13 +80,19 @@ class BaseModel:
     Args:
         robot: the robot.
         massless: names of links without inertia, as in `base_parameters`.
-        drives: kinds of drive parameters that count as well, such as ("rotor",); True for all four.
+        drives: kinds of drive parameters that count as well, such as ("rotor",); True for all four. By default
+            rotors count where the robot has them, so that torques are those of `robot.inverse_dynamics`.
     """
 
     def __init__(
-        self, robot: RobotFunctions, massless: Sequence[str] | None = None, drives: bool | Sequence[str] = False
+        self,
+        robot: RobotFunctions,
+        massless: Sequence[str] | None = None,
+        drives: bool | Sequence[str] | None = None,
     ):
         self.mechanism = reduced(robot.mechanism).mechanism
+        if drives is None:
+            drives = ("rotor",) if rotor_inertias(self.mechanism).any() else False
         self.base = base_parameters(self.mechanism, drives=drives, view="pseudo", massless=massless)
         if not set(self.base.kinds) <= set(DRIVE_PARAMETER_NAMES):
             raise ModelError(
@@ -99,9 +103,7 @@ class BaseModel:
     @cached_property
     def values(self) -> np.ndarray:
         """(rank,) base parameters of the robot."""
-        links = [[pseudo_inertia(link.inertia)[i, j] for i, j in PAIRS] for link in self.mechanism.links[1:]]
-        drives = drive_vector(self.mechanism) if self.base.kinds else np.zeros(0)
-        return self.base.project(np.concatenate([np.array(links, dtype=float).ravel(), drives]))
+        return self.base.values
 
     @cached_property
     def program(self) -> Program:

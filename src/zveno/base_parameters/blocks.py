@@ -19,6 +19,8 @@ from .nodes import Node
 
 RANK_TOLERANCE = 1e-10
 """Singular values of a block below this are zero; lengths and gravity are of size about 1."""
+NOISE, ROUNDING = 1e-9, 3e-14
+"""A count that changes with values below the first is not certified; below the second they are rounding."""
 PIVOT_THRESHOLDS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1e-7, 1e-8, 1e-9)
 """Residual of a column that makes it a pivot: literally left to right, unless that meets a tiny pivot."""
 
@@ -55,6 +57,10 @@ class Solved:
     Y: np.ndarray
     rest: np.ndarray
     values: np.ndarray
+
+    def count(self, least: float) -> int:
+        """Singular values above `least`."""
+        return int((self.values > least).sum())
 
     def gap(self, rank: int | None = None) -> tuple[float, float]:
         """Smallest singular value counted and largest not counted."""

@@ -216,20 +216,23 @@ def _transform(data: bytes) -> Matrix:
 
 
 def exact_direction(vector: np.ndarray) -> list:
-    """A multiple of a direction in exact numbers: small ratios, or a multiple of 15° in a coordinate plane."""
+    """A multiple of a direction in exact numbers: small ratios, or two angles that are multiples of 15°."""
     largest = vector[int(np.argmax(abs(vector)))]
     ratios = [Fraction(float(x / largest)).limit_denominator(1000) for x in vector]
     if max(abs(float(r) - x / largest) for r, x in zip(ratios, vector, strict=True)) <= _ULPS:
         sign = 1 if largest > 0 else -1
         return [sign * r for r in ratios]
-    across = int(np.argmin(abs(vector)))
-    if vector[across] != 0:
-        raise NotExact(f"the axis ({', '.join(f'{x:.6g}' for x in vector)}) is not exact")
-    a, b = [k for k in range(3) if k != across]
-    steps = steps_of_15(math.atan2(vector[b], vector[a]))
-    found: list = [Fraction(0)] * 3
-    found[a], found[b] = cosine(steps), cosine(steps - 6)
-    return found
+    for pole in range(3):  # two angles that are multiples of 15°, about each of the coordinate axes
+        a, b = (pole + 1) % 3, (pole + 2) % 3
+        try:
+            around = steps_of_15(math.atan2(vector[b], vector[a]))
+            above = steps_of_15(math.atan2(vector[pole], math.hypot(vector[a], vector[b])))
+        except NotExact:
+            continue
+        found: list = [cosine(above - 6)] * 3
+        found[a], found[b] = cosine(above) * cosine(around), cosine(above) * cosine(around - 6)
+        return found
+    raise NotExact(f"the axis ({', '.join(f'{x:.6g}' for x in vector)}) is not exact")
 
 
 def exact_twist(twist: np.ndarray, what: str) -> Matrix:
@@ -257,14 +260,22 @@ def _twist(data: bytes) -> Matrix:
     return Matrix([(*row, t) for row, t in zip(turning, linear, strict=True)] + [(zero,) * 4])
 
 
-def exact_gravity(g: np.ndarray, direction: bool = True) -> list:
-    """Gravity in exact numbers as typed; if only its direction counts, small ones where that is simple."""
-    if not direction:
-        return [decimal(float(x)) for x in g]
-    largest = abs(g).max()
-    if largest == 0:
+def exact_gravity(vector: np.ndarray, direction: bool = True) -> list:
+    """Gravity in exact numbers: a direction that is recognised as axes are, else the decimals as typed.
+
+    If only the direction counts, its size is left out.
+    """
+    if not vector.any():
         return [Fraction(0)] * 3
-    return [decimal(float(x)) for x in g] if np.count_nonzero(g) > 1 else [Fraction(int(np.sign(x))) for x in g]
+    try:
+        found = exact_direction(vector)
+    except NotExact:
+        return [decimal(float(x)) for x in vector]
+    if direction:
+        return found
+    largest = int(np.argmax(abs(vector)))
+    size = decimal(float(vector[largest]) / float(found[largest]))
+    return [size * x for x in found]
 
 
 @cache

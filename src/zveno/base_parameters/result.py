@@ -14,9 +14,10 @@ from ..errors import ModelError, ShapeError, unknown_name
 from ..io.files import write_text
 from ..io.results import Result, registered
 from ..mechanism import Loop, Mechanism
+from ..spatial.inertia import pseudo_inertia
 from . import expressions, printing
-from .drives import drive_names, n_drive_parameters
-from .views import view_named
+from .drives import drive_names, drive_vector, n_drive_parameters
+from .views import PAIRS, view_named
 
 
 @registered
@@ -237,6 +238,23 @@ class BaseParameters(Result):
         order = np.argsort(np.concatenate([self.drive_columns[self.drive_pivots], self.friction_columns]))
         values = np.concatenate([kept, drive[self.friction_columns]])[order]
         return np.moveaxis(np.concatenate([*reversed(found), values]), 0, -1)
+
+    @property
+    def model_parameters(self) -> np.ndarray:
+        """(n_parameters,) p of the mechanism itself, in the result's view."""
+        links = [link.inertia for link in self.mechanism.links[1:]]
+        if self.view == "pseudo":
+            links = [[pseudo_inertia(inertia)[i, j] for i, j in PAIRS] for inertia in links]
+        p = np.zeros(self.n_parameters)
+        p[: 10 * len(links)] = np.array(links, dtype=float).ravel()
+        drives = drive_vector(self.mechanism) if self.kinds else np.zeros(0)
+        p[10 * len(links) : 10 * len(links) + len(drives)] = drives
+        return p
+
+    @property
+    def values(self) -> np.ndarray:
+        """(rank,) base parameters of the mechanism itself."""
+        return self.project(self.model_parameters)
 
     def lift(self, base, prior=None) -> np.ndarray:
         """Parameters p (..., n_parameters) with the base parameters `base`, the others as in `prior` (or zero)."""
