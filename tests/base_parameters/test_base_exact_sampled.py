@@ -112,6 +112,15 @@ def test_rows_of_a_rack_and_pinion_are_sampled_apart():
     assert "I1zz + 0.0025·m2" in exact.expressions
 
 
+def test_a_ratio_that_is_no_small_fraction_is_left_to_floating_point():
+    bar = four_bar(*PARALLEL, PLANE)
+    joints = tuple(
+        joint if joint.name == "a" else replace(joint, mimic=Mimic("a", 0.7318234)) for joint in bar.joints
+    )
+    found, _ = both_ways(replace(bar, joints=joints))
+    assert "too many exact samples" in found.why_not_certified
+
+
 def test_powers_on_the_circle():
     c, s = Fraction(3, 5), Fraction(4, 5)
     angle = math.atan2(4, 3)

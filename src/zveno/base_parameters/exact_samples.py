@@ -122,21 +122,21 @@ def _proportional(mechanism: Mechanism, node: Node, loop: Samples) -> dict[str, 
 
 def exact_samples(joints: Sequence[Follower]) -> list[Sample]:
     """The reference and so many other states that a function which vanishes at all of them is zero."""
-    grids = []
+    needed = []
     for lead in range(1 + max(joint.lead for joint in joints)):
-        own = [joint for joint in joints if joint.lead == lead]
-        whole = math.lcm(1, *(joint.ratio.denominator for joint in own if joint.turns))
+        whole = math.lcm(1, *(joint.ratio.denominator for joint in joints if joint.lead == lead and joint.turns))
         degree = 2 * _largest(
             joints, lead, lambda joint, whole=whole: abs(joint.ratio * whole) if joint.turns else 0
         )
-        linear = 2 * _largest(joints, lead, lambda joint: int(bool(joint.slides)))
+        needed.append((whole, degree, 2 * _largest(joints, lead, lambda joint: int(bool(joint.slides)))))
+    if math.prod((2 * degree + 1) * (linear + 1) for _, degree, linear in needed) > MOST_POINTS:
+        raise NotExact("joints that share coordinates would need too many exact samples")
+    grids = []
+    for whole, degree, linear in needed:
         # tan(w/2) = 0, 1/2, −1/2, 1/3, … : small and different.
         tangents = [Fraction(0)] + [Fraction(s, n) for n in range(2, 3 + degree) for s in (1, -1)]
         lengths = [Fraction(0)] + [Fraction(s * n, 2) for n in range(1, 2 + linear) for s in (1, -1)]
-        angles, distances = tangents[: 2 * degree + 1], lengths[: linear + 1]
-        grids.append([(whole, t, x) for t in angles for x in distances])
-    if math.prod(len(grid) for grid in grids) > MOST_POINTS:
-        raise NotExact("joints that share coordinates would need too many exact samples")
+        grids.append([(whole, t, x) for t in tangents[: 2 * degree + 1] for x in lengths[: linear + 1]])
     return [_sample(joints, states) for states in product(*grids)]
 
 

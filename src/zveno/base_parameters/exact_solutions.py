@@ -25,12 +25,12 @@ def exact_recursion(problem: Problem) -> Recursion:
     """The recursion in exact numbers; `NotExact` says what has none."""
     mechanism = problem.mechanism
     motors = driving.motors_of(mechanism, problem.kinds, decimal) if problem.driven else None
-    samples = {
-        node.bodies[0]: tied_samples(mechanism, node, problem.samples[node.bodies[0]], problem.loops)
-        for node in problem.nodes
-        if not node.simple
-    }
-    return Recursion(exact_arithmetic(), problem, motors, samples)
+    return Recursion(
+        exact_arithmetic(),
+        problem,
+        motors,
+        lambda node: tied_samples(mechanism, node, problem.samples[node.bodies[0]], problem.loops),
+    )
 
 
 def exact_obstacle(problem: Problem, wanted: bool | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from .arithmetic import Arithmetic, Matrix
 from .blocks import Block, grouped
 from .closure import States, Step, advance, advance_ball, root_states, steps_of
 from .motors import Motors, gyroscopic_rows
+from .nodes import Node
 from .problem import Problem
 from .sampled import Sample, advance_sampled
 
@@ -21,7 +22,7 @@ class Recursion:
 
     Attributes:
         K: the arithmetic.
-        samples: of every node that is not simple, by its first body.
+        samples: of every node that is not simple, by its first body; after the constants, which are quicker.
         states: row spaces of every link, 0 being the ground.
         steps: operators of the simple nodes, by link number.
         poses: of every link in its node's parent at the reference configuration.
@@ -31,11 +32,13 @@ class Recursion:
     """
 
     def __init__(
-        self, K: Arithmetic, problem: Problem, motors: Motors | None, samples: Mapping[int, Sequence[Sample]]
+        self, K: Arithmetic, problem: Problem, motors: Motors | None, samples_of: Callable[[Node], Sequence[Sample]]
     ):
-        self.K, self.problem, self.motors, self.samples = K, problem, motors, samples
+        self.K, self.problem, self.motors = K, problem, motors
         mechanism = problem.mechanism
         self.steps, self.poses = steps_of(K, mechanism, problem.nodes)
+        tied = [node for node in problem.nodes if not node.simple]
+        self.samples = {node.bodies[0]: samples_of(node) for node in tied}
         self.states: dict[int, States] = {0: root_states(K, mechanism.gravity, motors)}
         self.drive_rows: list[Matrix] = []
         self.node_blocks: list[Matrix] = []
@@ -45,7 +48,7 @@ class Recursion:
                 (i,) = node.bodies
                 self.states[i], block = self._advance(above, i, self.steps[i])
             else:
-                own = samples[node.bodies[0]]
+                own = self.samples[node.bodies[0]]
                 self.poses |= zip(node.bodies, own[0].T, strict=True)
                 bodies, block = advance_sampled(K, above, own, motors)
                 self.states |= zip(node.bodies, bodies, strict=True)

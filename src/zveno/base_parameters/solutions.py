@@ -45,8 +45,12 @@ def floating_recursion(problem: Problem) -> Recursion:
         size = float(np.linalg.norm(mechanism.gravity))
         motors = driving.motors_of(mechanism, problem.kinds, float, problem.scale, size if size > 0 else 1.0)
     driven = None if motors is None else list(motors.place)
-    samples = {i: floating_samples(mechanism, own, problem.scale, driven) for i, own in problem.samples.items()}
-    return Recursion(Floating(problem.scale), problem, motors, samples)
+    return Recursion(
+        Floating(problem.scale),
+        problem,
+        motors,
+        lambda node: floating_samples(mechanism, problem.samples[node.bodies[0]], problem.scale, driven),
+    )
 
 
 def floating_solution(problem: Problem, view: View) -> FloatingSolution:
