@@ -171,3 +171,20 @@ def test_many_joints_take_linear_time():
     cpu_time(10)
     small, large = cpu_time(400), cpu_time(1600)
     assert large < 9.0 * max(small, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ('<actuator><motor joint="j" gear="inf"/></actuator>', "actuator 0: .*actuator_gear"),
+        ('<actuator><motor joint="j" gear="1e200"/></actuator>', "actuator 0: .*actuator_gear"),
+        (
+            '<actuator><general joint="j" gainprm="1e200" ctrllimited="true" ctrlrange="-1e200 1"/></actuator>',
+            "actuator 0: .*actuator_gainprm",
+        ),
+    ],
+)
+def test_numbers_of_actuators_are_finite(other, words):
+    text = model_of(other=other)
+    with pytest.raises(ModelError, match=words):
+        parse_mjcf(text)

@@ -8,7 +8,7 @@ import pytest
 import zveno
 from zveno.errors import ModelError, ZvenoError, ZvenoWarning
 from zveno.io.urdf import parse_urdf
-from zveno.mechanism import Joint, Link, assemble
+from zveno.mechanism import Joint, Link, Mimic, Revolute, assemble
 
 
 def chained(multiplier: str, n: int = 12, offset: str = "0") -> str:
@@ -33,6 +33,13 @@ def test_products_of_chained_multipliers_are_bounded(multiplier):
 def test_offsets_that_multipliers_enlarge_are_bounded():
     with pytest.raises(ModelError, match=r"joint j2.*1e\+52"):
         parse_urdf(chained("1e10", 3, offset="1e42"))
+
+
+@pytest.mark.parametrize("numbers", [(np.nan, 0.0), (1.0, np.nan), (np.inf, 0.0), (1.0, -np.inf)])
+def test_mimic_relations_are_finite(numbers):
+    joints = [Joint("a", "l0", "l1", Revolute()), Joint("b", "l1", "l2", Revolute(), mimic=Mimic("a", *numbers))]
+    with pytest.raises(ModelError, match="joint b, mimic: its multiplier or offset is not finite"):
+        assemble("x", [Link("l0"), Link("l1"), Link("l2")], joints)
 
 
 def test_gravity_is_bounded():

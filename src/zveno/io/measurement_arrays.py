@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import ModelError
+from ..mechanism.assemble import MAX_MAGNITUDE
 from .files import MAX_DATA_BYTES, read_json
 from .measurements import MeasurementTable, as_texts, matrices
 from .npz import read_npz
@@ -38,9 +39,13 @@ def read_arrays(path, coordinates: Sequence[str], readings: str = "") -> Measure
         raise ModelError("holds no arrays of numbers", file=path)
     lengths = [len(value) for value in numbers.values()]
     n = max(set(lengths), key=lengths.count)
+    if n == 0:
+        raise ModelError("its arrays are empty", file=path)
     columns: dict[str, list[str]] = {}
     origin: dict[str, str] = {}
     for name, value in numbers.items():
+        if np.any(abs(value) > MAX_MAGNITUDE):
+            raise ModelError("a number is not finite or out of range", file=path, element=f"array {name}")
         made = _columns(name, value, coordinates) if len(value) == n else {}
         joints = set(made) <= set(coordinates)
         if readings and not joints and not name.lower().startswith(readings.lower()):

@@ -11,6 +11,10 @@ from .mjcf_compile import mujoco_module
 
 _OF_BODIES = ("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia")
 _OF_JOINTS = ("jnt_pos", "jnt_axis", "jnt_range", "jnt_actfrcrange")
+_OF_OTHERS = (
+    *("actuator_gear", "actuator_forcerange", "actuator_gainprm", "actuator_ctrlrange"),
+    *("actuator_armature", "actuator_damping", "eq_data"),
+)
 _OF_DOFS = ("dof_armature", "dof_damping", "dof_frictionloss")
 
 
@@ -37,6 +41,15 @@ def check_numbers(model, link_names: list[str], joint_names: list[str]):
                         element=f"{kind} {name}",
                         remedy="Use SI units, and leave a limit out where there is none",
                     )
+
+    for array in _OF_OTHERS:
+        values = getattr(model, array, np.zeros(0))  # some are of newer versions of MuJoCo only
+        for k in [k for k, row in enumerate(values) if not np.all(abs(row) <= MAX_MAGNITUDE)]:
+            raise ModelError(
+                f"a number is not finite or out of range ({array}: {np.ravel(values[k]).tolist()})",
+                element=f"{array.partition('_')[0].replace('eq', 'equality')} {k}",
+                remedy="Use SI units",
+            )
 
 
 def limits_of(model, j: int) -> Limits:

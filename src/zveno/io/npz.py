@@ -7,6 +7,7 @@ import io
 import math
 import re
 import struct
+import sys
 import zipfile
 import zlib
 
@@ -111,4 +112,6 @@ def _array(data: bytes) -> np.ndarray:
     if count > max(1, len(data)) or count * kind.itemsize > len(data) - begin:
         raise ModelError(f"its data are cut off: shape {str(tuple(shape))[:60]} of {described}", remedy=_REMEDY)
     flat = np.frombuffer(data, kind, count, begin) if kind.itemsize else np.zeros(count, kind)
+    if kind.kind == "U" and np.any(flat.view(kind.byteorder + "u4") > sys.maxunicode):
+        raise ModelError("its text is damaged", remedy=_REMEDY)
     return flat.reshape(shape, order="F" if transposed else "C").copy()

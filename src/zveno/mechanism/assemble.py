@@ -173,7 +173,7 @@ def _resolved_mimics(joints: list[Joint]) -> list[Joint]:
             if onward is not None:
                 factor, offset = mimic.multiplier, mimic.offset
                 mimic = Mimic(onward.joint, factor * onward.multiplier, factor * onward.offset + offset)
-                if not max(abs(mimic.multiplier), abs(mimic.offset)) <= MAX_MAGNITUDE:
+                if not _in_range(mimic):
                     raise ModelError(
                         f"its multipliers and offsets up to joint {mimic.joint} make {mimic.multiplier:.3g} · q + "
                         f"{mimic.offset:.3g}",
@@ -183,6 +183,10 @@ def _resolved_mimics(joints: list[Joint]) -> list[Joint]:
             resolved[follower.name] = mimic
     chained = {name for name, mimic in resolved.items() if mimic != by_name[name].mimic}
     return [replace(joint, mimic=resolved[joint.name]) if joint.name in chained else joint for joint in joints]
+
+
+def _in_range(mimic: Mimic) -> bool:
+    return abs(mimic.multiplier) <= MAX_MAGNITUDE and abs(mimic.offset) <= MAX_MAGNITUDE  # NaN is not
 
 
 def _mimic_chain(joint: Joint, by_name: dict[str, Joint], resolved: dict[str, Mimic]) -> list[str]:
@@ -209,7 +213,7 @@ def _checked_mimic(joint: Joint, by_name: dict[str, Joint]) -> Mimic:
     assert mimic is not None
     if mimic.joint not in by_name:
         raise unknown_name("joint", mimic.joint, by_name).located(element=where)
-    if not max(abs(mimic.multiplier), abs(mimic.offset)) <= MAX_MAGNITUDE:
+    if not _in_range(mimic):
         raise ModelError("its multiplier or offset is not finite or out of range", element=where)
     for one in (joint, by_name[mimic.joint]):
         if one.type.n_q != 1:

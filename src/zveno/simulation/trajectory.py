@@ -161,7 +161,9 @@ class Trajectory(Result):
         """A trajectory from a .npz file written by `save` (.json files: `zveno.load_result`)."""
         data = read_npz(path)
         try:
-            return rebuilt(Trajectory, {name: _from_npz(data, name) for name in _FIELDS})
+            run = rebuilt(Trajectory, {name: _from_npz(data, name) for name in _FIELDS})
+            repr(run)  # fails where shapes do not fit each other
+            return run
         except ZvenoError as error:
             raise error.located(file=path) from None
         except (KeyError, ValueError, TypeError, RecursionError) as error:

@@ -9,6 +9,7 @@ import numpy as np
 from ...errors import ModelError, ShapeError
 from ...io.files import MAX_DATA_BYTES, read_text
 from ...io.npz import read_npy, read_npz
+from ...mechanism.assemble import MAX_MAGNITUDE
 from ...spatial.rotations import from_quaternion, from_rpy
 from ...spatial.transforms import transform
 
@@ -18,8 +19,8 @@ FORMS = "x y z; x y z roll pitch yaw; x y z qw qx qy qz; or 12 or 16 numbers of 
 def pose_of(numbers, degrees: bool = False, where: str = "pose") -> np.ndarray:
     """T (4, 4) from 3, 6, 7, 12 or 16 numbers: metres, and radians unless `degrees`."""
     row = np.asarray(numbers, dtype=float)
-    if not np.isfinite(row).all():
-        raise ShapeError("holds NaN or infinity", element=where)
+    if not np.all(abs(row) <= MAX_MAGNITUDE):
+        raise ShapeError("holds a number that is not finite or out of range", element=where)
     match row.shape:
         case (3,):
             return transform(None, row)

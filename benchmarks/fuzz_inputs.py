@@ -1,0 +1,409 @@
+"""Inputs for fuzzing: seeds of every format that is read, mutations of them, and what must hold of each reader.
+
+A reader either raises a `ZvenoError` or returns something whose numbers are finite. Everything else, a traceback, a
+crash, a hang or a number that is not finite, is a finding.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import tempfile
+import warnings
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import zveno
+from zveno.errors import ZvenoError, ZvenoWarning
+from zveno.mechanism import Mechanism
+
+NUMBERS = (
+    *("0", "-0", "1", "-1", "1e-320", "1e308", "-1e308", "1e999", "nan", "inf", "-inf", "1e49", "1e-49"),
+    *("1_0", "0x1f", "1,5", "1.5.2", "٣", "9" * 400, "9" * 5000, "true", "", "1e", "--1", "1570796e-6"),
+)
+"""Numbers, and what is put in their place."""
+BYTES = (
+    b"<",
+    b">",
+    b'"',
+    b"'",
+    b"\x00",
+    b"\xff",
+    b"\xfe\xff",
+    b"\n",
+    b",",
+    b";",
+    b"[",
+    b"{",
+    b"}",
+    b"]",
+    b"\\",
+    b"\xe2\x80\xa8",
+)
+_TOKEN = re.compile(rb"[A-Za-z_][\w.-]*|-?\d[\d.eE+-]*|\s+|[^\w\s]")
+_NUMBER = re.compile(rb"-?\d+(\.\d*)?([eE][+-]?\d+)?")
+
+
+class Finding(Exception):
+    """Something that must hold of what was read does not."""
+
+
+def must(holds: bool, what: str) -> None:
+    """Raise a `Finding` unless it holds."""
+    if not holds:
+        raise Finding(what)
+
+
+def mutated(seeds: list[bytes], random: Random) -> bytes:
+    """One of the seeds with one to four changes: of bytes, tokens, numbers, or whole parts."""
+    data = random.choice(seeds)
+    for _ in range(random.choice((1, 1, 1, 2, 2, 3))):
+        data = random.choice(_mutations(data))(data, seeds, random)
+    return data[:200_000]
+
+
+def _mutations(data: bytes) -> tuple[Callable[[bytes, list[bytes], Random], bytes], ...]:
+    """Mutations that suit the kind of data; those that destroy nearly every file are rare."""
+    small = (_with_bytes, _with_number, _with_number, _with_number, _with_other_tokens, _with_other_lines)
+    large = (_without_part, _repeated_part, _spliced)
+    if data.startswith(b"PK"):
+        return (*small, *large, *[_inside_archive] * 20)
+    if data[:1] in (b"{", b"["):
+        return (*small, *large, *[_with_other_nodes] * 10)
+    return (*small * 3, *large)
+
+
+def _with_bytes(data: bytes, _: list[bytes], random: Random) -> bytes:
+    at = random.randint(0, len(data))
+    new = random.choice((random.choice(BYTES), bytes([random.randint(0, 255)])))
+    return data[:at] + new + data[at + random.randint(0, 2) :]
+
+
+def _without_part(data: bytes, _: list[bytes], random: Random) -> bytes:
+    a, b = sorted((random.randint(0, len(data)), random.randint(0, len(data))))
+    return data[:a] + data[b:] if random.random() < 0.5 else data[: max(a, 1)]
+
+
+def _repeated_part(data: bytes, _: list[bytes], random: Random) -> bytes:
+    a = random.randint(0, len(data))
+    part = data[a : a + random.choice((3, 30, 300))]
+    return data[:a] + part * random.choice((2, 3, 50)) + data[a:]
+
+
+def _spliced(data: bytes, seeds: list[bytes], random: Random) -> bytes:
+    other = random.choice(seeds)
+    return data[: random.randint(0, len(data))] + other[random.randint(0, len(other)) :]
+
+
+def _with_number(data: bytes, _: list[bytes], random: Random) -> bytes:
+    places = list(_NUMBER.finditer(data))
+    if not places:
+        return data
+    place = random.choice(places)
+    return data[: place.start()] + random.choice(NUMBERS).encode() + data[place.end() :]
+
+
+def _with_other_tokens(data: bytes, _: list[bytes], random: Random) -> bytes:
+    tokens = _TOKEN.findall(data)
+    if len(tokens) < 2:
+        return data
+    for _ in range(random.randint(1, 3)):
+        a, b = random.randrange(len(tokens)), random.randrange(len(tokens))
+        if random.random() < 0.5:
+            tokens[a] = tokens[b]
+        else:
+            tokens[a], tokens[b] = tokens[b], tokens[a]
+    return b"".join(tokens)
+
+
+def _with_other_lines(data: bytes, _: list[bytes], random: Random) -> bytes:
+    lines = data.splitlines(keepends=True)
+    if len(lines) < 2:
+        return data
+    a, b = random.randrange(len(lines)), random.randrange(len(lines))
+    choice = random.randint(0, 2)
+    if choice == 0:
+        lines[a], lines[b] = lines[b], lines[a]
+    elif choice == 1:
+        del lines[a]
+    else:
+        lines.insert(b, lines[a])
+    return b"".join(lines)
+
+
+def _inside_archive(data: bytes, _: list[bytes], random: Random) -> bytes:
+    """A change inside one of the files of an archive, or of their names."""
+    stream = io.BytesIO()
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            parts = {entry.filename: archive.read(entry) for entry in archive.infolist()}
+        name = random.choice(list(parts))
+        change = random.choice((_with_bytes, _with_number, _with_other_tokens, _without_part, _repeated_part))
+        if random.random() < 0.1:
+            parts[random.choice(list(parts))] = parts[name]
+        else:
+            parts[name] = change(parts[name], [], random)
+        with zipfile.ZipFile(stream, "w", random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as archive:
+            for entry, content in parts.items():
+                archive.writestr(entry, content)
+    except (
+        zipfile.BadZipFile,
+        ValueError,
+        LookupError,
+        OSError,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        zlib.error,
+    ):
+        return data
+    return stream.getvalue()
+
+
+def _with_other_nodes(data: bytes, _: list[bytes], random: Random) -> bytes:
+    """A value of a JSON document replaced by another one of it, or by something else."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return data
+    nodes = []  # (container, key)
+    waiting = [value]
+    while waiting:
+        container = waiting.pop()
+        keys = list(container) if isinstance(container, dict) else range(len(container))
+        nodes += [(container, key) for key in keys]
+        waiting += [container[key] for key in keys if isinstance(container[key], dict | list)]
+    if not nodes:
+        return data
+    container, key = random.choice(nodes)
+    other, at = random.choice(nodes)
+    odd = (None, True, -1, 0, 10**30, 1e300, "", "x", [], {}, [[]], {"class": "tuple", "items": []}, [1, 2])
+    new = json.loads(json.dumps(other[at])) if random.random() < 0.5 else random.choice(odd)
+    if isinstance(container, dict) and random.random() < 0.2:
+        del container[key]
+    else:
+        container[key] = new
+    return json.dumps(value).encode()
+
+
+@dataclass(frozen=True)
+class Target:
+    """A reader: seeds, and what is done with a file of that suffix."""
+
+    suffix: str
+    seeds: Callable[[], list[bytes]]
+    read: Callable[[Path], object]
+    share: int
+    """Of a hundred inputs, how many go to this reader."""
+
+
+def outcome(target: Target, data: bytes, folder: Path) -> str:
+    """ "read" or "refused"; whatever is not ours escapes."""
+    path = folder / f"input{target.suffix}"
+    path.write_bytes(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of NumPy: overflow and invalid values are findings
+        warnings.simplefilter("ignore", ZvenoWarning)
+        try:
+            target.read(path)
+        except ZvenoError as error:
+            must(len(str(error)) < 20_000, "an error without end")
+            return "refused"
+    return "read"
+
+
+# --- models
+
+
+def _examined(mechanism: Mechanism) -> None:
+    """Everything about the mechanism is finite, its poses are, and a text of it reads as the same."""
+    from zveno.algorithms.forward_kinematics import link_poses
+    from zveno.io.urdf import parse_urdf
+    from zveno.io.write_urdf import to_urdf
+
+    rng = np.random.default_rng(0)
+    for q in (mechanism.neutral(), mechanism.random(rng)):
+        must(bool(np.isfinite(np.array(link_poses(mechanism, q))).all()), "poses are not finite")
+    must(bool(np.isfinite([link.inertia for link in mechanism.links]).all()), "inertia is not finite")
+    again = parse_urdf(to_urdf(mechanism))
+    must(bool(again.joint_names == mechanism.joint_names), "joints are lost in a URDF")
+
+
+def _read_model(path: Path) -> None:
+    from zveno.io import load_mechanism
+
+    _examined(load_mechanism(path))
+
+
+FEATURES = """<?xml version="1.0"?>
+<robot name="two" xmlns:drake="http://drake.mit.edu">
+  <material name="blue"><color rgba="0 0 1 1"/></material>
+  <link name="a"><visual><geometry><box size="1 1 1"/></geometry><material name="blue"/></visual></link>
+  <link name="b"><inertial><origin xyz="0 0 1" rpy="0 0 0.1"/><mass value="2"/>
+    <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+  <link name="c"/>
+  <joint name="one" type="revolute"><parent link="a"/><child link="b"/><origin xyz="0 0 1" rpy="1.5708 0 0"/>
+    <axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="5" velocity="2"/>
+    <dynamics damping="1" friction="0.1"/></joint>
+  <joint name="two" type="prismatic"><parent link="b"/><child link="c"/><axis xyz="0 0 1"/>
+    <limit lower="0" upper="1" effort="5" velocity="2"/><mimic joint="one" multiplier="2" offset="0.1"/></joint>
+  <transmission name="t"><type>x</type><joint name="one"/><actuator name="m">
+    <mechanicalReduction>50</mechanicalReduction><drake:rotor_inertia value="0.1"/></actuator></transmission>
+  <gravity xyz="0 0 -9.81"/>
+</robot>
+"""
+MJCF = """<mujoco model="two">
+  <compiler angle="degree"/><option gravity="0 0 -9.81"/><default><joint damping="1"/></default>
+  <worldbody>
+    <body name="a" pos="0 0 1" euler="0 90 0"><joint name="one" axis="0 1 0" range="-90 90" limited="true"/>
+      <inertial pos="0 0 0.1" mass="1" diaginertia="1 1 1"/><site name="s" pos="0 0 1"/>
+      <body name="b" pos="0 0 1"><joint name="two" type="slide"/><joint name="three" type="hinge" ref="10"/>
+        <geom type="box" size="0.1 0.1 0.1" mass="2"/></body>
+    </body>
+    <body name="c"><freejoint/><geom size="0.1"/></body>
+    <replicate count="2" offset="0 0 1"><body><joint type="ball"/><geom size="1"/></body></replicate>
+  </worldbody>
+  <equality><joint joint1="two" joint2="one" polycoef="0 1 0 0 0"/>
+    <connect body1="a" body2="c" anchor="0 0 1"/></equality>
+  <actuator><motor joint="one" gear="10" ctrllimited="true" ctrlrange="-1 1"/></actuator>
+</mujoco>
+"""
+ETS = """name: two links
+unit: mm
+angle: deg
+gravity: 0 0 -9.81
+Tz(670) Rz(q1) Rx(-90deg)  # shoulder
+Tx(431.8) Rz(-elbow + pi/2) Tz(2*(3+1)) Rz(0.5*q1)
+"""
+
+
+def _texts(*texts: str) -> list[bytes]:
+    return [text.encode() for text in texts]
+
+
+def _urdf_seeds() -> list[bytes]:
+    from zveno.io.write import model_text
+
+    return _texts(FEATURES, model_text(zveno.load("stanford").mechanism, "urdf"))
+
+
+def _dh_seeds() -> list[bytes]:
+    from zveno.io.write import model_text
+
+    return _texts(*(model_text(zveno.load(name).mechanism, "dh") for name in ("puma560", "stanford")))
+
+
+# --- measurements
+
+
+CSV = """# kind = position
+# unit = mm
+# angle = deg
+joint1,joint2,joint3,joint4,joint5,joint6,x,y,z,group
+10.0,20.0,30,40,50,60,412.31,83.20,100,front
+11.0,21.0,31,41,51,61,413.31,84.20,101,front
+12.0,22.0,32,42,52,,414.31,85.20,,back
+"""
+
+
+def _read_campaign(path: Path) -> None:
+    from zveno.calibration import read_campaign
+
+    errors = []
+    for kind in (None, "pose"):
+        try:
+            campaign = read_campaign(path, _puma(), kind)
+            must(not np.isinf(campaign.q).any(), "joint values are infinite")
+        except ZvenoError as error:
+            errors.append(error)
+    if len(errors) == 2:
+        raise errors[-1]
+
+
+@cache
+def _puma() -> Mechanism:
+    return zveno.load("puma560").mechanism
+
+
+def _json_seeds() -> list[bytes]:
+    q = "[[1, 2, 3, 0.4, 0.5, 0.6], [2, 1, 3, 0.4, 0.5, 0.6]]"
+    pose = "[[1, 0, 0, 0.5], [0, 1, 0, 0.5], [0, 0, 1, 0.5], [0, 0, 0, 1]]"
+    return _texts(
+        f'{{"q": {q}, "T": [{pose}, {pose}], "kind": "pose", "unit": "mm"}}',
+        f'[{{"q": [1, 2, 3, 4, 5, 6], "pose": {pose}}}, {{"q": [1, 2, 3, 4, 5, 6], "pose": {pose}}}]',
+    )
+
+
+def _npz_seeds() -> list[bytes]:
+    found = []
+    for save in (np.savez, np.savez_compressed):
+        stream = io.BytesIO()
+        save(stream, q=np.ones((3, 6)), T=np.tile(np.eye(4), (3, 1, 1)), name=np.array("text"))
+        found.append(stream.getvalue())
+    return found
+
+
+# --- results and poses
+
+
+@cache
+def _result_seeds() -> list[bytes]:
+    robot = zveno.load("puma560")
+    results: list[Any] = [
+        zveno.solve_ik(robot, robot.forward_kinematics(np.full(6, 0.3))),
+        zveno.simulate(robot, np.zeros(6), duration=0.01, sample=0.005),
+        zveno.base_parameters(robot),
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        return [result.save(Path(folder) / f"{k}.json").read_bytes() for k, result in enumerate(results)]
+
+
+@cache
+def _trajectory_seeds() -> list[bytes]:
+    run = zveno.simulate(zveno.load("puma560"), np.zeros(6), duration=0.01, sample=0.005)
+    with tempfile.TemporaryDirectory() as folder:
+        return [run.save(Path(folder) / "run.npz").read_bytes()]
+
+
+def _read_result(path: Path) -> None:
+    result = zveno.load_result(path)
+    repr(result)
+    if hasattr(result, "to_dict"):
+        result.to_dict()
+
+
+def _read_poses(path: Path) -> None:
+    from zveno.ik.paths.pose_files import read_poses
+
+    must(bool(np.isfinite(read_poses(path)).all()), "poses are not finite")
+
+
+def _npy_seeds() -> list[bytes]:
+    stream = io.BytesIO()
+    np.save(stream, np.tile(np.eye(4), (3, 1, 1)))
+    return [stream.getvalue()]
+
+
+TARGETS = {
+    "urdf": Target(".urdf", _urdf_seeds, _read_model, 20),
+    "xml": Target(".xml", lambda: _texts(FEATURES, MJCF), _read_model, 5),
+    "mjcf": Target(".mjcf", lambda: _texts(MJCF), _read_model, 10),
+    "dh": Target(".toml", _dh_seeds, _read_model, 15),
+    "elementary": Target(".ets", lambda: _texts(ETS), _read_model, 15),
+    "csv": Target(".csv", lambda: _texts(CSV, CSV.replace(",", ";"), CSV.split("group\n")[1]), _read_campaign, 10),
+    "json": Target(".json", _json_seeds, _read_campaign, 5),
+    "npz": Target(".npz", _npz_seeds, _read_campaign, 5),
+    "result": Target(".json", _result_seeds, _read_result, 7),
+    "trajectory": Target(".npz", _trajectory_seeds, _read_result, 3),
+    "poses": Target(".csv", lambda: _texts("x y z\n1 2 3\n# c\n0.1,0.2,0.3\n", "1 2 3 1 0 0 0\n"), _read_poses, 3),
+    "poses_npy": Target(".npy", _npy_seeds, _read_poses, 2),
+}

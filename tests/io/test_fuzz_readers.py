@@ -1,0 +1,48 @@
+"""A few hundred mutated files for every reader: it refuses them with an error of ours, or what it reads is finite.
+
+`python -m benchmarks.fuzz` runs as many as wanted in processes of their own.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from benchmarks.fuzz_inputs import TARGETS, Finding, must, mutated, outcome
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+N_INPUTS = 200
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_seeds_are_read(tmp_path, name):
+    target = TARGETS[name]
+    if name in ("mjcf", "xml"):
+        pytest.importorskip("mujoco")
+    for seed in target.seeds():
+        if not seed.startswith(b"10.0,"):  # rows without a header need to be told what they are
+            assert outcome(target, seed, tmp_path) == "read"
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the limits of a POSIX process")
+def test_mutated_files_are_refused_or_finite(tmp_path_factory, name):
+    target, folder = TARGETS[name], tmp_path_factory.mktemp("fuzz")
+    if name in ("mjcf", "xml"):
+        pytest.importorskip("mujoco")
+    seeds = target.seeds()
+
+    @settings(max_examples=N_INPUTS, database=None, suppress_health_check=list(HealthCheck))
+    @given(st.randoms(use_true_random=True))
+    def check(random):
+        assert outcome(target, mutated(seeds, random), folder) in ("read", "refused")
+
+    check()
+
+
+def test_a_finding_is_not_taken_for_an_error_of_ours(tmp_path):
+    """The check itself can fail."""
+    broken = TARGETS["elementary"].__class__(".ets", lambda: [b"x"], lambda path: must(False, "not finite"), 1)
+    with pytest.raises(Finding, match="not finite"):
+        outcome(broken, b"x", tmp_path)
