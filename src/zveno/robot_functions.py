@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy import ndarray
 
 from . import programs
 from .algorithms.references import checked_reference
@@ -14,6 +15,7 @@ from .algorithms.singular import refuse_singular
 from .function_methods import FunctionMethods, options_of, takes_frame
 from .functions import function_named
 from .kernel_inputs import KernelInputs, explicit_parameters, given_value, kernel_inputs
+from .kernels.foreign import check_plain_output, plain_arrays
 from .mechanism import Mechanism, base, edit
 from .parametric import ParametricRobot
 
@@ -99,12 +101,9 @@ class RobotFunctions(FunctionMethods):
         """q with every joint at zero."""
         return self.mechanism.neutral()
 
-    def random(self, shape: int | tuple[int, ...] = (), rng: np.random.Generator | int | None = None) -> np.ndarray:
+    def random(self, shape: int | Sequence[int] = (), rng: np.random.Generator | int | None = None) -> np.ndarray:
         """Random q within limits, of batch shape `shape`: (..., n_q)."""
-        rng = np.random.default_rng(rng)
-        shape = (shape,) if isinstance(shape, int) else tuple(shape)
-        states = [self.mechanism.random(rng) for _ in range(int(np.prod(shape)))]
-        return np.reshape(np.array(states), (*shape, self.n_q))
+        return self.mechanism.random(rng, shape)
 
     def parameter_vector(self) -> np.ndarray:
         """p (10 N,): the inertial parameters of links 1 … N in the order of the regressor's columns."""
@@ -175,15 +174,23 @@ class RobotFunctions(FunctionMethods):
     def _run(self, key: tuple, arrays: tuple, out: Any, constants: Mapping[str, Any]) -> Any:
         """See `FunctionMethods._run`.
 
-        A single call takes about a microsecond, so nothing is checked on the way; what NumPy refuses is called
-        again through the kernel, which explains it.
+        A single call takes about a microsecond, so only the types are looked at on the way; what NumPy refuses is
+        called again through the kernel, which explains it.
         """
         if constants:
             kernel, inputs = self._built(key, tuple(constants))
             return kernel(*arrays, *(given_value(constants, *pair) for pair in inputs), out=out)
         try:
             call = self._calls[key]
-            return call(*arrays) if out is None else call(*arrays, out=out)
+            for array in arrays:
+                if type(array) is not ndarray:
+                    arrays = plain_arrays(key[0], function_named(key[0]).inputs, arrays)
+                    break
+            if out is None:
+                return call(*arrays)
+            if type(out) is not ndarray:
+                check_plain_output(key[0], function_named(key[0]).outputs, out)
+            return call(*arrays, out=out)
         except (KeyError, ValueError, TypeError):
             kernel, inputs = self._built(key)
             bound = tuple(value for _, value in inputs)

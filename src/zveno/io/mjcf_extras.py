@@ -147,6 +147,16 @@ def notes_on_omissions(model, link_names: list[str], joint_names: list[str]) -> 
     tell(springs, joint_names, "springs of joints are not represented, left out")
     tell(curved, joint_names, "damping beyond the linear term is not represented, left out")
     tell(ball & (model.jnt_limited != 0), joint_names, "the limit of a ball joint is not represented, left out")
+    moved = np.zeros(model.njnt, dtype=bool)
+    for dof in np.flatnonzero((model.dof_armature != 0) | (model.dof_frictionloss != 0)):
+        # The first three velocities of a free joint are those of its translation.
+        moved[model.dof_jntid[dof]] |= dof - model.jnt_dofadr[model.dof_jntid[dof]] < 3
+    tell(
+        free & moved,
+        joint_names,
+        "armature and friction loss act along the body's own axes here, in MuJoCo along those of the world:"
+        " forces differ by armature · (w × v), and friction by the body's turn",
+    )
     tell(free, joint_names, "velocity is [v, w] in the body's own axes here; MuJoCo has v in world axes")
     tell(model.body_gravcomp != 0, link_names, "gravity compensation is not represented, left out")
     tell(model.body_mocapid >= 0, link_names, "a mocap body, read as fixed at its initial pose")

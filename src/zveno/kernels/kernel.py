@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 from numpy.typing import DTypeLike
 
 from .._version import __version__
@@ -15,6 +16,7 @@ from ..errors import BuildError, ShapeError
 from . import cache as disk
 from . import threads
 from .calls import WithEmpty, convert
+from .foreign import check_plain_output, plain_arrays
 from .gufunc import make_ufunc
 from .lower import lower
 from .operations import Operations, count_operations
@@ -25,7 +27,8 @@ from .sources import SOURCES
 class Kernel:
     """A compiled function: `kernel(q, v)` for arrays with any leading batch axes that broadcast.
 
-    Integers and other floating-point types are converted. `out=` takes an array, or a tuple of arrays and
+    Integers and other floating-point types are converted, and so is whatever else NumPy can make an array of;
+    masked entries and quantities with units are refused. `out=` takes an array, or a tuple of arrays and
     None for several outputs. Large batches use several threads (`zveno.kernels.threads.set_threads`). NaN
     and infinity propagate; floating-point warnings are NumPy's own, as `numpy.errstate` says.
 
@@ -85,6 +88,12 @@ class Kernel:
         Raises:
             ShapeError: an argument has the wrong shape or type, or the batches do not broadcast.
         """
+        for array in arrays:
+            if type(array) is not ndarray:  # others may compute in ways of their own
+                arrays = plain_arrays(self.name, [argument.name for argument in self.inputs], arrays)
+                break
+        if out is not None and type(out) is not ndarray:
+            check_plain_output(self.name, [argument.name for argument in self.outputs], out)
         try:
             if len(arrays) != self._n_inputs:  # NumPy would take more for outputs
                 raise TypeError

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from ..errors import ModelError, ShapeError, UnknownNameError, unknown_name
+from .joint_space import JointSpace
 from .joints import JOINT_TYPES
 from .loops import Loop
 from .parts import Frame, Joint, Link, frozen_array
@@ -20,7 +21,7 @@ DEFAULT_GRAVITY = (0.0, 0.0, -9.81)
 
 
 @dataclass(frozen=True, eq=False)
-class Mechanism:
+class Mechanism(JointSpace):
     """Links, joints and frames of a robot. Make one with `zveno.mechanism.assemble`, which checks it.
 
     Links are numbered depth first in file order, so that every parent comes before its children; link 0 is fixed
@@ -105,24 +106,9 @@ class Mechanism:
         return tuple(link.name for link in self.links)
 
     @cached_property
-    def joint_names(self) -> tuple[str, ...]:
-        """Names of the joints that have coordinates of their own, in the order of q."""
-        return tuple(joint.name for joint in self.joints if self._is_coordinate(joint))
-
-    @cached_property
     def frame_names(self) -> tuple[str, ...]:
         """Names usable as a frame: every link and every named frame."""
         return self.link_names + tuple(frame.name for frame in self.frames)
-
-    @cached_property
-    def coordinate_names(self) -> tuple[str, ...]:
-        """A name for every entry of q: the joint's, with a suffix where it has several."""
-        return tuple(
-            f"{joint.name}.{suffix}" if suffix else joint.name
-            for joint in self.joints
-            if self._is_coordinate(joint)
-            for suffix in joint.type.suffixes
-        )
 
     def link_number(self, name: str) -> int:
         """The number of the link called `name`."""
@@ -163,160 +149,6 @@ class Mechanism:
     def loop_links(self, loop: Loop) -> tuple[str, str]:
         """Names of the two links that a loop holds together."""
         return self.frame(loop.frame).link, self.frame(loop.other).link
-
-    # --- coordinates
-
-    @cached_property
-    def n_q(self) -> int:
-        """Number of coordinates."""
-        return sum(joint.type.n_q for joint in self.joints if self._is_coordinate(joint))
-
-    @cached_property
-    def n_v(self) -> int:
-        """Number of velocities: smaller than n_q by one for every quaternion."""
-        return sum(joint.type.n_v for joint in self.joints if self._is_coordinate(joint))
-
-    @cached_property
-    def q_slices(self) -> dict[str, slice]:
-        """Where every joint's coordinates stand in q; a mimic joint has its leader's."""
-        return self._slices("n_q")
-
-    @cached_property
-    def v_slices(self) -> dict[str, slice]:
-        """Where every joint's velocities stand in v; a mimic joint has its leader's."""
-        return self._slices("n_v")
-
-    def joint_positions(self, q) -> list:
-        """Coordinates of every joint's own type, by link number (entry 0 is empty), mimic relations applied."""
-        own = [q[:0]]
-        for joint in self.joints:
-            part = q[self.q_slices[joint.name]]
-            if joint.mimic is not None:
-                part = joint.mimic.multiplier * part + joint.mimic.offset
-            own.append(part)
-        return own
-
-    def joint_velocities(self, v) -> list:
-        """Velocities (or accelerations) of every joint's own type, by link number, mimic relations applied."""
-        own = [v[:0]]
-        for joint in self.joints:
-            part = v[self.v_slices[joint.name]]
-            own.append(part if joint.mimic is None else joint.mimic.multiplier * part)
-        return own
-
-    def gather_velocities(self, per_link: Sequence):
-        """The transpose of `joint_velocities`: parts by link number summed into one (n_v,) vector.
-
-        Torques of mimic joints act on their leader, multiplied as its velocity is.
-        """
-        parts: dict[str, list] = {name: [] for name in self.joint_names}
-        for i, _, joint in self.outward():
-            if joint.mimic is not None:
-                parts[joint.mimic.joint].append(joint.mimic.multiplier * per_link[i])
-            elif joint.type.n_v:
-                parts[joint.name].append(per_link[i])
-        sums = [sum(own[1:], start=own[0]) for own in parts.values()]
-        return np.concatenate(sums) if sums else np.zeros(0)
-
-    def pack(self, values: Mapping[str, object], default=None) -> np.ndarray:
-        """q from a mapping of joint names to numbers or (n_q,) arrays; others are at `default` or neutral."""
-        q = self.neutral() if default is None else self.checked_q(np.array(default, dtype=float))
-        for name, value in values.items():
-            if name not in self.q_slices or name not in self.joint_names:
-                raise unknown_name("joint with coordinates", name, self.joint_names)
-            own = q[..., self.q_slices[name]]
-            try:
-                own[...] = value
-            except (TypeError, ValueError):
-                raise ShapeError(
-                    f"value {value!r} does not fit",
-                    element=f"joint {name}",
-                    remedy=f"It takes {own.shape[-1]} numbers",
-                ) from None
-        return q
-
-    def unpack(self, q) -> dict[str, np.ndarray | float]:
-        """A mapping of joint names to their coordinates: a number, or an array for joints with several."""
-        q = self.checked_q(q)
-        parts = {name: q[..., self.q_slices[name]] for name in self.joint_names}
-        return {
-            name: part[..., 0] if self.joint(name).type.n_q == 1 else part.copy() for name, part in parts.items()
-        }
-
-    def neutral(self) -> np.ndarray:
-        """q with every joint at zero and every quaternion at the identity."""
-        return self._join([joint.type.neutral() for joint in self._coordinate_joints])
-
-    def random(self, rng: np.random.Generator | int | None = None) -> np.ndarray:
-        """Uniform random q within the limits; ±π and ±1 m where there are none."""
-        rng = np.random.default_rng(rng)
-        return self._join(
-            [joint.type.random(rng, joint.limits.lower, joint.limits.upper) for joint in self._coordinate_joints]
-        )
-
-    def integrate(self, q, v):
-        """q after moving with constant velocity v for unit time, (n_q,); traced entries allowed."""
-        return self._join(
-            [
-                joint.type.integrate(q[self.q_slices[joint.name]], v[self.v_slices[joint.name]])
-                for joint in self._coordinate_joints
-            ]
-        )
-
-    def difference(self, q0, q1):
-        """The constant velocity (n_v,) that takes q0 to q1 in unit time: the inverse of `integrate`."""
-        return self._join(
-            [
-                joint.type.difference(q0[self.q_slices[joint.name]], q1[self.q_slices[joint.name]])
-                for joint in self._coordinate_joints
-            ]
-        )
-
-    def tangent(self, q):
-        """(n_q, n_v) matrix with q̇ = tangent(q) v, block by block; the identity without quaternions."""
-        rows = [[0.0] * self.n_v for _ in range(self.n_q)]
-        for joint in self._coordinate_joints:
-            block = joint.type.tangent(q[self.q_slices[joint.name]])
-            for i, row in enumerate(block, start=self.q_slices[joint.name].start):
-                rows[i][self.v_slices[joint.name]] = list(row)
-        return np.array(rows).reshape(self.n_q, self.n_v)
-
-    def normalized(self, q):
-        """q with every quaternion scaled to unit length."""
-        return self._join(
-            [joint.type.normalized(q[self.q_slices[joint.name]]) for joint in self._coordinate_joints]
-        )
-
-    @cached_property
-    def lower(self) -> np.ndarray:
-        """Lower limits of q, (n_q,), −inf where there is none."""
-        return self._join([joint.limits.lower for joint in self._coordinate_joints])
-
-    @cached_property
-    def upper(self) -> np.ndarray:
-        """Upper limits of q, (n_q,), +inf where there is none."""
-        return self._join([joint.limits.upper for joint in self._coordinate_joints])
-
-    def checked_q(self, q, what: str = "q") -> np.ndarray:
-        """q as a float array (..., n_q), refused with a clear error if its last axis is wrong."""
-        return self._checked(q, self.n_q, what)
-
-    def checked_v(self, v, what: str = "v") -> np.ndarray:
-        """v as a float array (..., n_v), refused with a clear error if its last axis is wrong."""
-        return self._checked(v, self.n_v, what)
-
-    def _checked(self, x, n: int, what: str) -> np.ndarray:
-        try:
-            array = np.asarray(x, dtype=float)
-        except (TypeError, ValueError):
-            raise ShapeError("is not an array of real numbers", element=what) from None
-        if array.ndim == 0 or array.shape[-1] != n:
-            raise ShapeError(
-                f"has shape {array.shape}, and {self.name} needs {n} numbers in the last axis",
-                element=what,
-                remedy="Order: " + (", ".join(self.coordinate_names) or "none"),
-            )
-        return array
 
     @cached_property
     def transmission_matrix(self) -> np.ndarray:
@@ -364,14 +196,6 @@ class Mechanism:
 
     # --- private
 
-    @staticmethod
-    def _is_coordinate(joint: Joint) -> bool:
-        return joint.mimic is None and joint.type.n_q > 0
-
-    @cached_property
-    def _coordinate_joints(self) -> tuple[Joint, ...]:
-        return tuple(joint for joint in self.joints if self._is_coordinate(joint))
-
     @cached_property
     def _link_numbers(self) -> dict[str, int]:
         return {link.name: i for i, link in enumerate(self.links)}
@@ -384,15 +208,3 @@ class Mechanism:
     def _frames_by_name(self) -> dict[str, Frame]:
         own = {link.name: Frame(link.name, link.name) for link in self.links}
         return own | {frame.name: frame for frame in self.frames}
-
-    def _slices(self, count: str) -> dict[str, slice]:
-        slices, start = {}, 0
-        for joint in self.joints:
-            size = getattr(joint.type, count) if joint.mimic is None else 0
-            slices[joint.name] = slice(start, start + size)
-            start += size
-        return slices | {j.name: slices[j.mimic.joint] for j in self.joints if j.mimic is not None}
-
-    @staticmethod
-    def _join(parts: Sequence):
-        return np.concatenate(parts) if parts else np.zeros(0)

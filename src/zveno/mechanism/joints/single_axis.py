@@ -1,0 +1,127 @@
+"""Joints that do not move, or move along or about one axis by one number."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...errors import ModelError
+from ...spatial import rotations
+from ...spatial.transforms import transform
+from .joint_type import JointType, angular_column, unit_axis
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Fixed(JointType):
+    """No relative motion."""
+
+    kind = "fixed"
+    n_q = n_v = 0
+    units = ()
+    suffixes = ()
+
+    def motion(self, q):
+        """Identity."""
+        return np.eye(4)
+
+    def subspace(self, q):
+        """An empty matrix."""
+        return np.zeros((6, 0))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _OneAxis(JointType):
+    """Shared by joints that move along or about one axis by one number."""
+
+    axis: np.ndarray = (0.0, 0.0, 1.0)  # pyright: ignore[reportAssignmentType]  (a tuple becomes an array)
+
+    n_q = n_v = 1
+
+    def __post_init__(self):
+        object.__setattr__(self, "axis", unit_axis(self.axis))
+
+    def parameters(self):
+        """The axis."""
+        return {"axis": self.axis}
+
+    def about(self, axis):
+        """The same joint along or about another axis."""
+        return replace(self, axis=axis)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _AboutAxis(_OneAxis):
+    units = ("rad",)
+    sigma = 1
+
+    def motion(self, q):
+        """Rotation about the axis by q[0] radians."""
+        return transform(rotations.about_axis_by(self.axis, q[0]))
+
+    def subspace(self, q):
+        """[0, axis]."""
+        return angular_column(self.axis)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Revolute(_AboutAxis):
+    """Rotation about an axis, within limits."""
+
+    kind = "revolute"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Continuous(_AboutAxis):
+    """Rotation about an axis without limits; its coordinate is still one angle."""
+
+    kind = "continuous"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Prismatic(_OneAxis):
+    """Translation along an axis."""
+
+    kind = "prismatic"
+    units = ("m",)
+    sigma = 0
+
+    def motion(self, q):
+        """Translation along the axis by q[0] metres."""
+        return transform(None, self.axis * q[0])
+
+    def subspace(self, q):
+        """[axis, 0]."""
+        return np.concatenate([self.axis, np.zeros(3)])[:, None]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Helical(_OneAxis):
+    """A screw: rotation about an axis by q and translation along it by pitch · q, pitch in metres a radian."""
+
+    pitch: float = 0.0
+
+    kind = "helical"
+    units = ("rad",)
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not math.isfinite(self.pitch):
+            raise ModelError(f"the pitch {self.pitch} is not finite", remedy="Give metres a radian")
+
+    def motion(self, q):
+        """Rotation about the axis by q[0] and translation along it by pitch · q[0]."""
+        return transform(rotations.about_axis_by(self.axis, q[0]), self.axis * (self.pitch * q[0]))
+
+    def subspace(self, q):
+        """[pitch · axis, axis]."""
+        return np.concatenate([self.pitch * self.axis, self.axis])[:, None]
+
+    def parameters(self):
+        """The axis and the pitch."""
+        return {"axis": self.axis, "pitch": self.pitch}
+
+    def scaled(self, factor):
+        """The pitch is a length."""
+        return Helical(self.axis, self.pitch * factor)
