@@ -31,7 +31,7 @@ def _places() -> dict[str, tuple[str, str]]:
 
 
 _PLACES = _places()
-__all__ = list(_PLACES)
+__all__ = list(_PLACES)  # pyright: ignore[reportUnsupportedDunderAll]  (the stub has the names)
 
 
 def __getattr__(name: str) -> Any:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any
 
-T = TypeVar("T")
 MAX_WORDS = 3000
 """Characters of a problem, element or remedy that an error keeps."""
 
@@ -37,14 +36,14 @@ class ZvenoError(Exception):
         file: object | None = None,
         element: str | None = None,
         remedy: str | None = None,
-    ):
+    ) -> None:
         problem, element, remedy = _shortened(problem), _shortened(element), _shortened(remedy)
         self.problem, self.file, self.element, self.remedy = problem, file, element, remedy
         place = ": ".join(str(part) for part in (file, element) if part is not None)
         text = f"{place}: {problem}" if place else problem
         super().__init__(visible(f"{text}. {remedy}" if remedy else text))
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         # Keyword arguments do not survive the default pickling of exceptions.
         return _rebuild, (type(self), self.problem, self.file, self.element, self.remedy)
 
@@ -58,7 +57,7 @@ class ZvenoError(Exception):
         )
 
 
-def _shortened(text: T) -> T:
+def _shortened(text: Any) -> Any:
     """Words of a file may stand in an error; however long they are, a person can read it."""
     return text[:MAX_WORDS] + " …" if isinstance(text, str) and len(text) > MAX_WORDS + 2 else text
 

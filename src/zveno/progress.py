@@ -25,7 +25,7 @@ class ProgressBar:
         wanted: whether a bar may appear; None where stderr is a terminal; or a function that is called instead.
     """
 
-    def __init__(self, what: str, wanted: Progress = None):
+    def __init__(self, what: str, wanted: Progress = None) -> None:
         self.what = what
         self.call = wanted if callable(wanted) else None
         self.wanted = sys.stderr.isatty() if wanted is None else bool(wanted)

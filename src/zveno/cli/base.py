@@ -22,7 +22,7 @@ def base(
     format: Literal["table", "md", "latex", "json", "csv"] = "table",
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
-):
+) -> None:
     """The base inertial parameters: what decides the dynamics, each written in link parameters.
 
     Args:

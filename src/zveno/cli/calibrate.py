@@ -41,7 +41,7 @@ def calibrate(
     plot: File = None,
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
-):
+) -> None:
     """The true geometry of a robot from measurements, its accuracy, and what to measure next.
 
     Args:

@@ -24,7 +24,7 @@ def demo(
     *,
     plot: File = None,
     output: OutputFlags = OUTPUT,
-):
+) -> None:
     """A first look: a guided tour of the library on the PUMA 560, and a picture at its end.
 
     Args:
@@ -63,7 +63,7 @@ class Tour:
         """What the tour found, by section."""
         return {section.title: section.data for section in self.sections()}
 
-    def show(self, console: Console):
+    def show(self, console: Console) -> None:
         """Print section after section."""
         from rich.text import Text
 
@@ -74,7 +74,7 @@ class Tour:
             console.print()
 
     @property
-    def q(self):
+    def q(self) -> Any:
         """The configuration the tour looks at, rad."""
         import numpy as np
 
@@ -196,7 +196,7 @@ SECTIONS: list[Callable[[Tour], Section]] = [
 ]
 
 
-def swing(n: int = 121):
+def swing(n: int = 121) -> Any:
     """The motion of the picture: (n, 6) joint values of the PUMA 560, rad."""
     import numpy as np
 

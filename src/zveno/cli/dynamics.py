@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
@@ -25,7 +25,7 @@ def dynamics(
     friction: Flag = False,
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
-):
+) -> None:
     """Torques for given accelerations, or accelerations under given torques; mass matrix, gravity, bias and energy.
 
     Args:
@@ -57,7 +57,7 @@ def dynamics(
     deliver(Answer(lambda: data, lambda console: print_dynamics(console, data, model.deg)), output)
 
 
-def parsed_velocities(mechanism, words: Sequence[str], what: str, degrees: bool = False):
+def parsed_velocities(mechanism: Any, words: Sequence[str], what: str, degrees: bool = False) -> Any:
     """(n_v,) numbers from words in order, or from name=value pairs with zero for the others."""
     import numpy as np
 

@@ -25,7 +25,7 @@ def export(
     force: Flag = False,
     debug: Flag = False,
     model: ModelFlags = MODEL,
-):
+) -> None:
     """Write a robot's functions as C99 without dependencies, with an example and a page of figures.
 
     Args:

@@ -25,7 +25,7 @@ def identifiability(
     rules: Flag = False,
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
-):
+) -> None:
     """Which geometric parameters a measurement can find: rank, classes, relations, and the irreducible model.
 
     Args:

@@ -39,7 +39,7 @@ def ik(
     model: ModelFlags = MODEL,
     picture: PictureFlags = PICTURE,
     output: OutputFlags = OUTPUT,
-):
+) -> None:
     """Inverse kinematics: all configurations that put the tool at a pose, inside the limits.
 
     Args:

@@ -79,6 +79,6 @@ def as_json(data: dict[str, Any]) -> str:
     return json.dumps({OWN: __version__} | data, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def say_written(file: Path):
+def say_written(file: Path) -> None:
     """Tell on stderr that a file was written, so that stdout has the answer only."""
     print(f"wrote {file}", file=sys.stderr)

@@ -44,7 +44,7 @@ def plan(
     model: ModelFlags = MODEL,
     picture: PictureFlags = PICTURE,
     output: OutputFlags = OUTPUT,
-):
+) -> None:
     """Postures to measure in, so that the calibration that follows is as accurate as can be.
 
     Args:

@@ -33,7 +33,7 @@ def simulate(
     plot: File = None,
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
-):
+) -> None:
     """The motion of a robot from a state: falling freely, or held by a controller.
 
     Args:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 from .options import (
     MODEL,
@@ -28,7 +29,7 @@ def info(
     model: ModelFlags = MODEL,
     picture: PictureFlags = PICTURE,
     output: OutputFlags = OUTPUT,
-):
+) -> None:
     """What a robot is: its tree of joints and links, limits, masses, frames, drives, and remarks.
 
     Args:
@@ -61,7 +62,7 @@ def fk(
     model: ModelFlags = MODEL,
     picture: PictureFlags = PICTURE,
     output: OutputFlags = OUTPUT,
-):
+) -> None:
     """Forward kinematics: the pose of a frame in the world at given joint values.
 
     Args:
@@ -101,7 +102,7 @@ def fk(
     deliver(Answer(lambda: data, show), output)
 
 
-def robots(*, output: OutputFlags = OUTPUT):
+def robots(*, output: OutputFlags = OUTPUT) -> None:
     """The built-in robots, with the source of their numbers.
 
     Args:
@@ -116,7 +117,7 @@ def robots(*, output: OutputFlags = OUTPUT):
     deliver(Answer(lambda: {"robots": entries}, lambda console: print_catalogue(console, entries)), output)
 
 
-def cache(*, clear: Flag = False, output: OutputFlags = OUTPUT):
+def cache(*, clear: Flag = False, output: OutputFlags = OUTPUT) -> None:
     """The cache of compiled functions: where it is and how full.
 
     Args:
@@ -148,14 +149,14 @@ def cache(*, clear: Flag = False, output: OutputFlags = OUTPUT):
     deliver(Answer(lambda: data, show), output)
 
 
-def loaded(robot: str, model: Model):
+def loaded(robot: str, model: Model) -> Any:
     """The mechanism named on the command line."""
     from ..io.load import load_mechanism
 
     return load_mechanism(robot, snap=model.snapping)
 
 
-def given(mechanism, words, model: Model):
+def given(mechanism: Any, words: Any, model: Model) -> Any:
     """q from the command line, with a warning where it is outside the limits."""
     from ..errors import ZvenoWarning
     from .configuration import outside_limits, parsed_q

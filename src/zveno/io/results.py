@@ -143,7 +143,7 @@ def load_result(path: str | os.PathLike[str]) -> Any:
         raise ModelError(f"is damaged: {error!r:.200}", file=path) from error
 
 
-def hash_of(*inputs) -> str:
+def hash_of(*inputs: Any) -> str:
     """A short hash of arrays, mechanisms, numbers and texts: what a result was computed from."""
     digest = hashlib.sha256()
     for item in inputs:
@@ -151,7 +151,7 @@ def hash_of(*inputs) -> str:
     return digest.hexdigest()[:16]
 
 
-def encode(value) -> Any:
+def encode(value: Any) -> Any:
     """Plain JSON values for a dataclass, array, number, text, mapping or sequence of these."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {item.name: encode(getattr(value, item.name)) for item in dataclasses.fields(value) if item.init}
@@ -178,7 +178,7 @@ def encode(value) -> Any:
     raise ZvenoError(f"a {type(value).__name__} cannot be saved in a result")
 
 
-def decode(value) -> Any:
+def decode(value: Any) -> Any:
     """The value `encode` was given."""
     if isinstance(value, list):
         return [decode(item) for item in value]

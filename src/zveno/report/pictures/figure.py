@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...errors import MissingExtraError
 from .files import saved as saved
 from .mechanism import FAINT, GRID
 
 
-def new_figure(size: tuple[float, float]):
+def new_figure(size: tuple[float, float]) -> Any:
     """An empty matplotlib figure of that many inches."""
     try:
         from matplotlib.figure import Figure
@@ -18,7 +20,7 @@ def new_figure(size: tuple[float, float]):
     return Figure(figsize=size, layout="constrained")
 
 
-def plain(axes, labels: float | None = None):
+def plain(axes: Any, labels: float | None = None) -> None:
     """Pale grid and ticks, no frame above and to the right; `labels` is the size of the ticks' text."""
     axes.grid(color=GRID, linewidth=0.6)
     axes.tick_params(colors=FAINT, **({} if labels is None else {"labelsize": labels}))

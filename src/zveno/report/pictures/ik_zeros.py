@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ _LEAST, _MOST = 1e-12, 1e-2
 """Between these shares of its greatest value the drawing changes from linear to logarithmic."""
 
 
-def draw_zeros(curve: Curve, file, *, robot: str = "", degrees: bool = False, size=(9.0, 4.5)) -> Path:
+def draw_zeros(curve: Curve, file: Any, *, robot: str = "", degrees: bool = False, size: Any = (9.0, 4.5)) -> Path:
     """Draw the polynomial of the scan joint, its zeros, and what they hold, and save the picture; returns the file.
 
     Args:

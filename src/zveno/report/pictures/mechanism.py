@@ -39,12 +39,12 @@ _FRONT = np.radians(-50.0)
 
 def draw_mechanism(
     mechanism: Mechanism,
-    file,
-    q=None,
+    file: Any,
+    q: Any = None,
     *,
     frames: Sequence[str] = (),
     ghosts: Sequence = (),
-    trail=None,
+    trail: Any = None,
     caption: str | None = None,
     size: tuple[float, float] = (8.0, 6.0),
     dpi: int = 150,
@@ -88,7 +88,7 @@ def draw_mechanism(
     return _save(camera, layers, ground, main.size, labels, counts, words, file, size, dpi)
 
 
-def checked_picture(file) -> Path:
+def checked_picture(file: Any) -> Path:
     """The path of a picture, refused if its suffix is not one that pictures are saved with."""
     file = Path(file)
     if file.suffix.lower() not in FORMATS:

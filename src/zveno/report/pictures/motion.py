@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +15,8 @@ from .mechanism import draw_mechanism
 
 def draw_motion(
     mechanism: Mechanism,
-    q,
-    file,
+    q: Any,
+    file: Any,
     *,
     frame: str | None = None,
     n_ghosts: int = 4,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +15,10 @@ _MOST = 200_000
 
 
 def draw_numbers(
-    values,
-    file,
+    values: Any,
+    file: Any,
     *,
-    marked=(),
+    marked: Any = (),
     names: tuple[str, str] = ("number", "value"),
     caption: str = "",
     logarithmic: bool = False,
@@ -51,7 +52,7 @@ def draw_numbers(
     return saved(figure, file)
 
 
-def draw_scan(problem, T, q, file) -> Path:
+def draw_scan(problem: Any, T: Any, q: Any, file: Any) -> Path:
     """The residual of one pose against the number of the scan's grid; cells of the solutions q (s, n_q) marked."""
     from ...ik.newton import lanes_of
     from ...ik.scan_table import table_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +77,7 @@ def _draw_parameters(plan: Plan, axes):
     label_axes(axes, "σ, mm or mrad")
 
 
-def draw_curve(curve: Curve, axes):
+def draw_curve(curve: Curve, axes: Any) -> None:
     """Accuracy of the tool against the number of postures, with the knee marked, into matplotlib axes."""
     axes.plot(curve.n, curve.tool_worst * 1e3, color=OTHER, label="worst place")
     axes.plot(curve.n, curve.tool_typical * 1e3, color=LINE, label="typical")
@@ -93,14 +94,14 @@ def _knee(curve: Curve) -> str:
     return f"knee: {curve.knee} {'more' if curve.n_have else 'postures'}"
 
 
-def label_axes(axes, x: str, y: str = ""):
+def label_axes(axes: Any, x: str, y: str = "") -> None:
     """Names of both axes of a panel."""
     axes.set_xlabel(x, color=INK, fontsize=9)
     if y:
         axes.set_ylabel(y, color=INK, fontsize=9)
 
 
-def panels_of(panels: int, size: tuple[float, float], rows: int = 1):
+def panels_of(panels: int, size: tuple[float, float], rows: int = 1) -> Any:
     """A figure with so many panels in rows, and its panels."""
     figure = new_figure(size)
     axes = [figure.add_subplot(rows, panels // rows, k + 1) for k in range(panels)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ class Camera:
     high: np.ndarray
     pixels: tuple[int, int]
 
-    def project(self, points) -> tuple[np.ndarray, np.ndarray]:
+    def project(self, points: Any) -> tuple[np.ndarray, np.ndarray]:
         """Place in the plane of projection (..., 2) and nearness to the viewer (...) of points (..., 3)."""
         seen = (points - self.center) @ self.R.T
         return seen[..., :2] * (self.distance / (self.distance - seen[..., 2:])), seen[..., 2]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -100,7 +101,7 @@ class _Body:
         return [(R @ (S[3:, k] if turning else S[:3, k]), turning) for k, turning in enumerate(turns)]
 
 
-def skeleton(mechanism: Mechanism, q) -> Skeleton:
+def skeleton(mechanism: Mechanism, q: Any) -> Skeleton:
     """The skeleton of a mechanism at q, (n_q,)."""
     T = link_poses(mechanism, q)
     bodies = _bodies(mechanism, q, T)

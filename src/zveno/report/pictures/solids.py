@@ -6,13 +6,14 @@ A solid is an (n, 4, 3) array of facets whose corners go counter-clockwise seen 
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from ...spatial.rotations import z_to
 
 
-def revolved(origin, axis, profile, sides: int = 20) -> np.ndarray:
+def revolved(origin: Any, axis: Any, profile: Any, sides: int = 20) -> np.ndarray:
     """The surface made by turning a profile about an axis.
 
     Args:
@@ -36,7 +37,7 @@ def revolved(origin, axis, profile, sides: int = 20) -> np.ndarray:
     return np.stack([rings[:-1], following[:-1], following[1:], rings[1:]], axis=2).reshape(-1, 4, 3)
 
 
-def capsule(start, end, radius: float, end_radius: float | None = None, sides: int = 40) -> np.ndarray:
+def capsule(start: Any, end: Any, radius: float, end_radius: float | None = None, sides: int = 40) -> np.ndarray:
     """A round bar between two points with hemispherical ends; it tapers where `end_radius` is given."""
     start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
     end_radius = radius if end_radius is None else end_radius
@@ -48,25 +49,25 @@ def capsule(start, end, radius: float, end_radius: float | None = None, sides: i
     return revolved(start, axis, np.concatenate([first, last]), sides)
 
 
-def drum(center, axis, radius: float, half_length: float) -> np.ndarray:
+def drum(center: Any, axis: Any, radius: float, half_length: float) -> np.ndarray:
     """A cylinder with bevelled edges, centred on a point."""
     bevel = 0.14 * min(radius, half_length)
     half = [(half_length - bevel, radius), (half_length, radius - bevel), (half_length, 0.0)]
     return revolved(center, axis, [(-s, r) for s, r in reversed(half)] + half, sides=48)
 
 
-def prism(center, axis, radius: float, half_length: float) -> np.ndarray:
+def prism(center: Any, axis: Any, radius: float, half_length: float) -> np.ndarray:
     """A square prism, centred on a point."""
     half = [(half_length, radius), (half_length, 0.0)]
     return revolved(center, axis, [(-s, r) for s, r in reversed(half)] + half, sides=4)
 
 
-def ball(center, radius: float) -> np.ndarray:
+def ball(center: Any, radius: float) -> np.ndarray:
     """A sphere."""
     return capsule(center, center, radius)
 
 
-def arrow(start, end, radius: float) -> np.ndarray:
+def arrow(start: Any, end: Any, radius: float) -> np.ndarray:
     """A thin bar with a conical head at its end."""
     start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
     length = float(np.linalg.norm(end - start))
@@ -75,6 +76,6 @@ def arrow(start, end, radius: float) -> np.ndarray:
     return revolved(start, (end - start) / length, profile, sides=24)
 
 
-def trail(points, radius: float) -> np.ndarray:
+def trail(points: Any, radius: float) -> np.ndarray:
     """A thin bar through a sequence of points, (k, 3)."""
     return np.concatenate([capsule(a, b, radius, sides=12) for a, b in pairwise(points)])

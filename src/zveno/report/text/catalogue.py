@@ -32,7 +32,7 @@ def catalogue(mechanisms: Mapping[str, Mechanism]) -> list[dict[str, Any]]:
     return entries
 
 
-def print_catalogue(console: Console, entries: list[dict[str, Any]]):
+def print_catalogue(console: Console, entries: list[dict[str, Any]]) -> None:
     """One robot after the other: name, joints, mass, and where its numbers come from."""
     for entry in entries:
         joints = ", ".join(f"{count} {kind}" for kind, count in entry["joints"].items())

@@ -56,7 +56,7 @@ class ReportConsole(Console):
     left to the caller instead of ending the process.
     """
 
-    def __init__(self, file: IO[str] | None = None, width: int | None = None, **options: Any):
+    def __init__(self, file: IO[str] | None = None, width: int | None = None, **options: Any) -> None:
         super().__init__(file=file, width=width, highlight=False, markup=False, emoji=False, **options)
         if width is None and not self.is_terminal and "COLUMNS" not in os.environ:
             self.width = WHOLE

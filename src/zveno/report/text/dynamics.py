@@ -24,7 +24,7 @@ _N_BASE = 6
 
 
 def dynamics_data(
-    mechanism: Mechanism, q: np.ndarray, v: np.ndarray, a=None, tau=None, friction: bool = False
+    mechanism: Mechanism, q: np.ndarray, v: np.ndarray, a: Any = None, tau: Any = None, friction: bool = False
 ) -> dict[str, Any]:
     """Torques for accelerations a, or accelerations under torques tau if those are given, and what goes with them.
 
@@ -83,7 +83,7 @@ def velocity_names(mechanism: Mechanism) -> tuple[str, ...]:
     return tuple(names)
 
 
-def print_dynamics(console: Console, data: dict[str, Any], degrees: bool = False):
+def print_dynamics(console: Console, data: dict[str, Any], degrees: bool = False) -> None:
     """Print `dynamics_data`."""
     found = "torques" if data["given"] == "a" else "accelerations"
     console.print(Text(f"{data['robot']}: {found}", style="bold"), end="\n\n")

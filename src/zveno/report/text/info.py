@@ -14,7 +14,7 @@ from .tree import mass_text, mechanism_tree, short
 _MOST_NAMES = 12
 
 
-def print_info(console: Console, mechanism: Mechanism, facts: dict[str, Any], degrees: bool = False):
+def print_info(console: Console, mechanism: Mechanism, facts: dict[str, Any], degrees: bool = False) -> None:
     """Print a mechanism; `facts` is its `summary`."""
     kinds = ", ".join(f"{count} {kind}" for kind, count in facts["joint_counts"].items()) or "none"
     console.print(Text(facts["name"], style="bold"), Text(f"joints: {kinds}", style="dim"), end="\n\n")

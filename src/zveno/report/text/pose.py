@@ -11,7 +11,7 @@ from ...spatial.rotations import to_quaternion, to_rpy
 from .columns import number
 
 
-def pose_data(T) -> dict[str, Any]:
+def pose_data(T: Any) -> dict[str, Any]:
     """A pose (4, 4) as matrix, position (m), quaternion `wxyz` and roll, pitch, yaw (rad)."""
     T = np.asarray(T, dtype=float)
     return {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from rich.cells import cell_len
@@ -73,7 +74,7 @@ def motion_text(joint: Joint) -> str:
     return " ".join([joint.type.kind, *words])
 
 
-def axis_text(axis) -> str:
+def axis_text(axis: Any) -> str:
     """A unit axis as a letter with its sign, or as three numbers."""
     for letter, unit in _LETTERS.items():
         for sign, vector in (("", unit), ("-", -unit)):
