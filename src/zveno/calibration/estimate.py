@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from ..errors import unknown_name
+from ..errors import ZvenoError, unknown_name
 from ..fit.rng import seed_of
 from ..fit.robust import LOSSES
 from ..fit.threads import in_one_thread
+from ..io.units import ERRORS
 from ..progress import Progress, ProgressBar
 from ..robot_functions import RobotFunctions
 from .fit.broken import explained
@@ -90,8 +92,33 @@ def calibrate(
         seed_of(rng),
         bar,
     )
-    state = FitState(robot, tuple(campaigns), settings, tuple(notes), settings.joint_terms)
     with bar:
-        for stage in STAGES:
-            state = stage(state)
+        calibration = _calibrated(robot, campaigns, settings, notes)
+    if calibration.status == "worse" and parameters != "all":
+        remedy = _wider(robot, campaigns, settings, notes)
+        return replace(calibration, verdict=f"{calibration.verdict}\n{remedy}")
+    return calibration
+
+
+def _calibrated(robot: RobotFunctions, campaigns, settings: FitSettings, notes) -> Calibration:
+    state = FitState(robot, tuple(campaigns), settings, tuple(notes), settings.joint_terms)
+    for stage in STAGES:
+        state = stage(state)
     return calibration_of(state)
+
+
+def _wider(robot: RobotFunctions, campaigns, settings: FitSettings, notes) -> str:
+    """Which parameters, beside those that were asked for, make a calibration better than the nominal robot."""
+    asked = (settings.parameters,) if isinstance(settings.parameters, str) else tuple(settings.parameters)
+    for more in (("tcp",), ("base",), ("tcp", "base"), ("offsets", "tcp", "base")):
+        wider = replace(settings, parameters=(*asked, *more), folds=0, progress=None)
+        try:
+            found = _calibrated(robot, campaigns, wider, notes)
+        except ZvenoError:
+            continue
+        if found.status == "calibrated" and found.improvement < 0.95:
+            shown = ", ".join(
+                f"{after.rms * ERRORS[after.unit][0]:.3g} {ERRORS[after.unit][1]}" for _, after in found.compared
+            )
+            return f"With the parameters {' '.join((*asked, *more))} the errors are {shown} on the postures used."
+    return "No other restriction that was tried is better; leave the choice of parameters out."

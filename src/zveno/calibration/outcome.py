@@ -54,6 +54,7 @@ def calibration_of(state: FitState) -> Calibration:
         plausible={} if known is None else known.sizes,
         identifiability=state.geometry,
         baseline=errors(problem, state.base.residual),
+        baseline_unflagged=errors(problem, state.clean_base.residual, tested & good if tested.any() else good),
         training=errors(problem, whole.residual, good),
         held_out=errors(problem, scored_residual, tested) if folds else (),
         held_out_unflagged=errors(problem, scored_residual, tested & good) if folds else (),

@@ -35,6 +35,12 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 
+MANY = 0.15
+"""Share of rows that do not belong from which the model is in doubt, not the rows."""
+WORSE = 1.05
+"""Ratio of errors from which a calibration is worse than none."""
+
+
 @registered
 @dataclass(frozen=True, eq=False, repr=False)
 class Calibration(Result):
@@ -54,7 +60,8 @@ class Calibration(Result):
         common: how many rows of a posture tell as much as one that errs alone, where they err together, by noise.
         plausible: standard deviation that terms of each kind were taken to have; found in the data unless given.
         identifiability: the structure the fit rests on: of the geometry and of joint terms that were asked for.
-        baseline: errors of the nominal robot *with all frames fitted*.
+        baseline: errors of the nominal robot *with all frames fitted*, all rows; `baseline_unflagged` without
+            outliers, which its frames are not fitted to either: on the rows of `held_out_unflagged`.
         training: errors of the calibrated robot on the rows used.
         held_out: errors on postures not used, all rows; `held_out_unflagged` without outliers.
         outliers: rows that do not belong, worst first.
@@ -85,6 +92,7 @@ class Calibration(Result):
     plausible: dict[str, float]
     identifiability: Identifiability
     baseline: tuple[Error, ...]
+    baseline_unflagged: tuple[Error, ...]
     training: tuple[Error, ...]
     held_out: tuple[Error, ...]
     held_out_unflagged: tuple[Error, ...]
@@ -106,8 +114,34 @@ class Calibration(Result):
 
     @property
     def status(self) -> str:
-        """ "calibrated", or "not converged"."""
-        return "calibrated" if self.converged else "not converged"
+        """ "calibrated", "not converged", or "worse" where the nominal robot explains the same rows better."""
+        if not self.converged:
+            return "not converged"
+        return "worse" if self.improvement > WORSE else "calibrated"
+
+    @property
+    def compared(self) -> tuple[tuple[Error, Error], ...]:
+        """(nominal, calibrated) errors of the same rows: of postures not used, where there are any.
+
+        Outliers are left out, unless there are so many that the model is in doubt and not they.
+        """
+        if self.outliers_in_doubt and self.held_out:
+            before, after = self.baseline, self.held_out
+        else:
+            before, after = self.baseline_unflagged, self.held_out_unflagged or self.training
+        by_name = {error.name: error for error in before}
+        return tuple((by_name[error.name], error) for error in after if error.name in by_name)
+
+    @property
+    def outliers_in_doubt(self) -> bool:
+        """Whether more rows were left out than can be wrong."""
+        return len(self.outliers) > MANY * self.rows
+
+    @property
+    def improvement(self) -> float:
+        """Error of the calibrated robot over that of the nominal one: the geometric mean over kinds of readings."""
+        ratios = [after.rms / before.rms for before, after in self.compared if before.rms > 0 and after.rms > 0]
+        return float(np.exp(np.mean(np.log(ratios)))) if ratios else 1.0
 
     @property
     def summary(self) -> str:

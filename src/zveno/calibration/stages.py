@@ -12,7 +12,7 @@ from .fit.estimating import fit_noise, fit_prior_scales
 from .fit.evidence import lacking
 from .fit.held_out import held_out
 from .fit.outliers import named_outliers
-from .fit.placing import assemble_rows, place_frames
+from .fit.placing import assemble_rows, place_frames, refitted_frames
 from .fit.state import FitState
 from .model.loads import DENSITY, gravity, has_masses
 
@@ -52,6 +52,11 @@ def name_outliers(state: FitState) -> FitState:
     return replace(state, outliers=named_outliers(state.problem, state.fit, state.good))
 
 
+def place_frames_again(state: FitState) -> FitState:
+    """The nominal robot with its frames fitted to the rows that belong, to compare the calibrated one with."""
+    return replace(state, clean_base=refitted_frames(state) if state.outliers else state.base)
+
+
 def hold_out(state: FitState) -> FitState:
     """Residuals of every posture from a fit without it."""
     settings = state.settings
@@ -83,6 +88,7 @@ STAGES: tuple[Callable[[FitState], FitState], ...] = (
     fit_prior_scales,
     fit_joint_terms,
     name_outliers,
+    place_frames_again,
     hold_out,
     add_advice,
 )

@@ -21,7 +21,7 @@ transforms), or elementary transforms as one word: "Rz(q1) Tx(0.3) Rz(q2)".
 `zveno VERB --help` explains a verb; --json, --out and --debug work with all.
 
 Exit codes: 0 done, 1 an error in zveno itself (--debug shows where),
-2 bad input, 130 interrupted."""
+2 bad input, 3 nothing found or nothing to be used, 130 interrupted."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

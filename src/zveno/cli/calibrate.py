@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
 from .options import MODEL, OUTPUT, File, Flag, ModelFlags, OutputFlags, RobotName
-from .output import Answer, deliver, protect, say_written
+from .output import UNUSABLE, Answer, deliver, protect, say_written
 
 Words = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")]
 StrategyName = Annotated[str | None, tyro.conf.arg(metavar="LETTERS", help_behavior_hint="")]
@@ -61,7 +62,8 @@ def calibrate(
         loss: auto (rows that do not belong are left out), none, huber, cauchy or tukey.
         folds: parts for held-out errors; 0 for none.
         template: print a CSV file to fill in, and stop.
-        write: the calibrated robot as .urdf, .toml (DH) or .ets (elementary).
+        write: the calibrated robot as .urdf, .toml (DH) or .ets (elementary); one that is worse than the nominal
+            robot only with --force.
         compensation: directory for compensate.h and compensate.c.
         plot: predicted accuracy over the workspace as .png or .svg.
         model: how the robot is read.
@@ -113,11 +115,16 @@ def calibrate(
         loss=loss,
         folds=folds,
     )
-    if write is not None:
+    usable = found.status == "calibrated" or output.force
+    if (write is not None or compensation is not None) and not usable:
+        print(f"{found.status}: no model was written (--force writes it)", file=sys.stderr)
+    if write is not None and usable:
         say_written(found.write(write))
-    if compensation is not None:
+    if compensation is not None and usable:
         for path in found.export_compensation(compensation):
             say_written(path)
     if plot is not None:
         say_written(found.accuracy_map().plot(plot))
     deliver(Answer(found.to_dict, lambda console: print_calibration(console, found, model.deg)), output)
+    if not usable:
+        raise SystemExit(UNUSABLE)

@@ -26,6 +26,8 @@ class Answer:
     show: Callable[[Console], None]
 
 
+UNUSABLE = 3
+"""Exit code where there is an answer, and it is that nothing was found, or nothing that can be used."""
 OWN = "zveno"
 """Files with this word at their beginning were written by zveno: JSON answers, results, pictures, exports."""
 

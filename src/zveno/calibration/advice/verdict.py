@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from .next_measurement import Advice
 
 
-MANY = 0.15
-"""Share of rows that do not belong from which the model is in doubt, not the rows."""
 WORKSHOP = 0.01
 """Length, m, by which links of a robot are not off."""
 RUN = 5
@@ -33,23 +31,20 @@ def verdict(result: Calibration) -> str:
 
 
 def _improvement(result: Calibration) -> str:
-    """Errors before and after; those of all rows where too many were left out to call them wrong."""
-    unseen = (result.held_out if _too_many(result) else result.held_out_unflagged) or result.training
+    """Errors before and after on the same rows, and whether that is any better."""
     word = "on postures not used" if result.held_out_unflagged else "on the postures used"
     parts = []
-    for before, after in zip(result.baseline, unseen, strict=False):
+    for before, after in result.compared:
         factor, unit = ERRORS[before.unit]
         parts.append(f"{before.rms * factor:.3g} → {after.rms * factor:.3g} {unit} rms")
     text = "Errors " + ", ".join(parts) + f" {word}."
     if not result.converged:
         text += " The fit did not converge."
-    if any(after.rms > 0.95 * before.rms for before, after in zip(result.baseline, unseen, strict=False)):
+    if result.status == "worse":
+        text += " The calibrated robot is worse than the nominal one: do not use it."
+    elif any(after.rms > 0.95 * before.rms for before, after in result.compared):
         text += " Calibration hardly helps: the nominal geometry was as good, or the data do not reveal more."
     return text
-
-
-def _too_many(result: Calibration) -> bool:
-    return len(result.outliers) > MANY * result.rows
 
 
 def _outliers(result: Calibration) -> str:
@@ -58,7 +53,7 @@ def _outliers(result: Calibration) -> str:
     if not flagged:
         return ""
     share = f"{flagged} of {result.rows} rows ({100.0 * flagged / result.rows:.1f} %)"
-    if _too_many(result):
+    if result.outliers_in_doubt:
         text = f"{share} are far from the fit that was made without them: so many mean that the model is wrong "
         text += "(which joint is which, coupled joints, the frame) or that something moved, rather than the rows."
     else:

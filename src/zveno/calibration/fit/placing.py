@@ -42,6 +42,14 @@ def place_frames(state: FitState) -> FitState:
     return replace(state, problem=problem.placed(base.frames), base=base)
 
 
+def refitted_frames(state: FitState) -> Solution:
+    """The nominal robot with its frames fitted to the rows that belong to the fit."""
+    problem = state.problem
+    options = with_columns(fit_options(problem, (), "none", None, False), frame_columns(problem))
+    use = np.concatenate([state.good, [True]])[problem.row]
+    return solve(problem, options, problem.nominal, state.base.frames, use)
+
+
 def _renumbered(solution: Solution, old: FitProblem, new: FitProblem) -> Solution:
     """A solution with its parameters where a model with more terms has them."""
     values = np.zeros(len(new.model.terms))

@@ -62,6 +62,7 @@ class FitState:
         fit: parameters, frames and noise.
         evidence, lacks: joint terms fitted because the data ask for them, and those that are lacking.
         outliers: rows that do not belong.
+        clean_base: the nominal robot with its frames fitted to the rows that belong.
         unseen: residual (rows,) of every scalar row from a fit without its posture; NaN where there is none.
         advice: what to measure next.
     """
@@ -83,6 +84,7 @@ class FitState:
     evidence: Mapping[str, float] = _LATER
     lacks: tuple[Lack, ...] = ()
     outliers: tuple[Outlier, ...] = ()
+    clean_base: Solution = _LATER
     unseen: np.ndarray = _LATER
     advice: Advice | None = None
 

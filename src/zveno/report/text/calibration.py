@@ -135,6 +135,7 @@ def _errors(found: Calibration) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for title, errors in (
         ("nominal, frames fitted", found.baseline),
+        ("  those that belong", found.baseline_unflagged if found.outliers else ()),
         ("calibrated, rows used", found.training),
         ("postures not used", found.held_out),
         ("  those that belong", found.held_out_unflagged if found.outliers else ()),
