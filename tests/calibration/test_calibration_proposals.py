@@ -11,8 +11,8 @@ from calibration_arms import FAR, arm, simulated, truth
 from rich.console import Console
 
 import zveno
+from zveno.calibration.advice.candidates import Candidate, Postures
 from zveno.calibration.advice.knowledge import eliminated
-from zveno.calibration.advice.other_kinds import MARKERS, Postures, other_kinds
 from zveno.calibration.advice.proposals import SCALE
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.fit.prior import prior, usual
@@ -31,6 +31,7 @@ from zveno.calibration.measurements import (
     Sockets,
 )
 from zveno.calibration.measurements.campaigns import Campaign
+from zveno.calibration.measurements.kinds.position import MARKERS
 from zveno.calibration.model.kinematics import pose_kernel
 from zveno.calibration.model.models import redundant_model
 from zveno.report.text.calibration import print_calibration
@@ -115,29 +116,30 @@ def rms(values) -> float:
 
 
 @pytest.mark.parametrize("text", REAL)
-def test_rows_in_closed_form_tell_what_the_kind_tells(puma, text):
+def test_candidates_tell_what_a_campaign_of_the_kind_tells(puma, text):
     kind = REAL[text]
-    other = {one.text: one for one in other_kinds(0.3)}[text]
+    assert text in [words for _, words in type(kind).proposals(0.3)]
     model = redundant_model(puma.mechanism)
-    groups = ("a/1", "a/2") if isinstance(kind, Sockets) else ("a",)
+    groups = ("place/hole1", "place/hole2") if isinstance(kind, Sockets) else ("a",)
     problem = imagined(model, kind, 40, 3, groups=groups)
     part = problem.parts[0]
-    problem = problem.placed({"tracker": FAR, "board": FAR})
-    T, J = pose_kernel(model, part.frame)(part.q, np.zeros(len(model.terms)), part.tau)
+    T, J = pose_kernel(model, part.frame)(part.q, problem.nominal, part.tau)
     at = Postures(part.q, T, J, problem.by_joints(part, problem.nominal, part.q, J))
-    if isinstance(kind, Distance):
-        p = T[:, :3, 3]
-        centre = transform(None, p.mean(axis=0) + 0.5 * np.ptp(p, axis=0) * [1, 1, -1])
-        problem = problem.placed({"centre1": centre})
-    if isinstance(kind, Plane):  # touching a level plane
-        problem = problem.placed({"plane": transform(None, [0.0, 0.0, 0.3])})
-    _, D = problem.evaluate(np.zeros(len(model.terms)), problem.frames, exact=True)
+    targets = kind.imagined_targets(T[:, :3, 3], np.array([T[0, :3, 3], T[1, :3, 3]]))
+    if kind.implicit:
+        targets = list(problem.frames[part.target[: len(targets)]])
+    elif isinstance(kind, Distance):
+        problem = problem.placed({"centre1": targets[0]})
+    problem = problem.placed({"tracker": FAR, "board": FAR})  # where it stands does not matter
+    _, D = problem.evaluate(problem.nominal, problem.frames, exact=True)
     sigma = np.array([sigma_of(kind)[name] for _, name, _ in problem.noise_names] + [1e-4])
     D = D / sigma[problem.noise][:, None]
     A, N = D[:, : len(model.terms)], D[:, len(model.terms) :]
     want = eliminated(A.T @ A, A.T @ N, N.T @ N)
-    noise = {"m": SIGMA["position"], "rad": SIGMA["rotation"]}
-    found = other.products(at, noise, 0.0, 1)
+    candidate, of_row = Candidate(kind, text, kind.right), np.zeros(kind.n_rows)
+    for noise in kind.noises:
+        of_row[noise.rows] = sigma_of(kind)[noise.name]
+    found = candidate.products(at, targets, of_row, 0.0, 1)
     size = np.sqrt(np.diag(A.T @ A)) + 1e-4 * np.sqrt(np.diag(A.T @ A)).max()
     assert abs(found.together() - want) / np.outer(size, size) == pytest.approx(0.0, abs=1e-10)
     assert abs(found.each()[0] - found.together()) / np.outer(size, size) == pytest.approx(0.0, abs=1e-10)
@@ -299,8 +301,8 @@ def test_noise_is_that_found_or_a_usual_one_and_encoders_add_theirs(puma):
     assert sigma["poses in the robot's world"] == {"m": noise, "rad": 1e-3}
     assert sigma["directions of the tool's z axis"] == {"rad": 1e-3}
     at = Postures(*(np.ones((1, 6)), np.eye(4)[None], np.eye(6)[None], np.eye(6)[None]))
-    kind = other_kinds(0.3)[3]
-    noisy = kind.products(at, {"m": 3e-4}, 4e-4, 1).together()
+    candidate = Candidate(Position(), "", Position().right)
+    noisy = candidate.products(at, [np.eye(4)], np.full(3, 3e-4), 4e-4, 1).together()
     assert np.diag(noisy)[:3] == pytest.approx(1.0 / 5e-4**2)
 
 

@@ -1,6 +1,5 @@
 """Geometric calibration: models of elementary transforms, identifiability, measurements, estimation, accuracy."""
 
-from .advice.information import information as information
 from .estimate import calibrate as calibrate
 from .files.tables import read_campaign as read_campaign
 from .measurements.campaigns import Campaign as Campaign

@@ -24,8 +24,8 @@ from ..measurements.campaigns import Campaign
 from ..measurements.contact import into_contact
 from ..measurements.fit_problem import FitProblem
 from ..model.loads import gravity
+from .candidates import at_postures
 from .knowledge import aligned_slopes, knowledge
-from .other_kinds import at_postures
 from .proposals import MORE, Proposal, Situation, proposals, unseen
 
 CANDIDATES = 300

@@ -12,11 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...io.results import registered
+from ..measurements import KINDS
+from ..measurements.base import POINT, Slot, point_frame
 from ..measurements.fit_problem import FitProblem
 from ..model.models import Model, Term
 from ..model.strategies import independent_columns
+from .candidates import Candidate, Postures, Products
+from .contacts import Contacts
 from .knowledge import Knowledge
-from .other_kinds import BESIDE, POINT_KINDS, OtherKind, Postures, Products, other_kinds, point_kind, touching
 
 MORE = 10
 """Postures proposed."""
@@ -24,19 +27,13 @@ DRAWS = 3
 """Campaigns of random postures over which what they bring is averaged."""
 FINEST = 1e-6
 """m and rad: no instrument is better, whatever a few numbers without noise suggest."""
-STARTS = 45
-"""Postures that are brought into contact; not all get there."""
+BESIDE = 0.1
+"""m that a point is better away from the last axis."""
 NEAR = 0.02
 """m from the last axis below which a point had better be farther away."""
 SEEN = 1e-9
 """Share of the largest information that counts as seen."""
 SCALE = "the scale"
-INSTRUMENTS = {
-    "points": ("position", "relative_position"),
-    "poses": ("pose", "relative_pose", "camera"),
-    "contact": ("plane", "point", "sockets"),
-}
-"""Kinds that need much the same equipment."""
 
 
 @registered
@@ -101,10 +98,9 @@ class Situation:
 
 def proposals(here: Situation) -> tuple[Proposal, ...]:
     """What other kinds would bring, the best first; kinds that the robot cannot do are left out."""
-    noise = {"m": 1e-4, "rad": 1e-3}
-    for unit in noise:
-        found = [s for (_, _, its), s in zip(here.problem.noise_names, here.sigma, strict=True) if its == unit]
-        noise[unit] = float(max([*found, FINEST])) if found else noise[unit]
+    noise: dict[str, float] = {}
+    for (_, _, unit), sigma in zip(here.problem.noise_names, here.sigma, strict=True):
+        noise[unit] = max(noise.get(unit, FINEST), float(sigma))
     sigma_q = max(part.measurement.sigma_q for part in here.problem.parts)
     hidden = _Hidden.of(here.problem.model, here.own)
     # One root for all kinds: trace(M (C⁻¹ + H)⁻¹) = trace(Fᵀ M F (1 + Fᵀ H F)⁻¹), C = F Fᵀ.
@@ -113,20 +109,23 @@ def proposals(here: Situation) -> tuple[Proposal, ...]:
     inside, one = F.T @ here.M @ F, np.eye(len(F))
     size = here.own.size
     done = []
-    contacts = _Contacts(here)
-    for kind, r in _candidates(here):
-        at = contacts.of(kind, r)
+    distance = max(0.05, round(0.5 * here.problem.model.scale, 1))
+    contacts = Contacts(here.problem, here.tool, here.at, here.move, distance)
+    for candidate in _candidates(here, distance):
+        kind = candidate.kind
+        at, targets = contacts.of(candidate, MORE, DRAWS)
         if at is None:
             continue
-        draws = len(at) // MORE
-        products = kind.products(at, noise, sigma_q, draws)
+        sigma = np.zeros(kind.n_rows)
+        for part in kind.noises:
+            sigma[part.rows] = noise.get(part.unit, part.typical)
+        products = candidate.products(at, targets, sigma, sigma_q, len(at) // MORE)
         H = products.each() * np.outer(size, size)
         variance = np.trace(np.linalg.solve(one + F.T @ H @ F, inside[None]), axis1=1, axis2=2).mean()
         shows = hidden.seen(products, size) if hidden.names else ()
-        used = {unit: noise[unit] for unit in dict.fromkeys(kind.units)}
-        done.append(
-            Proposal(kind.kind, kind.text, MORE, kind.points, used, float(np.sqrt(max(variance, 0.0))), shows)
-        )
+        used = {part.unit: float(sigma[part.rows.start]) for part in kind.noises}
+        after = float(np.sqrt(max(variance, 0.0)))
+        done.append(Proposal(kind.kind, candidate.text, MORE, len(candidate.right), used, after, shows))
     return tuple(sorted(done, key=lambda proposal: proposal.after))
 
 
@@ -139,7 +138,7 @@ def unseen(problem: FitProblem, found: tuple[Proposal, ...]) -> dict[str, tuple[
     model, present = problem.model, {_instrument(part.measurement.kind) for part in problem.parts}
 
     def effort(one: Proposal):
-        return _instrument(one.kind) not in present, one.points, one.kind in ("pose", "position")
+        return _instrument(one.kind) not in present, one.points, KINDS[one.kind].in_robot_world
 
     groups: dict[str, dict[str, list[str]]] = {}
     for proposal in sorted(found, key=effort):
@@ -159,7 +158,7 @@ def unseen(problem: FitProblem, found: tuple[Proposal, ...]) -> dict[str, tuple[
 
 def _instrument(kind: str) -> str:
     """What kinds are measured with."""
-    return next((word for word, kinds in INSTRUMENTS.items() if kind in kinds), kind)
+    return KINDS[kind].instrument or kind
 
 
 def _words(group: str, names: list[str]) -> str:
@@ -171,7 +170,7 @@ def _words(group: str, names: list[str]) -> str:
 
 
 def distinct(found: Sequence[Proposal], most: int) -> list[Proposal]:
-    """The best proposal with every instrument, so many at most."""
+    """Best proposal for every instrument, at most `most` of them."""
     best: dict[str, Proposal] = {}
     for proposal in found:
         best.setdefault(_instrument(proposal.kind), proposal)
@@ -243,24 +242,22 @@ def _place(term: Term, alone: bool) -> int:
 # --- kinds and postures
 
 
-def _candidates(here: Situation) -> list[tuple[OtherKind, np.ndarray]]:
-    """Kinds that differ from the present ones, and the point of the frame that they touch."""
-    model, parts = here.problem.model, here.problem.parts
-    distance = max(0.05, round(0.5 * model.scale, 1))
+def _candidates(here: Situation, distance: float) -> list[Candidate]:
+    """Kinds that differ from the present ones, and the present one with a point farther from the last axis."""
+    parts, part = here.problem.parts, here.problem.parts[0]
     present = {part.measurement.kind for part in parts}
-    several = any(len(part.measurement.right) > 1 and part.measurement.kind in POINT_KINDS for part in parts)
-    kinds, origin = other_kinds(distance), np.zeros(3)
+    several = any(len(part.measurement.right) > 1 and part.measurement.of_point for part in parts)
     out = []
-    for kind in kinds:
-        if kind.kind not in present or (kind.points > 1 and not several):
-            out.append((kind, origin))
-    words = {kind.kind: kind.text for kind in reversed(kinds)}
-    part = parts[0]
+    for name, cls in KINDS.items():
+        for kind, text in cls.proposals(distance):
+            if name not in present or (len(kind.right) > 1 and not several):
+                out.append(Candidate(kind, text, kind.right))
     point = here.frames[part.right[0]][:3, 3]
-    away = _away_from_last_axis(model, part.frame, here.tool + point)
-    if part.measurement.kind in POINT_KINDS and not several and away is not None:
-        text = f"{words[part.measurement.kind]} with a point {1e3 * BESIDE:.0f} mm beside the last axis"
-        out.append((point_kind(part.measurement.kind, text, point + away, distance), point + away))
+    away = _away_from_last_axis(here.problem.model, part.frame, here.tool + point)
+    if part.measurement.of_point and not several and away is not None:
+        for kind, text in type(part.measurement).proposals(distance)[:1]:
+            text += f" with a point {1e3 * BESIDE:.0f} mm beside the last axis"
+            out.append(Candidate(kind, text, (Slot("marker", POINT, point_frame(point + away)),)))
     return out
 
 
@@ -272,58 +269,3 @@ def _away_from_last_axis(model: Model, frame: str, point: np.ndarray) -> np.ndar
     T, axis = model.blocks[path[-1]].T, model.moves[path[-2]].axis
     across = np.delete(T[:3, :3] @ point + T[:3, 3], axis)
     return None if np.linalg.norm(across) > NEAR else BESIDE * T[(axis + 1) % 3, :3]
-
-
-class _Contacts:
-    """Postures for every draw, in contact where a kind needs that."""
-
-    def __init__(self, here: Situation):
-        self.here, self.mechanism = here, here.problem.model.mechanism
-        self._found: dict[bytes, Postures] = {}
-
-    def of(self, kind: OtherKind, r: np.ndarray) -> Postures | None:
-        """Postures of a kind that measures the point r (3,) of the frame; None where there are not enough."""
-        n = MORE * DRAWS
-        if kind.contact is None:
-            return self.here.at.only(slice(0, n))
-        if self.mechanism.n_q != self.mechanism.n_v:
-            return None
-        first, second = self._goals(r, kind.distance)
-        if kind.contact != "sockets":
-            sets = [self._touching(r, first, kind.contact == "plane")]
-        else:
-            sets = [self._touching(r, goal, False) for goal in (first, second)]
-        draws = min(DRAWS, min(len(one) for one in sets) * len(sets) // MORE)
-        each = MORE * draws // len(sets)
-        return _in_turns([one.only(slice(0, each)) for one in sets]) if draws else None
-
-    def _goals(self, r: np.ndarray, distance: float) -> tuple[np.ndarray, np.ndarray]:
-        """Two places that far apart, away from the middle, where points are dense: reached from many postures."""
-        p = self._points(r)
-        outer = np.linalg.norm(p - p.mean(axis=0), axis=1)
-        few, rank = p[outer >= np.median(outer)][:20], len(p) // 6
-        near = np.partition(np.sum((few[:, None] - p) ** 2, axis=2), rank, axis=1)[:, rank]
-        few = few[np.argsort(near)]
-        apart = np.linalg.norm(few[1:] - few[0], axis=1)
-        at = int(np.argmin(abs(apart - distance)))
-        return few[0], few[0] + distance / max(apart[at], 1e-9) * (few[1 + at] - few[0])
-
-    def _points(self, r: np.ndarray) -> np.ndarray:
-        return self.here.at.T[:, :3, 3] + self.here.at.T[:, :3, :3] @ r
-
-    def _touching(self, r: np.ndarray, goal: np.ndarray, plane: bool) -> Postures:
-        key = np.array([*r, *goal, plane]).tobytes()
-        if key not in self._found:
-            away = (self._points(r) - goal)[:, 2:] if plane else self._points(r) - goal
-            nearest = self.here.at.only(np.argsort(np.sum(away**2, axis=1))[:STARTS])
-            limits = self.mechanism.lower, self.mechanism.upper
-            self._found[key] = touching(nearest, self.here.move, r, goal, plane, *limits)
-        return self._found[key]
-
-
-def _in_turns(sets: list[Postures]) -> Postures:
-    """One of each after the other."""
-    if len(sets) == 1:
-        return sets[0]
-    pairs = zip(*((one.q, one.T, one.J, one.by_joints) for one in sets), strict=True)
-    return Postures(*(np.stack(arrays, axis=1).reshape(-1, *arrays[0].shape[1:]) for arrays in pairs))

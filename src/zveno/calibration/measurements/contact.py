@@ -20,6 +20,7 @@ def into_contact(
     tolerance: float = 1e-12,
     values: np.ndarray | None = None,
     compiled: bool = False,
+    steps: int = 30,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Postures moved, as little as needed, so that the robot has zero residual in every row of a part.
 
@@ -34,6 +35,7 @@ def into_contact(
         tolerance: of the residual, in units of the robot's size.
         values: deviations of the model's parameters, (P,), where not the nominal robot is to touch.
         compiled: whether the pose comes from a kernel, where one is needed anyway.
+        steps: after which a posture is given up.
 
     Returns:
         The postures, and for each whether it touches.
@@ -48,7 +50,7 @@ def into_contact(
     for attempt in range(1 if many is None else 6):
         if attempt and many is not None:
             q[waiting] = many(len(waiting))
-        for _ in range(30):
+        for _ in range(steps):
             here = replace(part, tau=part.tau[waiting])
             T, J = problem.poses(here, values, q[waiting], compiled)
             by_joints = problem.by_joints(here, values, q[waiting], J)
