@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...errors import ZvenoError
 from ...fit.rng import seed_of
 from ...fit.threads import in_one_thread
 from ...fit.triangle import triangle
@@ -132,6 +133,13 @@ def identifiability(
     n = postures or max(20, int(np.ceil(3.0 * (len(model.terms) + 12) / things)))
     load = gravity(robot.mechanism) if "compliance" in joint_terms else None
     problem = imagined(model, what, n, seed_of(rng), load)
+    if what.implicit and problem.n_rows < problem.n_columns:
+        raise ZvenoError(
+            f"only {problem.n_postures} of {n} random postures can be brought into contact: too few to tell "
+            f"{problem.n_columns} unknowns apart",
+            element=what.kind,
+            remedy="Give more postures, or check where the target is and the frame that touches",
+        )
     plain = parameters == "all" and not joint_terms
     return analyse(problem, robot.name, strategy, parameters, counts(model, what) if plain else None)
 

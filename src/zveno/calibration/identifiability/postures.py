@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...errors import ZvenoError
 from ...mechanism import Mechanism
 from ...spatial.rotations import z_to
 from ...spatial.transforms import transform
@@ -62,6 +63,12 @@ def imagined(
     problem = problem.placed(_imagined_frames(problem, rng)).placed(placed or {})
     if kind.implicit:
         q, touching = into_contact(problem, 0, q, many=lambda k: random_postures(mechanism, k, rng))
+        if not touching.any():
+            raise ZvenoError(
+                f"none of {n} random postures of {mechanism.name} can be brought into contact",
+                element=kind.kind,
+                remedy="Check where the target is, the limits of the joints, and the frame that touches",
+            )
         touched = fit_problem(model, [replace(campaign, q=q).only(touching)], gravity)
         problem = touched.placed(problem.labelled(problem.frames))
     return problem
