@@ -5,7 +5,6 @@ from .base_parameters.analyse import base_parameters as base_parameters
 from .base_parameters.base_dynamics import BaseModel as BaseModel
 from .base_parameters.coupling import coupling_regressor as coupling_regressor
 from .base_parameters.result import BaseParameters as BaseParameters
-from .calibration.advice.information import information as information
 from .calibration.estimate import calibrate as calibrate
 from .calibration.files.tables import read_campaign as read_campaign
 from .calibration.identifiability.analysis import Identifiability as Identifiability

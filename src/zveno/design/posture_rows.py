@@ -78,8 +78,8 @@ def whitened_rows(layout: RowsLayout, q, variance, variance_q) -> Any:
     m, rows = layout.rows_each, []
     for k, seen in enumerate(layout.seen):
         L, R, X = seen.frames
-        # Only residuals of poses are not linear in the reading; there it follows the posture.
-        y = kind.reading(L @ T @ R, X) if kind.n_data != m else np.zeros(kind.n_data)
+        # Where the slopes depend on the reading, it follows the posture.
+        y = np.zeros(kind.n_data) if kind.linear else kind.reading(L @ T @ R, X)
         _, by_T, *by_slots = residual_and_slopes(kind, T, L, R, X, y)
         full = np.zeros((m, layout.n_columns), dtype=object)
         full[:, : J.shape[1]] = by_T @ J

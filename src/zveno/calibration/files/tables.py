@@ -219,6 +219,6 @@ def _readings(table: MeasurementTable, what: Measurement) -> np.ndarray:
             file=table.file,
             remedy=f"Columns: {', '.join(table.columns)}{_other_kind(table, what)}",
         )
-    metric = [name.rstrip("0123456789") in what.metric for name in columns]
-    factors = np.where(metric, table.length, 1.0)
-    return np.stack([table.numbers(name) * factor for name, factor in zip(columns, factors, strict=True)], axis=1)
+    factors = dict.fromkeys(what.metric, table.length) | dict.fromkeys(what.angular, table.angle)
+    numbers = [table.numbers(name) * factors.get(name.rstrip("0123456789"), 1.0) for name in columns]
+    return np.stack(numbers, axis=1)

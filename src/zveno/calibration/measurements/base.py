@@ -117,6 +117,8 @@ class Measurement(ABC):
     n_data: ClassVar[int]
     """Numbers read in one row."""
     noises: ClassVar[tuple[Noise, ...]]
+    linear: ClassVar[bool] = False
+    """Whether the residual is what was predicted less what was read; if not, `reading` must take traced numbers."""
     implicit: ClassVar[bool] = False
     """Whether nothing is read: the posture itself, in contact, is the measurement."""
 
@@ -126,6 +128,8 @@ class Measurement(ABC):
     """Names of the readings in a file."""
     metric: ClassVar[tuple[str, ...]] = ()
     """Columns that are lengths."""
+    angular: ClassVar[tuple[str, ...]] = ()
+    """Columns that are angles."""
     optional_columns: ClassVar[tuple[str, ...]] = ()
     """Readings that a contact may have."""
     group_columns: ClassVar[tuple[str, ...]] = ()

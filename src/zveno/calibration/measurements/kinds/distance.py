@@ -27,6 +27,7 @@ class Distance(Measurement):
 
     kind = "distance"
     n_data = 1
+    linear = True
     noises = (Noise("distance", slice(0, 1), "m", 1e-4),)
     columns = metric = ("d",)
     spellings = ((r"(?:d|dist|distance|range|length)_?(\d*)", lambda m: f"d{m[1]}"),)

@@ -16,6 +16,7 @@ class FixedPoint(Measurement):
 
     kind = "point"
     n_data = 3
+    linear = True
     noises = (Noise("position", slice(0, 3), "m", 1e-4),)
     implicit = True
     group_columns = ("group",)

@@ -29,6 +29,7 @@ class Plane(Measurement):
 
     kind = "plane"
     n_data = 1
+    linear = True
     noises = (Noise("height", slice(0, 1), "m", 1e-4),)
     implicit = True
     optional_columns = metric = ("height",)

@@ -32,6 +32,7 @@ class Position(Measurement):
 
     kind = "position"
     n_data = 3
+    linear = True
     noises = (Noise("position", slice(0, 3), "m", 1e-4),)
     columns = metric = ("x", "y", "z")
     looks_like = "a position: # kind = relative_position, or position if it is given in the robot's own world"

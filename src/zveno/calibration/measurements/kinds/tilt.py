@@ -1,0 +1,66 @@
+"""Tilts of the tool: an inclinometer or accelerometer at rest, which needs nothing beside the robot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ....kernels.math import atan2, cos, sin, sqrt
+from ....spatial.transforms import transform
+from .. import options
+from ..base import KNOWN, Measurement, Noise, Slot
+from ..start_values import turn
+from .direction import angle_across
+
+
+@dataclass(frozen=True, eq=False)
+class Tilt(Measurement):
+    """Which way is up, seen from the frame. Readings: (n, 2) rad, the frame turned about x by the first angle and
+    then, with it, about y by the second: up is (−sin b, sin a cos b, cos a cos b) in the frame's axes.
+
+    The world's z axis points up. Lengths, and turns about the vertical, cannot be seen.
+
+    Attributes:
+        unknown_mount: whether it is estimated how the instrument is turned against the frame.
+    """
+
+    unknown_mount: bool = field(default=False, metadata=options.FLAG)
+
+    kind = "tilt"
+    n_data = 2
+    noises = (Noise("tilt", slice(0, 2), "rad", 1e-3, slice(0, 2)),)
+    columns = angular = ("tilt_x", "tilt_y")
+    spellings = ((r"(?:tilt|incl|inclination)_?([xy])", lambda m: f"tilt_{m[1]}"),)
+    looks_like = "readings of an inclinometer: # kind = tilt"
+    instrument = "inclinometer"
+
+    @property
+    def right(self) -> tuple[Slot, ...]:
+        """The instrument on the robot."""
+        return (Slot("instrument", (3, 4, 5)) if self.unknown_mount else KNOWN,)
+
+    @staticmethod
+    def residual(P, X, y):
+        """The angle from up as read to up as predicted, along two axes across the former."""
+        up = np.array([-sin(y[1]), sin(y[0]) * cos(y[1]), cos(y[0]) * cos(y[1])])
+        return angle_across(up, P[2, :3])
+
+    @staticmethod
+    def reading(P, X):
+        """Both angles."""
+        x, y, z = P[..., 2, 0], P[..., 2, 1], P[..., 2, 2]
+        return np.stack([atan2(y, z), atan2(-x, sqrt(y * y + z * z))], axis=-1)
+
+    def mistakes(self):
+        """The axes of the instrument swapped or reversed."""
+        yield "the axes of the inclinometer were swapped", lambda y: y[:, ::-1]
+        yield "tilts had the opposite sign", lambda y: -y
+
+    def first_frames(self, rows):
+        """How the instrument is turned."""
+        if not rows.find_right:
+            return {}
+        a, b = rows.y.T
+        read = np.stack([-np.sin(b), np.sin(a) * np.cos(b), np.cos(a) * np.cos(b)], axis=1)
+        return {rows.find_right[0]: transform(turn(read, rows.T[:, 2, :3]))}

@@ -1,0 +1,64 @@
+"""A kind of measurement is one file: laws that every kind keeps, and nobody else asks which kind it is."""
+
+import ast
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import zveno
+from zveno.calibration.measurements import KINDS
+from zveno.calibration.measurements.residual_slopes import residual_kernel
+from zveno.spatial.rotations import exp
+from zveno.spatial.transforms import transform
+
+SOURCE = Path(zveno.__file__).parent
+CLASSES = {cls.__name__ for cls in KINDS.values()}
+
+
+def places(rng, n):
+    return np.array([transform(exp(rng.normal(size=3)), rng.normal(size=3)) for _ in range(n)])
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_is_read_leaves_no_residual(name):
+    kind, rng = KINDS[name], np.random.default_rng(0)
+    T, L, R, X = (places(rng, 7) for _ in range(4))
+    y = kind.reading(L @ T @ R, X)
+    assert y.shape == (7, kind.n_data)
+    residual, *slopes = residual_kernel(kind)(T, L, R, X, y)
+    assert residual == pytest.approx(0.0, abs=1e-9)
+    assert residual.shape[1] == kind.noises[-1].rows.stop
+    assert all(np.isfinite(slope).all() for slope in slopes)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_kinds_describe_themselves(name):
+    kind = KINDS[name]()
+    assert set(kind.metric) | set(kind.angular) <= {*kind.columns, *kind.optional_columns}
+    assert bool(kind.columns) != kind.implicit
+    assert all(noise.typical > 0 and noise.unit in ("m", "rad") for noise in kind.noises)
+    settable = [one.name for one in fields(kind) if "read" in one.metadata]
+    assert {one.name for one in fields(kind)} - {"sigma", "sigma_q"} == set(settable)
+    assert name in zveno.identifiability(zveno.load("puma560"), name).measurement
+
+
+def test_nobody_else_branches_on_the_kind():
+    """Comparisons of kinds with words or classes belong into the file of the kind."""
+    found = []
+    for folder in ("calibration", "design"):
+        for path in sorted((SOURCE / folder).rglob("*.py")):
+            if "kinds" in path.parts:
+                continue
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+                    asked = {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}
+                    found += [f"{path.name}:{node.lineno}"] * bool(asked & CLASSES)
+                if isinstance(node, ast.Compare):
+                    text = ast.unparse(node)
+                    constants = {c.value for c in ast.walk(node) if isinstance(c, ast.Constant)}
+                    by_name = "kind" in text and constants & set(KINDS)
+                    by_size = ".n_data" in text and constants
+                    found += [f"{path.name}:{node.lineno}"] * bool(by_name or by_size)
+    assert found == []
