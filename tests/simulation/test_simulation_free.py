@@ -44,7 +44,7 @@ def test_document_002_energy_drift(chain, rtol, drift):
     assert simulate(chain, bent(chain), duration=10.0, rtol=rtol).energy_drift < 2 * drift + 1e-12
 
 
-@pytest.mark.parametrize(("integrator", "order"), [("semi-implicit", 1), ("rk4", 4)])
+@pytest.mark.parametrize(("integrator", "order"), [("semi-implicit", 1), ("midpoint", 2), ("rk4", 4)])
 def test_order_of_fixed_steps(integrator, order):
     """Every joint type with a quaternion moves along; halving the step divides the error by 2^order."""
     robot = Robot(random_mechanism(3, n=4, kinds=("spherical", "free", "revolute", "universal"), mimic=0.0))
@@ -61,7 +61,7 @@ def test_order_of_fixed_steps(integrator, order):
 def test_quaternions_stay_on_the_sphere():
     robot = Robot(random_mechanism(4, n=5, kinds=("free", "spherical", "revolute"), mimic=0.0))
     q, v, _ = random_state(robot.mechanism, 2)
-    for integrator in ("rk4", "dop853", "semi-implicit"):
+    for integrator in ("rk4", "dop853", "midpoint", "semi-implicit"):
         run = simulate(robot, q, v, 1.0, integrator=integrator)
         for name in robot.joint_names:
             part = run.q[:, robot.mechanism.q_slices[name]]
@@ -106,7 +106,7 @@ def test_semi_implicit_energy_stays_bounded(chain):
     assert last < 5 * first
 
 
-@pytest.mark.parametrize("integrator", ["rk4", "semi-implicit"])
+@pytest.mark.parametrize("integrator", ["rk4", "midpoint", "semi-implicit"])
 def test_batch_equals_singles(integrator):
     robot = Robot(random_mechanism(6, n=6, mimic=0.0))
     rng = np.random.default_rng(3)

@@ -22,7 +22,7 @@ def simulate(
     v0: Numbers = (),
     control: Literal["none", "pd", "hold"] = "none",
     target: Numbers = (),
-    integrator: Literal["dop853", "lsoda", "adams", "rk4", "semi-implicit"] = "dop853",
+    integrator: Literal["dop853", "lsoda", "adams", "rk4", "midpoint", "semi-implicit"] = "dop853",
     step: float = 1e-3,
     rtol: float = 1e-6,
     sample: float | None = None,
@@ -43,7 +43,7 @@ def simulate(
         v0: initial velocities, in the same way; at rest by default.
         control: "pd" pulls to --target with gravity compensated, "hold" compensates gravity only.
         target: joint values for --control pd; q0 by default.
-        integrator: dop853, lsoda and adams choose their steps; rk4 and semi-implicit have fixed ones.
+        integrator: dop853, lsoda and adams choose their steps; rk4, midpoint and semi-implicit have fixed ones.
         step: seconds, for fixed steps.
         rtol: relative tolerance of the others.
         sample: seconds between the samples kept.

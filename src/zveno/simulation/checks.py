@@ -82,7 +82,7 @@ def check_batch(single, method, constraints, limits, events, projection):
         raise ZvenoError(
             f"{method} remembers past steps, which a projection would break",
             element="projection",
-            remedy="Use dop853, rk4 or semi-implicit, or stabilization alone",
+            remedy="Use dop853 or a method with fixed steps, or stabilization alone",
         )
 
 

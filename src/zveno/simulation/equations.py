@@ -21,7 +21,7 @@ from ..algorithms.factors import BodyFactors, MassFactors
 from ..algorithms.forward_dynamics import forward_dynamics
 from ..algorithms.velocities import AT_REST
 from ..functions import FRICTION_SMOOTHING
-from ..kernels.door import compiled_program
+from ..kernels.door import compiled, compiled_program
 from ..kernels.kernel import Kernel
 from ..kernels.math import minimum
 from ..kernels.program import Program
@@ -266,6 +266,15 @@ class Equations:
 
         program = trace(self._with_inputs(run), self._inputs(h=()), name=f"step_{method}")
         return self._steps.setdefault((method, n), compiled_program(program))
+
+    @cached_property
+    def carried(self) -> Kernel:
+        """(q, v, v after, h) → q in the middle and at the end of a step (`integrators.carried`)."""
+        from .integrators import carried
+
+        n_q, n_v = self.mechanism.n_q, self.mechanism.n_v
+        inputs = {"q": (n_q,), "v": (n_v,), "after": (n_v,), "h": ()}
+        return compiled(carried, inputs, constants=(self.mechanism,))
 
     def _anchors(self, q) -> np.ndarray:
         parts = [np.asarray(one.anchor(self.mechanism, q)) for one in self.constraints]

@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import ZvenoError
 from .equations import Equations
 from .inputs import QUALITY, Inputs
-from .integrators import normalized, staged_step
+from .integrators import EVALUATIONS, normalized, staged_step
 from .redundancy import contradictions, named, robust_rate
 
 
@@ -93,14 +93,14 @@ class Rates:
 
 
 class FixedStep:
-    """A fixed-step method on a grid of times, with the face of `integrators.Adaptive`."""
+    """A fixed-step method, with the face of `integrators.Adaptive`."""
 
     def __init__(self, rates: Rates, method: str, t: float, y, h: float):
         self.rates, self.method, self.h = rates, method, h
-        self.start = self.t = self.t_old = t
+        self.t = self.t_old = t
         self.y = np.array(y)
         self.message = ""
-        self.nodes = 1
+        self.nodes, self.waits = 1, False
         self._kernel = None if rates.equations.commanded else rates.equations.step(method)
 
     def restart(self, y):
@@ -108,11 +108,12 @@ class FixedStep:
         self.y = np.array(y)
 
     def step(self, until: float) -> bool:
-        """To the next time of the grid."""
+        """One of the equal steps, each at most h, that lead to the time `until`."""
         self.t_old, self.y_old = self.t, self.y
-        t = self.start + self.h * (np.floor((self.t - self.start) / self.h + 1e-6) + 1)
-        self.y = self._moved(self.t_old, self.y, t - self.t_old)
-        self.t = float(t)
+        left = until - self.t
+        n = steps_in(left, self.h)
+        self.y = self._moved(self.t_old, self.y, left / n)
+        self.t = until if n == 1 else self.t + left / n
         if not np.isfinite(self.y).all():
             self.message = "the motion explodes, the step is too large for it,"
             return False
@@ -121,7 +122,7 @@ class FixedStep:
     def _moved(self, t: float, y, h: float):
         rates = self.rates
         if self._kernel is not None and not rates._robust:
-            rates.n += 4 if self.method == "rk4" else 1
+            rates.n += EVALUATIONS[self.method]
             if not rates.equations.constraints:
                 return self._kernel(t, y, h)
             after, quality = self._kernel(t, y, h, rates.c)
@@ -133,6 +134,11 @@ class FixedStep:
         """y (n, n_y) at times (n,) of the last step, each by a shorter step."""
         t_old, y_old = self.t_old, self.y_old
         return lambda times: np.array([self._moved(t_old, y_old, t - t_old) for t in times]).reshape(-1, len(y_old))
+
+
+def steps_in(duration: float, h: float) -> int:
+    """How many equal steps of at most h make a duration."""
+    return max(1, int(np.ceil(duration / h - 1e-6)))
 
 
 def joint_of_velocity(mechanism, k: int) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .equations import Equations
 from .inputs import QUALITY
-from .integrators import staged_step
+from .integrators import EVALUATIONS, staged_step
 from .rates import Rates, Stopped
 from .trajectory import FINISHED
 
@@ -56,7 +56,7 @@ def _mover(equations: Equations, rates: Rates, method: str, h: float, n: int) ->
     size = single.operations.total
     chained = max((k for k in range(1, n + 1) if n % k == 0 and k * size <= OPERATIONS_PER_CALL), default=1)
     kernel = single if chained == 1 else equations.step(method, chained)
-    evaluations = chained * (4 if method == "rk4" else 1)
+    evaluations = chained * EVALUATIONS[method]
     slow = _staged(equations, rates, method, h, chained)
 
     def move(t, y, out):

@@ -22,11 +22,11 @@ from .inputs import Inputs
 from .integrators import FIXED, Adaptive, checked_method
 from .modes import OPEN, Modes
 from .projection import project_start
-from .rates import FixedStep, Rates, refuse_infinite
+from .rates import FixedStep, Rates, refuse_infinite, steps_in
 from .results import final_status, sane_samples, trajectory
 from .rollout import rollout
 from .single import Run
-from .trajectory import Trajectory
+from .trajectory import FINISHED, Trajectory
 
 TOUCHING = 1e-8
 """A gap, m or rad, below which a contact counts as closed at the start."""
@@ -68,11 +68,13 @@ def simulate(
         control: a controller of `zveno.simulation` (PD, ComputedTorque, Recorded, Traced, …), a function of
             (t, q, v) that returns torques, constant torques (n_v,), or None for none.
         constraints: what holds the robot; see `zveno.simulation.constraints`.
-        integrator: "rk4" or "semi-implicit" with fixed steps; "dop853", "lsoda" or "adams" with adaptive ones.
+        integrator: "rk4", "midpoint" or "semi-implicit" with fixed steps; "dop853", "lsoda" or "adams" with
+            adaptive ones.
             By default dop853 for one state and rk4 for a batch.
-        step: s, of fixed-step methods; made a little smaller where it does not divide the duration.
+        step: s, of fixed-step methods; made a little smaller where it does not divide the time between samples.
         rtol, atol: tolerances of adaptive methods; atol is rtol/1000 if not given.
-        sample: s between the samples kept; every step of fixed-step methods, or 1/1000 of the duration.
+        sample: s between the samples kept; every step of fixed-step methods, or 1/1000 of the duration. The last
+            sample is at the end of the run, whether or not `sample` divides the duration.
         drive: servo drives between control and joints.
         tau0: torques of drives with lag at the start, (n_v,) or a batch; zero if None. A run that goes on from
             another one takes the last of its `tau`.
@@ -129,28 +131,28 @@ def simulate(
     check_mass(equations, y0)
     atol = rtol * 1e-3 if atol is None else atol
     rates = Rates(equations, c)
-    n, every, h, times = _grid(duration, step, sample, method)
+    times = _sample_times(duration, step, sample, method)
     with ProgressBar("simulating", progress) as show:
 
         def bar(t: float) -> None:
             show(t, duration)
 
         if method in FIXED and (not single or not (equations.constraints or equations.commanded or events)):
-            Y, status = rollout(equations, rates, method, y0, 0.0, h, n, every, bar)
+            Y, status, n_steps = _rolled_out(equations, rates, method, y0, times, step, bar)
             C = None if c is None else np.broadcast_to(c[..., None, :], (*Y.shape[:-1], c.shape[-1]))
             run = None
         else:
             tolerances = (rtol, atol, max_step)
             stepper = (
-                FixedStep(rates, method, 0.0, y0, h)
+                FixedStep(rates, method, 0.0, y0, step)
                 if method in FIXED
                 else Adaptive(method, rates, 0.0, y0, max(duration, 1e-300), *tolerances)
             )
             run = Run(equations, rates, stepper, events, modes, projection, bar)
             run.go(times)
             Y, C = np.array(run.y), None if c is None else np.array(run.c)
-            times, status = np.array(run.t), run.status
-    settings = f"{method}, step {h:.3g} s" if method in FIXED else f"{method}, rtol {rtol:g}, atol {atol:.3g}"
+            times, status, n_steps = np.array(run.t), run.status, run.n_steps
+    settings = f"{method}, step {step:.3g} s" if method in FIXED else f"{method}, rtol {rtol:g}, atol {atol:.3g}"
     if run is not None and run.changes.chatter is not None:
         since, speed = run.changes.chatter
         notes.append(
@@ -163,12 +165,12 @@ def simulate(
         times[: Y.shape[-2]],
         Y,
         C,
-        status=final_status(status, times, sane_samples(equations, Y, h if method in FIXED else 0.0)),
+        status=final_status(status, times, sane_samples(equations, Y, step if method in FIXED else 0.0)),
         moved=moved,
         notes=tuple(notes),
         method=settings,
         events=() if run is None else tuple(run.records),
-        n_steps=n * every if run is None else run.n_steps,
+        n_steps=n_steps,
         n_evaluations=rates.n,
         inputs_hash=hash_of(mechanism.fingerprint, q0, v0, duration, settings),
     )
@@ -230,14 +232,30 @@ def _onto_constraints(equations: Equations, y0, c, far: float, notes: list[str])
     return flat_y.reshape(y0.shape), flat_c.reshape(*y0.shape[:-1], -1), moved if moved > 1e-9 else 0.0
 
 
-def _grid(duration: float, step: float, sample: float | None, method: str):
-    """(number of samples after the first, steps a sample, step, times)."""
+def _sample_times(duration: float, step: float, sample: float | None, method: str) -> np.ndarray:
+    """Times of the samples: multiples of `sample`, and the end of the run."""
     if duration == 0:
-        return 0, 1, step, np.zeros(1)
-    if method in FIXED:
-        n = int(np.ceil(duration / step - 1e-9))
-        every = 1 if sample is None else max(1, min(n, round(sample / step)))
-        samples = -(-n // every)
-        return samples, every, duration / (samples * every), np.linspace(0.0, duration, samples + 1)
-    samples = 1000 if sample is None else max(1, int(np.ceil(duration / sample - 1e-9)))
-    return samples, 1, duration / samples, np.linspace(0.0, duration, samples + 1)
+        return np.zeros(1)
+    if sample is None:
+        return np.linspace(0.0, duration, 1 + (steps_in(duration, step) if method in FIXED else 1000))
+    times = sample * np.arange(1 + int(duration / sample * (1 + 1e-12)))
+    if len(times) > 1 and duration - times[-1] < 1e-9 * sample:
+        times[-1] = duration
+        return times
+    return np.append(times, duration)
+
+
+def _rolled_out(equations: Equations, rates: Rates, method: str, y0, times, step: float, progress):
+    """(states at the times, status, number of steps); the last interval may be shorter than the others."""
+    Y, status, n_steps = y0[..., None, :], FINISHED, 0
+    same = np.diff(times) > (times[1] - times[0]) * (1 - 1e-9) if len(times) > 1 else np.zeros(0, dtype=bool)
+    for first, n in ((0, int(same.sum())), (int(same.sum()), int((~same).sum()))):
+        if n and status == FINISHED:
+            between = float(times[first + n] - times[first]) / n
+            every = steps_in(between, step)
+            rest, status = rollout(
+                equations, rates, method, Y[..., -1, :], float(times[first]), between / every, n, every, progress
+            )
+            Y = np.concatenate([Y, rest[..., 1:, :]], axis=-2) if first else rest
+            n_steps += every * (rest.shape[-2] - 1)
+    return Y, status, n_steps

@@ -79,8 +79,7 @@ class Run:
     def _step(self, times: np.ndarray, k: int) -> int:
         stepper = self.stepper
         until = float(times[k])
-        if self.watcher.watched or self.tracker.events:
-            # Adams goes all the way in one step, and something may come and go meanwhile.
+        if stepper.waits and (self.watcher.watched or self.tracker.events):  # something may come and go meanwhile
             until = min(until, stepper.t + LOOK * float(times[-1] - times[0]))
         if not stepper.step(until):
             raise Stopped(f"{stepper.message or 'the integrator failed'} at t = {stepper.t_old:.6g} s")
