@@ -145,7 +145,7 @@ def evaluate(program: Program, *arrays, dtype=np.float64) -> tuple[np.ndarray, .
     )
 
 
-def interpreted(key, make_program, dtype=None, lanes=None):
+def interpreted(key, make_program, dtype=None, lanes=None, inputs=None):
     """In the place of `load_or_build`, where compiling would take most of the time: operation by operation."""
     program = make_program()
 

@@ -2,8 +2,9 @@
 
 An entry is a file of its own: a magic number, a header in JSON, the object code, and a checksum of all of it.
 Its name is a hash of the caller's key and of everything the code depends on, so an entry made by another
-version or for another CPU is never looked at. Whatever is wrong with the directory or an entry, the answer is
-"not found": a kernel can always be built anew.
+version or for another CPU is never looked at. Entries and the directory must be such that nobody else can change
+them, see `trust`. Whatever is wrong with the directory or an entry, the answer is "not found": a kernel can always
+be built anew.
 """
 
 from __future__ import annotations
@@ -12,16 +13,19 @@ import contextlib
 import hashlib
 import json
 import os
-import stat
 import struct
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from .trust import is_trusted, make_private, read_trusted, write_private
+
 MAGIC = b"zveno\x00k1"
 _SUFFIX = ".kernel"
 _PARTIAL = ".partial"
+_LARGEST = 2**30
 _DEFAULT_LIMIT = 512 * 2**20
 _STALE_AFTER = 3600.0  # seconds until a partial file is taken for the rest of a process that died
 
@@ -39,16 +43,29 @@ class CacheInfo:
 
 
 def directory() -> Path:
-    """The cache directory: ZVENO_CACHE_DIR, or the place the platform keeps caches in."""
-    chosen = os.environ.get("ZVENO_CACHE_DIR")
-    if chosen:
-        return Path(chosen).expanduser()
+    """The cache directory: ZVENO_CACHE_DIR, or the place the platform keeps caches in.
+
+    Paths that are not absolute are ignored, as the XDG specification asks for: they would mean another place in
+    every working directory.
+    """
+    chosen = _absolute("ZVENO_CACHE_DIR")
+    if chosen is not None:
+        return chosen
     home = Path(os.path.expanduser("~"))
+    if not home.is_absolute():  # neither HOME nor an entry of the user
+        return Path(tempfile.gettempdir()).absolute() / "zveno-cache"
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "zveno" / "cache"
+        return (_absolute("LOCALAPPDATA") or home / "AppData" / "Local") / "zveno" / "cache"
     if sys.platform == "darwin":
         return home / "Library" / "Caches" / "zveno"
-    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "zveno"
+    return (_absolute("XDG_CACHE_HOME") or home / ".cache") / "zveno"
+
+
+def _absolute(variable: str) -> Path | None:
+    """The path in an environment variable, `~` expanded for the one of zveno; None if it is not absolute."""
+    text = os.environ.get(variable, "")
+    path = Path(os.path.expanduser(text) if variable.startswith("ZVENO") else text)
+    return path if path.is_absolute() and "\0" not in text else None
 
 
 def limit() -> int:
@@ -73,19 +90,21 @@ def read(name: str) -> tuple[dict, bytes] | None:
     """Header and object code of an entry, None if there is none or it is damaged."""
     path = directory() / (name + _SUFFIX)
     try:
-        if not _is_trusted(path.parent):
-            return None
-        data = path.read_bytes()
-    except OSError:
+        data = read_trusted(path, _LARGEST)
+    except (OSError, ValueError):
+        return None
+    if data is None:
         return None
     start = len(MAGIC) + 4
     body, checksum = data[:-32], data[-32:]
     if len(data) < start + 32 or not data.startswith(MAGIC) or hashlib.sha256(body).digest() != checksum:
         return None
     end = start + struct.unpack("<I", body[len(MAGIC) : start])[0]
+    if end >= len(body):
+        return None
     try:
         header = json.loads(body[start:end])
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(header, dict) or header.get("entry") != name:  # the latter if copied from elsewhere
         return None
@@ -100,17 +119,17 @@ def write(name: str, header: dict, code: bytes) -> None:
     body = MAGIC + struct.pack("<I", len(text)) + text + code
     place = directory()
     try:
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not _is_trusted(place):
+        make_private(place)
+        if not is_trusted(place):
             return
         partial = place / f"{name}.{os.urandom(8).hex()}{_PARTIAL}"
         try:
-            partial.write_bytes(body + hashlib.sha256(body).digest())
+            write_private(partial, body + hashlib.sha256(body).digest())
             os.replace(partial, place / (name + _SUFFIX))
         finally:
             partial.unlink(missing_ok=True)
         _shrink(place, limit())
-    except OSError:
+    except (OSError, ValueError):
         return
 
 
@@ -131,14 +150,6 @@ def info() -> CacheInfo:
     return CacheInfo(place, len(entries), sum(entries), limit())
 
 
-def _is_trusted(place: Path) -> bool:
-    """Code is only loaded from, or left in, a directory that no other user can write to."""
-    if os.name == "nt":
-        return True
-    status = place.stat()
-    return status.st_uid in (0, os.getuid()) and not status.st_mode & stat.S_IWOTH
-
-
 def _files(place: Path) -> list[tuple[Path, int, float]]:
     """Our files in the directory with size and time of last use; others are left alone."""
     found = []
@@ -147,7 +158,7 @@ def _files(place: Path) -> list[tuple[Path, int, float]]:
             for entry in entries:
                 if entry.name.endswith((_SUFFIX, _PARTIAL)):
                     with contextlib.suppress(OSError):
-                        status = entry.stat()
+                        status = entry.stat(follow_symlinks=False)
                         found.append((Path(entry.path), status.st_size, status.st_mtime))
     except OSError:
         pass

@@ -114,7 +114,7 @@ def _kernel(request: _Request) -> Kernel:
     key, dtype, lanes = request.key(), request.identity[-2], request.lanes
     if key is None:
         return compiled_program(request.program(), dtype, lanes)
-    return load_or_build(key, request.program, dtype, lanes)
+    return load_or_build(key, request.program, dtype, lanes, request.arguments[1])
 
 
 class _Content:
@@ -136,7 +136,9 @@ class _Content:
 
 @lru_cache(maxsize=KEPT)
 def _program_kernel(content: _Content, dtype: np.dtype, lanes: int | None) -> Kernel:
-    return load_or_build(f"program {content.digest}", lambda: content.program, dtype, lanes)
+    program = content.program
+    inputs = {argument.name: argument.shape for argument in program.inputs}
+    return load_or_build(f"program {content.digest}", lambda: program, dtype, lanes, inputs)
 
 
 def _identity(value: Any, modules: set[str]) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -160,6 +161,7 @@ def load_or_build(
     make_program: Callable[[], Program],
     dtype: DTypeLike = np.float64,
     lanes: int | None = None,
+    inputs: Mapping[str, Sequence[int]] | None = None,
 ) -> Kernel:
     """A kernel from the disk cache, or compiled and kept there.
 
@@ -170,6 +172,7 @@ def load_or_build(
             asked for its program.
         dtype: float64 or float32.
         lanes: states computed at once; what the vector registers hold if None.
+        inputs: names and shapes of the inputs, where they are known: an entry with others is not taken.
 
     Raises:
         BuildError: the program or an option is not valid.
@@ -180,9 +183,11 @@ def load_or_build(
     element, width = _options(dtype, lanes)
     compiler = SOURCES.digest((__name__,)) or "unknown"
     entry = disk.digest(key, host().fingerprint(), f"zveno {__version__} {compiler} {element.str} {width}")
-    found = disk.read(entry)
-    if found is not None:
-        return Kernel(*found, make_program, key=key, started=started, from_cache=True)
+    stored = disk.read(entry)
+    expected = None if inputs is None else [[name, list(shape)] for name, shape in inputs.items()]
+    if stored is not None and _is_header(stored[0], element, width, expected):
+        with contextlib.suppress(Exception):  # whatever is wrong with an entry, the kernel is built anew
+            return Kernel(*stored, make_program, key=key, started=started, from_cache=True)
     program = make_program()
     header, code = _build(program, element, width)
     disk.write(entry, header, code)
@@ -212,6 +217,35 @@ def _build(program: Program, dtype: np.dtype, lanes: int) -> tuple[dict, bytes]:
         "operations": asdict(count_operations(program)),
     }
     return header, code
+
+
+def _is_header(header: dict[str, Any], dtype: np.dtype, lanes: int, inputs: list | None) -> bool:
+    """Whether metadata from the cache can be those of a kernel of this type and width."""
+
+    def is_count(value: Any) -> bool:
+        return type(value) is int and 0 <= value < 2**40
+
+    def is_side(value: Any) -> bool:
+        return isinstance(value, list) and all(
+            isinstance(argument, list)
+            and len(argument) == 2
+            and isinstance(argument[0], str)
+            and isinstance(argument[1], list)
+            and all(map(is_count, argument[1]))
+            for argument in value
+        )
+
+    counts = header.get("operations")
+    return (
+        isinstance(header.get("name"), str)
+        and is_side(header.get("inputs"))
+        and inputs in (None, header.get("inputs"))
+        and is_side(header.get("outputs"))
+        and (header.get("dtype"), header.get("lanes")) == (dtype.str, lanes)
+        and isinstance(counts, dict)
+        and counts.keys() == {field.name for field in fields(Operations)}
+        and all(map(is_count, counts.values()))
+    )
 
 
 def _restore(program: Program, dtype: str, lanes: int, key: str | bytes | None) -> Kernel:

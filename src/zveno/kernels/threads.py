@@ -19,6 +19,8 @@ from ..errors import ZvenoError
 COMPLETE, INTERRUPTED = 1, 2
 """Bits of the answer to a compiled loop: the batch is computed, the user wants to stop."""
 
+MOST_THREADS = 1024
+"""More would use up the memory of the process before the first of them computes."""
 _BLOCKS_PER_THREAD = 32
 _BLOCK_MULTIPLE = 64  # states; a multiple of any number of lanes
 _EXCEPTIONS = 0x3F  # every floating-point exception of any platform
@@ -42,8 +44,8 @@ def set_threads(n: int | None) -> None:
     """Choose the number of threads for large batches.
 
     Args:
-        n: 1 or more; None for the default, which is ZVENO_THREADS or else the number of cores this process
-            may use.
+        n: 1 to `MOST_THREADS`; None for the default, which is ZVENO_THREADS or else the number of cores that
+            this process may use.
 
     Raises:
         ZvenoError: the number is not a positive whole number.
@@ -51,8 +53,9 @@ def set_threads(n: int | None) -> None:
     global _chosen, _pool
     if n is None:
         n = _default()
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ZvenoError(f"{n!r} is not a number of threads", element="n", remedy="Give a whole number from 1")
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_THREADS:
+        remedy = f"Give a whole number from 1 to {MOST_THREADS}"
+        raise ZvenoError(f"{n!r} is not a number of threads", element="n", remedy=remedy)
     with _lock:
         pool, _pool, _chosen = _pool, None, n
         _team.value = _callback_address() if n > 1 else None
@@ -69,11 +72,11 @@ def team_address() -> int:
 def _default() -> int:
     text = os.environ.get("ZVENO_THREADS", "").strip()
     if text:
-        if not text.isdecimal() or int(text) < 1:
+        if not text.isdecimal() or len(text) > 9 or not 1 <= int(text) <= MOST_THREADS:
             raise ZvenoError(
                 f"{text!r} is not a number of threads",
                 element="environment variable ZVENO_THREADS",
-                remedy="Give a whole number from 1",
+                remedy=f"Give a whole number from 1 to {MOST_THREADS}",
             )
         return int(text)
     if hasattr(os, "sched_getaffinity"):
