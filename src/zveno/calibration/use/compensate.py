@@ -11,9 +11,9 @@ from ...algorithms import linear
 from ...algorithms.inverse_dynamics import gravity_torque
 from ...io.results import Result, registered
 from ...kernels import math as zm
+from ...kernels.door import compiled_program
 from ...kernels.export_c import CSource, export_c
 from ...kernels.kernel import Kernel
-from ...kernels.kernel import compile as compile_kernel
 from ...kernels.program import Program
 from ...kernels.trace import trace
 from ...spatial.transforms import inverse
@@ -171,7 +171,7 @@ def _status(position, rotation, better, command, q, ranges, driven) -> Any:
 
 def compensation_kernel(model: Model, frame: str, values: np.ndarray, tool: str = "measured") -> Kernel:
     """The same compiled for batches."""
-    return compile_kernel(compensation_program(model, frame, values, tool))
+    return compiled_program(compensation_program(model, frame, values, tool))
 
 
 def compensation_c(
