@@ -24,10 +24,10 @@ def compiled(function: Callable, J: int, name: str = "objective") -> Function:
 
     The function computes with `zveno.kernels.math` and NumPy operators, as every algorithm of zveno does.
     """
-    from ...kernels.kernel import compile
+    from ...kernels.door import compiled_program
     from ...kernels.trace import trace
 
-    return compile(trace(function, {"alpha": (J,)}, name=name))
+    return compiled_program(trace(function, {"alpha": (J,)}, name=name))
 
 
 def values(grid: Grid, function: Function, start: int = 1, stop: int | None = None) -> np.ndarray:
