@@ -116,7 +116,7 @@ def _strange(result: Calibration) -> str:
     if not far:
         return ""
     shown = ", ".join(text for _, text in sorted(far, reverse=True)[:3])
-    return f"Links are off by much ({shown}): is this the model of the robot that was measured?"
+    return f"Link lengths differ much from the model ({shown}): check the units, and whether it is the right model."
 
 
 def _sizes(result: Calibration) -> str:
@@ -126,7 +126,7 @@ def _sizes(result: Calibration) -> str:
         what, _, unit = word.rstrip(")").partition(" (")
         sizes.setdefault(what, []).append(_size(size, unit))
     shown = ", ".join(f"{what} {' and '.join(own)}" for what, own in sizes.items())
-    return f"What the data hardly tell was held near nominal, as if off by: {shown}." if shown else ""
+    return f"Weakly determined parameters were held near nominal (prior scales: {shown})." if shown else ""
 
 
 def _advice(result: Calibration) -> list[str]:
@@ -181,17 +181,8 @@ def _more(result: Calibration, advice: Advice) -> str:
     chosen, others = _size(advice.chosen, "m"), _size(advice.others, "m")
     return (
         f"{start}. {len(advice.q)} more postures of {advice.campaign}, best chosen, would make it {chosen}, random "
-        f"ones {others}; start at {_posture(result, advice.q[0])}."
+        f"ones {others}."
     )
-
-
-def _posture(result: Calibration, q: np.ndarray) -> str:
-    """`q = (…)`, or by name where other joints of the robot do not matter."""
-    places = sorted({k for move in result.model.moves for k in range(move.position.start, move.position.stop)})
-    if len(places) == len(q):
-        return f"q = ({', '.join(f'{x:.2f}' for x in q)})"
-    names = result.nominal.coordinate_names
-    return ", ".join(f"{names[k]} = {q[k]:.2f}" for k in places)
 
 
 def _other_kinds(advice: Advice) -> str:

@@ -75,6 +75,8 @@ def draw_lines(
             axes.axvline(mark, linewidth=0.5, color="0.6", zorder=0)
         axes.set_title(title, loc="left", fontsize=9)
         axes.grid(linewidth=0.4, alpha=0.5)
+    if np.asarray(x).dtype.kind == "i":
+        all_axes[-1].locator_params(axis="x", integer=True)
     all_axes[-1].set_xlabel(x_name)
     figure.suptitle(_folded(caption), fontsize=9, x=0.01, ha="left")
     return saved(figure, file, 120)

@@ -12,6 +12,8 @@ from ...calibration.advice.next_measurement import Advice
 from ...calibration.identifiability.analysis import Identifiability
 from ...calibration.result import Calibration
 from ...io.units import DEGREES, DEVIATIONS, ERRORS
+from ...mechanism.units import coordinate_units
+from .columns import shown_units
 
 MOST = 12
 """Outliers listed."""
@@ -100,8 +102,18 @@ def print_calibration(console: Console, found: Calibration, degrees: bool = Fals
     if found.advice is not None and found.advice.kinds:
         console.print()
         console.print(_next(found.advice))
+        _print_first_posture(console, found, degrees)
     for note in found.notes:
         console.print(f"note: {note}")
+
+
+def _print_first_posture(console: Console, found: Calibration, degrees: bool) -> None:
+    """The posture to measure first; `advice.q` has all of them."""
+    if found.advice is not None and len(found.advice.q):
+        factors, units = shown_units(coordinate_units(found.nominal), degrees)
+        names, q = found.nominal.coordinate_names, found.advice.q[0] * factors
+        moved = sorted({k for move in found.model.moves for k in range(move.position.start, move.position.stop)})
+        console.print("measure first at " + ", ".join(f"{names[k]} {q[k]:.4g} {units[k]}".rstrip() for k in moved))
 
 
 def _next(advice: Advice) -> Table:
