@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,9 +14,10 @@ from mechanisms import KINDS, random_mechanism, random_state
 from zveno.algorithms.forward_kinematics import link_poses
 from zveno.algorithms.jacobian import jacobian
 from zveno.errors import ModelError, ZvenoError, ZvenoWarning
+from zveno.io.results import decode, encode
 from zveno.io.urdf import parse_urdf, read_urdf
 from zveno.io.write_urdf import to_urdf, write_urdf
-from zveno.mechanism import Drive, Free, Joint, Limits, Link, Planar, Revolute, Spherical, Universal, assemble
+from zveno.mechanism import Drive, Free, Joint, Limits, Link, Planar, Revolute, Spherical, Universal, assemble, edit
 from zveno.spatial.rotations import exp, from_rpy, to_rpy
 
 STANDARD = ("revolute", "continuous", "prismatic", "fixed", "free")
@@ -147,3 +149,59 @@ def test_rpy_gives_the_rotation_back_at_every_pitch(off, sign):
         turn = from_rpy([rng.uniform(-3, 3), sign * (math.pi / 2 - off), rng.uniform(-3, 3)])
         for R in (turn, turn @ exp(off * rng.normal(size=3))):
             np.testing.assert_allclose(from_rpy(to_rpy(R)), R, rtol=0, atol=2e-15)
+
+
+SHAPED = """
+<robot name="r" xmlns:x="http://example.org/x">
+  <material name="blue"><color rgba="0 0 1 1"/></material>
+  <link name="a"><visual name="v"><origin xyz="0 0 1"/><geometry><mesh filename="package://p/a.stl"/></geometry>
+    <material name="blue"/></visual><collision><geometry><box size="1 2 3"/></geometry></collision></link>
+  <link name="b"><visual><geometry><sphere radius="1"/></geometry></visual></link>
+  <joint name="j" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>
+    <calibration rising="0"/><safety_controller k_velocity="3"/></joint>
+  <transmission name="t"><type>T</type><joint name="j"><hardwareInterface>E</hardwareInterface></joint>
+    <actuator name="m"><mechanicalReduction>50</mechanicalReduction></actuator></transmission>
+  <transmission name="d"><joint name="j"/><joint name="k"/><actuator name="n"/></transmission>
+  <gazebo reference="a"><x:thing>text</x:thing></gazebo>
+</robot>
+"""
+
+
+@pytest.mark.filterwarnings("ignore::zveno.errors.ZvenoWarning")
+def test_shapes_materials_transmissions_and_sections_are_written_again():
+    one = parse_urdf(SHAPED)
+    text = to_urdf(one)
+    again = parse_urdf(text)
+    assert len(one.extras) == 9
+    assert again.joint("j").drive.gear_ratio == one.joint("j").drive.gear_ratio == 50
+    assert {e for e in again.extras if e.joint != "j"} == {e for e in one.extras if e.joint != "j"}
+    for kept in (
+        "package://p/a.stl",
+        "box size",
+        "rgba",
+        "<hardwareInterface",
+        "k_velocity",
+        "thing>text</",
+        'name="d"',
+    ):
+        assert text.count(kept) == 1, kept
+    assert text.count("mechanicalReduction>50<") == 1
+    assert to_urdf(again) == text
+    assert one.fingerprint == parse_urdf(re.sub(r"<visual.*?</visual>", "", SHAPED, flags=re.DOTALL)).fingerprint
+
+
+@pytest.mark.filterwarnings("ignore::zveno.errors.ZvenoWarning")
+def test_edits_keep_the_shapes_that_still_fit(tmp_path):
+    one = parse_urdf(SHAPED)
+    assert to_urdf(edit.with_gravity(one, [0, 0, 0])).count("<visual") == 2
+    only_b = edit.subtree(one, "b")
+    assert {extra.link for extra in only_b.extras} == {"", "b"}
+    two = edit.attach(one, one, "b", prefix="x_")
+    assert to_urdf(two).count("<visual") == 4
+    assert '<joint name="x_j"><hardwareInterface' in re.sub(r">\s+<", "><", to_urdf(two))
+    larger = edit.scaled(one, length=2.0)
+    assert not larger.extras
+    assert "left out when lengths were scaled" in larger.notes[-1]
+    changed = replace(one, joints=(replace(one.joints[0], drive=Drive(gear_ratio=7.0).shaped(1)),))
+    assert parse_urdf(to_urdf(changed)).joint("j").drive.gear_ratio == 7.0
+    assert decode(encode(one)).extras == one.extras

@@ -1,8 +1,8 @@
 """URDF reader.
 
 Everything of URDF that kinematics and dynamics need is read: the tree, joint types and axes, limits, mimic
-relations, `<dynamics>` and inertia. Shapes, materials, simulator and controller sections are left alone; meshes
-and `package://` addresses are never opened.
+relations, `<dynamics>` and inertia. Shapes, materials, simulator and controller sections are kept as they are for
+the writer (`Mechanism.extras`); meshes and `package://` addresses are never opened.
 
 Beyond standard URDF the reader understands what the writer needs to keep every mechanism: joint types `helical`
 (attribute `pitch`, metres a radian), `universal` (`<axis>` and `<axis2>`) and `spherical`; lists of numbers in the
@@ -21,6 +21,7 @@ from ..mechanism import DEFAULT_GRAVITY, Link, Mechanism, assemble
 from ..mechanism.plausibility import warn_about_inertia
 from ..spatial import inertia
 from .files import read_bytes
+from .urdf_extras import extras_of
 from .urdf_joints import read_joint
 from .urdf_reading import Reading, number, numbers, where
 from .urdf_transmissions import gears
@@ -90,6 +91,7 @@ def _assembled(reading: Reading, root: Element, file: object) -> Mechanism:
         joints,
         gravity=DEFAULT_GRAVITY if gravity is None else numbers(gravity, "xyz", "robot", counts=(3,)),
         source=str(file),
+        extras=extras_of(root),
         notes=[*reading.all_notes(), *left_out, *sections],
     )
 

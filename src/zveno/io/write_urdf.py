@@ -19,6 +19,7 @@ from ..mechanism import DEFAULT_GRAVITY, Drive, Joint, Link, Mechanism
 from ..spatial import inertia
 from ..spatial.rotations import to_rpy
 from .files import write_text
+from .urdf_extras import element_of
 from .urdf_joints import JOINT_KINDS, axis_tag
 from .urdf_transmissions import DRAKE
 
@@ -50,6 +51,7 @@ def to_urdf(mechanism: Mechanism) -> str:
         writer.fixed(writer.fresh_joint(f"{frame.name}_fixed"), frame.link, frame.name, frame.T_link_frame)
     if mechanism.gravity.tolist() != list(DEFAULT_GRAVITY):
         writer.add(writer.robot, "gravity", xyz=_text(mechanism.gravity))
+    writer.robot.extend([element_of(extra) for extra in mechanism.extras if not extra.link and not extra.joint])
     writer.warn()
     ElementTree.indent(writer.robot)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(writer.robot, encoding="unicode")}\n'
@@ -62,6 +64,9 @@ class _Writer:
         self.links = set(mechanism.frame_names)
         self.joints = {joint.name for joint in mechanism.joints}
         self.lost = ["the coupling matrix of the transmission"] if mechanism.transmission is not None else []
+        self.extras: dict[tuple[str, str], list[ElementTree.Element]] = {}
+        for extra in mechanism.extras:
+            self.extras.setdefault((extra.link, extra.joint), []).append(element_of(extra))
         self.lost += [loop.label for loop in mechanism.loops]
 
     def add(self, parent, tag: str, **attributes: str):
@@ -69,6 +74,7 @@ class _Writer:
 
     def link(self, link: Link):
         element = self.add(self.robot, "link", name=_checked(link.name))
+        element.extend(self.extras.pop((link.name, ""), []))
         if not link.inertia_given:
             return
         p = link.inertia
@@ -104,8 +110,9 @@ class _Writer:
         if joint.mimic is not None:
             leader, multiplier, offset = joint.mimic.joint, joint.mimic.multiplier, joint.mimic.offset
             self.add(element, "mimic", joint=leader, multiplier=_text(multiplier), offset=_text(offset))
-        if joint.drive is not None:
-            self.drive(element, joint.name, joint.drive)
+        extras = self.extras.get(("", joint.name), [])
+        element.extend([extra for extra in extras if extra.tag != "transmission"])
+        self.drive(element, joint, [extra for extra in extras if extra.tag == "transmission"])
 
     def fixed(self, name: str, parent: str, child: str, T: np.ndarray):
         self.placed(name, "fixed", parent, child, T)
@@ -134,20 +141,36 @@ class _Writer:
             # Velocity and effort are demanded wherever there is a limit.
             self.add(element, "limit", **{"velocity": _text(_NO_LIMIT), "effort": _text(_NO_LIMIT)} | texts)
 
-    def drive(self, element, name: str, drive: Drive):
+    def drive(self, element, joint: Joint, kept_transmissions: list[ElementTree.Element]):
+        drive, name = joint.drive or Drive().shaped(joint.type.n_v), joint.name
         dynamics = {"damping": drive.viscous, "friction": drive.coulomb, "offset": drive.offset}
         if any(np.any(value) for value in dynamics.values()):
             kept = {key: _text(value) for key, value in dynamics.items() if key != "offset" or np.any(value)}
             self.add(element, "dynamics", **kept)
+        self.robot.extend(kept_transmissions)
+        for transmission in kept_transmissions:
+            for named in transmission.findall("joint"):
+                named.set("name", name)
         if np.any(drive.rotor_inertia) or np.any(drive.gear_ratio != 1.0):
-            transmission = self.add(self.robot, "transmission", name=f"{name}_transmission")
-            self.add(transmission, "type").text = "transmission_interface/SimpleTransmission"
-            self.add(transmission, "joint", name=name)
-            actuator = self.add(transmission, "actuator", name=f"{name}_motor")
+            actuator = self.actuator(name, kept_transmissions)
             self.add(actuator, "mechanicalReduction").text = _text(drive.gear_ratio)
             self.robot.set("xmlns:drake", DRAKE)
             self.add(actuator, "drake:rotor_inertia", value=_text(drive.rotor_inertia))
             self.add(actuator, "drake:gear_ratio", value=_text(drive.gear_ratio))
+
+    def actuator(self, name: str, kept_transmissions: list[ElementTree.Element]):
+        """The actuator of a joint, without numbers: that of its only transmission, or a new one."""
+        if len(kept_transmissions) == 1 and len(kept_transmissions[0].findall("actuator")) == 1:
+            actuator = kept_transmissions[0].findall("actuator")[0]
+            for owner in (kept_transmissions[0], actuator):
+                for child in list(owner):
+                    if child.tag in ("mechanicalReduction", f"{{{DRAKE}}}rotor_inertia", f"{{{DRAKE}}}gear_ratio"):
+                        owner.remove(child)
+            return actuator
+        transmission = self.add(self.robot, "transmission", name=f"{name}_transmission")
+        self.add(transmission, "type").text = "transmission_interface/SimpleTransmission"
+        self.add(transmission, "joint", name=name)
+        return self.add(transmission, "actuator", name=f"{name}_motor")
 
     def fresh_link(self, name: str) -> str:
         return _fresh(name, self.links)

@@ -16,6 +16,7 @@ from .loops import Loop as Loop
 from .mechanism import DEFAULT_GRAVITY as DEFAULT_GRAVITY
 from .mechanism import Mechanism as Mechanism
 from .parts import Drive as Drive
+from .parts import Extra as Extra
 from .parts import Frame as Frame
 from .parts import Joint as Joint
 from .parts import Limits as Limits

@@ -12,7 +12,7 @@ from ..errors import ModelError, unknown_name
 from ..spatial.inertia import N_PARAMETERS
 from .loops import Loop, checked_loops
 from .mechanism import DEFAULT_GRAVITY, Mechanism
-from .parts import Frame, Joint, Link, Mimic
+from .parts import Extra, Frame, Joint, Link, Mimic
 
 ROTATION_TOLERANCE = 1e-6
 MAX_MAGNITUDE = 1e50
@@ -29,6 +29,7 @@ def assemble(
     source: str = "",
     notes: Iterable[str] = (),
     loops: Iterable[Loop] = (),
+    extras: Iterable[Extra] = (),
 ) -> Mechanism:
     """A checked mechanism from links, joints, frames and loops in any order.
 
@@ -69,6 +70,7 @@ def assemble(
         source,
         tuple(notes),
         closing,
+        tuple(extras),
     )
 
 
@@ -87,10 +89,8 @@ def _refuse_duplicates(kind: str, names: list[str]):
 
 def _check_inertias(links: list[Link]):
     inertia = np.array([link.inertia for link in links]).reshape(-1, N_PARAMETERS)
-    for k in np.flatnonzero(~(abs(inertia) <= MAX_MAGNITUDE).all(axis=1)):
-        raise ModelError(
-            "its mass, centre of mass or inertia is not finite or out of range", element=f"link {links[k].name}"
-        )
+    for k in np.flatnonzero(~np.isfinite(inertia).all(axis=1)):
+        raise ModelError("its mass, centre of mass or inertia is not finite", element=f"link {links[k].name}")
     for k in np.flatnonzero(inertia[:, 0] < 0):
         raise ModelError(
             f"its mass is negative ({inertia[k, 0]:g} kg)",

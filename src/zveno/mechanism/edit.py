@@ -16,12 +16,14 @@ from .assemble import ROTATION_TOLERANCE, assemble
 from .joints import Fixed, JointType
 from .loops import prefixed_loops
 from .mechanism import Mechanism
-from .parts import Frame, Joint, Limits, prefixed
+from .parts import Extra, Frame, Joint, Limits, prefixed
+
+_NO_SHAPES = "shapes and other parts of the model file were left out when lengths were scaled"
 
 
 def rebuilt(mechanism: Mechanism, **changes: Any) -> Mechanism:
     """The mechanism with some of its fields replaced, checked and ordered anew."""
-    fields = ("name", "links", "joints", "frames", "gravity", "transmission", "source", "notes", "loops")
+    fields = ("name", "links", "joints", "frames", "gravity", "transmission", "source", "notes", "loops", "extras")
     return assemble(**({field: getattr(mechanism, field) for field in fields} | changes))
 
 
@@ -84,6 +86,7 @@ def attach(
         "; ".join(source for source in (mechanism.source, other.source) if source),
         mechanism.notes + other.notes,
         mechanism.loops + prefixed_loops(other.loops, prefix),
+        dict.fromkeys(mechanism.extras + tuple(_prefixed_extra(extra, prefix) for extra in other.extras)),
     )
 
 
@@ -188,7 +191,13 @@ def scaled(mechanism: Mechanism, length: float = 1.0, mass: float = 1.0) -> Mech
             for joint in mechanism.joints
         ],
         frames=[replace(frame, T_link_frame=at(frame.T_link_frame)) for frame in mechanism.frames],
+        extras=() if length != 1.0 else mechanism.extras,
+        notes=mechanism.notes + ((_NO_SHAPES,) if length != 1.0 and mechanism.extras else ()),
     )
+
+
+def _prefixed_extra(extra: Extra, prefix: str) -> Extra:
+    return replace(extra, link=extra.link and prefix + extra.link, joint=extra.joint and prefix + extra.joint)
 
 
 def _locked(joint: Joint, q) -> Joint:
@@ -229,6 +238,7 @@ def _restricted(mechanism: Mechanism, names: list[str]) -> Mechanism:
         frames=[frame for frame in mechanism.frames if frame.link in kept],
         transmission=transmission,
         loops=whole,
+        extras=[x for x in mechanism.extras if x.link in {"", *kept} and x.joint in {"", *moving}],
         notes=mechanism.notes + opened,
     )
 

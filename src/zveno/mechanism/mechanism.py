@@ -14,7 +14,7 @@ from ..errors import ModelError, ShapeError, UnknownNameError, unknown_name
 from .joint_space import JointSpace
 from .joints import JOINT_TYPES
 from .loops import Loop
-from .parts import Frame, Joint, Link, frozen_array
+from .parts import Extra, Frame, Joint, Link, frozen_array
 from .tree import Tree
 
 DEFAULT_GRAVITY = (0.0, 0.0, -9.81)
@@ -38,6 +38,7 @@ class Mechanism(JointSpace):
         source: where the model came from (file, publication), for people to read.
         notes: what the reader wants people to know: snapped or near-exact angles, what was left out.
         loops: what closes the tree into loops; simulation and base parameters respect them.
+        extras: shapes, materials and sections of a URDF, for its writer.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Mechanism(JointSpace):
     source: str = ""
     notes: tuple[str, ...] = ()
     loops: tuple[Loop, ...] = ()
+    extras: tuple[Extra, ...] = ()
 
     def __post_init__(self):
         object.__setattr__(self, "gravity", frozen_array(self.gravity, (3,), "gravity"))
@@ -182,7 +184,7 @@ class Mechanism(JointSpace):
             else:
                 digest.update(repr(part).encode())
 
-        add(dataclasses.replace(self, source="", notes=()))
+        add(dataclasses.replace(self, source="", notes=(), extras=()))
         return digest.hexdigest()
 
     def __repr__(self):

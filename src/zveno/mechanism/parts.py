@@ -177,6 +177,20 @@ class Frame:
         object.__setattr__(self, "T_link_frame", frozen_array(self.T_link_frame, (4, 4), "the frame's placement"))
 
 
+@dataclass(frozen=True)
+class Extra:
+    """A part of a URDF that nothing computes with, kept so that it can be written again.
+
+    Attributes:
+        text: the XML element: a shape, a material, a transmission, a section of another program.
+        link, joint: name of the link or joint it belongs to; empty for one of the whole robot.
+    """
+
+    text: str
+    link: str = ""
+    joint: str = ""
+
+
 Part = TypeVar("Part", Link, Joint, Frame)
 
 

@@ -50,7 +50,7 @@ def _joints(families: dict, mechanism: Mechanism, needed: Sequence[str]) -> dict
     for (prefix, suffix), members in families.items():
         if not _JOINT.fullmatch(prefix):
             continue
-        numbers = {int(k): word for k, word in members.items()}
+        numbers = {int(k): word for k, word in members.items() if len(k) < 10}
         first = 0 if 0 in numbers else 1
         for names in (list(needed), list(mechanism.coordinate_names)):
             if set(numbers) == set(range(first, first + len(names))):

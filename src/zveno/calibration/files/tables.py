@@ -147,7 +147,7 @@ def _spread(table: MeasurementTable, what: Measurement) -> MeasurementTable:
     if what.with_several(1) is None or not {*what.columns, "point"} <= set(table.columns):
         return table
     which = table.columns["point"]
-    points = sorted(set(which), key=lambda word: (not word.isdecimal(), int(word) if word.isdecimal() else 0, word))
+    points = sorted(set(which), key=lambda word: (not word.isdecimal(), len(word) if word.isdecimal() else 0, word))
     columns = {name: cells for name, cells in table.columns.items() if name not in (*what.columns, "point")}
     for k, point in enumerate(points, start=1):
         for a in what.columns:
