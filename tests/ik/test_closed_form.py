@@ -81,7 +81,7 @@ def test_a_cone_keeps_small_angles(angle):
     axis, v = np.array([0.0, 1, 0]), np.array([0.0, 0, 1])
     seen = turned(axis, (np.cos(angle), np.sin(angle)), v)
     seen = turned(v, (np.cos(2), np.sin(2)), seen)
-    angles, _ = to_cone(axis, v, v, seen)
+    angles, *_ = to_cone(axis, v, v, seen)
     sizes = [np.arctan2(s, c) for c, s in angles]
     np.testing.assert_allclose(sorted(sizes), [-angle, angle], rtol=1e-6)
 
@@ -100,7 +100,7 @@ def same_as_general(arm, n=60):
     form = form_of(arm.F.tobytes())
     assert form is not None
     q, T = arm.poses(n)
-    pose, found, _ = form.solve(targets(arm, T))
+    pose, found, *_ = form.solve(targets(arm, T))
     np.testing.assert_allclose(arm.forward(found), T[pose], atol=1e-9)
     general = Arm(arm.F).solve(targets(arm, T))
     for i in range(n):
@@ -133,7 +133,7 @@ def test_from_the_other_end(name):
     assert form.backwards
     q, T = arm.poses(40)
     X = FLIP @ rigid_inverse(targets(arm, T)) @ FLIP
-    pose, found, _ = form.solve(X)
+    pose, found, *_ = form.solve(X)
     assert all(distance(q[i : i + 1, ::-1], found[pose == i])[0] < 1e-6 for i in range(40))
 
 
@@ -153,7 +153,7 @@ def test_just_outside_a_class_the_general_method_takes_over(size, fits):
         general = Arm(arm.F).solve(targets(arm, T))
         pose, found = general.pose, general.q
     else:
-        pose, found, _ = form.solve(targets(arm, T))
+        pose, found, *_ = form.solve(targets(arm, T))
     np.testing.assert_allclose(arm.forward(found), T[pose], atol=1e-9)
     assert all(distance(q[i : i + 1], found[pose == i])[0] < 1e-5 for i in range(30))
 
@@ -164,7 +164,7 @@ def test_near_an_aligned_wrist(name, size):
     arm = KNOWN[name]
     q = RNG(5).uniform(-np.pi, np.pi, (20, 6))
     q[:, 4] = size
-    pose, found, _ = solved(arm, targets(arm, arm.forward(q)))
+    pose, found, *_ = solved(arm, targets(arm, arm.forward(q)))
     assert max(distance(q[i : i + 1], found[pose == i])[0] for i in range(20)) < 1e-4
 
 
@@ -177,7 +177,8 @@ def test_at_an_aligned_wrist_points_of_the_family_are_given(name):
     T = robot.forward_kinematics(q)
     raw = closed_form.solver.solve(problem, T)
     for i in range(10):
-        own = raw.x[i, : raw.count[i]]
+        curves = [curve.x for curve in raw.curves if curve.pose == i]
+        own = np.concatenate([raw.x[i, : raw.count[i]], *curves])
         assert abs(robot.forward_kinematics(own) - T[i]).max() < 1e-9
         least = np.linalg.svd(robot.jacobian(own), compute_uv=False)[:, -1]
         assert least.min() < 1e-6
@@ -187,7 +188,7 @@ def test_the_straight_elbow_is_not_dropped():
     arm = KNOWN["ur5"]
     q = RNG(7).uniform(-np.pi, np.pi, (20, 6))
     q[:, 2] = 0.0
-    pose, found, _ = solved(arm, targets(arm, arm.forward(q)))
+    pose, found, *_ = solved(arm, targets(arm, arm.forward(q)))
     assert max(distance(q[i : i + 1], found[pose == i])[0] for i in range(20)) < 1e-4
 
 
@@ -238,7 +239,7 @@ def test_sliding_arms_find_what_made_the_pose(kinds, C):
     assert form is not None
     q = RNG(9).uniform(-1.5, 1.5, (40, len(kinds)))
     T = np.array([forward(kinds, C, x) for x in q])
-    pose, found, _ = form.solve(rigid_inverse(C[0]) @ T @ rigid_inverse(C[-1]))
+    pose, found, *_ = form.solve(rigid_inverse(C[0]) @ T @ rigid_inverse(C[-1]))
     for i, x in zip(pose, found, strict=True):
         np.testing.assert_allclose(forward(kinds, C, x), T[i], atol=1e-9)
     turning = np.array([kind == "R" for kind in kinds])

@@ -105,7 +105,7 @@ def test_nothing_isolated_is_lost_near_singularities(name, kind, away, route):
         found = ready.solve(X)
         pose, own = found.pose, found.q
     else:
-        pose, own, _ = all_solutions(arm.F.tobytes(), X)
+        pose, own, *_ = all_solutions(arm.F.tobytes(), X)
     np.testing.assert_allclose(arm.forward(own), arm.forward(q)[pose], atol=1e-9)
     for i in range(len(q)):
         truth = isolated(arm, np.concatenate([dense(ready, X[i], 200, i), q[i : i + 1]]))
@@ -121,9 +121,9 @@ def test_no_gap_between_the_routes(name, size):
     F = np.array([T @ exp(size * rng.uniform(-1, 1, 6)) for T in arm.F])
     other = Chain(name, F, arm.tool)
     q, T = other.poses(25)
-    pose, own, complete = all_solutions(F.tobytes(), targets(other, T))
+    pose, own, complete, _ = all_solutions(F.tobytes(), targets(other, T))
     np.testing.assert_allclose(other.forward(own), T[pose], atol=1e-9)
-    exact, exact_q, _ = all_solutions(arm.F.tobytes(), targets(arm, arm.forward(q)))
+    exact, exact_q, *_ = all_solutions(arm.F.tobytes(), targets(arm, arm.forward(q)))
     for i in range(len(q)):
         assert distance(q[i : i + 1], own[pose == i])[0] < 1e-6
         if size <= 1e-8:
@@ -155,11 +155,11 @@ def test_the_description_does_not_matter(name, factor):
     np.testing.assert_allclose(other.forward(moved(q)), base @ T @ tool, atol=1e-12)
     assert (form_of(arm.F.tobytes()) is None) == (form_of(other.F.tobytes()) is None)
     T = base @ T @ tool
-    pose, own, _ = all_solutions(arm.F.tobytes(), targets(arm, arm.forward(q)))
+    pose, own, *_ = all_solutions(arm.F.tobytes(), targets(arm, arm.forward(q)))
     T[:, :3, 3] *= factor
     other.F[:, :3, 3] *= factor
     other.tool[:3, 3] *= factor
-    pose2, own2, _ = all_solutions(other.F.tobytes(), targets(other, T))
+    pose2, own2, *_ = all_solutions(other.F.tobytes(), targets(other, T))
     np.testing.assert_array_equal(np.bincount(pose, minlength=12), np.bincount(pose2, minlength=12))
     for i in range(12):
         assert distance(moved(own[pose == i]), own2[pose2 == i]).max() < 1e-6

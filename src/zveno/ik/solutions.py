@@ -20,6 +20,14 @@ STATUSES = ("complete", "family", "unreachable", "excluded by limits", "undecide
 """Status of a pose, by code."""
 
 
+class Continuum(NamedTuple):
+    """A closed curve of solutions of one pose, sampled in order, limits disregarded."""
+
+    pose: int
+    x: np.ndarray
+    """(s, n) in the coordinates of the chain."""
+
+
 class Raw(NamedTuple):
     """A solver's answer for k poses, in the coordinates of the chain, before limits and checks.
 
@@ -32,10 +40,8 @@ class Raw(NamedTuple):
     """(k,) integers."""
     complete: np.ndarray
     """(k,) booleans: nothing can be missing, as far as the method can tell."""
-    flags: tuple[str, ...] = ()
-    """One word a pose where there is something to say: "double root", "continuum", "boundary"; else empty."""
-    nearest: np.ndarray | None = None
-    """(k, n) least-squares solutions of the poses without solutions, if the solver has them."""
+    curves: tuple[Continuum, ...] = ()
+    """Continua that the method knows as such; their points are not among the solutions x."""
     density: np.ndarray | None = None
     """(k,) numbers scanned for each pose, for methods that scan."""
 
@@ -114,8 +120,8 @@ class Solutions(Result):
         distance: (*batch, 2) metres and radians by which the nearest misses; 0 where there are solutions.
         objective: the measure by which the nearest is nearest, see `zveno.ik.objectives`.
         value: (*batch) that measure of the nearest; 0 where there are solutions.
-        exceeded: (*batch, n_q) how far each coordinate of the best solution is outside limits, where limits exclude
-            all solutions; else 0.
+        exceeded: (*batch, n_q) how far each coordinate of the best solution is outside limits, where there are
+            solutions outside them and none is known inside; else 0.
         families: by flat pose number, the continua among the solutions.
         notes: by flat pose number, what there is to say of singular solutions.
         joint_names: coordinate names, in the order of q.
@@ -190,14 +196,13 @@ class Solutions(Result):
         code, n = int(self.codes[pose]), int(self.count[pose])
         scanned = int(self.density[pose])
         route = f"{self.method}, {scanned} numbers" if scanned else self.method
+        flat = int(np.ravel_multi_index(pose, self.batch)) if self.batch else 0
         if code == UNREACHABLE:
             metres, radians = self.distance[pose]
-            return f"Unreachable ({route}): the nearest pose misses by {metres:.4g} m and {radians:.4g} rad"
+            why = self.notes.get(flat, "no solution")
+            return f"Unreachable ({route}), {why}: the nearest pose misses by {metres:.4g} m and {radians:.4g} rad"
         if code == EXCLUDED:
-            over = self.exceeded[pose]
-            which = ", ".join(f"{self.joint_names[k]} by {over[k]:.4g}" for k in np.flatnonzero(over))
-            return f"Limits exclude all solutions ({route}); the one nearest to the limits exceeds {which}"
-        flat = int(np.ravel_multi_index(pose, self.batch)) if self.batch else 0
+            return f"Limits exclude all solutions ({route}); {self._excess(pose)}"
         note = f", {self.notes[flat]}" if flat in self.notes else ""
         if code == FAMILY:
             kinds = ", ".join(
@@ -211,9 +216,17 @@ class Solutions(Result):
             return f"No exact solution ({route}); the nearest misses by {metres:.4g} m and {radians:.4g} rad"
         if code == UNDECIDED and not n:
             metres, radians = self.distance[pose]
-            return f"None found ({route}), the nearest misses by {metres:.4g} m and {radians:.4g} rad; undecided"
+            text = f"None found ({route}), the nearest misses by {metres:.4g} m and {radians:.4g} rad"
+            if np.any(self.exceeded[pose]):
+                text += f"; outside the limits {self._excess(pose)}"
+            return text + "; undecided"
         word = "complete" if code == COMPLETE else "completeness undecided"
         return f"{n} solution{'s' * (n != 1)}{note}, {word} ({route})"
+
+    def _excess(self, pose: tuple[int, ...]) -> str:
+        over = self.exceeded[pose]
+        which = ", ".join(f"{self.joint_names[k]} by {over[k]:.4g}" for k in np.flatnonzero(over))
+        return f"the solution nearest to the limits exceeds {which}"
 
 
 def joined(parts: list[Solutions]) -> Solutions:

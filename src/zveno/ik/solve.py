@@ -15,9 +15,11 @@ from numpy.typing import ArrayLike
 
 from ..errors import ShapeError, ZvenoError, unknown_name
 from . import scan
-from .answer import checked_answer, local_answer, sliced_answer
+from .answer import checked_answer, local_answer
 from .ik_problem import IkProblem, problem_of
 from .objectives import aim_of
+from .redundant.locked_joints import without_locked
+from .redundant.sampled_answer import sampled_answer
 from .solutions import Solutions, Solver
 from .targets import checked_targets
 from .tolerance import Tolerance
@@ -86,6 +88,7 @@ def solve_ik(
         return within_answer(problem, targets, region, exact, aim, inputs)
     if method == "local":
         return local_answer(problem, targets, _start(problem, start, targets.batch), aim, inputs)
+    problem = without_locked(problem) if problem.redundancy else problem
     if problem.redundancy:
         if method not in ("auto", "scan"):
             raise ZvenoError(
@@ -93,7 +96,7 @@ def solve_ik(
                 element="method",
                 remedy='Use "auto", "scan" or "local"',
             )
-        return sliced_answer(problem, targets, slices, redundant, method, aim, inputs)
+        return sampled_answer(problem, targets, slices, redundant, method, aim, inputs)
     solver = solver_for(problem, method)
     if solver is scan.solver and objective != scan.solver.objective:
         solver = replace(scan.solver, objective=objective)

@@ -15,6 +15,8 @@ from ..pose_error import error
 
 SINGULAR = 1e-5
 """Below this least singular value (lengths over `length`) a configuration is treated as singular."""
+EXACT = 1e-9
+"""Metres (for arms of up to some metres) and radians that a solution may miss its pose by."""
 SLACK = 1e-9
 """Beyond a limit by no more than this, in radians or lengths over `length`, counts as at the limit."""
 _FLOOR = 1e-17

@@ -33,12 +33,14 @@ class Singular(NamedTuple):
         kernel: (d, n) where the solution might move to.
         cokernel: (c, m) what J does not reach.
         forms: (c, d, d).
+        x: (n,) the solution, in the chain's units.
     """
 
     kind: str
     kernel: np.ndarray
     cokernel: np.ndarray
     forms: np.ndarray
+    x: np.ndarray
 
 
 def classified(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray) -> Singular:
@@ -51,7 +53,7 @@ def classified(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray) -> Si
     for i, v in enumerate(kernel):
         around = jacobians(problem, np.stack([x + _STEP * v, x - _STEP * v]), lanes, np.repeat(which, 2))
         forms[:, i] = cokernel @ ((around[0] - around[1]) / (2 * _STEP)) @ kernel.T / 2
-    return Singular(_kind(forms), kernel, cokernel, forms)
+    return Singular(_kind(forms), kernel, cokernel, forms, x)
 
 
 def _kind(forms: np.ndarray) -> str:

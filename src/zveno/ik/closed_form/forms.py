@@ -14,11 +14,13 @@ from ..six_revolute.arm import merged
 from ..six_revolute.polish import polish
 from ..six_revolute.route import arm_of, as_raw
 from ..six_revolute.templates import FLIP, chain, rigid_inverse
-from ..solutions import Raw
+from ..solutions import Continuum, Raw
 from .axis_geometry import across, axes, meeting_point, parallel
+from .continua import parallel_continua
 from .other_forms import (
     EDGE,
     MEETING,
+    REAL,
     PointsForm,
     SlidingForm,
     WristForm,
@@ -27,6 +29,7 @@ from .other_forms import (
     sliding_form_of,
 )
 from .revolute_arms import REGIONAL, spherical_wrist, three_parallel
+from .subproblems import ALIGNED
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,22 +60,42 @@ class Form:
     links: np.ndarray
     scale: np.ndarray
 
-    def solve(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Poses (n,), solutions (n, 6) of targets X (k, 4, 4) in the arm's lengths; (k,) where branches meet."""
+    def solve(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[Continuum]]:
+        """Poses (n,), solutions (n, 6) of targets X (k, 4, 4) in the arm's lengths; (k,) where there is doubt.
+
+        There is where branches meet, or one that exists was not closed by Newton's method. Fourth, the continua
+        that a closed form knows as such.
+        """
         X = np.array(X)
         X[:, :3, 3] *= self.scale
         D = (FLIP @ rigid_inverse(X) @ FLIP if self.backwards else X) @ self.end_inverse
-        q, margin, gap = branch_kernel(self.function, 6, self.options)(
+        q, margin, gap, *sines = branch_kernel(self.function, 6, self.options)(
             self.h, self.a, self.e, D[:, :3, :3], D[:, :3, 3]
         )
-        meeting = (gap < MEETING).any(1)
+        curves: list[Continuum] = []
+        if sines and sines[0].min(initial=1.0) < ALIGNED:
+            aligned = sines[0] < ALIGNED
+            curves = self._continua(D, aligned)
+            margin, gap = np.where(aligned, -1.0, margin), np.where(aligned, 1.0, gap)
+        doubt = (gap < MEETING).any(1)
         pose, branch = (margin > -EDGE).nonzero()
         q = q[pose, branch]
         links = self.links if self.links.ndim == 3 else self.links[pose]
         q, closed = polish(links, X[pose, :3], q[:, ::-1] if self.backwards else q, steps=30)
         if np.count_nonzero(closed) < len(closed):
+            doubt[pose[~closed & (margin[pose, branch] > REAL)]] = True
             pose, q = pose[closed], q[closed]
-        return *merged(pose, q), meeting
+        return *merged(pose, q), doubt, curves
+
+    def _continua(self, D: np.ndarray, aligned: np.ndarray) -> list[Continuum]:
+        """Continua of displacements D (k, 4, 4), whose branches (k, 8) are `aligned`."""
+        found = []
+        for i in aligned.any(1).nonzero()[0]:
+            h, a, e = (part if part.ndim == 2 else part[i] for part in (self.h, self.a, self.e))
+            first = aligned[i].reshape(2, 4).any(1)
+            for q in parallel_continua(h, a, e, D[i, :3, :3], D[i, :3, 3], first, EDGE):
+                found.append(Continuum(int(i), q[:, ::-1] if self.backwards else q))
+        return found
 
     def of(self, which: np.ndarray) -> Form:
         """Some of several stacked forms, perhaps repeatedly, one for each target."""
@@ -106,7 +129,8 @@ class ClosedForm:
         form = _form(problem)
         assert form is not None
         if isinstance(form, Form):
-            return as_raw(*all_solutions(problem.constants[:6].tobytes(), before @ T @ after))
+            pose, x, complete, curves = all_solutions(problem.constants[:6].tobytes(), before @ T @ after)
+            return as_raw(pose, x, complete)._replace(curves=tuple(curves))
         pose, x, meeting = form.solve(before @ T if form.points else before @ T @ after)
         complete = ~meeting
         if meeting.any():
@@ -126,16 +150,18 @@ class ClosedForm:
         return f"Closed form by canonical subproblems: {form.name}."
 
 
-def all_solutions(links: bytes, X: np.ndarray, allowed=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Poses (n,) and solutions (n, 6) of an arm of six links for targets X (k, 4, 4); (k,) whether complete.
+def all_solutions(
+    links: bytes, X: np.ndarray, allowed=None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[Continuum]]:
+    """Poses (n,) and solutions (n, 6) of an arm of six links for targets X (k, 4, 4), whether complete, continua.
 
-    By the closed form if the arm has one; by the general method if not, and where branches of a closed form meet.
+    By the closed form if the arm has one; by the general method if not, and where a closed form is in doubt.
     """
     form = form_of(links)
     if form is None:
         found = arm_of(links).solve(X, allowed)
-        return found.pose, found.q, found.sure
-    pose, q, meeting = form.solve(X)
+        return found.pose, found.q, found.sure, []
+    pose, q, meeting, curves = form.solve(X)
     complete = ~meeting
     if np.count_nonzero(meeting):
         arm = arm_of(links)
@@ -144,7 +170,7 @@ def all_solutions(links: bytes, X: np.ndarray, allowed=None) -> tuple[np.ndarray
             complete[meeting] = more.sure
             pose = np.concatenate([pose, meeting.nonzero()[0][more.pose]])
             pose, q = merged(pose, np.concatenate([q, more.q]))
-    return pose, q, complete
+    return pose, q, complete, curves
 
 
 @lru_cache(maxsize=64)

@@ -19,6 +19,8 @@ from .turns_then_slides import turns_then_slides
 
 MEETING = 1e-14
 """Branches meet up to this margin: there may be a family, of which a closed form knows only some points."""
+REAL = -1e-12
+"""A branch with a margin above this exists; if Newton's method does not close it, that must not go unsaid."""
 EDGE = 1e-7
 """A margin down to minus this is taken for the edge of the workspace, and Newton's method decides."""
 REACHED = 1e-14
@@ -83,9 +85,11 @@ class WristForm:
         center = self.region.start / self.region.scale + self.region.origin
         pose, x, sure = self.region.solve(D[:, :3, :3] @ center + D[:, :3, 3])
         shapes = {"h": (6, 3), "e": (6, 3), "x": (3,), "R": (3, 3)}
-        angles, margin = _wrist_kernel(tuple(shapes.items()), self.region.kinds)(self.h, self.e, x, D[pose, :3, :3])
+        angles, margin, gap = _wrist_kernel(tuple(shapes.items()), self.region.kinds)(
+            self.h, self.e, x, D[pose, :3, :3]
+        )
         meeting = ~sure
-        meeting[pose[(abs(margin) < MEETING)]] = True
+        meeting[pose[gap < MEETING]] = True
         row, branch = (margin[:, None] > -EDGE).repeat(2, axis=1).nonzero()
         return pose[row], np.concatenate([x[row], angles[row, branch]], axis=1), meeting
 

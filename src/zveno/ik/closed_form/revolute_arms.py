@@ -61,18 +61,18 @@ REGIONAL = {
 
 
 def branches(solved):
-    """Pairs of a solution and the margin that both share."""
-    angles, margin = solved
-    return [(angle, margin) for angle in angles]
+    """Pairs of a solution and the edge that both share: margin, and the gap between them, |margin| if not told."""
+    angles, margin, *more = solved
+    return [(angle, (margin, more[0] if more else zm.abs(margin))) for angle in angles]
 
 
 def least(margins) -> tuple[np.ndarray, np.ndarray]:
-    """The least margin of every branch, and the least without regard to sign: where it is zero, branches meet."""
+    """The least margin of every branch, and the least gap: where it is zero, branches meet."""
     lowest, nearest = [], []
     for edges in margins:
-        low, near = edges[0], zm.abs(edges[0])
-        for edge in edges[1:]:
-            low, near = zm.minimum(low, edge), zm.minimum(near, zm.abs(edge))
+        low, near = edges[0]
+        for margin, gap in edges[1:]:
+            low, near = zm.minimum(low, margin), zm.minimum(near, gap)
         lowest.append(low)
         nearest.append(near)
     return np.array(lowest), np.array(nearest)
@@ -116,25 +116,58 @@ def spherical_wrist(h, a, e, R, p, *, regional: str):
 
 
 def three_parallel(h, a, e, R, p):
-    """The same for an arm whose second, third and fourth axes are parallel and whose last two meet in a[4]."""
-    goal = R @ a[4] + p
-    angles, margins = [], []
-    for first, edge in branches(to_plane(-h[0], goal - a[0], h[1], h[1] @ (a[4] - a[0]))):
-        W = unturned(h[:1], (first,), R)
-        seen = _at(h[0], a[0], back(first), goal)
+    """The same for an arm whose second, third and fourth axes are parallel and whose last two meet in a[4].
+
+    Third, (8,) squared sines of the angle between the sixth axis and the parallel ones: where one vanishes, the
+    sixth angle is free and its branch holds a continuum, see `with_sixth_angle`.
+    """
+    angles, margins, sines = [], [], []
+    for first, edge, W, seen in _first_angles(h, a, R, p):
         across = W.T @ h[1]
-        for fifth, edge2 in branches(to_cone(h[4], h[5], h[1], W @ h[5])):
+        both = to_cone(h[4], h[5], h[1], W @ h[5])
+        for fifth, edge2 in branches(both):
             sixth = to_direction(-h[5], turned(h[4], back(fifth), h[1]), across)
-            planar = np.stack([turned(h[4], fifth, turned(h[5], sixth, row)) for row in W])
-            joint = seen - planar @ (a[4] - a[3])
-            d = joint - a[1]
-            for third, edge3 in branches(to_distance(h[2], a[3] - a[2], a[1] - a[2], d @ d)):
-                second = to_direction(h[1], _at(h[2], a[2], third, a[3]) - a[1], d)
-                rest = unturned(h[1:3], (second, third), planar)
-                fourth = last_angle(h[3], e[3], rest)
-                angles.append([first, second, third, fourth, fifth, sixth])
+            rows, edge3, _ = _planar_angles(h, a, e, W, seen, fifth, sixth)
+            for row in rows:
+                angles.append([first, *row, fifth, sixth])
                 margins.append((edge, edge2, edge3))
-    return _angles(angles), *least(margins)
+                sines.append(both[-1])
+    return _angles(angles), *least(margins), np.array(sines)
+
+
+def with_sixth_angle(h, a, e, R, p, sixth):
+    """The same where the sixth axis is parallel to the parallel ones, at an angle (cos, sin) of the sixth joint.
+
+    Angles (4, 6), margins (4,) and squared distances (4,) of the fourth axis from the second; two rows for either
+    first angle.
+    """
+    angles, margins, squares = [], [], []
+    for first, edge, W, seen in _first_angles(h, a, R, p):
+        fifth = to_cone(h[4], h[5], h[1], W @ h[5])[0][0]
+        rows, edge3, square = _planar_angles(h, a, e, W, seen, fifth, sixth)
+        angles += [[first, *row, fifth, (sixth[0], sixth[1])] for row in rows]
+        margins += [(edge, edge3)] * 2
+        squares += [square] * 2
+    return _angles(angles), least(margins)[0], np.array(squares)
+
+
+def _first_angles(h, a, R, p):
+    """First angles that bring the point of the last axes into its plane, their edges, and what they leave."""
+    goal = R @ a[4] + p
+    for first, edge in branches(to_plane(-h[0], goal - a[0], h[1], h[1] @ (a[4] - a[0]))):
+        yield first, edge, unturned(h[:1], (first,), R), _at(h[0], a[0], back(first), goal)
+
+
+def _planar_angles(h, a, e, W, seen, fifth, sixth):
+    """Both sets of the angles about the parallel axes, their edge, and how far the fourth axis is, squared."""
+    planar = np.stack([turned(h[4], fifth, turned(h[5], sixth, row)) for row in W])
+    d = seen - planar @ (a[4] - a[3]) - a[1]
+    solved = branches(to_distance(h[2], a[3] - a[2], a[1] - a[2], d @ d))
+    rows = []
+    for third, _ in solved:
+        second = to_direction(h[1], _at(h[2], a[2], third, a[3]) - a[1], d)
+        rows.append([second, third, last_angle(h[3], e[3], unturned(h[1:3], (second, third), planar))])
+    return rows, solved[0][1], d @ d
 
 
 def _angles(rows):

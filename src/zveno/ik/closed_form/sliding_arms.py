@@ -84,16 +84,16 @@ def sliding_wrist(h, a, e, R, p, *, structure: str):
 
 
 def wrist(h, e, x, R, *, kinds: str):
-    """Both sets of the last three angles, (2, 3), where the first three coordinates are x, and their margin."""
+    """Both sets of the last three angles, (2, 3), where the first three coordinates are x, their margin and gap."""
     turning = [i for i in range(3) if kinds[i] == "R"]
     W = unturned([h[i] for i in turning], [(zm.cos(x[i]), zm.sin(x[i])) for i in turning], R)
     seen = W @ h[5]
-    both, margin = to_cone(h[4], h[5], h[3], seen)
+    both, margin, gap, _ = to_cone(h[4], h[5], h[3], seen)
     rows = []
     for fifth in both:
         fourth = to_direction(h[3], turned(h[4], fifth, h[5]), seen)
         rows.append([fourth, fifth, last_angle(h[5], e[5], unturned(h[3:5], (fourth, fifth), W))])
-    return _coordinates(rows), margin
+    return _coordinates(rows), margin, gap
 
 
 def scara(h, a, e, R, p, *, slide: int):

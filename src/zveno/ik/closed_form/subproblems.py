@@ -12,6 +12,10 @@ import numpy as np
 from ...kernels import math as zm
 
 _NOTHING = 1e-60
+_ROUNDING = 4e-15
+"""Relative error up to which both sides of an equation are taken for equal."""
+ALIGNED = 1e-20
+"""Squared sine of the angle between directions that are taken for the same."""
 
 
 def cross(a, b):
@@ -38,33 +42,52 @@ def unit(c, s):
     return zm.select(lost, 1.0, c * scale), zm.select(lost, 0.0, s * scale)
 
 
+def across(axis, v):
+    """The part of v across a unit axis: exact to the last digit of v, however small it is."""
+    return v - (axis @ v) * axis
+
+
 def to_direction(axis, v, target):
-    """The angle about the axis that takes v nearest to the direction of the target."""
-    flat = v - (axis @ v) * axis
-    return unit(flat @ target, axis @ cross(v, target))
+    """The angle about the axis that takes v nearest to the direction of the target.
+
+    Only the parts across the axis meet in products: of vectors nearly along it, products of whole ones would keep
+    none of the digits that tell the angle.
+    """
+    u, w = across(axis, v), across(axis, target)
+    return unit(u @ w, axis @ cross(u, w))
 
 
-def to_plane(axis, v, normal, distance):
-    """Both angles with normal · turned(axis, angle, v) = distance, and the margin."""
-    along = axis @ v
-    a, b = normal @ v - along * (normal @ axis), normal @ cross(axis, v)
-    c = distance - along * (normal @ axis)
+def to_plane(axis, v, normal, distance, size=None):
+    """Both angles with normal · turned(axis, angle, v) = distance, and the margin.
+
+    `size` is what the square of either side is at most, the scale of rounding errors; |v|² |normal|² if not given.
+    """
+    flat = across(axis, v)
+    a, b = normal @ flat, normal @ cross(axis, flat)
+    c = distance - (axis @ v) * (normal @ axis)
     square = a * a + b * b
-    return _both(a, b, c, square, square - c * c)
+    rest = square - c * c
+    # Where the difference is nothing but rounding, solutions meet; where both sides vanish, every angle is one.
+    size = (v @ v) * (normal @ normal) if size is None else size
+    rounding = zm.less(rest * rest, _ROUNDING * _ROUNDING * (square + c * c) * size)
+    return _both(a, b, c, square, rest), zm.select(rounding, 0.0, rest / zm.maximum(square, _NOTHING))
 
 
 def _both(a, b, c, square, rest):
     """Both solutions of a cos + b sin = c, where square = a² + b² and rest = square − c²."""
     root = zm.sqrt(zm.maximum(rest, 0.0))
-    return [unit(a * c - b * r, b * c + a * r) for r in (root, -root)], rest / zm.maximum(square, _NOTHING)
+    return [unit(a * c - b * r, b * c + a * r) for r in (root, -root)]
 
 
 def to_cone(axis, v, normal, seen):
-    """Both angles with normal · turned(axis, angle, v) = normal · seen, all unit vectors, and the margin.
+    """Both angles with normal · turned(axis, angle, v) = normal · seen, of unit vectors, margin, gap and sin² γ.
 
     As `to_plane`, but exact where the solutions meet: there a difference of cosines would lose half the digits. The
     margin comes from a spherical triangle with sides α, β, γ: 4 sin s sin(s − α) sin(s − β) sin(s − γ) with
     2 s = α + β + γ.
+
+    The gap is the margin over sin² γ, and 1 where sin γ vanishes: as `seen` comes to lie along the normal, both
+    angles become one, but the turn about the normal that follows stays as different as it was.
     """
     along = axis @ v
     a, b = normal @ v - along * (normal @ axis), normal @ cross(axis, v)
@@ -74,7 +97,10 @@ def to_cone(axis, v, normal, seen):
     rest = 4.0 * zm.sin(s)
     for side in sides:
         rest = rest * zm.sin(s - side)
-    return _both(a, b, c, a * a + b * b, rest)
+    square, beside = a * a + b * b, across(normal, seen)
+    margin, sine = rest / zm.maximum(square, _NOTHING), beside @ beside
+    gap = zm.select(zm.less(sine, ALIGNED), 1.0, zm.abs(margin) / zm.maximum(sine, ALIGNED))
+    return _both(a, b, c, square, rest), margin, gap, sine
 
 
 def _between(u, v):
@@ -85,4 +111,5 @@ def _between(u, v):
 
 def to_distance(axis, v, point, square):
     """Both angles at which the turned v is at a distance, given squared, from a point, and the margin."""
-    return to_plane(axis, v, point, 0.5 * (v @ v + point @ point - square))
+    sides = 0.5 * (v @ v + point @ point)
+    return to_plane(axis, v, point, sides - 0.5 * square, sides * sides)

@@ -12,6 +12,9 @@ from ...kernels import math as zm
 from .revolute_arms import branches, last_angle, least, unturned
 from .subproblems import cross, to_cone, to_direction, turned
 
+APART = (1.0, 1.0)
+"""Margin and gap of what has one solution."""
+
 
 def turns_then_slides(h, a, e, R, p, *, kinds: str):
     """Coordinates (branches, n), margins, see `least`, and the squared error of the pose, (branches,).
@@ -24,7 +27,7 @@ def turns_then_slides(h, a, e, R, p, *, kinds: str):
         by_joint = dict(zip(turning, angles, strict=True))
         lengths, volume = _slides(kinds, h, a, by_joint, p)
         row = [by_joint[i] if kind == "R" else lengths.pop(0) for i, kind in enumerate(kinds)]
-        margins.append((edge, volume))
+        margins.append((edge, (volume, volume)))
         errors.append(_error(kinds, h, a, row, R, p))
         rows.append([zm.atan2(x[1], x[0]) if isinstance(x, tuple) else x for x in row])
     return np.array(rows), *least(margins), np.array(errors)
@@ -39,9 +42,9 @@ def _turns(h, e, R):
             yield [first, second, last_angle(h[2], e[2], unturned(h[:2], (first, second), R))], edge
     elif len(h) == 2:
         first = to_direction(h[0], h[1], R @ h[1])
-        yield [first, last_angle(h[1], e[1], unturned(h[:1], (first,), R))], 1.0
+        yield [first, last_angle(h[1], e[1], unturned(h[:1], (first,), R))], APART
     else:
-        yield [last_angle(h[0], e[0], R)] if h else [], 1.0
+        yield [last_angle(h[0], e[0], R)] if h else [], APART
 
 
 def _slides(kinds: str, h, a, angles, p):

@@ -1,4 +1,4 @@
-"""Continua of solutions: recognised, followed along their curve, and sampled in order."""
+"""Continua of solutions: recognised, followed along their curve, sampled in order, and cut at limits."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..checks.distinct import near
-from ..checks.judgement import SINGULAR
+from ..checks.judgement import SINGULAR, judged
 from ..checks.multiplicity import Singular, classified
-from ..ik_problem import IkProblem
+from ..ik_problem import TURN, IkProblem
 from ..newton import Lanes, newton
 
 STEP = 0.1
@@ -17,44 +17,84 @@ STEP = 0.1
 PROBE = 0.05
 SAMPLE = 16
 """Points kept of a curve."""
+SHORTEST = 10
+"""A curve of fewer steps that neither closes nor ends at a limit is none: a continuum has no other end."""
+ON_CURVE = 5e-10
+"""Metres (for arms of up to some metres) and radians by which points of a straight continuum may miss the pose."""
 _MOST_STEPS = 400
-_ACCEPTED = 1e-19
+_ACCEPTED = 1e-22
+"""Squared error of a point that lies on a continuum: where there is one, Newton's method converges to it."""
 
 
 class Curve(NamedTuple):
-    """A sampled curve of solutions, in the chain's units."""
+    """A curve of solutions, in the chain's units, limits of turning coordinates disregarded."""
 
     x: np.ndarray
+    """(s, n), in order; neighbours are no further apart than `spacing`."""
     closed: bool
     dimension: int
+    spacing: float = STEP
+    direction: np.ndarray | None = None
+    """(n,) of −1, 0 and 1 where the curve is x[0] + t · direction, a whole turn of t."""
+    whole: bool = True
+    """Whether it was followed to its ends."""
+
+
+class Continua(NamedTuple):
+    """What the singular solutions of one pose are."""
+
+    curves: list[Curve]
+    member: np.ndarray
+    """(s,) whether a solution lies on one of the curves."""
+    isolated: list[Singular]
+    doubtful: bool
+    """Whether something looked like a continuum, and could not be followed."""
 
 
 def families_of(
-    problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, least: np.ndarray
-) -> tuple[list[Curve], np.ndarray, list[Singular]]:
-    """The continua among the solutions x (s, n) of one pose, which solutions (s,) belong to one, and the others.
+    problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, least: np.ndarray, straight: bool = False
+) -> Continua:
+    """The continua among the solutions x (s, n) of one pose, and the isolated ones with a singular Jacobian.
 
-    The others are isolated solutions at which the Jacobian is singular. Where the second order does not tell, a
-    solution is moved along the Jacobian's kernel and corrected: on a continuum it stays where it was moved to.
+    Where the second order does not tell, a solution is moved along the Jacobian's kernel: by a whole turn where
+    the kernel is a straight line, else by a little and corrected. On a continuum it stays where it was moved to.
+    With `straight` nothing but straight lines is looked for.
     """
     curves: list[Curve] = []
     isolated: list[Singular] = []
-    member = np.zeros(len(x), bool)
+    member, doubtful = np.zeros(len(x), bool), False
     for i in np.flatnonzero(least < SINGULAR):
         if member[i]:
             continue
         root = classified(problem, lanes, pose, x[i])
-        direction, dimension = None, 0
+        curve = None
         if root.kind not in ("double", "isolated"):
-            direction, dimension = _free_direction(problem, lanes, pose, x[i], root.kernel)
-        if direction is None:
+            curve = _straight(problem, lanes, pose, x[i], root.kernel)
+            if curve is None and not straight:
+                direction, dimension = _free_direction(problem, lanes, pose, x[i], root.kernel)
+                if direction is not None:
+                    curve = _followed(problem, lanes, pose, x[i], direction, dimension)
+                    doubtful |= curve is None
+        if curve is None:
             isolated.append(root)
             continue
-        path, closed = _followed(problem, lanes, pose, x[i], direction)
-        member |= _on(problem, path, x)
+        member |= _on(problem, curve, x)
         member[i] = True
-        curves.append(Curve(_resampled(path, closed), closed, dimension))
-    return curves, member, isolated
+        curves.append(curve)
+    return Continua(curves, member, isolated, doubtful)
+
+
+def _straight(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, kernel: np.ndarray) -> Curve | None:
+    """The continuum along a kernel in which turning coordinates move equally fast, as in an aligned wrist."""
+    if len(kernel) != 1:
+        return None
+    v = kernel[0] / np.abs(kernel[0]).max()
+    direction = np.round(v)
+    if np.abs(v - direction).max() > 1e-4 or not problem.turning[direction != 0].all():
+        return None
+    points = x + direction * (TURN * np.arange(SAMPLE) / SAMPLE)[:, None]
+    on = judged(problem, points, lanes, np.full(SAMPLE, pose)).miss <= ON_CURVE
+    return Curve(points, True, 1, TURN / SAMPLE, direction) if on.all() else None
 
 
 def _free_direction(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, kernel: np.ndarray):
@@ -76,42 +116,109 @@ def _corrected(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray) -> tu
     return newton(problem, x, targets, lanes.tool, 24)
 
 
-def _followed(problem: IkProblem, lanes: Lanes, pose: int, start: np.ndarray, direction: np.ndarray):
-    """Points along the curve through `start`, `STEP` apart, and whether it closed."""
-    halves = []
+def _followed(
+    problem: IkProblem, lanes: Lanes, pose: int, start: np.ndarray, direction: np.ndarray, dimension: int
+):
+    """The curve through `start`; None if it ends soon, somewhere that is no limit."""
+    halves, lost = [], False
     for sign in (1.0, -1.0):
-        points, closed = _one_way(problem, lanes, pose, start, sign * direction)
-        if closed:
-            return points, True
+        points, end = _one_way(problem, lanes, pose, start, sign * direction)
+        if end == "closed":
+            return Curve(points[:-1], True, dimension)
         halves.append(points)
-    return np.concatenate([halves[1][:0:-1], halves[0]]), False
+        lost |= end == "lost"
+    points = np.concatenate([halves[1][:0:-1], halves[0]])
+    return None if lost and len(points) <= SHORTEST else Curve(points, False, dimension, whole=not lost)
 
 
 def _one_way(problem: IkProblem, lanes: Lanes, pose: int, start: np.ndarray, direction: np.ndarray):
+    """Points `STEP` apart, and how they end: "closed", at a "limit" of a coordinate that slides, "long", "lost"."""
     points, heading = [start], direction / np.linalg.norm(direction)
-    lower, upper = problem.lower / problem.units, problem.upper / problem.units
+    lower, upper = problem.box
     for _ in range(_MOST_STEPS):
         x, squared = _corrected(problem, lanes, pose, (points[-1] + STEP * heading)[None])
         x = x[0]
         advance = x - points[-1]
-        inside = np.all((x >= lower - 1e-9) & (x <= upper + 1e-9) | problem.turning & np.isinf(upper - lower))
-        if squared[0] > _ACCEPTED or not inside or advance @ heading < 0.2 * STEP:
-            return np.array(points), False
+        if squared[0] > _ACCEPTED or advance @ heading < 0.2 * STEP:
+            return np.array(points), "lost"
+        if not np.all(problem.turning | (x >= lower - 1e-9) & (x <= upper + 1e-9)):
+            return np.array(points), "limit"
         if len(points) > 2 and near(problem, x, start, STEP):
-            return np.array([*points, x]), True
+            return np.array([*points, x]), "closed"
         heading = advance / np.linalg.norm(advance)
         points.append(x)
-    return np.array(points), False
+    return np.array(points), "long"
 
 
-def _on(problem: IkProblem, path: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Which points lie on a path, to within its spacing."""
-    return np.array([bool(near(problem, path, one, 0.75 * STEP).any()) for one in x], dtype=bool)
+def _on(problem: IkProblem, curve: Curve, x: np.ndarray) -> np.ndarray:
+    """Which points x (s, n) lie on a curve."""
+    if curve.direction is None:
+        return np.array([bool(near(problem, curve.x, one, 0.75 * curve.spacing).any()) for one in x], dtype=bool)
+    moving = int(np.argmax(np.abs(curve.direction)))
+    t = (x[:, moving] - curve.x[0, moving]) * curve.direction[moving]
+    return near(problem, x, curve.x[0] + t[:, None] * curve.direction)
 
 
-def _resampled(path: np.ndarray, closed: bool) -> np.ndarray:
+def within_limits(problem: IkProblem, curve: Curve) -> tuple[list[tuple[np.ndarray, bool]], bool]:
+    """The parts of a curve that limits leave, (points, closed) each, at most `SAMPLE` points of one; certainty.
+
+    A straight curve is cut exactly. Of another, a part shorter than its spacing may go unseen: then it is not
+    certain that nothing else is inside.
+    """
+    if curve.direction is not None:
+        return _straight_parts(problem, curve), True
+    x = problem.in_units(problem.wrapped(problem.from_units(curve.x)))
+    inside = problem.inside(problem.from_units(x))
+    if inside.all():
+        return [(_spread(x), curve.closed)], curve.whole
+    lower, upper = problem.box
+    # A coordinate that stays outside its limits by more than it can move between neighbours is never inside.
+    excluded = (np.maximum(lower - x, x - upper).min(axis=0) > 2 * curve.spacing).any()
+    if curve.closed:
+        first = int(np.argmin(inside))
+        x, inside = np.roll(x, -first, axis=0), np.roll(inside, -first)
+    runs = np.split(np.arange(len(x)), np.flatnonzero(np.diff(inside)) + 1)
+    parts = [(_spread(x[run]), False) for run in runs if inside[run[0]]]
+    return parts, curve.whole and bool(excluded)
+
+
+def _straight_parts(problem: IkProblem, curve: Curve) -> list[tuple[np.ndarray, bool]]:
+    """Ranges of t in which x[0] + t · direction is within limits, whole turns aside, sampled."""
+    start, direction = curve.x[0], curve.direction
+    assert direction is not None
+    lower, upper = problem.box
+    ends = [0.0]
+    for k in np.flatnonzero(direction):
+        if upper[k] - lower[k] < TURN:
+            ends += [float((limit - start[k]) * direction[k]) for limit in (lower[k], upper[k])]
+    ends = np.unique(np.mod(ends, TURN))
+    parts: list[list[float]] = []
+    for low, high in zip(ends, [*ends[1:], ends[0] + TURN], strict=True):
+        middle = problem.wrapped(problem.from_units(start + 0.5 * (low + high) * direction))
+        if not problem.inside(middle):
+            continue
+        if parts and parts[-1][1] == low:
+            parts[-1][1] = high
+        else:
+            parts.append([low, high])
+    if len(parts) > 1 and parts[0][0] + TURN == parts[-1][1]:
+        parts[0][0] = parts.pop()[0] - TURN
+    parts += [
+        [t, t]  # a joint that its limits hold at one value
+        for t in ends
+        if not any(low <= t + turn <= high for low, high in parts for turn in (-TURN, 0.0, TURN))
+        and problem.inside(problem.wrapped(problem.from_units(start + t * direction)))
+    ]
+    found = []
+    for low, high in parts:
+        closed = high - low >= TURN
+        t = np.linspace(low, high, SAMPLE if high > low else 1, endpoint=not closed)
+        x = problem.wrapped(problem.from_units(start + t[:, None] * direction))
+        found.append((problem.in_units(x).clip(*problem.box), closed))
+    return found
+
+
+def _spread(points: np.ndarray) -> np.ndarray:
     """At most `SAMPLE` points of a path, spread evenly; they are points of the path itself, so still solutions."""
-    if closed:
-        path = path[:-1]
-    picks = np.unique(np.round(np.linspace(0, len(path) - 1, min(SAMPLE, len(path)))).astype(int))
-    return path[picks]
+    picks = np.unique(np.round(np.linspace(0, len(points) - 1, min(SAMPLE, len(points)))).astype(int))
+    return points[picks]

@@ -60,8 +60,9 @@ def _solved(cuts: Cuts, cut: np.ndarray, X: np.ndarray, allowed) -> tuple[np.nda
     rest, rows, q = np.arange(len(X)), np.zeros(0, int), np.zeros((0, 6))
     if cuts.form is not None:
         own = (cuts.place[cut] >= 0).nonzero()[0]
-        row, q, meeting = cuts.form.of(cuts.place[cut[own]]).solve(X[own])
-        rows = own[row]
+        row, q, meeting, curves = cuts.form.of(cuts.place[cut[own]]).solve(X[own])
+        rows = np.concatenate([own[row], *([own[curve.pose]] * len(curve.x) for curve in curves)])
+        q = np.concatenate([q, *(curve.x for curve in curves)])
         rest = np.concatenate([own[meeting], (cuts.place[cut] < 0).nonzero()[0]])
     if not len(rest):
         return rows, q
@@ -73,7 +74,7 @@ def _solved(cuts: Cuts, cut: np.ndarray, X: np.ndarray, allowed) -> tuple[np.nda
         own_way = np.concatenate([own_way, rest[~found.sure]])
     for s in np.unique(cut[own_way]):
         own = own_way[cut[own_way] == s]
-        row, x, _ = all_solutions(cuts.links[s].tobytes(), X[own], allowed)
+        row, x, _, _ = all_solutions(cuts.links[s].tobytes(), X[own], allowed)
         rows, q = np.concatenate([rows, own[row]]), np.concatenate([q, x])
     return merged(rows, q)
 

@@ -1,0 +1,132 @@
+"""Poses without solutions: why, what comes nearest, and by how much limits are exceeded.
+
+A negative is a claim. It is made where a method that does not sample is sure of its answer, or where a bound on the
+arm's reach proves it; elsewhere nothing found means undecided.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import scan
+from ..ik_problem import IkProblem
+from ..local import solve_local
+from ..solutions import COMPLETE, EXCLUDED, UNDECIDED, UNREACHABLE, WITHIN
+from .draft import Draft
+from .judgement import EXACT, SLACK
+
+
+class Outside(NamedTuple):
+    """Solutions that limits exclude."""
+
+    pose: np.ndarray
+    """(s,)."""
+    x: np.ndarray
+    """(s, n) in the chain's units."""
+
+
+class Explained(NamedTuple):
+    """What is told of k poses without solutions, one row each; the fields of `Solutions` of the same names."""
+
+    nearest: np.ndarray
+    distance: np.ndarray
+    exceeded: np.ndarray
+    value: np.ndarray
+
+
+def explain(draft: Draft, empty: np.ndarray, outside: Outside, told: Explained) -> None:
+    """Statuses of the poses `empty` of a draft, and rows of `told`, filled in."""
+    problem, T, aim = draft.problem, draft.targets.T, draft.aim
+    proved = (draft.codes[empty] == COMPLETE) & (draft.density.ravel()[empty] == 0)
+    draft.codes[empty] = np.where(proved, UNREACHABLE, UNDECIDED)
+    for i in empty[proved]:
+        draft.notes[int(i)] = "no branch is real"
+    for i, over in _excesses(problem, T, empty, empty[proved], outside).items():
+        told.exceeded[i] = over
+        if draft.codes[i] == UNREACHABLE:
+            draft.codes[i] = EXCLUDED
+    for i, metres in zip(empty, out_of_reach(problem, T[empty]), strict=True):
+        if metres > 0:
+            draft.codes[i] = EXCLUDED if told.exceeded[i].any() else UNREACHABLE
+            draft.notes[int(i)] = f"{metres:.4g} m out of the arm's reach"
+    x, value = scan.nearest(problem, T[empty], objective=aim.objective)
+    x = problem.wrapped(x)
+    found = draft.judged(x / problem.units, empty)
+    solving = (found.miss <= EXACT) & (found.over <= SLACK)
+    if solving.any():
+        # What comes nearest is a solution that the method has missed.
+        draft.codes[empty[solving]] = UNDECIDED
+        told.exceeded[empty[solving]] = 0.0
+        for i in empty[solving]:
+            draft.notes.pop(int(i), None)
+        draft.add(empty[solving], found.x[solving])
+        left = (~solving).nonzero()[0]
+        empty, x, value, found = empty[left], x[left], value[left], found.taken(left)
+    told.value[empty] = value
+    told.nearest[empty] = problem.to_q(x)
+    told.distance[empty] = np.stack([found.metres, found.radians], axis=1)
+    if aim.tolerant:
+        enough = aim.reached(problem, T[empty], x, found.metres, found.radians).nonzero()[0]
+        draft.codes[empty[enough]] = WITHIN
+        draft.add(empty[enough], x[enough] / problem.units)
+
+
+def out_of_reach(problem: IkProblem, T: np.ndarray) -> np.ndarray:
+    """(k,) metres by which positions of targets (k, 4, 4) are certainly out of reach; 0 where that is not certain.
+
+    The way from the first joint to the frame is a sum of vectors of known greatest lengths: its length is at most
+    the sum, and at least what the longest fixed one has more than all others together.
+    """
+    if len(problem.task.position) < 3:
+        return np.zeros(len(T))
+    fixed = np.array([float(np.linalg.norm(C[:3, 3])) for C in problem.constants[1:]])
+    furthest = np.maximum(np.abs(problem.lower), np.abs(problem.upper))
+    sliding = 0.0
+    for step in problem.steps:
+        if step.kind != "R":
+            sliding += abs(step.factor) * furthest[step.coordinate] * (1.0 if step.kind == "P" else abs(step.pitch))
+    distance = np.linalg.norm((problem.end_transforms[0] @ T)[:, :3, 3], axis=1)
+    longest = fixed.sum() + sliding
+    shortest = 2 * fixed.max() - longest
+    over = np.maximum(distance - longest, shortest - distance)
+    return np.where(over > 1e-9 * np.maximum(1.0, distance), over, 0.0)
+
+
+def _excesses(
+    problem: IkProblem, T: np.ndarray, empty: np.ndarray, told: np.ndarray, outside: Outside
+) -> dict[int, np.ndarray]:
+    """By pose without solutions inside limits: how far its best solution is outside them, (n_q,).
+
+    Solutions outside limits are known of the poses `told`, and looked for of the others.
+    """
+    if not np.isfinite(np.concatenate([problem.lower, problem.upper])).any():
+        return {}
+    pose, x = outside
+    unknown = np.setdiff1d(empty, np.concatenate([pose, told]))
+    if len(unknown):
+        free = problem.without_limits()
+        if problem.redundancy:
+            rows, good, _ = solve_local(free, T[unknown], attempts=6)
+            more, rows = unknown[good], rows[good]
+        else:
+            raw = scan.solver.solve(free, T[unknown])
+            more = unknown[np.repeat(np.arange(len(unknown)), raw.count)]
+            rows = raw.x[np.arange(raw.x.shape[1]) < raw.count[:, None]]
+        pose = np.concatenate([pose, more])
+        x = np.concatenate([x, problem.wrapped(rows) / problem.units])
+    lower, upper = problem.box
+    over = np.maximum(np.maximum(lower - x, x - upper), 0.0)
+    worst = over.max(axis=1, initial=0.0)
+    excess: dict[int, np.ndarray] = {}
+    for i in empty:
+        own = np.flatnonzero((pose == i) & (worst > 0))
+        if len(own):
+            best = own[np.argmin(worst[own])]
+            q = np.zeros(problem.mechanism.n_q)
+            for step in problem.steps:
+                if step.index is not None:
+                    q[step.index] = over[best, step.coordinate] * problem.units[step.coordinate]
+            excess[int(i)] = q
+    return excess

@@ -1,0 +1,137 @@
+"""Solutions at which the Jacobian is nearly singular: to the last digit, told apart from continua, and counted."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ik_problem import IkProblem
+from ..newton import Lanes, lanes_of
+from ..redundant.families import Curve, families_of, within_limits
+from ..solutions import COMPLETE, FAMILY, UNDECIDED, Continuum, Family, Raw, Solver
+from .draft import Draft
+from .judgement import SINGULAR, errors, jacobians
+from .multiplicity import countable, sides
+
+NEARLY_SINGULAR, POLISHING, LONGEST, SHORT = 1e-3, 40, 0.05, 1e-9
+SHARP, ROUNDING = 1e-10, 4e-15
+"""A miss up to `SHARP` times the least singular value, or to rounding, leaves coordinates as exact as can be."""
+
+
+def settle_singular(draft: Draft, curves: tuple[Continuum, ...]) -> None:
+    """Exact coordinates of nearly singular solutions, continua among them, and what is isolated, in a draft.
+
+    The draft may hold solutions outside limits: a continuum that one of them belongs to can still come inside.
+    """
+    least, miss = draft.found.least, draft.found.miss
+    if not curves and least.min(initial=1.0) >= NEARLY_SINGULAR:
+        return
+    sample: list[tuple[int, np.ndarray]] = []
+    for curve in curves:
+        sample += _family(draft, curve.pose, [_as_curve(draft.problem, curve)])
+    rough = (least < NEARLY_SINGULAR) & (miss > np.maximum(SHARP * least, ROUNDING))
+    _polish(draft, rough.nonzero()[0], 4)
+    for i in np.unique(draft.pose[draft.found.least < SINGULAR]):
+        sample += _classified(draft, int(i), straight=True)
+    _polish(draft, (draft.found.least < SINGULAR).nonzero()[0], POLISHING)
+    for i in np.unique(draft.pose[draft.found.least < SINGULAR]):
+        sample += _classified(draft, int(i))
+    if sample:
+        draft.add(np.concatenate([np.full(len(x), i) for i, x in sample]), np.concatenate([x for _, x in sample]))
+
+
+def _as_curve(problem: IkProblem, curve: Continuum) -> Curve:
+    x = problem.in_units(curve.x)
+    spacing = np.abs(problem.difference(curve.x, np.roll(curve.x, 1, axis=0))).max()
+    return Curve(x, True, 1, float(spacing))
+
+
+def _polish(draft: Draft, rows: np.ndarray, iterations: int):
+    """Some rows by Gauss–Newton on J itself: kernels factor JᵀJ, which knows singular values to 1e-8 only.
+
+    A double root is approached by halves on either side, and comes out as two points nearer than solutions can be,
+    and so as one.
+    """
+    if not len(rows):
+        return
+    x = _gauss_newton(draft.problem, draft.targets.lanes, draft.pose[rows], draft.x[rows], iterations)
+    draft.replace(rows, x)
+    draft.keep_distinct()
+
+
+def _gauss_newton(problem: IkProblem, lanes: Lanes, pose: np.ndarray, x: np.ndarray, iterations: int) -> np.ndarray:
+    """The best point of a sequence; its error may grow at first, where the Jacobian's kernel is curved."""
+    e = errors(problem, x, lanes, pose)
+    best, least = x, np.sum(e**2, axis=1)
+    for _ in range(iterations):
+        step = np.einsum("snm,sm->sn", np.linalg.pinv(jacobians(problem, x, lanes, pose), rcond=1e-12), e)
+        x = x - step * np.minimum(1.0, LONGEST / np.maximum(np.max(np.abs(step), axis=1), 1e-300))[:, None]
+        e = errors(problem, x, lanes, pose)
+        squared = np.sum(e**2, axis=1)
+        better = squared < least
+        best, least = np.where(better[:, None], x, best), np.where(better, squared, least)
+        if np.abs(step).max() < SHORT and least.max() < ROUNDING**2:
+            break
+    return best
+
+
+def _classified(draft: Draft, i: int, straight: bool = False) -> list[tuple[int, np.ndarray]]:
+    """Continua of one pose, taken out of a draft and sampled, and its isolated singular solutions.
+
+    With `straight` only continua that are straight lines are looked for, which is quick.
+    """
+    own = np.flatnonzero(draft.pose == i)
+    least = draft.found.least[own]
+    continua = families_of(draft.problem, draft.targets.lanes, i, draft.x[own], least, straight)
+    if continua.isolated and not straight:
+        draft.roots[i] = continua.isolated
+    if continua.doubtful:
+        draft.codes[i] = UNDECIDED
+        draft.notes[i] = "some nearly singular, which may be a continuum or not"
+    if continua.curves:
+        rest = np.ones(len(draft.pose), bool)
+        rest[own[continua.member]] = False
+        draft.keep(np.flatnonzero(rest))
+    return _family(draft, i, continua.curves)
+
+
+def _family(draft: Draft, i: int, curves: list[Curve]) -> list[tuple[int, np.ndarray]]:
+    """Samples of continua inside limits; where limits leave nothing, the first point, which they exclude."""
+    problem, families, sample = draft.problem, [], []
+    for curve in curves:
+        parts, certain = within_limits(problem, curve)
+        for x, closed in parts:
+            families.append(Family(curve.dimension, problem.to_q(problem.from_units(x)), closed))
+            sample.append((i, x))
+        if not parts:
+            sample.append((i, curve.x[:1]))
+        if not certain:
+            draft.codes[i] = UNDECIDED
+            draft.notes[i] = "a continuum was followed in steps, limits may leave more of it"
+    if families:
+        draft.families[i] = draft.families.get(i, ()) + tuple(families)
+        draft.codes[i] = FAMILY
+    return sample
+
+
+def decide_double_roots(draft: Draft, solver: Solver, solved) -> None:
+    """Complete is also what is undecided for double roots alone, if counting beside them agrees.
+
+    Args:
+        draft: solutions inside limits.
+        solver: the method that gave them.
+        solved: (problem, lanes, raw) → poses (s,) of the solutions of a raw answer that are inside limits.
+    """
+    problem, targets = draft.problem, draft.targets
+    for i, every in draft.roots.items():
+        roots = [root for root in every if problem.inside(problem.wrapped(problem.from_units(root.x)))]
+        if draft.codes[i] != UNDECIDED or i in draft.notes or not countable(problem):
+            continue
+        if not roots or any(root.kind != "double" for root in roots):
+            continue
+        T, split = sides(problem, targets.T[i], roots)
+        raw: Raw = solver.solve(problem, T)
+        regular = int(np.sum(draft.pose == i)) - len(roots)
+        expected = [regular + 2 * number for number in split]
+        pose = solved(problem, lanes_of(problem, T), raw)
+        if raw.complete.all() and np.bincount(pose, minlength=2).tolist() == expected:
+            draft.codes[i] = COMPLETE

@@ -1,0 +1,79 @@
+"""Continua of arms with three parallel axes, in closed form: the sixth axis parallel to them, its angle free.
+
+The fourth axis then moves on a circle about the sixth, and the arm of two links between the second and the fourth
+follows. Its squared distance is A + B cos θ + C sin θ of the sixth angle θ, so where it reaches is known exactly.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from ..six_revolute.compiled import compiled
+from .revolute_arms import with_sixth_angle
+from .subproblems import across
+
+HALF_SAMPLE = 8
+"""Angles at which either of the two branches of a continuum is sampled."""
+
+
+def parallel_continua(h, a, e, R, p, aligned: np.ndarray, edge: float) -> list[np.ndarray]:
+    """Closed curves (s, 6) of angles, in order along each, of one target.
+
+    Args:
+        h, a, e: axes of the arm, see `revolute_arms`.
+        R, p: the displacement of the last link.
+        aligned: (2,) for either first angle whether the sixth axis is parallel to the others.
+        edge: margin down to minus which a branch counts as real.
+    """
+    thirds = _circle(np.arange(3) * (2 * np.pi / 3))
+    q, margin, square = _kernel()(h, a, e, R, p, thirds)
+    curves = []
+    for first in np.flatnonzero(aligned):
+        rows = slice(2 * first, 2 * first + 2)
+        distance = square[:, 2 * first]
+        constant, wave = distance.mean(), (2 / 3) * (distance @ thirds)
+        for start, end in _arcs(constant, wave, *_reach(h[2], a)):
+            whole = end - start >= 2 * np.pi
+            angles = np.linspace(start, end, 2 * HALF_SAMPLE if whole else HALF_SAMPLE, endpoint=not whole)
+            q, margin, _ = _kernel()(h, a, e, R, p, _circle(angles))
+            if margin[:, rows].max() <= -edge:
+                continue  # the first angle is not real
+            one, other = q[:, 2 * first], q[:, 2 * first + 1]
+            curves += [one, other] if whole else [np.concatenate([one, other[-2:0:-1]])]
+    return curves
+
+
+def _circle(angles: np.ndarray) -> np.ndarray:
+    return np.stack([np.cos(angles), np.sin(angles)], -1)
+
+
+def _reach(axis: np.ndarray, a: np.ndarray) -> tuple[float, float]:
+    """Least and greatest squared distance of the fourth axis' point from the second's, over the third angle."""
+    v, point = a[3] - a[2], a[1] - a[2]
+    middle = v @ v + point @ point - 2 * (axis @ v) * (axis @ point)
+    swing = 2 * np.linalg.norm(across(axis, v)) * np.linalg.norm(across(axis, point))
+    return float(middle - swing), float(middle + swing)
+
+
+def _arcs(constant: float, wave: np.ndarray, low: float, high: float) -> list[tuple[float, float]]:
+    """Ranges of θ in which low ≤ constant + wave · (cos θ, sin θ) ≤ high; one of a whole turn if all are."""
+    size, phase = float(np.hypot(*wave)), float(np.arctan2(wave[1], wave[0]))
+    ends = []
+    for limit in (low, high):
+        if abs(limit - constant) < size:
+            half = np.arccos((limit - constant) / size)
+            ends += [phase - half, phase + half]
+    if not ends:
+        return [(-np.pi, np.pi)] if low <= constant + size and constant - size <= high else []
+    ends = sorted(np.mod(ends, 2 * np.pi))
+    arcs = zip(ends, [*ends[1:], ends[0] + 2 * np.pi], strict=True)
+    middle = [(s, t, constant + size * np.cos((s + t) / 2 - phase)) for s, t in arcs]
+    return [(float(s), float(t)) for s, t, distance in middle if low <= distance <= high]
+
+
+@cache
+def _kernel():
+    shapes = {"h": (6, 3), "a": (6, 3), "e": (6, 3), "R": (3, 3), "p": (3,), "sixth": (2,)}
+    return compiled(with_sixth_angle, shapes)

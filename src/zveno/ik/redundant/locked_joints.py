@@ -1,0 +1,46 @@
+"""Joints that their limits hold at one value are no joints: they are taken out of a redundant chain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from ..ik_problem import IkProblem
+
+LOCKED = 1e-9
+"""Limits no further apart than this, in radians or lengths over `length`, leave one value."""
+
+
+@lru_cache(maxsize=32)
+def without_locked(problem: IkProblem) -> IkProblem:
+    """The problem of the joints that can move, as far as it is redundant; the others stay at their values.
+
+    What is left of a seven-joint arm with one joint locked is an arm of six, which has exact methods.
+    """
+    lower, upper = problem.box
+    locked = [int(k) for k in np.flatnonzero(upper - lower <= LOCKED)][: problem.redundancy]
+    locked = [k for k in locked if all(step.index is not None for step in problem.steps if step.coordinate == k)]
+    if not locked:
+        return problem
+    x = np.zeros(problem.n)
+    x[locked] = 0.5 * (problem.lower + problem.upper)[locked]
+    rest = [k for k in range(problem.n) if k not in locked]
+    held, steps, before = problem.held.copy(), [], np.eye(4)
+    for step in problem.steps:
+        before = before @ step.T_before
+        if step.coordinate in locked:
+            before = before @ step.motion(x)
+            held[step.index] = x[step.coordinate]
+        else:
+            steps.append(replace(step, T_before=before, coordinate=rest.index(step.coordinate)))
+            before = np.eye(4)
+    return replace(
+        problem,
+        steps=tuple(steps),
+        T_last_frame=before @ problem.T_last_frame,
+        lower=problem.lower[rest],
+        upper=problem.upper[rest],
+        held=held,
+    )

@@ -1,0 +1,114 @@
+"""Redundant chains: a sample of their continua, by slices over as many coordinates as are redundant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..answer import concluded, empty_draft
+from ..checks.distinct import distinct
+from ..checks.draft import Draft
+from ..ik_problem import IkProblem
+from ..local import solve_local
+from ..objectives import Aim
+from ..solutions import FAMILY, Family, Solutions
+from ..targets import Targets
+from . import seven_revolute
+from .grid_slices import redundant_coordinates, regular, sheets_of, slice_grid, solve_sheets, values_each
+from .slices import free_dimension, linked, redundant_coordinate, slice_values, solve_slices
+
+BETWEEN = 40
+"""Random starts between the slices of a pose for which no slice holds a solution."""
+PARTS_BETWEEN = "parts of continua between the slices are not listed"
+
+
+def sampled_answer(
+    problem: IkProblem,
+    targets: Targets,
+    slices: int,
+    redundant: str | Sequence[str] | None,
+    method: str,
+    aim: Aim,
+    inputs: str,
+) -> Solutions:
+    """A sample of a redundant chain's continua. Slices can miss, so where nothing is found nothing is proved."""
+    if problem.redundancy == 1:
+        draft = _curves(problem, targets, slices, redundant, method, aim)
+    else:
+        draft = _sheets(problem, targets, slices, redundant, aim) or _points(problem, targets, slices, aim)
+    missing = np.flatnonzero(draft.count == 0)
+    if len(missing):
+        # Between the slices there may still be solutions.
+        x, good, _ = solve_local(problem, targets.T[missing], attempts=BETWEEN)
+        draft.add(missing[good], x[good] / problem.units)
+    draft.codes[list(draft.families)] = FAMILY
+    return concluded(draft, None, inputs)
+
+
+def _curves(problem: IkProblem, targets: Targets, slices: int, redundant, method: str, aim: Aim) -> Draft:
+    """Slices of one coordinate, joined to curves."""
+    T, lanes = targets.T, targets.lanes
+    coordinate = redundant_coordinate(problem, redundant)
+    values = slice_values(problem, coordinate, slices)
+    exact = method == "auto" and seven_revolute.applies(problem, coordinate)
+    found = (seven_revolute.solve_slices if exact else solve_slices)(problem, T, coordinate, values)
+    name = f"{'six_revolute' if exact else 'scan'}, {slices} slices of {_names(problem)[coordinate]}"
+    draft = empty_draft(problem, targets, name, aim)
+    draft.add(found.pose, found.x)
+    dimension = free_dimension(problem, lanes, found.pose, found.x)
+    around = bool(np.isinf(problem.upper[coordinate] - problem.lower[coordinate]))
+    for i in np.unique(found.pose):
+        curves = linked(problem, found, int(i), slices, around)
+        draft.families[int(i)] = tuple(
+            Family(dimension, problem.to_q(found.x[rows] * problem.units), closed) for rows, closed in curves
+        )
+        draft.notes[int(i)] = PARTS_BETWEEN
+    return draft
+
+
+def _sheets(problem: IkProblem, targets: Targets, slices: int, redundant, aim: Aim) -> Draft | None:
+    """Slices over a grid of all redundant coordinates; None if too few are wanted, or they would not be points."""
+    each = values_each(problem, slices)
+    if each < 2 or not regular(problem):
+        return None
+    coordinates = redundant_coordinates(problem, redundant)
+    grid = slice_grid(problem, coordinates, each)
+    found = solve_sheets(problem, targets.T, coordinates, grid)
+    names = _names(problem)
+    size = " × ".join(map(str, grid.counts))
+    draft = empty_draft(problem, targets, f"scan, {size} slices of {', '.join(names[k] for k in coordinates)}", aim)
+    draft.density = np.full(len(targets.T), found.density)
+    draft.add(found.pose, found.x)
+    dimension = free_dimension(problem, targets.lanes, found.pose, found.x)
+    for i in np.unique(found.pose):
+        rows = sheets_of(problem, found, int(i))
+        draft.families[int(i)] = tuple(
+            Family(dimension, problem.to_q(found.x[own] * problem.units)) for own in rows
+        )
+        more = f"{found.unstable[i]} of {grid.size} slices may hold more, " if found.unstable[i] else ""
+        draft.notes[int(i)] = more + PARTS_BETWEEN
+    return draft
+
+
+def _points(problem: IkProblem, targets: Targets, slices: int, aim: Aim) -> Draft:
+    """Local solutions from random starts."""
+    draft = empty_draft(problem, targets, "local, sampled", aim)
+    pose = np.repeat(np.arange(len(targets.T)), slices)
+    x, good, _ = solve_local(problem, targets.T[pose], attempts=4)
+    pose, x = pose[good], x[good] / problem.units
+    keep = distinct(problem, pose, x)
+    draft.add(pose[keep], x[keep])
+    dimension = free_dimension(problem, targets.lanes, draft.pose, draft.x)
+    for i in np.unique(draft.pose):
+        q = problem.to_q(draft.x[draft.pose == i] * problem.units)
+        draft.families[int(i)] = (Family(dimension, q),)
+        draft.notes[int(i)] = "a random sample, other continua are not listed"
+    return draft
+
+
+def _names(problem: IkProblem) -> list[str]:
+    names = [""] * problem.n
+    for step in problem.steps:
+        names[step.coordinate] = step.joint
+    return names
