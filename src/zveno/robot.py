@@ -68,7 +68,7 @@ class Robot(RobotFunctions):
     def ik(
         self, T_world_tool: ArrayLike, frame: str | None = None, relative_to: str | None = None,
         limits: Any = True, task: Any = "pose", method: str = "auto", *, windings: bool = False,
-        start: ArrayLike | None = None, slices: int = 16, redundant: str | Sequence[str] | None = None,
+        start: ArrayLike | None = None, slices: int | None = None, redundant: str | Sequence[str] | None = None,
         objective: str = "squares", tolerance: Tolerance | tuple[float, float] | None = None,
         percent: float | None = None, held: ArrayLike | None = None
     ) -> Solutions:

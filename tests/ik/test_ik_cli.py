@@ -9,11 +9,12 @@ import pytest
 import tyro
 
 import zveno
+from zveno.cli.app import main
 from zveno.cli.ik import ik
 from zveno.errors import ModelError, ShapeError, ZvenoError
 from zveno.ik import solve_ik
+from zveno.ik.parts import joined
 from zveno.ik.paths.pose_files import pose_of, read_poses
-from zveno.ik.solutions import joined
 from zveno.report.pictures.ik_zeros import _outside
 from zveno.spatial.rotations import to_quaternion, to_rpy
 
@@ -66,14 +67,17 @@ def test_json_table_and_nearest(capsys):
     assert data["poses"][0]["status"] == "complete"
     assert np.abs(found - q).max(axis=1).min() < 1e-9
     run("puma560", "--at", *words, "--nearest", *words, "--json")
-    one = json.loads(capsys.readouterr().out)["poses"][0]["solutions"]
-    assert np.allclose(one, [q], atol=1e-9)
+    nearest = json.loads(capsys.readouterr().out)["poses"][0]
+    assert np.allclose(nearest["solutions"], [q], atol=1e-9)
+    assert nearest["status"] == "chosen"
     run("puma560", "--at", *words, "--explain", "--method", "scan")
     shown = capsys.readouterr().out
     assert "complete" in shown
     assert "Scan of" in shown
-    run("puma560", "--pose", "5", "0", "0", "0", "0", "0")
-    assert "Unreachable" in capsys.readouterr().out
+    assert main(["ik", "puma560", "--pose", "5", "0", "0", "0", "0", "0"]) == 3
+    shown = capsys.readouterr().out
+    assert "Unreachable" in shown
+    assert "no branch is real" in shown or "out of the arm's reach" in shown
 
 
 def test_batches_and_paths_to_files(tmp_path, capsys):
@@ -153,10 +157,12 @@ def test_nothing_to_solve():
 
 def test_tolerances_objectives_and_redundant_joints(capsys):
     """The flags reach the solver: a miss that is allowed counts, and the slices are of the joint named."""
-    pose = ["puma560", "--pose", "1.2", "0", "0", "--position-only", "--json"]
-    run(*pose)
+    pose = ["puma560", "--pose", "3", "0", "0", "--position-only", "--json"]
+    with pytest.raises(SystemExit) as stop:
+        run(*pose)
+    assert stop.value.code == 3
     alone = json.loads(capsys.readouterr().out)
-    run(*pose, "--tolerance", "1", "1", "--objective", "absolute")
+    run(*pose, "--tolerance", "3", "1", "--objective", "absolute")
     allowed = json.loads(capsys.readouterr().out)
     assert alone["poses"][0]["status"] == "unreachable"
     assert allowed["poses"][0]["status"] == "within tolerance"

@@ -51,7 +51,7 @@ def test_a_slice_holds_the_generating_configuration():
     for seed in range(12):
         q = robot.random((), seed)
         name = robot.joint_names[4]
-        limits = {name: (q[4], q[4])}
+        limits = {name: (q[4], q[4] + 1e-6)}
         found = solve_ik(robot, robot.forward_kinematics(q), limits=limits, slices=1, redundant=name, method="scan")
         hit += found.count > 0 and bool(np.abs(found.q - q).max(axis=1).min() < 1e-6)
     assert hit == 12

@@ -7,7 +7,7 @@ from typing import Annotated
 import tyro
 
 from .options import MODEL, OUTPUT, PICTURE, File, Flag, ModelFlags, OutputFlags, PictureFlags, RobotName
-from .output import Answer, deliver, protect, say_written
+from .output import UNUSABLE, Answer, deliver, protect, say_written
 
 Numbers = Annotated[tuple[str, ...], tyro.conf.arg(metavar="X ...", help_behavior_hint="")]
 Names = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")]
@@ -30,7 +30,7 @@ def ik(
     no_limits: Flag = False,
     windings: Flag = False,
     method: str = "auto",
-    slices: int = 16,
+    slices: int | None = None,
     redundant: Names = (),
     objective: str = "squares",
     tolerance: Pair = None,
@@ -67,8 +67,11 @@ def ik(
             path.
         output: where the answer goes; .csv and .npz files too.
     """
+    import numpy as np
+
     from ..ik.ik_problem import problem_of
     from ..ik.paths import solve_path
+    from ..ik.solve import DEFAULT_SLICES
     from ..report.text.ik import path_data, print_path, print_solutions, solutions_data, write_solutions
     from ..robot import Robot
     from .verbs import given, loaded
@@ -85,7 +88,7 @@ def ik(
     T = _target(arm, pose, at, poses, path, relative_to, picture.frame, model)
     if path is not None:
         start = given(mechanism, nearest, model) if nearest else None
-        found = solve_path(arm, T, start=start, method=method, slices=slices, **options)
+        found = solve_path(arm, T, start=start, method=method, **({"slices": slices} if slices else {}), **options)
         if picture.plot is not None:
             say_written(found.plot(picture.plot, degrees=model.deg))
         answer = Answer(lambda: path_data(found), lambda console: print_path(console, found, model.deg))
@@ -99,7 +102,7 @@ def ik(
             problem = problem_of(arm, **options)
             first = _first(problem, T)
             curve = _curve(problem, first, method)
-            lines = ["", _explained(problem, method, slices, curve)]
+            lines = ["", _explained(problem, method, slices or DEFAULT_SLICES, curve)]
 
         def show(console):
             print_solutions(console, found, model.deg)
@@ -121,6 +124,8 @@ def ik(
         say_written(write_solutions(found, output.out, model.deg))
     else:
         deliver(answer, output)
+    if np.isnan(found.q).all():
+        raise SystemExit(UNUSABLE)
 
 
 def _first(problem, T):
@@ -198,7 +203,7 @@ def _solved(arm, T, method, windings, slices, options):
     from rich.console import Console
     from rich.progress import track
 
-    from ..ik.solutions import joined
+    from ..ik.parts import joined
 
     console = Console(stderr=True)
     starts = track(range(0, len(T), at_once), "solving", console=console, disable=not console.is_terminal)

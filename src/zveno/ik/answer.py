@@ -31,7 +31,8 @@ def checked_answer(
     density = blank(targets.batch, len(problem.held))[4] if raw.density is None else raw.density
     pose, found, dropped = _solving(problem, targets.lanes, raw)
     codes = _CODES.take(raw.complete)
-    codes[dropped] = UNDECIDED
+    if len(dropped):
+        codes[dropped] = UNDECIDED
     draft = Draft(problem, targets, pose, found, codes, density, solver.name, aim)
     settle_singular(draft, raw.curves)
     unbalanced(draft)
@@ -82,7 +83,7 @@ def _solving(problem: IkProblem, lanes: Lanes, raw: Raw) -> tuple[np.ndarray, Ju
     """Poses and distinct solutions, inside limits or not, and the poses of which candidates had to be dropped."""
     pose, x = flat(raw)
     found = judged(problem, problem.in_units(x), lanes, pose)
-    dropped = np.zeros(0, int)
+    dropped = pose[:0]
     if not len(pose):
         return pose, found, dropped
     if not found.miss.max() <= EXACT:
@@ -92,7 +93,7 @@ def _solving(problem: IkProblem, lanes: Lanes, raw: Raw) -> tuple[np.ndarray, Ju
         good = found.miss <= EXACT
         dropped, solving = pose[~good], good.nonzero()[0]
         pose, found = pose[solving], found.taken(solving)
-    if not found.over.max(initial=-1.0) <= 0:
+    if len(pose) and not found.over.max() <= 0:
         touching = ((found.over > 0) & (found.over <= SLACK)).nonzero()[0]
         if len(touching):
             clipped = found.x[touching].clip(*problem.box)
@@ -106,7 +107,7 @@ def _solving(problem: IkProblem, lanes: Lanes, raw: Raw) -> tuple[np.ndarray, Ju
 def _split(draft: Draft) -> Outside | None:
     """Leave in a draft what is inside limits; the rest, if there is any."""
     over = draft.found.over
-    if over.max(initial=-1.0) <= 0:
+    if not len(over) or over.max() <= 0:
         return None
     inside = over <= SLACK
     without = (~inside).nonzero()[0]

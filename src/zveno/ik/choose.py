@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ShapeError
 from ..mechanism import Mechanism
 from .ik_problem import TURN
-from .solutions import FAMILY, UNDECIDED, Solutions
+from .solutions import CHOSEN, FAMILY, Solutions
 
 
 def chosen(solutions: Solutions, cost: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
@@ -65,6 +65,8 @@ def only_nearest(solutions: Solutions, q, robot=None) -> Solutions:
     def taken(values: np.ndarray) -> np.ndarray:
         return np.take_along_axis(values, best, axis=-1)
 
+    count = np.asarray(solutions.count).reshape(-1)
+    chosen_of = {int(i): f"nearest of {count[i]}" for i in np.flatnonzero(count > 1)}
     return replace(
         solutions,
         q=found[..., None, :],
@@ -72,8 +74,8 @@ def only_nearest(solutions: Solutions, q, robot=None) -> Solutions:
         residual=taken(solutions.residual),
         condition=taken(solutions.condition),
         families={},
-        notes={},
-        codes=np.where(solutions.codes == FAMILY, UNDECIDED, solutions.codes),
+        notes=chosen_of,
+        codes=np.where((solutions.count > 1) | (solutions.codes == FAMILY), CHOSEN, solutions.codes),
     )
 
 

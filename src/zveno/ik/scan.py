@@ -2,7 +2,8 @@
 
 Document 004 with its tricks: limits prune the numbers before anything is computed; the first and last joint are
 solved instead of scanned; functional constraints compress the range; the survivors start a damped Newton iteration,
-and their number is doubled until the set of solutions does not grow any more.
+and their number is doubled until the set of solutions does not grow any more and no solution was reached from one
+start alone: what has been met once only suggests that others have not been met (Good and Turing).
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels.threads import get_threads
-from .checks.distinct import distinct
+from .checks.distinct import distinct, near
 from .checks.judgement import jacobians, judged
 from .ik_problem import IkProblem
 from .newton import CONVERGED, Lanes, descend, lanes_of, newton
-from .scan_table import Table, table_of
+from .scan_table import Table, table_of, windings_within
 from .solutions import Raw, padded
 
 SURVIVORS = (8, 12, 16, 48, 128, 192)
@@ -98,9 +99,9 @@ solver = Scan()
 
 
 def survivors_of(table: Table) -> int:
-    """How many numbers start an iteration at first."""
+    """How many numbers start an iteration at first; more where a coordinate turns several times as fast."""
     scanned = table.problem.n - table.first - table.last
-    return min(SURVIVORS[min(scanned, len(SURVIVORS) - 1)], table.size)
+    return min(int(SURVIVORS[min(scanned, len(SURVIVORS) - 1)] * windings_within(table.problem)), table.size)
 
 
 def _scanned(problem: IkProblem, lanes: Lanes, objective: str) -> tuple[_Found, np.ndarray, np.ndarray]:
@@ -109,24 +110,25 @@ def _scanned(problem: IkProblem, lanes: Lanes, objective: str) -> tuple[_Found, 
     k = len(lanes.targets)
     stable, density = np.zeros(k, bool), np.full(k, table.size)
     left = np.arange(k)
-    found = _Found(np.zeros(0, int), np.zeros((0, problem.n)))
+    found, hits = _Found(np.zeros(0, int), np.zeros((0, problem.n))), np.zeros(0, int)
     D = table.distances(lanes, objective)
     ranks = [min(survivors_of(table) * 2**j, table.size) for j in range(1 + DOUBLINGS)]
     order, done = _ranked(D, ranks[:2]), 0
     for j, upto in enumerate(ranks):
         if upto <= done:
-            stable[left] = True
             break
         point = order[left, done:upto] if j < 2 else _ranked(D[left], [done, upto])[:, done:upto]
         pose = np.repeat(left, upto - done)
-        new = _refined(problem, lanes, pose, table.seeds(lanes, pose, point.ravel()))
+        arrived = _arrived(problem, lanes, pose, table.seeds(lanes, pose, point.ravel()))
         before = np.bincount(found.pose, minlength=k)
-        both = _Found(np.concatenate([found.pose, new.pose]), np.concatenate([found.x, new.x]))
+        both = _Found(np.concatenate([found.pose, arrived.pose]), np.concatenate([found.x, arrived.x]))
         keep = distinct(problem, both.pose, both.x)
+        hits = _hits(problem, both, keep, np.concatenate([hits, np.ones(len(arrived.pose), int)]))
         found = _Found(both.pose[keep], both.x[keep])
         after = np.bincount(found.pose, minlength=k)
         if done:
-            stable[left] = after[left] == before[left]
+            lone = np.bincount(found.pose, hits == 1, minlength=k) > 0
+            stable[left] = (after[left] == before[left]) & ~lone[left]
             left = left[~stable[left]]
         done = upto
         if not len(left):
@@ -158,15 +160,34 @@ def _ranked(D: np.ndarray, cuts: list[int]) -> np.ndarray:
     return np.argpartition(D, inside, axis=1)
 
 
+def _hits(problem: IkProblem, points: _Found, keep: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """(len(keep),) how many starts arrived at each of the points kept, weights (s,) of the points added up."""
+    number = np.full(len(points.pose), -1)
+    for shift in range(int(np.bincount(points.pose[keep]).max(initial=0))):
+        # Every point is compared with the first, second, … solution of its pose.
+        first = np.searchsorted(points.pose[keep], points.pose)
+        other = np.minimum(first + shift, len(keep) - 1)
+        same = (points.pose[keep[other]] == points.pose) & (number < 0)
+        rows = np.flatnonzero(same)
+        rows = rows[near(problem, points.x[rows], points.x[keep[other[rows]]])]
+        number[rows] = other[rows]
+    return np.bincount(number[number >= 0], weights[number >= 0], minlength=len(keep)).astype(int)
+
+
 def _refined(problem: IkProblem, lanes: Lanes, pose: np.ndarray, seeds: np.ndarray) -> _Found:
+    """Distinct solutions at which iterations from the seeds arrive."""
+    pose, x = _arrived(problem, lanes, pose, seeds)
+    keep = distinct(problem, pose, x)
+    return _Found(pose[keep], x[keep])
+
+
+def _arrived(problem: IkProblem, lanes: Lanes, pose: np.ndarray, seeds: np.ndarray) -> _Found:
     x, squared = newton(problem, seeds, lanes.targets[pose], lanes.tool, ITERATIONS)
     slow = np.flatnonzero((squared < STRAGGLERS) & (squared >= CONVERGED))
     if len(slow):
         x[slow], squared[slow] = newton(problem, x[slow], lanes.targets[pose[slow]], lanes.tool, 2 * ITERATIONS)
     good = np.flatnonzero(squared < ACCEPTED)
-    pose, x = pose[good], x[good]
-    keep = distinct(problem, pose, x)
-    return _Found(pose[keep], x[keep])
+    return _Found(pose[good], x[good])
 
 
 def nearest(

@@ -23,6 +23,7 @@ from .pose_error import error, walk
 
 SIZES = (1, 64, 576, 1728, 4096, 7776)
 """Numbers in the table by how many coordinates are scanned; the last one for more."""
+MOST_WINDINGS = 8.0
 _GOLDEN = 0.6180339887498949
 
 
@@ -96,12 +97,14 @@ def table_of(problem: IkProblem, density: float = 1.0, frozen: tuple[tuple[int, 
     first, last = _solvable_ends(problem, held)
     solved = [0] * first + [problem.n - 1] * last
     scanned = [k for k in range(problem.n) if k not in held and k not in solved]
-    wanted = SIZES[min(len(scanned), len(SIZES) - 1)] * density
+    wanted = SIZES[min(len(scanned), len(SIZES) - 1)] * density * windings_within(problem)
     x = np.zeros((1, problem.n))
     grid = Grid(np.zeros(1), np.zeros(1), (1,))
     if scanned:
         lower, upper = (side[scanned] / problem.units[scanned] for side in problem.span)
-        grid = Grid.by_count(lower, upper, _counts(upper - lower, wanted), centred=True)
+        grid = Grid.by_count(
+            lower, upper, _counts((upper - lower) * fastest(problem)[scanned], wanted), centred=True
+        )
         x = np.zeros((min(grid.size, int(4 * wanted)), problem.n))
         if grid.size == len(x):
             x[:, scanned] = grid.range_points(1, grid.size + 1)
@@ -113,6 +116,20 @@ def table_of(problem: IkProblem, density: float = 1.0, frozen: tuple[tuple[int, 
         x[:, k] = value
     vectors = _vector_kernel(problem)(x, np.eye(3, 4) if last else problem.tool)
     return Table(problem, grid, first, last, x, vectors)
+
+
+def fastest(problem: IkProblem) -> np.ndarray:
+    """(n,) how many times as fast as a coordinate the fastest joint turns that it moves; at least 1."""
+    fastest = np.ones(problem.n)
+    for step in problem.steps:
+        if step.kind != "P":
+            fastest[step.coordinate] = max(fastest[step.coordinate], abs(step.factor))
+    return fastest
+
+
+def windings_within(problem: IkProblem) -> float:
+    """How many times as many solutions a chain may have for mimic joints that turn faster than what moves them."""
+    return float(min(np.prod(fastest(problem)), MOST_WINDINGS))
 
 
 def _vector_kernel(problem: IkProblem):

@@ -6,7 +6,7 @@ and limits and makes `Solutions` of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -15,8 +15,8 @@ from ..io.results import Result, registered
 from ..mechanism import Mechanism
 from .ik_problem import IkProblem
 
-COMPLETE, FAMILY, UNREACHABLE, EXCLUDED, UNDECIDED, WITHIN = range(6)
-STATUSES = ("complete", "family", "unreachable", "excluded by limits", "undecided", "within tolerance")
+COMPLETE, FAMILY, UNREACHABLE, EXCLUDED, UNDECIDED, WITHIN, CHOSEN = range(7)
+STATUSES = ("complete", "family", "unreachable", "excluded by limits", "undecided", "within tolerance", "chosen")
 """Status of a pose, by code."""
 
 
@@ -220,33 +220,10 @@ class Solutions(Result):
             if np.any(self.exceeded[pose]):
                 text += f"; outside the limits {self._excess(pose)}"
             return text + "; undecided"
-        word = "complete" if code == COMPLETE else "completeness undecided"
+        word = {COMPLETE: "complete", CHOSEN: "chosen"}.get(code, "completeness undecided")
         return f"{n} solution{'s' * (n != 1)}{note}, {word} ({route})"
 
     def _excess(self, pose: tuple[int, ...]) -> str:
         over = self.exceeded[pose]
         which = ", ".join(f"{self.joint_names[k]} by {over[k]:.4g}" for k in np.flatnonzero(over))
         return f"the solution nearest to the limits exceeds {which}"
-
-
-def joined(parts: list[Solutions]) -> Solutions:
-    """Results of batches of shape (k,) as one."""
-    most = max(part.q.shape[-2] for part in parts)
-
-    def wide(array: np.ndarray) -> np.ndarray:
-        missing = [(0, 0)] * array.ndim
-        missing[1] = (0, most - array.shape[1])
-        return np.pad(array, missing, constant_values=np.nan)
-
-    families, notes, start = {}, {}, 0
-    for part in parts:
-        families |= {start + k: family for k, family in part.families.items()}
-        notes |= {start + k: note for k, note in part.notes.items()}
-        start += part.batch[0]
-    same = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _PER_POSE}
-    padded = {name: np.concatenate([wide(getattr(part, name)) for part in parts]) for name in _PER_SOLUTION}
-    return replace(parts[0], **same, **padded, families=families, notes=notes, batch=(start,))
-
-
-_PER_POSE = ("count", "codes", "density", "nearest", "distance", "exceeded", "value")
-_PER_SOLUTION = ("q", "residual", "condition")

@@ -18,13 +18,14 @@ from . import scan
 from .answer import checked_answer, local_answer
 from .ik_problem import IkProblem, problem_of
 from .objectives import aim_of
+from .parts import AT_ONCE, in_parts
 from .redundant.locked_joints import without_locked
 from .redundant.sampled_answer import sampled_answer
 from .solutions import Solutions, Solver
 from .targets import checked_targets
-from .tolerance import Tolerance
-from .within import within_answer
+from .within import Tolerance, within_answer
 
+DEFAULT_SLICES = 16
 METHODS = {
     "closed_form": "zveno.ik.closed_form",
     "six_revolute": "zveno.ik.six_revolute",
@@ -44,7 +45,7 @@ def solve_ik(
     *,
     windings: bool = False,
     start: ArrayLike | None = None,
-    slices: int = 16,
+    slices: int | None = None,
     redundant: str | Sequence[str] | None = None,
     objective: str = "squares",
     tolerance: Tolerance | tuple[float, float] | None = None,
@@ -65,7 +66,8 @@ def solve_ik(
         windings: also return the solutions that differ by whole turns, where limits allow several.
         start: q for method "local", (n_q,) or (..., n_q); random starts if not given.
         slices: for redundant robots, at how many values of the redundant joint to solve; at how many points of a
-            grid, where several joints are redundant: as many values a joint as make no more points than this.
+            grid, where several joints are redundant: as many values a joint as make no more points than this. 16 if
+            not given.
         redundant: name of that joint, or names; those that move most in self-motions if not given.
         objective: what a scan compares numbers by, and what the nearest configuration makes least where there is no
             solution: "squares", "norm" or "absolute", formulas (13), (11) and (12) of document 004.
@@ -75,12 +77,27 @@ def solve_ik(
         percent: the same in the document's percent: of the distances of the frame's origin, and of the points one
             metre from it along its axes, from the reference's origin. With both, both must hold.
         held: q of the joints outside the chain; neutral if not given.
+
+    Solutions of a pose are ordered by their first coordinate, then by a fixed function of all, whatever batch they
+    were solved in. Large batches are solved in parts. An argument that the method does not use is refused.
     """
+    problem = _problem(robot, frame, relative_to, limits, task, held)
+    if isinstance(T_world_tool, np.ndarray) and T_world_tool.size > 16 * AT_ONCE:
+        options = {"windings": windings, "slices": slices, "redundant": redundant, "objective": objective}
+        options |= {"tolerance": tolerance, "percent": percent, "held": held}
+        asked = (robot, frame, relative_to, limits, task, method)
+        found = _in_parts(problem, T_world_tool, start, asked, options)
+        if found is not None:
+            return found
     region = tolerance if isinstance(tolerance, Tolerance) else None
     aim = aim_of(objective, None if isinstance(tolerance, Tolerance) else tolerance, percent)
-    problem = _problem(robot, frame, relative_to, limits, task, held)
+    if problem.redundancy and method != "local" and region is None:
+        problem = without_locked(problem)
     targets = checked_targets(problem, T_world_tool)
     inputs = hashlib.blake2b(targets.T.tobytes(), key=problem.identity, digest_size=8).hexdigest()
+    if start is not None or windings or slices is not None or redundant is not None:
+        given = {"start": start, "windings": windings or None, "slices": slices, "redundant": redundant}
+        _refuse_unused(problem, method, [name for name, value in given.items() if value is not None])
     if region is not None:
         exact = None
         if problem.n == problem.task.n_rows:
@@ -88,7 +105,6 @@ def solve_ik(
         return within_answer(problem, targets, region, exact, aim, inputs)
     if method == "local":
         return local_answer(problem, targets, _start(problem, start, targets.batch), aim, inputs)
-    problem = without_locked(problem) if problem.redundancy else problem
     if problem.redundancy:
         if method not in ("auto", "scan"):
             raise ZvenoError(
@@ -96,11 +112,45 @@ def solve_ik(
                 element="method",
                 remedy='Use "auto", "scan" or "local"',
             )
-        return sampled_answer(problem, targets, slices, redundant, method, aim, inputs)
+        count = DEFAULT_SLICES if slices is None else slices
+        return sampled_answer(problem, targets, count, redundant, method, aim, inputs)
     solver = solver_for(problem, method)
     if solver is scan.solver and objective != scan.solver.objective:
         solver = replace(scan.solver, objective=objective)
     return checked_answer(problem, targets, solver, windings, aim, inputs)
+
+
+def _refuse_unused(problem: IkProblem, method: str, given: list[str]) -> None:
+    """An error for the first of the arguments given that this method does not use for this chain."""
+    local, redundant = method == "local", problem.redundancy > 0
+    used = {"start": local, "windings": not local and not redundant}
+    used |= dict.fromkeys(("slices", "redundant"), not local and redundant)
+    users = {"start": 'method "local"', "windings": 'chains that are not redundant, by other methods than "local"'}
+    for name in given:
+        if not used[name]:
+            who = users.get(name, 'redundant chains, by other methods than "local"')
+            here = f"{problem.n} coordinates, {problem.task.n_rows} equations and method {method!r}"
+            raise ZvenoError(f"is for {who}; here are {here}", element=name, remedy=f"Leave {name} out")
+
+
+def _in_parts(problem: IkProblem, poses: np.ndarray, start, asked: tuple, options: dict) -> Solutions | None:
+    """The answer for a large batch, solved in parts; None where the batch is not one of poses or points."""
+    shape = (4, 4) if poses.shape[-2:] == (4, 4) else (3,)
+    batch = poses.shape[: -len(shape)]
+    if poses.dtype.kind not in "fiu" or poses.shape[-len(shape) :] != shape or np.prod(batch) <= AT_ONCE:
+        return None
+    if not np.isfinite(poses).all():
+        return None  # refused with the number of the pose
+    robot, frame, relative_to, limits, task, method = asked
+    starts = None if start is None else problem.mechanism.checked_q(start, "start")
+    if starts is not None and starts.ndim > 1:
+        starts = np.broadcast_to(starts, (*batch, starts.shape[-1])).reshape(-1, starts.shape[-1])
+
+    def solve(T: np.ndarray, own: slice) -> Solutions:
+        first = starts if starts is None or starts.ndim == 1 else starts[own]
+        return solve_ik(robot, T, frame, relative_to, limits, task, method, start=first, **options)
+
+    return in_parts(poses.reshape(-1, *shape), batch, solve)
 
 
 @lru_cache(maxsize=64)

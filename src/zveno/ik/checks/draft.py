@@ -108,7 +108,7 @@ class Draft:
         self.pose, self.found = pose[order], Judgement(np.concatenate([self.found.table, new.table])[order], new.n)
 
     def result(self, explained: Iterable[np.ndarray], inputs: str) -> Solutions:
-        """As `Solutions`, ordered by the first coordinate within a pose.
+        """As `Solutions`, ordered within a pose by the first coordinate, then by the mark.
 
         Args:
             explained: nearest, distance, excess and value, as in `blank`.
@@ -117,8 +117,9 @@ class Draft:
         nearest, distance, exceeded, value = explained
         problem, batch = self.problem, self.targets.batch
         if len(self.pose) > 1:
-            first = np.rint(self.x[:, 0] * 1e6)
-            self.keep(ranked(self.pose, first, in_order=True).argsort(kind="stable"))
+            order = self.found.mark.argsort(kind="stable")
+            first = np.rint(self.x[order, 0] * 1e6)
+            self.keep(order[ranked(self.pose[order], first).argsort(kind="stable")])
         found, pose, codes = self.found, self.pose, self.codes
         q, residual, condition = problem.to_q(problem.from_units(found.x)), found.residual, found.condition
         if batch:

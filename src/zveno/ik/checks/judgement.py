@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ SLACK = 1e-9
 """Beyond a limit by no more than this, in radians or lengths over `length`, counts as at the limit."""
 _FLOOR = 1e-17
 _GREATEST = 1e300
-N_KNOWN = 8
+N_KNOWN = 9
 AT_ONCE = 2048
 """Configurations judged at once: their poses stay in memory that need not be fetched from the system anew."""
 
@@ -42,6 +43,7 @@ class Judgement:
         condition: ‖J‖ ‖J⁺‖ / min(m, n) in the Frobenius norm, at least 1; lengths over `length`.
         least: 1/‖J⁻¹‖ in the Frobenius norm: between σ_min/√m and σ_min; not below 3e-9.
         mark: a number that tells most configurations apart, see `mark`.
+        determinant: of J, where its sign means something, see `orientable`; else 0.
     """
 
     __slots__ = ("n", "table")
@@ -54,6 +56,7 @@ class Judgement:
     condition = _column(5)
     least = _column(6)
     mark = _column(7)
+    determinant = _column(8)
 
     def __init__(self, table: np.ndarray, n: int):
         self.table, self.n = table, n
@@ -124,13 +127,39 @@ def _weights(n: int) -> list[float]:
 
 
 @lru_cache(maxsize=64)
+def orientable(problem: IkProblem) -> bool:
+    """Whether all coordinates turn without limits, as many as there are equations, some of positions.
+
+    Then signs of det J over all solutions of a regular pose cancel: see `zveno.ik.checks.orientation`.
+    """
+    endless = np.isinf(problem.lower) & np.isinf(problem.upper) & problem.turning
+    return bool(endless.all() and problem.n == problem.task.n_rows and problem.task.position)
+
+
+def determinant(columns: list):
+    """Of a square matrix given by columns, by minors of its first rows: no divisions, entries may be traced."""
+    n = len(columns)
+    minors: dict[tuple[int, ...], Any] = {(): 1.0}
+    for row in range(n):
+        wider: dict[tuple[int, ...], Any] = {}
+        for chosen, minor in minors.items():
+            for k in range(n):
+                if k not in chosen:
+                    with_k = tuple(sorted((*chosen, k)))
+                    term = (-1.0) ** (row - with_k.index(k)) * columns[k][row] * minor
+                    wider[with_k] = wider[with_k] + term if with_k in wider else term
+        minors = wider
+    return minors[tuple(range(n))]
+
+
+@lru_cache(maxsize=64)
 def _kernel(problem: IkProblem):
     n = (problem.n,)
     inputs = {"x": n, "target": (3, 4), "tool": (3, 4), "lower": n, "upper": n, "middle": n, "length": ()}
-    return compiled(_judge, inputs, constants=(problem,), name="ik_judge")
+    return compiled(_judge, inputs, constants=(problem, orientable(problem)), name="ik_judge")
 
 
-def _judge(problem: IkProblem, x, target, tool, lower, upper, middle, length):
+def _judge(problem: IkProblem, oriented: bool, x, target, tool, lower, upper, middle, length):
     rows, axis = len(problem.task.position), problem.task.axis
     x = np.array(
         [
@@ -162,4 +191,4 @@ def _judge(problem: IkProblem, x, target, tool, lower, upper, middle, length):
     metres = sqrt(position) * length
     residual, miss = maximum(metres, angle), maximum(metres / maximum(1.0, length), angle)
     known = [over, metres, angle, residual, miss, condition, 1.0 / sqrt(inverse), mark(problem, x)]
-    return np.array([*x, *known])
+    return np.array([*x, *known, determinant(found.J) if oriented else 0.0])

@@ -22,13 +22,13 @@ def settle_singular(draft: Draft, curves: tuple[Continuum, ...]) -> None:
 
     The draft may hold solutions outside limits: a continuum that one of them belongs to can still come inside.
     """
-    least, miss = draft.found.least, draft.found.miss
-    if not curves and least.min(initial=1.0) >= NEARLY_SINGULAR:
+    least = draft.found.least
+    if not curves and (not len(least) or least.min() >= NEARLY_SINGULAR):
         return
     sample: list[tuple[int, np.ndarray]] = []
     for curve in curves:
         sample += _family(draft, curve.pose, [_as_curve(draft.problem, curve)])
-    rough = (least < NEARLY_SINGULAR) & (miss > np.maximum(SHARP * least, ROUNDING))
+    rough = (least < NEARLY_SINGULAR) & (draft.found.miss > np.maximum(SHARP * least, ROUNDING))
     _polish(draft, rough.nonzero()[0], 4)
     for i in np.unique(draft.pose[draft.found.least < SINGULAR]):
         sample += _classified(draft, int(i), straight=True)

@@ -10,12 +10,19 @@ from functools import cache
 
 import numpy as np
 
-from ..six_revolute.compiled import compiled
+from ...kernels.door import compiled
 from .revolute_arms import with_sixth_angle
-from .subproblems import across
+from .subproblems import ALIGNED, across
 
 HALF_SAMPLE = 8
 """Angles at which either of the two branches of a continuum is sampled."""
+
+
+def aligned_branches(sines: list[np.ndarray]) -> np.ndarray | None:
+    """(k, 8) which branches hold a continuum, by what `three_parallel` says of them; None where none does."""
+    if not sines or sines[0].min(initial=1.0) >= ALIGNED:
+        return None
+    return sines[0] < ALIGNED
 
 
 def parallel_continua(h, a, e, R, p, aligned: np.ndarray, edge: float) -> list[np.ndarray]:

@@ -15,8 +15,7 @@ from ..six_revolute.polish import polish
 from ..six_revolute.route import arm_of, as_raw
 from ..six_revolute.templates import FLIP, chain, rigid_inverse
 from ..solutions import Continuum, Raw
-from .axis_geometry import across, axes, meeting_point, parallel
-from .continua import parallel_continua
+from .continua import aligned_branches, parallel_continua
 from .other_forms import (
     EDGE,
     MEETING,
@@ -28,8 +27,7 @@ from .other_forms import (
     points_form_of,
     sliding_form_of,
 )
-from .revolute_arms import REGIONAL, spherical_wrist, three_parallel
-from .subproblems import ALIGNED
+from .recognition import fitting
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +71,8 @@ class Form:
             self.h, self.a, self.e, D[:, :3, :3], D[:, :3, 3]
         )
         curves: list[Continuum] = []
-        if sines and sines[0].min(initial=1.0) < ALIGNED:
-            aligned = sines[0] < ALIGNED
+        aligned = aligned_branches(sines)
+        if aligned is not None:
             curves = self._continua(D, aligned)
             margin, gap = np.where(aligned, -1.0, margin), np.where(aligned, 1.0, gap)
         doubt = (gap < MEETING).any(1)
@@ -129,8 +127,7 @@ class ClosedForm:
         form = _form(problem)
         assert form is not None
         if isinstance(form, Form):
-            pose, x, complete, curves = all_solutions(problem.constants[:6].tobytes(), before @ T @ after)
-            return as_raw(pose, x, complete)._replace(curves=tuple(curves))
+            return as_raw(*all_solutions(problem.constants[:6].tobytes(), before @ T @ after))
         pose, x, meeting = form.solve(before @ T if form.points else before @ T @ after)
         complete = ~meeting
         if meeting.any():
@@ -194,47 +191,15 @@ def form_of(constants: bytes) -> Form | None:
     L[:, :3, 3] *= scale
     reverse = np.concatenate([np.eye(4)[None], FLIP @ rigid_inverse(L[:0:-1]) @ FLIP])
     for links, backwards in ((L, False), (reverse, True)):
-        h, a = axes(links)
-        found = _fits(h, a)
+        found = fitting(links)
         if found is not None:
-            name, function, options, a = found
-            e = np.array([across(axis) for axis in h])
+            name, function, options, h, a, e = found
             end = rigid_inverse(chain(links, np.zeros(6)))
             where = " from the last joint to the first" if backwards else ""
             return Form(
                 name + where, function, options, backwards, h, a, e, end, L[1:, :3].copy(), np.array([scale])
             )
     return None
-
-
-def _fits(h, a):
-    """Name, function, options, and points on the axes with those that meet made equal."""
-    wrist = meeting_point([3, 4, 5], h, a)
-    if wrist is not None and not parallel(h[3], h[4]) and not parallel(h[4], h[5]):
-        a = np.concatenate([a[:3], [wrist] * 3])
-        for name in REGIONAL:
-            points = _regional(name, h, a)
-            if points is not None:
-                return f"spherical wrist, {name}", spherical_wrist, (("regional", name),), points
-    meeting = meeting_point([4, 5], h, a)
-    alongside = [parallel(h[i], h[i + 1]) for i in range(5)]
-    if meeting is not None and alongside == [False, True, True, False, False]:
-        return "three parallel axes", three_parallel, (), np.concatenate([a[:4], [meeting] * 2])
-    return None
-
-
-def _regional(name: str, h, a):
-    """Points on the axes if the first three fit a regional structure, None if not."""
-    i, j = (0, 1) if name.startswith("first") else (1, 2)
-    if name.endswith("parallel"):
-        other = 2 if i == 0 else 0
-        return a if parallel(h[i], h[j]) and not parallel(h[i], h[other]) else None
-    point = meeting_point([i, j], h, a)
-    if point is None or parallel(h[i], h[j]):
-        return None
-    a = a.copy()
-    a[i] = a[j] = point
-    return a
 
 
 solver = ClosedForm()

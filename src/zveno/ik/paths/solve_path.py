@@ -13,7 +13,7 @@ from ...progress import Progress, ProgressBar
 from ...robot_functions import RobotFunctions
 from ..ik_problem import IkProblem
 from ..solutions import COMPLETE, Solutions
-from ..solve import _problem, solve_ik
+from ..solve import _problem, solve_ik, without_locked
 from ..targets import checked_targets
 from .choice import Branch, Sequence, chosen_sequence
 from .joint_path import JointPath
@@ -72,7 +72,7 @@ def solve_path(
         raise ShapeError(
             f"have batch shape {batch}", element="poses", remedy="Give at least one pose, as (N, 4, 4)"
         )
-    options: dict[str, Any] = {"slices": slices} if problem.redundancy else {}
+    options: dict[str, Any] = {"slices": slices} if without_locked(problem).redundancy else {}
     solutions = solve_ik(robot, T, frame, relative_to, limits, task, method, **options)
     layers_q = [_accepted(solutions.of(k), accept) for k in range(len(T))]
     first = None if start is None else problem.mechanism.checked_q(start, "start")

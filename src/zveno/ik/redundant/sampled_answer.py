@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..answer import concluded, empty_draft
-from ..checks.distinct import distinct
 from ..checks.draft import Draft
 from ..ik_problem import IkProblem
 from ..local import solve_local
@@ -96,9 +95,8 @@ def _points(problem: IkProblem, targets: Targets, slices: int, aim: Aim) -> Draf
     draft = empty_draft(problem, targets, "local, sampled", aim)
     pose = np.repeat(np.arange(len(targets.T)), slices)
     x, good, _ = solve_local(problem, targets.T[pose], attempts=4)
-    pose, x = pose[good], x[good] / problem.units
-    keep = distinct(problem, pose, x)
-    draft.add(pose[keep], x[keep])
+    draft.add(pose[good], x[good] / problem.units)
+    draft.keep_distinct()
     dimension = free_dimension(problem, targets.lanes, draft.pose, draft.x)
     for i in np.unique(draft.pose):
         q = problem.to_q(draft.x[draft.pose == i] * problem.units)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from ...kernels import math as zm
 from ...kernels.door import compiled
 from ...spatial import rotations
 from ..ik_problem import TURN, IkProblem
-from ..solutions import Raw
+from ..solutions import Continuum, Raw
 from . import roots
 from .arm import Arm, ArmSolutions
 
@@ -134,15 +135,15 @@ def _turned(angle: np.ndarray) -> np.ndarray:
     return angle - TURN * np.round(angle / TURN)
 
 
-def as_raw(pose: np.ndarray, q: np.ndarray, complete: np.ndarray) -> Raw:
+def as_raw(pose: np.ndarray, q: np.ndarray, complete: np.ndarray, curves: Sequence[Continuum] = ()) -> Raw:
     """Solutions in order of their poses, padded."""
     k = len(complete)
     if k == 1:
-        return Raw(q[None], np.array([len(q)]), complete)
+        return Raw(q[None], np.array([len(q)]), complete, tuple(curves))
     count = np.bincount(pose, minlength=k)
     x = np.full((k, max(count.max(initial=0), 1), q.shape[1]), np.nan)
     x[pose, np.arange(len(pose)) - (np.cumsum(count) - count)[pose]] = q
-    return Raw(x, count, complete)
+    return Raw(x, count, complete, tuple(curves))
 
 
 def excess(q, middle, half):

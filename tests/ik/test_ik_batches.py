@@ -1,0 +1,121 @@
+"""Batches, orders and oracles: the same answer however poses are grouped, by every method, and by many starts.
+
+The oracle is damped least squares on NumPy products of its own, from many random starts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from ik_arms import general_arms, known_arms, turns
+from test_ik_claims import PI, nearest, robot_of, wrapped
+
+import zveno
+from zveno.errors import ZvenoError
+from zveno.ik import solve_ik
+from zveno.ik.checks.judgement import determinant
+from zveno.ik.parts import AT_ONCE
+
+
+def dense_starts(arm, T: np.ndarray, starts: int, seed: int) -> np.ndarray:
+    """Distinct solutions (s, 6) of one pose T (4, 4)."""
+    q = np.random.default_rng(seed).uniform(-PI, PI, (starts, 6))
+    for _ in range(50):
+        moved, axes = np.broadcast_to(np.eye(4), (starts, 4, 4)), []
+        for i in range(6):
+            axes.append(moved @ arm.F[i])
+            moved = axes[-1] @ turns(q[:, i])
+        moved = moved @ arm.tool
+        p, z = moved[:, :3, 3], np.stack([A[:, :3, 2] for A in axes], 1)
+        lever = p[:, None] - np.stack([A[:, :3, 3] for A in axes], 1)
+        J = np.concatenate([np.cross(z, lever), z], axis=2).swapaxes(1, 2)
+        turn = sum(np.cross(moved[:, :3, k], T[:3, k]) for k in range(3)) / 2
+        e = np.concatenate([T[:3, 3] - p, turn], axis=1)
+        off = np.sum((moved - T) ** 2, axis=(1, 2))
+        A = J @ J.swapaxes(1, 2) + (0.02 * off + 1e-14)[:, None, None] * np.eye(6)
+        step = (J.swapaxes(1, 2) @ np.linalg.solve(A, e[..., None]))[..., 0]
+        q = q + step * np.minimum(1, 0.5 / np.maximum(np.abs(step).max(axis=1), 1e-12))[:, None]
+    solutions: list[np.ndarray] = []
+    for one in wrapped(q[np.abs(arm.forward(q) - T).max(axis=(1, 2)) < 1e-10]):
+        if nearest(one, np.array(solutions).reshape(-1, 6)) > 1e-5:
+            solutions.append(one)
+    return np.array(solutions)
+
+
+@pytest.mark.parametrize(
+    "arm", [known_arms()["puma"], known_arms()["ur5"], *general_arms(2, seed=9)], ids=lambda arm: arm.name
+)
+def test_an_oracle_finds_no_more_and_signs_cancel(arm):
+    robot, (_, T) = robot_of(arm), arm.poses(2, seed=3)
+    found = solve_ik(robot, T)
+    for k in range(2):
+        assert found.status[k] == "complete"
+        truth = dense_starts(arm, T[k], 300, seed=k)
+        assert len(truth) > 0
+        assert max(nearest(q, found.of(k)) for q in truth) < 1e-6
+        assert sum(np.sign(np.linalg.det(arm.jacobian(q))) for q in found.of(k)) == 0
+
+
+@pytest.mark.parametrize("name", ["puma", "ur5"])
+def test_methods_agree(name):
+    arm = known_arms()[name]
+    robot, (_, T) = robot_of(arm), arm.poses(8, seed=6)
+    answers = [solve_ik(robot, T, method=method) for method in ("closed_form", "six_revolute", "scan")]
+    for k in range(8):
+        assert len({int(found.count[k]) for found in answers}) == 1
+        for found in answers[1:]:
+            assert max(nearest(q, found.of(k)) for q in answers[0].of(k)) < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "word"),
+    [
+        ("puma560", {"start": np.zeros(6)}, "start"),
+        ("puma560", {"slices": 4}, "slices"),
+        ("puma560", {"redundant": "joint3"}, "redundant"),
+        ("puma560", {"method": "local", "windings": True}, "windings"),
+        ("panda", {"method": "local", "slices": 4}, "slices"),
+        ("panda", {"windings": True}, "windings"),
+        ("panda", {"start": np.zeros(7)}, "start"),
+    ],
+)
+def test_arguments_that_are_not_used_are_refused(name, options, word):
+    robot = zveno.load(name)
+    with pytest.raises(ZvenoError, match=f"{word}.*Leave {word} out"):
+        solve_ik(robot, robot.forward_kinematics(robot.random((), 0)), **options)
+
+
+@pytest.mark.parametrize(("name", "exact"), [("puma", 0.0), ("ur5", 0.0), ("jaco", 1e-12)])
+def test_the_order_of_solutions_does_not_depend_on_the_batch(name, exact):
+    arm = known_arms()[name]
+    robot, T = robot_of(arm), arm.poses(40, seed=8)[1]
+    whole = solve_ik(robot, T)
+    mixed = np.random.default_rng(0).permutation(40)
+    again = solve_ik(robot, T[mixed])
+    for k in range(40):
+        parts = [solve_ik(robot, T[k]).q, again.of(int(np.flatnonzero(mixed == k)[0])), whole.of(k)]
+        parts.append(solve_ik(robot, T[k - k % 7 : k - k % 7 + 7]).of(k % 7))
+        for other in parts[1:]:
+            np.testing.assert_allclose(other, parts[0], rtol=0, atol=exact)
+
+
+def test_large_batches_are_solved_in_parts():
+    robot = zveno.load("planar2")
+    k = AT_ONCE + 7
+    q = np.random.default_rng(1).uniform(0.2, 2.5, (k, 2))
+    points = robot.forward_kinematics(q)[:, :3, 3].reshape(1, k, 3)
+    task = (1, 1, 0, 0, 0, 0)
+    T = np.tile(np.eye(4), (1, k, 1, 1))
+    T[..., :3, 3] = points
+    found = solve_ik(robot, T, task=task, limits=False)
+    assert found.q.shape[:2] == (1, k)
+    tail = solve_ik(robot, T[0, -9:], task=task, limits=False)
+    for j in range(9):
+        np.testing.assert_allclose(found.of(0, k - 9 + j), tail.of(j), rtol=0, atol=1e-12)
+
+
+def test_determinants_by_minors():
+    rng = np.random.default_rng(0)
+    for n in range(1, 7):
+        A = rng.normal(size=(n, n))
+        assert determinant(list(A.T)) == pytest.approx(np.linalg.det(A), rel=1e-9)
