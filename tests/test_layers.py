@@ -51,8 +51,6 @@ ONLY_MATH_OF_KERNELS = ("spatial", "mechanism", "algorithms")
 SOURCE = Path(zveno.__file__).parent
 MOST_SIBLINGS, MOST_LINES = 10, 350
 TOO_MANY_SIBLINGS = (
-    "calibration/advice/next_measurement.py",
-    "calibration/result.py",
     "cli/app.py",
     "ik/answer.py",
     "simulation/simulate.py",

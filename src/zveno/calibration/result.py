@@ -18,18 +18,15 @@ from ..io.results import Result, registered
 from ..io.write import format_of
 from ..mechanism import Mechanism
 from .advice.next_measurement import Advice
-from .fit.held_out import Error, errors, scored
-from .fit.initial import first_frames
+from .fit.held_out import Error
 from .fit.outliers import Outlier
 from .identifiability.analysis import Identifiability
 from .identifiability.postures import random_postures
-from .measurements.assembly import fit_problem
-from .measurements.campaigns import prepared
-from .model.loads import gravity
 from .model.models import Model, redundant_model
 from .use.accuracy import AccuracyMap, Prediction, predict
 from .use.compensate import TOOLS, Compensation, compensation_c, compensation_kernel
 from .use.output import calibrated_mechanism, text_of
+from .use.scoring import score
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -193,8 +190,7 @@ class Calibration(Result):
 
     def predict(self, q, frame: str | None = None) -> Prediction:
         """Pose of a calibrated frame at q (..., n_q), and the covariance its parameters leave."""
-        tau = gravity(self.nominal)(q) if "compliance" in self.joint_terms else None
-        return predict(self.model, self._frame(frame), q, self._all_values, self._columns, self.covariance, tau)
+        return predict(self.model, self._frame(frame), q, self._all_values, self._columns, self.covariance)
 
     def accuracy_map(
         self, postures: int = 2000, rng: np.random.Generator | int | None = 0, frame: str | None = None
@@ -242,18 +238,7 @@ class Calibration(Result):
     def score(self, data) -> tuple[Error, ...]:
         """Errors on other measurements: parameters and frames as found; unknowns that are new are fitted to
         them."""
-        campaigns, _ = prepared(data, self.nominal)
-        problem = fit_problem(
-            self.model, campaigns, gravity(self.nominal) if "compliance" in self.joint_terms else None
-        )
-        problem = problem.placed(first_frames(problem, self._all_values)).placed(self.unknowns)
-        new = [
-            unknown.start + k
-            for unknown in problem.unknowns
-            if unknown.label not in self.unknowns
-            for k in range(len(unknown.free))
-        ]
-        return errors(problem, scored(problem, self._all_values, problem.frames, new))
+        return score(self.model, data, self._all_values, self.unknowns)
 
     def text(self, format: str = "elementary") -> str:
         """The calibrated robot as "urdf", "dh" (or the elementary product where no table can hold it) or

@@ -66,8 +66,7 @@ def hold_out(state: FitState) -> FitState:
 
 def add_advice(state: FitState) -> FitState:
     """What to measure next."""
-    fit = state.problem, state.options, state.fit, state.structure, state.prior
-    return replace(state, advice=advise(*fit, state.settings.seed, state.tool))
+    return replace(state, advice=advise(state))
 
 
 NEXT_ROUND: tuple[Callable[[FitState], FitState], ...] = (

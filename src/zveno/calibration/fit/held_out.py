@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...fit.threads import in_one_thread
 from ...io.results import registered
 from ...io.units import ERRORS
 from ..measurements.fit_problem import FitProblem, within
 from .least_squares import FitPoint
 from .refits import refits
-from .solve import Solution, solve
+from .solve import Solution
 from .weighting import FitOptions
 
 LARGEST = 4_000_000
@@ -152,7 +151,7 @@ def split(problem: FitProblem, columns, test: np.ndarray):
         n = part.n_known
         rows = np.zeros(part.known.shape, dtype=bool)
         rows[part.known] = test[start : start + n]
-        seen = ~(rows.all(axis=1) | ~part.known.any(axis=1))
+        seen = np.asarray(~(rows.all(axis=1) | ~part.known.any(axis=1)))
         for scattered in part.scattered:
             if scattered is not None and seen.any():
                 rows, own, _ = scattered
@@ -165,12 +164,3 @@ def split(problem: FitProblem, columns, test: np.ndarray):
         train_rows[row] = all(touched_by_train[end] for end in ends)
         test_rows[row] = not any(touched_by_train[end] for end in ends)
     return touched_by_train[list(columns)], train_rows, test_rows
-
-
-@in_one_thread
-def scored(problem: FitProblem, values: np.ndarray, frames: np.ndarray, columns) -> np.ndarray:
-    """Residuals of other measurements with parameters as they are; `columns` of unknowns are fitted to them."""
-    n = len(problem.noise_names)
-    sigma = np.array([1e-3] * n)
-    options = FitOptions(tuple(columns), sigma, np.ones(n, dtype=bool), "none")
-    return solve(problem, options, values, frames).residual

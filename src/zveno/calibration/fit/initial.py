@@ -23,9 +23,10 @@ def first_frames(problem: FitProblem, values: np.ndarray, rows: list[np.ndarray]
     done = {unknown.label for unknown in problem.unknowns if unknown.given}
     for k, part in enumerate(problem.parts):
         T, _ = problem.poses(part, values, part.q)
-        use = part.known.all(axis=1) if rows is None else part.known.all(axis=1) & rows[k]
+        complete = np.asarray(part.known.all(axis=1))
+        use = complete if rows is None else complete & rows[k]
         if use.sum() < MIN_ROWS:
-            use = part.known.all(axis=1)
+            use = complete
         _check_complete(problem, k, use, done)
         _seen_from_and_in(problem, part, T[part.posture], use, frames, done)
         _targets(problem, part, T[part.posture], use, frames, done)

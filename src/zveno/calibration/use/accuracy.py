@@ -8,6 +8,7 @@ import numpy as np
 
 from ...io.results import Result, registered
 from ..model.kinematics import frame_motion
+from ..model.loads import gravity
 from ..model.models import Model
 
 
@@ -76,9 +77,11 @@ class AccuracyMap(Result):
         return (cells + 0.5) * size, worst, number
 
 
-def predict(model: Model, frame: str, q, values, columns, covariance, tau=None) -> Prediction:
+def predict(model: Model, frame: str, q, values, columns, covariance) -> Prediction:
     """Pose of a frame at parameters `values` (P,) of which `columns` have that covariance."""
     q = model.mechanism.checked_q(q)
+    yields = any(term.role == "compliance" for term in model.terms)
+    tau = gravity(model.mechanism)(q) if yields else None
     T, J = frame_motion(model, frame, q, values, tau)
     J = J[..., columns]
     return Prediction(T, J @ covariance @ np.swapaxes(J, -1, -2))

@@ -102,7 +102,7 @@ class Position(Measurement):
         """One known point."""
         if len(self.right) > 1 or self.unknown_points:
             return None
-        place = self.right[0].value
+        place = next(iter(self.right)).value
         return Countable(np.zeros(3) if place is None else place[:3, 3], bool(self.left.free))
 
 
