@@ -29,6 +29,11 @@ class ZvenoError(Exception):
         remedy: what the user can do about it.
     """
 
+    problem: str
+    element: str | None
+    remedy: str | None
+    file: object | None
+
     def __init__(
         self,
         problem: str,

@@ -263,7 +263,7 @@ _OPTIONS = {
 }
 
 
-def options_of(key: tuple) -> dict[str, Any]:
+def options_of(key: tuple[Any, ...]) -> dict[str, Any]:
     """Options by name from the key of a call; what is None or False is left out."""
     name, *values = key
     names = _OPTIONS.get(name, _FORCES)

@@ -205,7 +205,7 @@ def input_shapes(
 
 
 def evaluated(
-    mechanism: Mechanism, name: str, parameters: Sequence[str], options: Sequence[tuple[str, Any]], *arrays
+    mechanism: Mechanism, name: str, parameters: Sequence[str], options: Sequence[tuple[str, Any]], *arrays: Any
 ) -> Any:
     """A function of a robot as a function of arrays: what the tape traces.
 

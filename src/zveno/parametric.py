@@ -8,6 +8,7 @@ from typing import Any
 from .errors import ShapeError
 from .function_methods import FunctionMethods
 from .functions import shapes
+from .mechanism.mechanism import Mechanism
 
 
 class ParametricRobot(FunctionMethods):
@@ -18,9 +19,12 @@ class ParametricRobot(FunctionMethods):
         parameters: names of the constants that every call must give.
     """
 
+    robot: FunctionMethods
+    parameters: tuple[str, ...]
+
     def __init__(self, robot: FunctionMethods, parameters: Sequence[str]):
         self.robot, self.parameters = robot, tuple(parameters)
-        self.mechanism = robot.mechanism
+        self.mechanism: Mechanism = robot.mechanism
 
     def _run(self, key: tuple, arrays: tuple, out: Any, constants: Mapping[str, Any]) -> Any:
         if constants.keys() != set(self.parameters):
@@ -34,6 +38,6 @@ class ParametricRobot(FunctionMethods):
             )
         return self.robot._run(key, arrays, out, {name: constants[name] for name in self.parameters})
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         inputs = ", ".join(self.parameters) or "nothing"
         return f"<ParametricRobot {self.mechanism.name}: {inputs} as inputs>"

@@ -27,8 +27,8 @@ class ProgressBar:
 
     def __init__(self, what: str, wanted: Progress = None) -> None:
         self.what = what
-        self.call = wanted if callable(wanted) else None
-        self.wanted = sys.stderr.isatty() if wanted is None else bool(wanted)
+        self.call: Callable[[float, float], object] | None = wanted if callable(wanted) else None
+        self.wanted: bool = sys.stderr.isatty() if wanted is None else bool(wanted)
         self._next = time.monotonic() + PATIENCE
         self._bar: Any = None
         self._task: Any = None

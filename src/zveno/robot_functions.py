@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy import ndarray
+from numpy.typing import ArrayLike
 
 from . import programs
 from .algorithms.references import checked_reference
@@ -36,7 +37,7 @@ class RobotFunctions(FunctionMethods):
         *,
         _nominal: Mechanism | None = None,
         _bound: Mapping[str, np.ndarray] | None = None,
-        _kernels: dict | None = None,
+        _kernels: dict[tuple[Any, ...], Any] | None = None,
     ):
         self.mechanism = mechanism
         # Kernels are built from the nominal mechanism; what was changed since is bound to them as inputs. So a new
@@ -89,11 +90,11 @@ class RobotFunctions(FunctionMethods):
         """Upper limits of q, (n_q,)."""
         return self.mechanism.upper
 
-    def pack(self, values: Mapping[str, object], default=None) -> np.ndarray:
+    def pack(self, values: Mapping[str, object], default: ArrayLike | None = None) -> np.ndarray:
         """q from joint values by name; the others at `default` or neutral."""
         return self.mechanism.pack(values, default)
 
-    def unpack(self, q) -> dict[str, np.ndarray | float]:
+    def unpack(self, q: ArrayLike) -> dict[str, np.ndarray | float]:
         """Joint values by name from q, (..., n_q)."""
         return self.mechanism.unpack(q)
 
@@ -112,7 +113,11 @@ class RobotFunctions(FunctionMethods):
     # --- other robots
 
     def with_payload(
-        self, mass: float, center_of_mass=(0.0, 0.0, 0.0), inertia=None, frame: str | None = None
+        self,
+        mass: float,
+        center_of_mass: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike | None = None,
+        frame: str | None = None,
     ) -> Self:
         """The robot holding a load at a frame; another load later rebuilds nothing. See `edit.with_payload`."""
         changed = edit.with_payload(self.mechanism, mass, center_of_mass, inertia, frame)
@@ -122,14 +127,14 @@ class RobotFunctions(FunctionMethods):
         load = changed.links[i].inertia - self.mechanism.links[i].inertia + self._bound.get(key, 0.0)
         return self._derived(changed, {key: load})
 
-    def with_tool(self, T_frame_tool, frame: str | None = None) -> Self:
+    def with_tool(self, T_frame_tool: ArrayLike, frame: str | None = None) -> Self:
         """The robot with the frame `tool` at `T_frame_tool` in a frame; another tool later rebuilds nothing."""
         changed = edit.with_tool(self.mechanism, T_frame_tool, frame)
         tool = changed.frame("tool")
         kept = {key: value for key, value in self._bound.items() if not key.startswith("tool:")}
         return self._derived(changed, {f"tool:{tool.link}": tool.T_link_frame}, kept)
 
-    def with_gravity(self, gravity) -> Self:
+    def with_gravity(self, gravity: ArrayLike) -> Self:
         """The robot under another acceleration of free fall (3,), m/s²; another one later rebuilds nothing."""
         changed = edit.with_gravity(self.mechanism, gravity)
         return self._derived(changed, {"gravity": changed.gravity})
@@ -216,14 +221,14 @@ class RobotFunctions(FunctionMethods):
             self._kernels[key, given] = kernel, tuple(inputs.values())
         return self._kernels[key, given]
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         # Kernels are rebuilt, or loaded from the cache, where the robot arrives.
         return {"mechanism": self.mechanism, "nominal": self._nominal, "bound": self._bound}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["mechanism"], _nominal=state["nominal"], _bound=state["bound"])  # type: ignore[misc]  (unpickled: nothing is there yet)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         joints = ", ".join(self.joint_names) or "none"
         return f"<{type(self).__name__} {self.name}: n_q = {self.n_q}, n_v = {self.n_v}, joints {joints}>"
 

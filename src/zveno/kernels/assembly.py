@@ -17,15 +17,15 @@ class Types:
 
     def __init__(self, dtype: np.dtype, lanes: int):
         self.lanes = lanes
-        self.itemsize = dtype.itemsize
-        self.bits = 8 * dtype.itemsize
-        self.scalar = {4: "float", 8: "double"}[dtype.itemsize]
-        self.vector = f"<{lanes} x {self.scalar}>"
-        self.word = f"i{self.bits}"
-        self.words = f"<{lanes} x {self.word}>"
-        self.mask = f"<{lanes} x i1>"
-        self.suffix = f"v{lanes}f{self.bits}"
-        self.stride = lanes * dtype.itemsize
+        self.itemsize: int = dtype.itemsize
+        self.bits: int = 8 * dtype.itemsize
+        self.scalar: str = {4: "float", 8: "double"}[dtype.itemsize]
+        self.vector: str = f"<{lanes} x {self.scalar}>"
+        self.word: str = f"i{self.bits}"
+        self.words: str = f"<{lanes} x {self.word}>"
+        self.mask: str = f"<{lanes} x i1>"
+        self.suffix: str = f"v{lanes}f{self.bits}"
+        self.stride: int = lanes * dtype.itemsize
         """Bytes of one vector, the distance of neighbouring slots of the workspace."""
         self._constants: dict[bytes, str] = {}
 
@@ -103,9 +103,12 @@ class Module:
 class Function:
     """One function under construction: its lines, the current block, and a counter for names."""
 
+    module: Module
+    types: Types
+
     def __init__(self, module: Module, head: str):
         self.module, self.types = module, module.types
-        self.block = "entry"
+        self.block: str = "entry"
         self._lines = [f"define {head} #0 {{", "entry:"]
         self._count = 0
 

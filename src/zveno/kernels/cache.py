@@ -19,6 +19,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from .trust import is_trusted, make_private, read_trusted, write_private
 
@@ -86,7 +87,7 @@ def digest(*parts: str | bytes) -> str:
     return result.hexdigest()
 
 
-def read(name: str) -> tuple[dict, bytes] | None:
+def read(name: str) -> tuple[dict[str, Any], bytes] | None:
     """Header and object code of an entry, None if there is none or it is damaged."""
     path = directory() / (name + _SUFFIX)
     try:
@@ -113,7 +114,7 @@ def read(name: str) -> tuple[dict, bytes] | None:
     return header, body[end:]
 
 
-def write(name: str, header: dict, code: bytes) -> None:
+def write(name: str, header: dict[str, Any], code: bytes) -> None:
     """Keep an entry. A directory that cannot be written to is no error."""
     text = json.dumps({**header, "entry": name}).encode()
     body = MAGIC + struct.pack("<I", len(text)) + text + code

@@ -31,6 +31,11 @@ class WithEmpty:
     batch, and its array is made here.
     """
 
+    ufunc: Any
+    inputs: Sequence[Argument]
+    outputs: Sequence[Argument]
+    dtype: np.dtype
+
     def __init__(self, ufunc: Any, inputs: Sequence[Argument], outputs: Sequence[Argument], dtype: np.dtype):
         self.ufunc, self.inputs, self.outputs, self.dtype = ufunc, inputs, outputs, dtype
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from ..errors import ShapeError
 from . import math as zm
 from .program import Argument, Op, Program
 
-FUNCTIONS = {
+FUNCTIONS: dict[int, Callable[..., Any]] = {
     int(op): function
     for op, function in {
         Op.NEG: operator.neg,
@@ -46,7 +48,7 @@ FUNCTIONS = {
 """What each operation computes; on numbers, arrays of numbers and traced scalars alike."""
 
 
-def evaluate(program: Program, *arrays):
+def evaluate(program: Program, *arrays: Any) -> Any:
     """The outputs of a program for given inputs, computed operation by operation.
 
     Args:
@@ -58,13 +60,13 @@ def evaluate(program: Program, *arrays):
     Returns:
         One array of shape (..., *output shape), or a tuple of them if the program has several outputs.
     """
-    arrays = _checked(program, arrays)
-    dtype = _working_dtype(arrays)
+    checked = _checked(program, arrays)
+    dtype = _working_dtype(checked)
     n_core = [len(argument.shape) for argument in program.inputs]
-    batch = _batch_shape(program, arrays, n_core)
+    batch = _batch_shape(program, checked, n_core)
     leaves = [
         np.broadcast_to(array, batch + argument.shape).reshape(*batch, argument.size).astype(dtype, copy=False)
-        for array, argument in zip(arrays, program.inputs, strict=True)
+        for array, argument in zip(checked, program.inputs, strict=True)
     ]
     values = _run(program, leaves, dtype)
     outputs = []

@@ -51,7 +51,7 @@ class Kernel:
 
     def __init__(
         self,
-        header: dict,
+        header: dict[str, Any],
         code: bytes,
         make_program: Callable[[], Program],
         *,
@@ -120,7 +120,7 @@ class Kernel:
         self._make_program = lambda: program
         return program
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.program, self.dtype.str, self.lanes, self._key)
 
     def __repr__(self) -> str:

@@ -16,6 +16,7 @@ and its kin: NumPy insists on a truth value for each element of ``array < array`
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -135,117 +136,117 @@ _LOGICAL_OR = _Elementwise(rules.logical_or, np.logical_or, 2)
 _SELECT = _Elementwise(rules.select, _number_select, 3)
 
 
-def sin(x):
+def sin(x: Any) -> Any:
     """Sine of an angle in radians."""
     return _SIN(x)
 
 
-def cos(x):
+def cos(x: Any) -> Any:
     """Cosine of an angle in radians."""
     return _COS(x)
 
 
-def tan(x):
+def tan(x: Any) -> Any:
     """Tangent of an angle in radians."""
     return _TAN(x)
 
 
-def asin(x):
+def asin(x: Any) -> Any:
     """Inverse sine, in [-π/2, π/2]."""
     return _ASIN(x)
 
 
-def acos(x):
+def acos(x: Any) -> Any:
     """Inverse cosine, in [0, π]."""
     return _ACOS(x)
 
 
-def atan(x):
+def atan(x: Any) -> Any:
     """Inverse tangent, in [-π/2, π/2]."""
     return _ATAN(x)
 
 
-def sqrt(x):
+def sqrt(x: Any) -> Any:
     """Square root."""
     return _SQRT(x)
 
 
-def exp(x):
+def exp(x: Any) -> Any:
     """Exponential."""
     return _EXP(x)
 
 
-def log(x):
+def log(x: Any) -> Any:
     """Natural logarithm."""
     return _LOG(x)
 
 
-def tanh(x):
+def tanh(x: Any) -> Any:
     """Hyperbolic tangent."""
     return _TANH(x)
 
 
-def abs(x):
+def abs(x: Any) -> Any:
     """Absolute value."""
     return _ABS(x)
 
 
-def sign(x):
+def sign(x: Any) -> Any:
     """-1, 0 or 1 by the sign of `x`; sign(0) = 0 and NaN stays NaN."""
     return _SIGN(x)
 
 
-def floor(x):
+def floor(x: Any) -> Any:
     """Greatest whole number not above `x`, as a float."""
     return _FLOOR(x)
 
 
-def logical_not(x):
+def logical_not(x: Any) -> Any:
     """Whether `x` is zero."""
     return _LOGICAL_NOT(x)
 
 
-def atan2(y, x):
+def atan2(y: Any, x: Any) -> Any:
     """Angle of the point (x, y), in [-π, π]; `y` comes first."""
     return _ATAN2(y, x)
 
 
-def minimum(a, b):
+def minimum(a: Any, b: Any) -> Any:
     """The lesser of two; NaN if one is NaN."""
     return _MINIMUM(a, b)
 
 
-def maximum(a, b):
+def maximum(a: Any, b: Any) -> Any:
     """The greater of two; NaN if one is NaN."""
     return _MAXIMUM(a, b)
 
 
-def less(a, b):
+def less(a: Any, b: Any) -> Any:
     """a < b: a boolean, or a scalar worth 1.0 or 0.0."""
     return _LESS(a, b)
 
 
-def less_equal(a, b):
+def less_equal(a: Any, b: Any) -> Any:
     """a <= b, as `less`."""
     return _LESS_EQUAL(a, b)
 
 
-def equal(a, b):
+def equal(a: Any, b: Any) -> Any:
     """a == b, as `less`."""
     return _EQUAL(a, b)
 
 
-def logical_and(a, b):
+def logical_and(a: Any, b: Any) -> Any:
     """Whether both are not zero."""
     return _LOGICAL_AND(a, b)
 
 
-def logical_or(a, b):
+def logical_or(a: Any, b: Any) -> Any:
     """Whether at least one is not zero."""
     return _LOGICAL_OR(a, b)
 
 
-def select(condition, a, b):
+def select(condition: Any, a: Any, b: Any) -> Any:
     """`a` where the condition is not zero, else `b`: how a traced function chooses.
 
     Both sides are computed; a NaN of the side not taken stays behind.
@@ -253,21 +254,21 @@ def select(condition, a, b):
     return _SELECT(condition, a, b)
 
 
-def greater(a, b):
+def greater(a: Any, b: Any) -> Any:
     """a > b, as `less`."""
     return less(b, a)
 
 
-def greater_equal(a, b):
+def greater_equal(a: Any, b: Any) -> Any:
     """a >= b, as `less`."""
     return less_equal(b, a)
 
 
-def not_equal(a, b):
+def not_equal(a: Any, b: Any) -> Any:
     """Whether a and b differ, as `less`."""
     return logical_not(equal(a, b))
 
 
-def sincos(x):
+def sincos(x: Any) -> tuple[Any, Any]:
     """The pair sin(x), cos(x)."""
     return sin(x), cos(x)

@@ -46,7 +46,7 @@ _ACTIVE = frozenset(_PARTIALS) | _CHOOSING
 # The two modes. A tangent or adjoint is a dictionary from column or row to its entry, zeros left out.
 
 
-def push(program: Program, nodes: list, seeds: dict[tuple[int, int], dict[int, Any]]) -> list[dict]:
+def push(program: Program, nodes: list[Any], seeds: dict[tuple[int, int], dict[int, Any]]) -> list[dict[int, Any]]:
     """Tangents of all nodes from those of the input elements."""
     tangents: list[dict] = []
     for k, (op, args) in enumerate(zip(program.op.tolist(), program.args.tolist(), strict=True)):
@@ -72,7 +72,9 @@ def push(program: Program, nodes: list, seeds: dict[tuple[int, int], dict[int, A
     return tangents
 
 
-def pull(program: Program, nodes: list, weights: list[tuple[int, int, Any]]) -> dict[tuple[int, int], dict]:
+def pull(
+    program: Program, nodes: list[Any], weights: list[tuple[int, int, Any]]
+) -> dict[tuple[int, int], dict[int, Any]]:
     """Adjoints of the input elements from weights of nodes, given as (node, row, weight).
 
     An adjoint entry is a pair (condition, value), worth 0 where the condition, if there is one, is false.

@@ -8,6 +8,7 @@ logic, a NumPy boolean, on which ``&``, ``|`` and ``~`` go on working).
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -21,14 +22,14 @@ _BOOLEAN = frozenset(int(op) for op in (Op.LESS, Op.LESS_EQUAL, Op.EQUAL, Op.AND
 _ADD_CONSTANT, _FROM_CONSTANT, _MUL_CONSTANT, _DIV_CONSTANT, _CONSTANT_DIV = range(100, 105)
 
 
-def unary(op, a):
+def unary(op: int, a: Any) -> Any:
     """Record a function of one scalar."""
     tape, key = a.tape, (op, a.number)
     node = tape.table.get(key)
     return tape.record(key, op, a) if node is None else node
 
 
-def odd(op, a):
+def odd(op: int, a: Any) -> Any:
     """Record a function with f(-a) = -f(a)."""
     return -unary(op, a.a) if a.op == NEG else unary(op, a)
 
@@ -59,7 +60,7 @@ def mixed_traces() -> TraceError:
 # Arithmetic
 
 
-def add(a, b):
+def add(a: Any, b: Any) -> Any:
     """a + b of two scalars."""
     if a.op == NEG:
         return -add(a.a, b.a) if b.op == NEG else subtract(b, a.a)
@@ -68,7 +69,7 @@ def add(a, b):
     return _binary(ADD, a, b) if a.number <= b.number else _binary(ADD, b, a)
 
 
-def subtract(a, b):
+def subtract(a: Any, b: Any) -> Any:
     """a - b of two scalars."""
     if a is b:
         return 0.0
@@ -87,7 +88,7 @@ def subtract(a, b):
     return node
 
 
-def add_constant(a, c):
+def add_constant(a: Any, c: float) -> Any:
     """a + c."""
     if c == 0.0:
         return a
@@ -99,7 +100,7 @@ def add_constant(a, c):
     return _with_constant(_ADD_CONSTANT, ADD, a, c, a, c) if mirrored is None else -mirrored
 
 
-def subtract_from(c, a):
+def subtract_from(c: float, a: Any) -> Any:
     """c - a."""
     if c == 0.0:
         return -a
@@ -111,7 +112,7 @@ def subtract_from(c, a):
     return _with_constant(_FROM_CONSTANT, SUB, a, c, c, a) if mirrored is None else -mirrored
 
 
-def multiply(a, b):
+def multiply(a: Any, b: Any) -> Any:
     """a * b of two scalars."""
     if a.op == NEG:
         return multiply(a.a, b.a) if b.op == NEG else -multiply(a.a, b)
@@ -120,7 +121,7 @@ def multiply(a, b):
     return _binary(MUL, a, b) if a.number <= b.number else _binary(MUL, b, a)
 
 
-def scale(a, c):
+def scale(a: Any, c: float) -> Any:
     """a * c."""
     if c == 0.0:
         return 0.0
@@ -135,14 +136,14 @@ def scale(a, c):
     return _with_constant(_MUL_CONSTANT, MUL, a, c, a, c)
 
 
-def divide(a, b):
+def divide(a: Any, b: Any) -> Any:
     """a / b of two scalars."""
     if a.op == NEG:
         return divide(a.a, b.a) if b.op == NEG else -divide(a.a, b)
     return -_binary(DIV, a, b.a) if b.op == NEG else _binary(DIV, a, b)
 
 
-def divide_by(a, c):
+def divide_by(a: Any, c: float) -> Any:
     """a / c."""
     if c != c:
         return c
@@ -156,7 +157,7 @@ def divide_by(a, c):
     return _with_constant(_DIV_CONSTANT, DIV, a, c, a, c)
 
 
-def divide_into(c, a):
+def divide_into(c: float, a: Any) -> Any:
     """c / a."""
     if c == 0.0:
         return 0.0
@@ -169,7 +170,7 @@ def divide_into(c, a):
     return _with_constant(_CONSTANT_DIV, DIV, a, c, c, a)
 
 
-def power(a, exponent):
+def power(a: Any, exponent: float) -> Any:
     """a ** exponent for a multiple of 1/2: repeated squaring, a square root, an inverse."""
     if exponent < 0.0:
         return 1.0 / power(a, -exponent)
@@ -216,7 +217,7 @@ def _is_nan(x) -> bool:
     return type(x) is float and x != x
 
 
-def atan2(y, x):
+def atan2(y: Any, x: Any) -> Any:
     """Angle of the point (x, y)."""
     if _is_nan(y) or _is_nan(x):
         return math.nan
@@ -225,31 +226,31 @@ def atan2(y, x):
     return _general(Op.ATAN2, y, x)
 
 
-def minimum(a, b):
+def minimum(a: Any, b: Any) -> Any:
     """The lesser; NaN if one is NaN."""
     if _is_nan(a) or _is_nan(b):
         return math.nan
     return a if a is b else _general(Op.MINIMUM, *_ordered(a, b))
 
 
-def maximum(a, b):
+def maximum(a: Any, b: Any) -> Any:
     """The greater; NaN if one is NaN."""
     if _is_nan(a) or _is_nan(b):
         return math.nan
     return a if a is b else _general(Op.MAXIMUM, *_ordered(a, b))
 
 
-def less(a, b):
+def less(a: Any, b: Any) -> Any:
     """a < b."""
     return np.False_ if _is_nan(a) or _is_nan(b) else _general(Op.LESS, a, b)
 
 
-def less_equal(a, b):
+def less_equal(a: Any, b: Any) -> Any:
     """a <= b."""
     return np.False_ if _is_nan(a) or _is_nan(b) else _general(Op.LESS_EQUAL, a, b)
 
 
-def equal(a, b):
+def equal(a: Any, b: Any) -> Any:
     """a == b. Not folded for a == a, which asks whether a is NaN."""
     return np.False_ if _is_nan(a) or _is_nan(b) else _general(Op.EQUAL, *_ordered(a, b))
 
@@ -261,7 +262,7 @@ def _truth(x):
     return x if x.op in _BOOLEAN else logical_not(equal(x, 0.0))
 
 
-def logical_and(a, b):
+def logical_and(a: Any, b: Any) -> Any:
     """Whether both are not zero."""
     a, b = _truth(a), _truth(b)
     if isinstance(a, np.bool):
@@ -271,7 +272,7 @@ def logical_and(a, b):
     return a if a is b else _general(Op.AND, *_ordered(a, b))
 
 
-def logical_or(a, b):
+def logical_or(a: Any, b: Any) -> Any:
     """Whether one at least is not zero."""
     a, b = _truth(a), _truth(b)
     if isinstance(a, np.bool):
@@ -281,7 +282,7 @@ def logical_or(a, b):
     return a if a is b else _general(Op.OR, *_ordered(a, b))
 
 
-def logical_not(a):
+def logical_not(a: Any) -> Any:
     """Whether it is zero."""
     a = _truth(a)
     if isinstance(a, np.bool):
@@ -289,7 +290,7 @@ def logical_not(a):
     return a.a if a.op == Op.NOT else unary(int(Op.NOT), a)
 
 
-def select(condition, a, b):
+def select(condition: Any, a: Any, b: Any) -> Any:
     """`a` where the condition is not zero, else `b`."""
     condition = _truth(condition)
     if isinstance(condition, np.bool):

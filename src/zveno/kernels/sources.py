@@ -27,6 +27,9 @@ _FIRST_WORD = re.compile(rb"\s*([\w.]+)")
 class Sources:
     """The Python files below a package's folder, each read once."""
 
+    root: Path
+    package: str
+
     def __init__(self, root: Path):
         self.root, self.package = root, root.name
         self._texts: dict[str, bytes | None] = {}

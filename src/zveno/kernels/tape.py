@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -45,9 +45,9 @@ class Tape:
     __slots__ = ("table",)
 
     def __init__(self):
-        self.table: dict[tuple, Scalar] = {}
+        self.table: dict[tuple[Any, ...], Scalar] = {}
 
-    def record(self, key: tuple, op: int, a, b=None, c=None) -> Scalar:
+    def record(self, key: tuple[Any, ...], op: int, a: Any, b: Any = None, c: Any = None) -> Scalar:
         """A new scalar under `key`; its number is its place in the order of recording."""
         table = self.table
         node = table[key] = Scalar(self, len(table), op, a, b, c)
@@ -79,12 +79,12 @@ class Scalar:
 
     __slots__ = ("a", "b", "c", "number", "op", "tape")
     # Above NumPy's scalars, which then leave `np.float64(2) * x` to us; below its arrays, which broadcast.
-    __array_priority__ = -1.0
+    __array_priority__: float = -1.0
     # Equal expressions are the same object: the hash is the object's own, and sets and dictionaries, which
     # try identity first, never come to ask `==`, which is recorded like the other comparisons.
     __hash__ = object.__hash__
 
-    def __init__(self, tape, number, op, a, b, c):
+    def __init__(self, tape: Tape, number: int, op: int, a: Any, b: Any, c: Any):
         self.tape: Tape = tape
         self.number: int = number
         self.op: int = op
@@ -92,18 +92,18 @@ class Scalar:
         self.b: Any = b
         self.c: Any = c
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<traced {Op(self.op).name.lower()} #{self.number}>"
 
     # Arithmetic. The commonest operands, scalars and floats, are looked for first.
 
-    def __neg__(self):
+    def __neg__(self) -> Any:
         return self.a if self.op == NEG else rules.unary(NEG, self)
 
-    def __pos__(self):
+    def __pos__(self) -> Scalar:
         return self
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> Any:
         if type(other) is Scalar:
             return rules.add(self, other)
         if type(other) is not float and (other := number(other)) is NotImplemented:
@@ -112,19 +112,19 @@ class Scalar:
 
     __radd__ = __add__
 
-    def __sub__(self, other):
+    def __sub__(self, other: Any) -> Any:
         if type(other) is Scalar:
             return rules.subtract(self, other)
         if type(other) is not float and (other := number(other)) is NotImplemented:
             return other
         return rules.add_constant(self, -other)
 
-    def __rsub__(self, other):
+    def __rsub__(self, other: Any) -> Any:
         if type(other) is not float and (other := number(other)) is NotImplemented:
             return other
         return rules.subtract_from(other, self)
 
-    def __mul__(self, other):
+    def __mul__(self, other: Any) -> Any:
         if type(other) is Scalar:
             return rules.multiply(self, other)
         if type(other) is not float and (other := number(other)) is NotImplemented:
@@ -133,19 +133,19 @@ class Scalar:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other):
+    def __truediv__(self, other: Any) -> Any:
         if type(other) is Scalar:
             return rules.divide(self, other)
         if type(other) is not float and (other := number(other)) is NotImplemented:
             return other
         return rules.divide_by(self, other)
 
-    def __rtruediv__(self, other):
+    def __rtruediv__(self, other: Any) -> Any:
         if type(other) is not float and (other := number(other)) is NotImplemented:
             return other
         return rules.divide_into(other, self)
 
-    def __pow__(self, exponent):
+    def __pow__(self, exponent: Any) -> Any:
         if isinstance(exponent, np.ndarray):
             return NotImplemented
         value = number(exponent)
@@ -156,111 +156,111 @@ class Scalar:
             remedy="Only multiples of 1/2 can be recorded as powers; write exp(p * log(x)) for others",
         )
 
-    def __rpow__(self, base):
+    def __rpow__(self, base: Any) -> Any:
         raise TraceError("a traced value is used as an exponent", remedy="Write exp(x * log(base)) instead")
 
     # Comparisons and logic.
 
-    def __lt__(self, other):
+    def __lt__(self, other: Any) -> Any:
         return _with(rules.less, self, other)
 
-    def __gt__(self, other):
+    def __gt__(self, other: Any) -> Any:
         return _with(lambda a, b: rules.less(b, a), self, other)
 
-    def __le__(self, other):
+    def __le__(self, other: Any) -> Any:
         return _with(rules.less_equal, self, other)
 
-    def __ge__(self, other):
+    def __ge__(self, other: Any) -> Any:
         return _with(lambda a, b: rules.less_equal(b, a), self, other)
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> Any:
         return _with(rules.equal, self, other)
 
-    def __ne__(self, other):
+    def __ne__(self, other: Any) -> Any:
         return _with(lambda a, b: rules.logical_not(rules.equal(a, b)), self, other)
 
-    def __and__(self, other):
+    def __and__(self, other: Any) -> Any:
         return _with(rules.logical_and, self, other)
 
-    def __or__(self, other):
+    def __or__(self, other: Any) -> Any:
         return _with(rules.logical_or, self, other)
 
     __rand__, __ror__ = __and__, __or__
 
-    def __invert__(self):
+    def __invert__(self) -> Any:
         return rules.logical_not(self)
 
     # Functions. NumPy calls them by these names on the elements of object arrays.
 
-    def sin(self):
+    def sin(self) -> Any:
         """Sine."""
         return rules.odd(_SIN, self)
 
-    def cos(self):
+    def cos(self) -> Any:
         """Cosine."""
         return rules.unary(_COS, self.a if self.op == NEG else self)
 
-    def tan(self):
+    def tan(self) -> Any:
         """Tangent."""
         return rules.odd(_TAN, self)
 
-    def arcsin(self):
+    def arcsin(self) -> Any:
         """Inverse sine."""
         return rules.odd(_ASIN, self)
 
-    def arccos(self):
+    def arccos(self) -> Any:
         """Inverse cosine."""
         return rules.unary(_ACOS, self)
 
-    def arctan(self):
+    def arctan(self) -> Any:
         """Inverse tangent."""
         return rules.odd(_ATAN, self)
 
-    def arctan2(self, other):
+    def arctan2(self, other: Any) -> Any:
         """Angle of the point (other, self)."""
         return _with(rules.atan2, self, other)
 
-    def sqrt(self):
+    def sqrt(self) -> Any:
         """Square root."""
         return rules.unary(_SQRT, self)
 
-    def exp(self):
+    def exp(self) -> Any:
         """Exponential."""
         return rules.unary(_EXP, self)
 
-    def log(self):
+    def log(self) -> Any:
         """Natural logarithm."""
         return rules.unary(_LOG, self)
 
-    def tanh(self):
+    def tanh(self) -> Any:
         """Hyperbolic tangent."""
         return rules.odd(_TANH, self)
 
-    def sign(self):
+    def sign(self) -> Any:
         """-1, 0 or 1."""
         return rules.odd(_SIGN, self)
 
-    def __floor__(self):
+    def __floor__(self) -> Any:
         return rules.unary(_FLOOR, self)
 
-    def __abs__(self):
+    def __abs__(self) -> Any:
         inner = self.a if self.op == NEG else self
         return inner if inner.op == _ABS else rules.unary(_ABS, inner)
 
-    def conjugate(self):
+    def conjugate(self) -> Scalar:
         """The scalar itself, as it is real."""
         return self
 
     # What would need the number itself.
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         raise TraceError(
             "the function branches on a traced value",
             remedy="A trace sees both sides: choose with zveno.math.select, and compare arrays with "
             "less, less_equal or equal from the same module",
         )
 
-    def _convert(self, *_):
+    def _convert(self, *_: Any) -> NoReturn:
         raise used_as_a_number()
 
     __float__ = __int__ = __index__ = __complex__ = __round__ = __trunc__ = _convert
@@ -275,7 +275,7 @@ def used_as_a_number() -> TraceError:
     )
 
 
-def number(x) -> Any:
+def number(x: Any) -> Any:
     """`x` as a plain float, or NotImplemented if it is not a real number."""
     if type(x) is int or isinstance(x, (numbers.Real, np.bool)):
         return float(x)

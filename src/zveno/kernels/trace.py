@@ -17,7 +17,7 @@ _INPUT, _CONST = int(Op.INPUT), int(Op.CONST)
 
 
 def trace(
-    function: Callable,
+    function: Callable[..., Any],
     inputs: Mapping[str, tuple[int, ...]],
     name: str | None = None,
     outputs: Sequence[str] | None = None,
@@ -70,7 +70,7 @@ def trace(
     )
 
 
-def call(program: Program, *arrays) -> Any:
+def call(program: Program, *arrays: Any) -> Any:
     """Run a program on arrays of traced scalars, numbers or both: its operations join their trace.
 
     Args:
@@ -81,10 +81,10 @@ def call(program: Program, *arrays) -> Any:
         The outputs, as the traced function would have returned them: one array (a bare value for shape
         ``()``), or a tuple of them. Of numbers alone, what :func:`zveno.kernels.evaluate.evaluate` gives.
     """
-    arrays = [np.asarray(array) for array in arrays]
-    if all(array.dtype != object for array in arrays):
-        return evaluate(program, *arrays)
-    values = node_values(program, arrays)
+    inputs = [np.asarray(array) for array in arrays]
+    if all(array.dtype != object for array in inputs):
+        return evaluate(program, *inputs)
+    values = node_values(program, inputs)
     outputs = []
     for argument, nodes in zip(program.outputs, program.results, strict=True):
         out = np.empty(argument.size, object)
@@ -93,7 +93,7 @@ def call(program: Program, *arrays) -> Any:
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
-def node_values(program: Program, arrays) -> list:
+def node_values(program: Program, arrays: Sequence[Any]) -> list[Any]:
     """What every node of a program is, scalar or float, when it runs on traced arrays (see :func:`call`)."""
     if len(arrays) != len(program.inputs):
         raise ShapeError(f"{program.name} takes {len(program.inputs)} inputs, not {len(arrays)}")
@@ -114,7 +114,7 @@ def node_values(program: Program, arrays) -> list:
     return values
 
 
-def apply(op: int, *operands) -> Any:
+def apply(op: int, *operands: Any) -> Any:
     """One operation on scalars or floats. Floats alone are folded, quietly, by the rules of IEEE 754."""
     if any(type(x) is Scalar for x in operands):
         result = FUNCTIONS[op](*operands)

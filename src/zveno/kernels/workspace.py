@@ -26,7 +26,7 @@ class Workspace:
         self._rows = plan.n_slots * types.stride
         self._staging = _round_up(self._rows + 8 * types.lanes * len(program.outputs))
         self._tables = _round_up(self._staging + types.stride * sum(self._sizes[self._n_inputs :]))
-        self.size = _round_up(self._tables + 8 * sum(self._sizes))
+        self.size: int = _round_up(self._tables + 8 * sum(self._sizes))
 
     def slot(self, number: int) -> int:
         """A slot."""

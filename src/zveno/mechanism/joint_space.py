@@ -5,8 +5,10 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import ShapeError, unknown_name
 from .parts import Joint
@@ -53,7 +55,7 @@ class JointSpace:
         """Where every joint's velocities stand in v; a mimic joint has its leader's."""
         return self._slices("n_v")
 
-    def joint_positions(self, q) -> list:
+    def joint_positions(self, q: Any) -> list[Any]:
         """Coordinates of every joint's own type, by link number (entry 0 is empty), mimic relations applied."""
         own = [q[:0]]
         for joint in self.joints:
@@ -63,7 +65,7 @@ class JointSpace:
             own.append(part)
         return own
 
-    def joint_velocities(self, v) -> list:
+    def joint_velocities(self, v: Any) -> list[Any]:
         """Velocities (or accelerations) of every joint's own type, by link number, mimic relations applied."""
         own = [v[:0]]
         for joint in self.joints:
@@ -71,7 +73,7 @@ class JointSpace:
             own.append(part if joint.mimic is None else joint.mimic.multiplier * part)
         return own
 
-    def gather_velocities(self, per_link: Sequence):
+    def gather_velocities(self, per_link: Sequence[Any]) -> Any:
         """The transpose of `joint_velocities`: parts by link number summed into one (n_v,) vector.
 
         Torques of mimic joints act on their leader, multiplied as its velocity is.
@@ -85,7 +87,7 @@ class JointSpace:
         sums = [sum(own[1:], start=own[0]) for own in parts.values()]
         return np.concatenate(sums) if sums else np.zeros(0)
 
-    def pack(self, values: Mapping[str, object], default=None) -> np.ndarray:
+    def pack(self, values: Mapping[str, object], default: ArrayLike | None = None) -> np.ndarray:
         """q from a mapping of joint names to numbers or (n_q,) arrays; others are at `default` or neutral."""
         q = self.neutral() if default is None else self.checked_q(np.array(default, dtype=float))
         for name, value in values.items():
@@ -102,7 +104,7 @@ class JointSpace:
                 ) from None
         return q
 
-    def unpack(self, q) -> dict[str, np.ndarray | float]:
+    def unpack(self, q: ArrayLike) -> dict[str, np.ndarray | float]:
         """A mapping of joint names to their coordinates: a number, or an array for joints with several."""
         q = self.checked_q(q)
         parts = {joint.name: (joint.type, q[..., self.q_slices[joint.name]]) for joint in self._coordinate_joints}
@@ -123,7 +125,7 @@ class JointSpace:
         ]
         return np.concatenate(parts, axis=-1)
 
-    def integrate(self, q, v):
+    def integrate(self, q: Any, v: Any) -> Any:
         """q after moving with constant velocity v for unit time, (n_q,); traced entries allowed."""
         return self._join(
             [
@@ -132,7 +134,7 @@ class JointSpace:
             ]
         )
 
-    def difference(self, q0, q1):
+    def difference(self, q0: Any, q1: Any) -> Any:
         """The constant velocity (n_v,) that takes q0 to q1 in unit time: the inverse of `integrate`."""
         return self._join(
             [
@@ -141,7 +143,7 @@ class JointSpace:
             ]
         )
 
-    def tangent(self, q):
+    def tangent(self, q: Any) -> Any:
         """(n_q, n_v) matrix with q̇ = tangent(q) v, block by block; the identity without quaternions."""
         rows = [[0.0] * self.n_v for _ in range(self.n_q)]
         for joint in self._coordinate_joints:
@@ -150,7 +152,7 @@ class JointSpace:
                 rows[i][self.v_slices[joint.name]] = list(row)
         return np.array(rows).reshape(self.n_q, self.n_v)
 
-    def normalized(self, q):
+    def normalized(self, q: Any) -> Any:
         """q with every quaternion scaled to unit length."""
         return self._join(
             [joint.type.normalized(q[self.q_slices[joint.name]]) for joint in self._coordinate_joints]
@@ -166,11 +168,11 @@ class JointSpace:
         """Upper limits of q, (n_q,), +inf where there is none."""
         return self._join([joint.limits.upper for joint in self._coordinate_joints])
 
-    def checked_q(self, q, what: str = "q") -> np.ndarray:
+    def checked_q(self, q: ArrayLike, what: str = "q") -> np.ndarray:
         """q as a float array (..., n_q), refused with a clear error if its last axis is wrong."""
         return self._checked(q, self.n_q, what)
 
-    def checked_v(self, v, what: str = "v") -> np.ndarray:
+    def checked_v(self, v: ArrayLike, what: str = "v") -> np.ndarray:
         """v as a float array (..., n_v), refused with a clear error if its last axis is wrong."""
         return self._checked(v, self.n_v, what)
 

@@ -52,7 +52,7 @@ class Mechanism(JointSpace):
     loops: tuple[Loop, ...] = ()
     extras: tuple[Extra, ...] = ()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "gravity", frozen_array(self.gravity, (3,), "gravity"))
         if self.transmission is not None:
             n = self.n_v
@@ -187,7 +187,7 @@ class Mechanism(JointSpace):
         add(dataclasses.replace(self, source="", notes=(), extras=()))
         return digest.hexdigest()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         counts = [
             f"{sum(joint.type.kind == kind for joint in self.joints)} {kind}"
             for kind in JOINT_TYPES

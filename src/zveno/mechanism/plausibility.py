@@ -81,7 +81,7 @@ def warn_about_inertia(mechanism: Mechanism, stacklevel: int = 2) -> None:
         )
 
 
-def warn_about_sizes(mechanism: Mechanism, stacklevel: int = 2):
+def warn_about_sizes(mechanism: Mechanism, stacklevel: int = 2) -> None:
     """One `ZvenoWarning` with the figures of lengths, gravity and mimic multipliers that no robot has."""
     large = []
     fall = float(np.linalg.norm(mechanism.gravity))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,10 +24,10 @@ class Universal(JointType):
     kind = "universal"
     in_sequence = True
     n_q = n_v = 2
-    units = ("rad", "rad")
-    suffixes = ("1", "2")
+    units: ClassVar[tuple[str, ...]] = ("rad", "rad")
+    suffixes: ClassVar[tuple[str, ...]] = ("1", "2")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "first", unit_axis(self.first, "first axis"))
         object.__setattr__(self, "second", unit_axis(self.second, "second axis"))
         if np.linalg.norm(cross(self.first, self.second)) < 1e-6:
@@ -35,22 +36,22 @@ class Universal(JointType):
                 remedy="Use a revolute joint, or axes that span a plane",
             )
 
-    def motion(self, q):
+    def motion(self, q: Any) -> Any:
         """R = R(first, q[0]) R(second, q[1])."""
         return transform(rotations.about_axis_by(self.first, q[0]) @ rotations.about_axis_by(self.second, q[1]))
 
-    def subspace(self, q):
+    def subspace(self, q: Any) -> Any:
         """w = R₂ᵀ first · q̇₁ + second · q̇₂."""
         return np.concatenate([angular_column(self._first_moved(q)), angular_column(self.second)], axis=1)
 
-    def bias(self, q, v):
+    def bias(self, q: Any, v: Any) -> Any:
         """d/dt(R₂ᵀ first) q̇₁ = (R₂ᵀ first × second) q̇₁ q̇₂."""
         return np.concatenate([np.zeros(3), cross(self._first_moved(q), self.second) * (v[0] * v[1])])
 
     def _first_moved(self, q):
         return rotations.about_axis_by(self.second, q[1]).T @ self.first
 
-    def parameters(self):
+    def parameters(self) -> dict[str, np.ndarray | float]:
         """Both axes."""
         return {"first": self.first, "second": self.second}
 
@@ -67,10 +68,10 @@ class Planar(JointType):
     kind = "planar"
     in_sequence = True
     n_q = n_v = 3
-    units = ("m", "m", "rad")
-    suffixes = ("x", "y", "angle")
+    units: ClassVar[tuple[str, ...]] = ("m", "m", "rad")
+    suffixes: ClassVar[tuple[str, ...]] = ("x", "y", "angle")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "normal", unit_axis(self.normal, "normal"))
 
     @property
@@ -81,20 +82,20 @@ class Planar(JointType):
         x = unit_axis(e - (e @ n) * n)
         return np.stack([x, cross(n, x)], axis=1)
 
-    def motion(self, q):
+    def motion(self, q: Any) -> Any:
         """Translation in the plane, then rotation about the normal."""
         return transform(rotations.about_axis_by(self.normal, q[2]), self.in_plane @ q[:2])
 
-    def subspace(self, q):
+    def subspace(self, q: Any) -> Any:
         """[Rᵀ(x ẋ + y ẏ), normal θ̇]."""
         linear = rotations.about_axis_by(self.normal, q[2]).T @ self.in_plane
         return np.concatenate([np.concatenate([linear, np.zeros((3, 2))]), angular_column(self.normal)], axis=1)
 
-    def bias(self, q, v):
+    def bias(self, q: Any, v: Any) -> Any:
         """−w × Rᵀ(x ẋ + y ẏ)."""
         linear = rotations.about_axis_by(self.normal, q[2]).T @ (self.in_plane @ v[:2])
         return np.concatenate([cross(linear, self.normal) * v[2], np.zeros(3)])
 
-    def parameters(self):
+    def parameters(self) -> dict[str, np.ndarray | float]:
         """The normal."""
         return {"normal": self.normal}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...errors import ModelError, ZvenoError
 
@@ -15,23 +16,23 @@ QUATERNION_TOLERANCE = 1e-6
 """Tasks refuse a quaternion whose norm is off by more than this."""
 
 
-def unit_axis(axis, what: str = "axis") -> np.ndarray:
+def unit_axis(axis: ArrayLike, what: str = "axis") -> np.ndarray:
     """A (3,) axis scaled to unit length; a zero, non-finite or misshapen one is refused."""
-    axis = np.array(axis, dtype=float)
-    if axis.shape != (3,):
-        raise ModelError(f"the {what} has shape {axis.shape}", remedy="Give three numbers, for example 0 0 1")
-    largest = abs(axis).max()
+    direction = np.array(axis, dtype=float)
+    if direction.shape != (3,):
+        raise ModelError(f"the {what} has shape {direction.shape}", remedy="Give three numbers, for example 0 0 1")
+    largest = abs(direction).max()
     if not math.isfinite(largest):
-        raise ModelError(f"the {what} {axis.tolist()} is not finite", remedy="Give three finite numbers")
+        raise ModelError(f"the {what} {direction.tolist()} is not finite", remedy="Give three finite numbers")
     if largest < 1e-12:
         raise ModelError(f"the {what} is zero", remedy="Give a direction, for example 0 0 1")
-    norm = np.linalg.norm(axis)
-    if np.count_nonzero(axis) == 1:
-        axis = axis / largest  # exactly 0 and ±1
+    norm = np.linalg.norm(direction)
+    if np.count_nonzero(direction) == 1:
+        direction = direction / largest  # exactly 0 and ±1
     elif abs(norm - 1.0) > 1e-15:
-        axis = axis / norm  # an axis that has unit length stays as it is, to the last bit
-    axis.setflags(write=False)
-    return axis
+        direction = direction / norm  # an axis that has unit length stays as it is, to the last bit
+    direction.setflags(write=False)
+    return direction
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,14 +52,14 @@ class JointType(ABC):
     """Whether the coordinates are those of joints one after the other; if not, all axes are fixed on the child."""
 
     @abstractmethod
-    def motion(self, q) -> Any:
+    def motion(self, q: Any) -> Any:
         """(4, 4) transform from the moved frame to the joint frame."""
 
     @abstractmethod
-    def subspace(self, q) -> Any:
+    def subspace(self, q: Any) -> Any:
         """(6, n_v) matrix S of the relative twist, in the moved frame."""
 
-    def bias(self, q, v):
+    def bias(self, q: Any, v: Any) -> Any:
         """(6,) vector Ṡ q̇, zero unless the subspace changes with q."""
         return np.zeros(6)
 
@@ -66,35 +67,35 @@ class JointType(ABC):
         """(n_q,) coordinates at which the moved frame coincides with the joint frame."""
         return np.zeros(self.n_q)
 
-    def integrate(self, q, v):
+    def integrate(self, q: Any, v: Any) -> Any:
         """Coordinates after moving from q with the constant velocity v for unit time."""
         return q + v
 
-    def difference(self, q0, q1):
+    def difference(self, q0: Any, q1: Any) -> Any:
         """The constant velocity (n_v,) that takes q0 to q1 in unit time."""
         return q1 - q0
 
-    def tangent(self, q):
+    def tangent(self, q: Any) -> Any:
         """(n_q, n_v) derivative of `integrate(q, v)` by v at v = 0: q̇ = tangent(q) v."""
         return np.eye(self.n_q)
 
-    def normalized(self, q):
+    def normalized(self, q: Any) -> Any:
         """The coordinates with their quaternion, if any, scaled to unit length."""
         return q
 
-    def quaternion_error(self, q):
+    def quaternion_error(self, q: Any) -> Any:
         """How far the norm of the quaternion, if any, is from 1; q may have leading batch axes."""
         return np.zeros(np.shape(q)[:-1])
 
-    def random_range(self, lower, upper) -> tuple[np.ndarray, np.ndarray]:
+    def random_range(self, lower: Any, upper: Any) -> tuple[np.ndarray, np.ndarray]:
         """Where plain coordinates are drawn from: the limits; a missing one is 2π or 2 m from the other."""
         return finite_range(lower, upper, np.array([math.pi if unit == "rad" else 1.0 for unit in self.units]))
 
-    def random(self, rng: np.random.Generator, lower, upper, shape: tuple[int, ...] = ()) -> np.ndarray:
+    def random(self, rng: np.random.Generator, lower: Any, upper: Any, shape: tuple[int, ...] = ()) -> np.ndarray:
         """Uniform coordinates between limits, (*shape, n_q); infinite ones stand for ±π and ±1 m."""
         return rng.uniform(*self.random_range(lower, upper), size=(*shape, self.n_q))
 
-    def about(self, axis) -> JointType:
+    def about(self, axis: ArrayLike) -> JointType:
         """The same joint along or about another axis (joints with one axis only)."""
         raise ZvenoError(f"a {self.kind} joint does not have one axis")
 
@@ -106,18 +107,18 @@ class JointType(ABC):
         """What defines the joint beyond its kind, by name (axes, pitch)."""
         return {}
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         words = ", ".join(f"{name}={np.round(value, 6)}" for name, value in self.parameters().items())
         return f"{type(self).__name__}({words})"
 
 
-def finite_range(lower, upper, reach) -> tuple[np.ndarray, np.ndarray]:
+def finite_range(lower: Any, upper: Any, reach: Any) -> tuple[np.ndarray, np.ndarray]:
     """Limits made finite: one that is infinite is put at 2·reach from the other, both at ±reach."""
     low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * reach, -reach))
     high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower + 2 * reach, reach))
     return low, high
 
 
-def angular_column(direction) -> np.ndarray:
+def angular_column(direction: Any) -> np.ndarray:
     """[0, direction] as a column (6, 1)."""
     return np.concatenate([np.zeros(3), direction])[:, None]

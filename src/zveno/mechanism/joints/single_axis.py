@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...errors import ModelError
 from ...spatial import rotations
@@ -19,14 +21,14 @@ class Fixed(JointType):
 
     kind = "fixed"
     n_q = n_v = 0
-    units = ()
-    suffixes = ()
+    units: ClassVar[tuple[str, ...]] = ()
+    suffixes: ClassVar[tuple[str, ...]] = ()
 
-    def motion(self, q):
+    def motion(self, q: Any) -> Any:
         """Identity."""
         return np.eye(4)
 
-    def subspace(self, q):
+    def subspace(self, q: Any) -> Any:
         """An empty matrix."""
         return np.zeros((6, 0))
 
@@ -39,14 +41,14 @@ class _OneAxis(JointType):
 
     n_q = n_v = 1
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit_axis(self.axis))
 
-    def parameters(self):
+    def parameters(self) -> dict[str, np.ndarray | float]:
         """The axis."""
         return {"axis": self.axis}
 
-    def about(self, axis):
+    def about(self, axis: ArrayLike) -> JointType:
         """The same joint along or about another axis."""
         return replace(self, axis=axis)
 
@@ -54,13 +56,13 @@ class _OneAxis(JointType):
 @dataclass(frozen=True, repr=False, eq=False)
 class _AboutAxis(_OneAxis):
     units = ("rad",)
-    sigma = 1
+    sigma: ClassVar[int | None] = 1
 
-    def motion(self, q):
+    def motion(self, q: Any) -> Any:
         """Rotation about the axis by q[0] radians."""
         return transform(rotations.about_axis_by(self.axis, q[0]))
 
-    def subspace(self, q):
+    def subspace(self, q: Any) -> Any:
         """[0, axis]."""
         return angular_column(self.axis)
 
@@ -84,14 +86,14 @@ class Prismatic(_OneAxis):
     """Translation along an axis."""
 
     kind = "prismatic"
-    units = ("m",)
-    sigma = 0
+    units: ClassVar[tuple[str, ...]] = ("m",)
+    sigma: ClassVar[int | None] = 0
 
-    def motion(self, q):
+    def motion(self, q: Any) -> Any:
         """Translation along the axis by q[0] metres."""
         return transform(None, self.axis * q[0])
 
-    def subspace(self, q):
+    def subspace(self, q: Any) -> Any:
         """[axis, 0]."""
         return np.concatenate([self.axis, np.zeros(3)])[:, None]
 
@@ -103,25 +105,25 @@ class Helical(_OneAxis):
     pitch: float = 0.0
 
     kind = "helical"
-    units = ("rad",)
+    units: ClassVar[tuple[str, ...]] = ("rad",)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if not math.isfinite(self.pitch):
             raise ModelError(f"the pitch {self.pitch} is not finite", remedy="Give metres a radian")
 
-    def motion(self, q):
+    def motion(self, q: Any) -> Any:
         """Rotation about the axis by q[0] and translation along it by pitch · q[0]."""
         return transform(rotations.about_axis_by(self.axis, q[0]), self.axis * (self.pitch * q[0]))
 
-    def subspace(self, q):
+    def subspace(self, q: Any) -> Any:
         """[pitch · axis, axis]."""
         return np.concatenate([self.pitch * self.axis, self.axis])[:, None]
 
-    def parameters(self):
+    def parameters(self) -> dict[str, np.ndarray | float]:
         """The axis and the pitch."""
         return {"axis": self.axis, "pitch": self.pitch}
 
-    def scaled(self, factor):
+    def scaled(self, factor: float) -> JointType:
         """The pitch is a length."""
         return Helical(self.axis, self.pitch * factor)

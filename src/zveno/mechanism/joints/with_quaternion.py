@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,43 +32,44 @@ class Spherical(JointType):
     """Rotation about a point: q = unit quaternion `[w, x, y, z]`, v = angular velocity in the child's axes."""
 
     kind = "spherical"
-    n_q, n_v = 4, 3
-    units = ("rad", "rad", "rad")
-    suffixes = ("qw", "qx", "qy", "qz")
+    n_q: ClassVar[int] = 4
+    n_v: ClassVar[int] = 3
+    units: ClassVar[tuple[str, ...]] = ("rad", "rad", "rad")
+    suffixes: ClassVar[tuple[str, ...]] = ("qw", "qx", "qy", "qz")
 
-    def motion(self, q):
+    def motion(self, q: Any) -> Any:
         """The quaternion's rotation."""
         return transform(rotations.from_quaternion(q))
 
-    def subspace(self, q):
+    def subspace(self, q: Any) -> Any:
         """[0, 1]."""
         return np.eye(6)[:, 3:]
 
-    def neutral(self):
+    def neutral(self) -> np.ndarray:
         """No rotation."""
         return np.array([1.0, 0.0, 0.0, 0.0])
 
-    def integrate(self, q, v):
+    def integrate(self, q: Any, v: Any) -> Any:
         """q ⊗ exp(v)."""
         return _unit(rotations.quaternion_product(q, rotations.quaternion_exp(v)))
 
-    def difference(self, q0, q1):
+    def difference(self, q0: Any, q1: Any) -> Any:
         """log(q0⁻¹ ⊗ q1)."""
         return rotations.quaternion_log(rotations.quaternion_product(rotations.quaternion_conjugate(q0), q1))
 
-    def tangent(self, q):
+    def tangent(self, q: Any) -> Any:
         """q ⊗ [0, v/2]."""
         return _quaternion_tangent(q)
 
-    def normalized(self, q):
+    def normalized(self, q: Any) -> Any:
         """q/|q|."""
         return _unit(q)
 
-    def quaternion_error(self, q):
+    def quaternion_error(self, q: Any) -> Any:
         """||q| − 1|."""
         return abs(np.linalg.norm(q, axis=-1) - 1.0)
 
-    def random(self, rng, lower, upper, shape=()):
+    def random(self, rng: np.random.Generator, lower: Any, upper: Any, shape: tuple[int, ...] = ()) -> np.ndarray:
         """Uniform over all rotations."""
         return _random_quaternion(rng, shape)
 
@@ -77,49 +79,50 @@ class Free(JointType):
     """All six degrees of freedom: q = `[x, y, z, qw, qx, qy, qz]`, v = `[v, w]` in the child's own axes."""
 
     kind = "free"
-    n_q, n_v = 7, 6
-    units = ("m", "m", "m", "rad", "rad", "rad")
-    suffixes = ("x", "y", "z", "qw", "qx", "qy", "qz")
+    n_q: ClassVar[int] = 7
+    n_v: ClassVar[int] = 6
+    units: ClassVar[tuple[str, ...]] = ("m", "m", "m", "rad", "rad", "rad")
+    suffixes: ClassVar[tuple[str, ...]] = ("x", "y", "z", "qw", "qx", "qy", "qz")
 
-    def motion(self, q):
+    def motion(self, q: Any) -> Any:
         """The quaternion's rotation after the translation."""
         return transform(rotations.from_quaternion(q[3:]), q[:3])
 
-    def subspace(self, q):
+    def subspace(self, q: Any) -> Any:
         """The identity: v is the twist itself."""
         return np.eye(6)
 
-    def neutral(self):
+    def neutral(self) -> np.ndarray:
         """The identity transform."""
         return np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 
-    def integrate(self, q, v):
+    def integrate(self, q: Any, v: Any) -> Any:
         """T exp(v): the screw motion with the constant body twist v."""
         step = transforms.exp(v)[:3, 3]
         turned = _unit(rotations.quaternion_product(q[3:], rotations.quaternion_exp(v[3:])))
         return np.concatenate([q[:3] + rotations.from_quaternion(q[3:]) @ step, turned])
 
-    def difference(self, q0, q1):
+    def difference(self, q0: Any, q1: Any) -> Any:
         """log(T0⁻¹ T1)."""
         turn = rotations.quaternion_product(rotations.quaternion_conjugate(q0[3:]), q1[3:])
         p = rotations.from_quaternion(q0[3:]).T @ (q1[:3] - q0[:3])
         return transforms.log(rotations.quaternion_log(turn), p)
 
-    def tangent(self, q):
+    def tangent(self, q: Any) -> Any:
         """ṗ = R v and the quaternion's rate."""
         R = rotations.from_quaternion(q[3:])
         upper = np.concatenate([R, np.zeros((3, 3))], axis=1)
         return np.concatenate([upper, np.concatenate([np.zeros((4, 3)), _quaternion_tangent(q[3:])], axis=1)])
 
-    def normalized(self, q):
+    def normalized(self, q: Any) -> Any:
         """The quaternion scaled to unit length."""
         return np.concatenate([q[:3], _unit(q[3:])])
 
-    def quaternion_error(self, q):
+    def quaternion_error(self, q: Any) -> Any:
         """How far the quaternion's norm is from 1."""
         return abs(np.linalg.norm(np.asarray(q)[..., 3:], axis=-1) - 1.0)
 
-    def random(self, rng, lower, upper, shape=()):
+    def random(self, rng: np.random.Generator, lower: Any, upper: Any, shape: tuple[int, ...] = ()) -> np.ndarray:
         """Uniform over a cube (±1 m without limits) and over all rotations."""
         p = rng.uniform(*finite_range(lower[:3], upper[:3], np.ones(3)), size=(*shape, 3))
         return np.concatenate([p, _random_quaternion(rng, shape)], axis=-1)
