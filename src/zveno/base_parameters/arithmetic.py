@@ -7,9 +7,8 @@ further columns behind these say how much of the row is the constant function.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -52,94 +51,90 @@ class Congruence(Protocol):
     @property
     def ten(self) -> Matrix:
         """(10, 10)."""
-        ...
 
     @property
     def sixteen(self) -> Matrix:
         """(16, 16)."""
-        ...
 
     @property
     def four(self) -> Matrix:
         """(4, 4)."""
-        ...
 
 
 class Arithmetic(Protocol):
     """Constants of a mechanism and operations on row spaces, in floating point or exactly."""
 
-    double: Matrix
-    """(10, 16): a symmetric matrix as ten numbers → all sixteen."""
-    symmetric: Matrix
-    """(16, 10): a matrix → its symmetric part as ten numbers."""
-    weights: Matrix
-    """(10, 10): rows x of ten → rows with ⟨X, H⟩ = x h."""
-    moments: Matrix
-    """(4, 10): rows over Sx Sy Sz m → rows over all ten parameters."""
-    identity: Pose
-    half: float | Fraction
+    @property
+    def double(self) -> Matrix:
+        """(10, 16): a symmetric matrix as ten numbers → all sixteen."""
+
+    @property
+    def symmetric(self) -> Matrix:
+        """(16, 10): a matrix → its symmetric part as ten numbers."""
+
+    @property
+    def weights(self) -> Matrix:
+        """(10, 10): rows x of ten → rows with ⟨X, H⟩ = x h."""
+
+    @property
+    def moments(self) -> Matrix:
+        """(4, 10): rows over Sx Sy Sz m → rows over all ten parameters."""
+
+    @property
+    def identity(self) -> Pose:
+        """The transform that changes nothing."""
+
+    @property
+    def half(self) -> Any:
+        """One half."""
 
     def pose(self, T: np.ndarray, what: str) -> Pose:
         """A rigid transform; `what` is named where it has no meaning in this arithmetic."""
-        ...
 
     def twist(self, column: np.ndarray, what: str) -> Twist:
         """The operators of a twist `[v, w]`."""
-        ...
 
     def congruences(self, poses: Sequence[Pose]) -> Sequence[Congruence | None]:
         """Of constant transforms; None where it changes nothing."""
-        ...
 
-    def gravity(self, vector: np.ndarray, drives: bool) -> Sequence[Any]:
+    def gravity(self, vector: np.ndarray, drives: bool) -> Any:
         """Three numbers: the direction, or where offsets of drives are counted beside it a fixed multiple of it."""
-        ...
 
     def kron(self, A: Pose, B: Pose) -> Matrix:
         """(16, 16): X → AᵀXB on rows of sixteen."""
-        ...
 
     def matrix(self, rows: Any, width: int) -> Matrix:
         """From rows of numbers."""
-        ...
 
     def four(self, A: Pose) -> Matrix:
         """(4, 4): x → xA."""
-        ...
 
     def beside(self, *parts: Matrix) -> Matrix:
         """All columns."""
-        ...
 
     def reduced(self, *rows: Matrix) -> Matrix:
         """Rows of the same space and, in floating point, the same sizes: at most as many as columns."""
-        ...
 
     def state(self, kind: int, *rows: Matrix) -> Matrix:
         """A basis of a state, `full(kind)` itself where it has its largest dimension."""
-        ...
 
     def full(self, kind: int) -> Matrix:
         """The state of largest dimension."""
-        ...
 
     def closed(self, parts: Sequence[Matrix], derivations: Sequence[Derivation], width: int, most: int) -> Matrix:
         """The smallest space that contains the rows and that derivations of their first `width` columns keep.
 
         They take the columns behind these to zero. No such space has more than `most` dimensions.
         """
-        ...
 
     def averaged(self, parts: Sequence[Matrix], samples: int) -> Matrix:
         """`reduced` of the rows of several samples, of the size of one."""
-        ...
 
     def carried(self, A: Pose) -> Matrix:
         """(10, 10): a body's ten numbers h → those of A H Aᵀ."""
-        ...
 
 
-def twist_operators(K: Any, D: Pose, derivation: Any) -> Twist:
+def twist_operators(K: Arithmetic, D: Pose, derivation: Callable[[Matrix, bool], Derivation]) -> Twist:
     """The operators of a twist D; `derivation(once, linear)` adds what an arithmetic needs to close under one."""
     left, right = K.kron(D, K.identity), K.kron(K.identity, D)
     # Half of DᵀX + XD, so that in floating point the powers of a rotation (frequencies up to 2) stay of size 1.

@@ -16,7 +16,7 @@ import numpy as np
 
 from .arithmetic import FULL, WIDTHS, Derivation, Twist, twist_operators
 from .exact import IDENTITY, Matrix, exact_gravity, exact_transform, exact_twist
-from .exact_field import ExactMatrix, basis, beside
+from .exact_field import ExactMatrix, basis, beside, echelon, lowered
 from .views import DOUBLE, MOMENTS, SYMMETRIC, WEIGHTS
 
 
@@ -107,18 +107,18 @@ class Exact:
         self, parts: Sequence[ExactMatrix], derivations: Sequence[Derivation], width: int, most: int
     ) -> ExactMatrix:
         """By applying the derivations until they add nothing."""
-        space = basis(*parts)
+        space = echelon(*parts)
         extra = space.shape[1] - width
         while 0 < len(space) < most + extra:
             onward = [space[:, :width] @ d.once for d in derivations]
             if extra:
                 zeros = self.matrix([[0] * extra] * len(space), extra)
                 onward = [beside(part, zeros) for part in onward]
-            larger = basis(space, *onward)
+            larger = echelon(space, *onward)
             if len(larger) == len(space):
                 break
             space = larger
-        return space
+        return lowered(space)
 
     def averaged(self, parts: Sequence[ExactMatrix], samples: int) -> ExactMatrix:
         """Echelon form of all rows."""

@@ -190,13 +190,22 @@ def beside(*parts: ExactMatrix) -> ExactMatrix:
     return total
 
 
-def basis(*rows: ExactMatrix) -> ExactMatrix:
-    """Reduced row echelon basis of all rows, which is unique; over ℚ where it is rational."""
+def echelon(*rows: ExactMatrix) -> ExactMatrix:
+    """Reduced row echelon basis of all rows, which is unique, over the field that they have together."""
     field = rows[0].field if len(rows) == 1 else _joined(*(part.field for part in rows))
-    found = ExactMatrix(field.basis(*(part.over(field) for part in rows)), field)
-    if field.degree == 1:
-        return found
-    table = found.numbers()
+    return ExactMatrix(field.basis(*(part.over(field) for part in rows)), field)
+
+
+def lowered(rows: ExactMatrix) -> ExactMatrix:
+    """An echelon basis over ℚ where it is rational."""
+    if rows.field.degree == 1:
+        return rows
+    table = rows.numbers()
     if any(x != 0 for row in table for number in row for x in number.parts[1:]):
-        return found
-    return ExactMatrix.of([[x.parts[0] for x in row] for row in table], found.shape[1])
+        return rows
+    return ExactMatrix.of([[x.parts[0] for x in row] for row in table], rows.shape[1])
+
+
+def basis(*rows: ExactMatrix) -> ExactMatrix:
+    """Reduced row echelon basis of all rows, over ℚ where it is rational."""
+    return lowered(echelon(*rows))

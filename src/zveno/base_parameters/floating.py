@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
@@ -31,17 +31,22 @@ class Operators(NamedTuple):
     four: np.ndarray
 
 
+def _constant(value: Any) -> Any:
+    """A field that every instance shares."""
+    return field(default_factory=lambda: value, repr=False, compare=False)
+
+
 @dataclass(frozen=True)
 class Floating:
     """Floating point with lengths divided by `scale`, so that they are of size 1."""
 
     scale: float
-    double: ClassVar = DOUBLE
-    symmetric: ClassVar = SYMMETRIC
-    weights: ClassVar = np.diag(WEIGHTS)
-    moments: ClassVar = MOMENTS
-    identity: ClassVar = np.eye(4)
-    half: ClassVar = 0.5
+    double: Any = _constant(DOUBLE)
+    symmetric: Any = _constant(SYMMETRIC)
+    weights: Any = _constant(np.diag(WEIGHTS))
+    moments: Any = _constant(MOMENTS)
+    identity: Any = _constant(np.eye(4))
+    half: Any = _constant(0.5)
 
     def pose(self, T: np.ndarray, what: str) -> np.ndarray:
         """The transform in the unit of length."""

@@ -303,7 +303,7 @@ class BaseParameters(Result):
             view=view,
             massless=self.massless,
             loops=self.loops,
-            q0=self.q0,
+            start=self.q0,
             exact=None if self.certified else False,
         )
 
