@@ -93,9 +93,11 @@ class Arithmetic(Protocol):
 
     def twist(self, column: np.ndarray, what: str) -> Twist:
         """The operators of a twist `[v, w]`."""
+        ...
 
     def congruences(self, poses: Sequence[Pose]) -> Sequence[Congruence | None]:
         """Of constant transforms; None where it changes nothing."""
+        ...
 
     def gravity(self, vector: np.ndarray, drives: bool) -> Any:
         """Three numbers: the direction, or where offsets of drives are counted beside it a fixed multiple of it."""

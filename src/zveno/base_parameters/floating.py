@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
@@ -31,22 +30,12 @@ class Operators(NamedTuple):
     four: np.ndarray
 
 
-def _constant(value: Any) -> Any:
-    """A field that every instance shares."""
-    return field(default_factory=lambda: value, repr=False, compare=False)
-
-
-@dataclass(frozen=True)
 class Floating:
     """Floating point with lengths divided by `scale`, so that they are of size 1."""
 
-    scale: float
-    double: Any = _constant(DOUBLE)
-    symmetric: Any = _constant(SYMMETRIC)
-    weights: Any = _constant(np.diag(WEIGHTS))
-    moments: Any = _constant(MOMENTS)
-    identity: Any = _constant(np.eye(4))
-    half: Any = _constant(0.5)
+    def __init__(self, scale: float):
+        self.scale, self.half, self.identity = scale, 0.5, np.eye(4)
+        self.double, self.symmetric, self.weights, self.moments = DOUBLE, SYMMETRIC, np.diag(WEIGHTS), MOMENTS
 
     def pose(self, T: np.ndarray, what: str) -> np.ndarray:
         """The transform in the unit of length."""
@@ -153,6 +142,12 @@ class Floating:
         return carried(A)
 
 
+@lru_cache(maxsize=64)
+def floating_arithmetic(scale: float) -> Floating:
+    """The one arithmetic with this unit of length."""
+    return Floating(scale)
+
+
 @lru_cache(maxsize=256)
 def _twist(data: bytes) -> Twist:
     D = np.frombuffer(data).reshape(4, 4)
@@ -169,7 +164,7 @@ def _twist(data: bytes) -> Twist:
             powers.append(powers[-1] @ once)
         return Derivation(once, np.concatenate(powers, axis=1))
 
-    return twist_operators(Floating(1.0), D, derivation)
+    return twist_operators(floating_arithmetic(1.0), D, derivation)
 
 
 @cache

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import drives as driving
 from .blocks import Block, Solved, solve_blocks
-from .floating import Floating
+from .floating import floating_arithmetic
 from .problem import Problem
 from .recursion import Recursion
 from .result import Group
@@ -46,7 +46,7 @@ def floating_recursion(problem: Problem) -> Recursion:
         motors = driving.motors_of(mechanism, problem.kinds, float, problem.scale, size if size > 0 else 1.0)
     driven = None if motors is None else list(motors.place)
     return Recursion(
-        Floating(problem.scale),
+        floating_arithmetic(problem.scale),
         problem,
         motors,
         lambda node: floating_samples(mechanism, problem.samples[node.bodies[0]], problem.scale, driven),
