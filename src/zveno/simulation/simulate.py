@@ -12,24 +12,18 @@ from ..progress import Progress, ProgressBar
 from ..robot_functions import RobotFunctions
 from .checks import check_batch, check_mass, check_times, checked_constraints, checked_state
 from .constraints import Constraint
-from .contacts import JointLimit, joint_limits
+from .contacts import joint_limits
 from .controllers import as_control
 from .drives import ServoDrive
-from .dynamics import batch_settings
 from .equations import Equations
 from .events import Event
-from .inputs import Inputs
 from .integrators import FIXED, Adaptive, checked_method
-from .modes import OPEN, Modes
-from .projection import project_start
 from .rates import FixedStep, Rates, refuse_infinite, steps_in
 from .results import final_status, sane_samples, trajectory
 from .rollout import rollout
 from .single import Run
+from .start import start_of_run
 from .trajectory import FINISHED, Trajectory
-
-TOUCHING = 1e-8
-"""A gap, m or rad, below which a contact counts as closed at the start."""
 
 
 @np.errstate(all="ignore")  # what is not finite is found, and named in the status
@@ -119,15 +113,8 @@ def simulate(
         tau0 = mechanism.checked_v(tau0, "tau0")
         refuse_infinite(tau0, "tau0")
         y0[..., equations.z] = tau0[..., equations.drive.lag > 0]
-    modes = Modes(equations, _initially_active(equations, q0), step if method in FIXED else 0.0)
-    notes: list[str] = []
-    c, moved = None, 0.0
-    if equations.constraints:
-        c = equations.settings(q0, k) if single else batch_settings(equations, q0, k)
-        if single:
-            _set_modes(modes, c, y0)
-        y0, c, moved = _onto_constraints(equations, y0, c, max_projection, notes)
-        modes.c = c
+    start = start_of_run(equations, y0, k, step if method in FIXED else 0.0, max_projection)
+    y0, c, notes = start.y, start.c, list(start.notes)
     check_mass(equations, y0)
     atol = rtol * 1e-3 if atol is None else atol
     rates = Rates(equations, c)
@@ -148,7 +135,7 @@ def simulate(
                 if method in FIXED
                 else Adaptive(method, rates, 0.0, y0, max(duration, 1e-300), *tolerances)
             )
-            run = Run(equations, rates, stepper, events, modes, projection, bar)
+            run = Run(equations, rates, stepper, events, start.modes, projection, bar)
             run.go(times)
             Y, C = np.array(run.y), None if c is None else np.array(run.c)
             times, status, n_steps = np.array(run.t), run.status, run.n_steps
@@ -166,7 +153,7 @@ def simulate(
         Y,
         C,
         status=final_status(status, times, sane_samples(equations, Y, step if method in FIXED else 0.0)),
-        moved=moved,
+        moved=start.moved,
         notes=tuple(notes),
         method=settings,
         events=() if run is None else tuple(run.records),
@@ -176,60 +163,7 @@ def simulate(
     )
 
 
-# --- preparation
-
-
-def _initially_active(equations: Equations, q0) -> list[bool]:
-    """Which constraints act at the start: all but contacts that do not touch."""
-    active = []
-    for i, one in enumerate(equations.constraints):
-        if not one.unilateral:
-            active.append(True)
-            continue
-        if isinstance(one, JointLimit):
-            at = equations.mechanism.q_slices[one.joint].start
-            gap = min(q0[at] - equations.mechanism.lower[at], equations.mechanism.upper[at] - q0[at])
-        else:
-            c = equations.settings(q0)
-            report = equations.report(
-                0.0, equations.state(q0, np.zeros(equations.mechanism.n_v)), *_idle(equations, c)
-            )
-            gap = report[3][equations.row_slices[i].start]
-        active.append(bool(gap <= TOUCHING))
-    return active
-
-
-def _set_modes(modes: Modes, c: np.ndarray, y0):
-    """Settings of contacts that do not touch, and of those that slide along the ground as they start."""
-    modes.c = c
-    for i, mode in enumerate(modes.mode):
-        if mode == OPEN:
-            modes.open(i)
-    if modes.closed():
-        rate = modes.equations.report(0.0, y0, *_idle(modes.equations, c))[4]
-        modes.slide_where_moving(modes.closed(), rate)
-
-
-def _idle(equations: Equations, c) -> tuple:
-    """Inputs of a kernel where the command does not matter."""
-    return Inputs(np.zeros(equations.mechanism.n_v) if equations.commanded else None, c).arrays()
-
-
-def _onto_constraints(equations: Equations, y0, c, far: float, notes: list[str]):
-    """The start projected, with how far it moved."""
-    flat_y, flat_c = y0.reshape(-1, y0.shape[-1]).copy(), np.broadcast_to(c, (*y0.shape[:-1], c.shape[-1]))
-    flat_c = flat_c.reshape(-1, c.shape[-1]).copy()
-    moved, changed = 0.0, 0.0
-    u = np.zeros(equations.mechanism.n_v) if equations.commanded else None
-    for i in range(len(flat_y)):
-        before = flat_y[i].copy()
-        found = project_start(equations, 0.0, flat_y[i], Inputs(u, flat_c[i]), far)
-        moved = max(moved, found.moved)
-        flat_y[i] = found.y
-        changed = max(changed, float(abs(found.y[equations.v] - before[equations.v]).max(initial=0.0)))
-    if changed > 1e-9:
-        notes.append(f"initial velocities changed by up to {changed:.3g} to satisfy the constraints")
-    return flat_y.reshape(y0.shape), flat_c.reshape(*y0.shape[:-1], -1), moved if moved > 1e-9 else 0.0
+# --- times and steps
 
 
 def _sample_times(duration: float, step: float, sample: float | None, method: str) -> np.ndarray:
