@@ -30,7 +30,7 @@ from zveno.kernels import cache, door
 from zveno.kernels.door import compiled, compiled_program
 from zveno.kernels.sources import SOURCES, Sources
 from zveno.kernels.trace import trace
-from zveno.mechanism import Drive
+from zveno.mechanism import Drive, Joint, Link, Revolute, assemble
 from zveno.spatial.transforms import inverse
 from zveno.spatial.vectors import cross
 
@@ -335,6 +335,21 @@ def test_code_from_outside_is_known_by_its_program(traces):
     assert not compiled(cross, THREE, constants=()).from_cache
     with pytest.raises(TypeError):
         compiled(cross, THREE, constants=(Parts(np.ones(3)),))  # traced, and cross takes no constant
+
+
+def test_joint_types_of_users_are_not_confused():
+    """Two classes of one name, with the same numbers."""
+    poses = []
+    for factor in (1.0, 2.0):
+
+        class Geared(Revolute):
+            def motion(self, q, factor=factor):
+                return super().motion(factor * q)
+
+        links = [Link("base"), Link("arm")]
+        joint = Joint("joint", "base", "arm", Geared())
+        poses.append(zveno.Robot(assemble("geared", links, [joint])).forward_kinematics(np.array([0.3]))[0, 0])
+    assert np.allclose(poses, np.cos([0.3, 0.6]))
 
 
 def test_changed_sources_never_meet_an_old_kernel(tmp_path, monkeypatch, traces):

@@ -51,7 +51,8 @@ def compiled(
             `zveno.kernels.trace.trace`.
         inputs: name and shape of each array, in order.
         constants, options: numbers, text, arrays, functions and classes of modules, tuples and dataclasses of
-            these, and objects whose `fingerprint` determines what the function reads of them.
+            these, and objects whose `fingerprint` determines what the function reads of them; `code_modules`, if
+            they have it, names modules whose code they bring.
         name: of the kernel, the function's own if not given.
         outputs: names of what the function returns.
         dtype: float64 or float32.
@@ -156,6 +157,7 @@ def _identity(value: Any, modules: set[str]) -> Any:
     name = _named(kind, modules)
     fingerprint = getattr(value, "fingerprint", None)
     if isinstance(fingerprint, str):
+        modules.update(getattr(value, "code_modules", ()))
         return name, fingerprint
     if dataclasses.is_dataclass(value):
         return name, *[_identity(getattr(value, field.name), modules) for field in dataclasses.fields(value)]

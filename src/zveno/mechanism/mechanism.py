@@ -166,6 +166,11 @@ class Mechanism(JointSpace):
     # --- identity
 
     @cached_property
+    def code_modules(self) -> frozenset[str]:
+        """Modules that the joint types come from; users may write joint types of their own."""
+        return frozenset(type(joint.type).__module__ for joint in self.joints)
+
+    @cached_property
     def fingerprint(self) -> str:
         """A hash of everything that decides the results of algorithms; the same in every process."""
         digest = hashlib.sha256()

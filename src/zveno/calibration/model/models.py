@@ -110,6 +110,11 @@ class Model:
         """Names of all parameters."""
         return tuple(term.name for term in self.terms)
 
+    @property
+    def code_modules(self) -> frozenset[str]:
+        """Modules that the joint types come from."""
+        return self.mechanism.code_modules
+
     @cached_property
     def fingerprint(self) -> str:
         """Determines every function of the model."""
