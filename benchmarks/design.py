@@ -19,7 +19,7 @@ import zveno
 from zveno.calibration.measurements import Pose
 from zveno.design.criteria import criterion
 from zveno.design.exchange import information, select
-from zveno.design.rows import Rows
+from zveno.design.planned_rows import PlannedRows
 from zveno.documents.calibration_001 import plan_study as study
 
 from .timing import Row, interleaved
@@ -35,7 +35,7 @@ def run() -> list[Row]:
 
 def _selection() -> list[Row]:
     # 31 parameters: a 7-joint arm has 34 by poses, and three of the tool are left out.
-    rows = Rows(zveno.load("iiwa14"), Pose(sigma={"position": 1e-4, "rotation": 2e-4}))
+    rows = PlannedRows(zveno.load("iiwa14"), Pose(sigma={"position": 1e-4, "rotation": 2e-4}))
     J = rows.jacobians(rows.robot.random(N_CANDIDATES, 0))[:, :, :N_PARAMETERS]
     calls = {"ours": lambda: select(J, N_CHOSEN, criterion("D"))}
     cpu = interleaved(calls, repeats=3, at_least=0.0)["ours"]

@@ -17,7 +17,7 @@ from zveno.calibration.measurements.kinds.pose import rotation_vector
 from zveno.calibration.measurements.residual_slopes import residual_kernel
 from zveno.calibration.model.kinematics import frame_motion
 from zveno.calibration.model.models import redundant_model
-from zveno.design.rows import Rows
+from zveno.design.planned_rows import PlannedRows
 from zveno.errors import ZvenoError, ZvenoWarning
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform
@@ -100,7 +100,7 @@ def test_identifiability_counts_what_directions_tell():
     J = np.stack([(directions(h * e) - directions(-h * e)) / (2 * h) for e in np.eye(len(model.terms))], axis=1)
     s = np.linalg.svd(J, compute_uv=False)
     assert int((s > 1e-6 * s[0]).sum()) == found.rank
-    planned = Rows(robot, kind)
+    planned = PlannedRows(robot, kind)
     rows = planned.jacobians(q).reshape(-1, len(planned.names)) / planned.scales
     own = J[:, [model.numbers[name] for name in planned.names]] / SIGMA
     assert relative_error(rows.T @ rows, own.T @ own) < 1e-6

@@ -10,7 +10,7 @@ from zveno.calibration.estimate import calibrate
 from zveno.calibration.measurements import FixedPoint, Plane, Sockets
 from zveno.calibration.measurements.campaigns import Campaign
 from zveno.design import accuracy_curve, judge_poses, plan_poses
-from zveno.design.rows import Rows
+from zveno.design.planned_rows import PlannedRows
 
 KINDS = {
     "point": FixedPoint(sigma=1e-4),
@@ -105,7 +105,7 @@ def test_a_known_distance_counts_once(first, puma):
     """However many campaigns touched both sockets of a place."""
     plan = first["sockets"]
     halves = [Campaign(KINDS["sockets"], plan.q[k::2], groups=plan.groups[k::2]) for k in (0, 1)]
-    rows = Rows(puma, KINDS["sockets"], have=measured("sockets", plan))
+    rows = PlannedRows(puma, KINDS["sockets"], have=measured("sockets", plan))
     place = next(group.partition("/")[0] for group in rows.groups if group.endswith("hole1"))
     ends = [[f"socket:{place}/hole{k}.T{axis}" for axis in "xyz"] for k in (0, 1)]
     known = rows.known[np.ix_([rows.names.index(name) for name in ends[0]], range(len(rows.names)))]
@@ -162,7 +162,7 @@ def test_too_few_postures_are_refused(puma):
 def test_noise_of_joint_sensors_widens_contacts_too(first, puma):
     """σ² = σg² + r² σq², with σq = σg here: the rows of a plain contact, divided by what the joints add."""
     have = measured("point", first["point"])
-    plain = Rows(puma, KINDS["point"], have=have).measured(have)
-    noisy = Rows(puma, FixedPoint(sigma=1e-4, sigma_q=1e-4), have=have).measured(have)
+    plain = PlannedRows(puma, KINDS["point"], have=have).measured(have)
+    noisy = PlannedRows(puma, FixedPoint(sigma=1e-4, sigma_q=1e-4), have=have).measured(have)
     arms = np.linalg.norm(puma.jacobian(have.q)[:, :3], axis=2)
     assert np.allclose(plain, noisy * np.sqrt(1.0 + arms**2)[..., None], rtol=1e-6, atol=1e-6 * abs(plain).max())

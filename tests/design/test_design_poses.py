@@ -11,9 +11,9 @@ from zveno.calibration.measurements import Camera, Distance, Pose, Position, Rel
 from zveno.calibration.measurements.campaigns import Campaign
 from zveno.design import Clearance, Visibility, accuracy_curve, judge_poses, plan_poses
 from zveno.design.criteria import CRITERIA, criterion
-from zveno.design.problem import problem
+from zveno.design.plan_problem import plan_problem
+from zveno.design.planned_rows import PlannedRows
 from zveno.design.refine import Objective, refined
-from zveno.design.rows import Rows
 from zveno.documents.calibration_001 import plan_study as study
 from zveno.io.measurements import write_measurements
 
@@ -39,7 +39,7 @@ def puma():
 @pytest.mark.parametrize("kind", [name for name in KINDS if name != "noisy joints"])
 def test_rows_are_those_of_the_calibration(kind, puma):
     """An independent route: calibration's own system of residuals, evaluated at zero residual."""
-    rows = Rows(puma, KINDS[kind])
+    rows = PlannedRows(puma, KINDS[kind])
     problem = rows.problem
     q = problem.parts[0].q
     _, J = problem.evaluate(np.zeros(len(rows.model.terms)), problem.frames, exact=True)
@@ -49,7 +49,7 @@ def test_rows_are_those_of_the_calibration(kind, puma):
 
 def test_noise_of_joint_sensors_widens_every_row(puma):
     """σ² = σg² + r² σq²: the rows of a plain measurement, divided by what the joints add."""
-    plain, noisy = Rows(puma, Pose(sigma=1e-4)), Rows(puma, KINDS["noisy joints"])
+    plain, noisy = PlannedRows(puma, Pose(sigma=1e-4)), PlannedRows(puma, KINDS["noisy joints"])
     q = puma.random(5, 1)
     ratio = np.linalg.norm(plain.jacobians(q), axis=2) / np.linalg.norm(noisy.jacobians(q), axis=2)
     arms = np.linalg.norm(puma.jacobian(q)[:, :3], axis=2)  # world axes, as positions are measured
@@ -59,7 +59,7 @@ def test_noise_of_joint_sensors_widens_every_row(puma):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["D", "A", "E", "G", "O2"])
 def test_gradients_by_posture_against_differences(kind, name, puma):
-    rows = Rows(puma, KINDS[kind])
+    rows = PlannedRows(puma, KINDS[kind])
     q = puma.random(14 if kind != "distance" else 40, 3)
     F = rows.tool(q)[1]
     objective = Objective(rows, criterion(name, F), np.zeros((len(rows.names),) * 2))
@@ -75,7 +75,7 @@ def test_gradients_by_posture_against_differences(kind, name, puma):
 
 def test_the_tool_follows_the_parameters(puma):
     """Columns of the tool's Jacobian for joint offsets are those of the robot's own Jacobian."""
-    rows = Rows(puma, Position(sigma=1e-4))
+    rows = PlannedRows(puma, Position(sigma=1e-4))
     q = puma.random(4, 5)
     p, F = rows.tool(q)
     assert np.allclose(p, puma.forward_kinematics(q)[:, :3, 3])
@@ -123,7 +123,7 @@ def test_every_criterion_improves_on_random(name, puma):
 def test_predicted_covariance_is_that_of_monte_carlo(puma):
     """Linearised calibrations with seeded noise scatter as predicted."""
     plan = plan_poses(puma, KINDS["position"], 15, candidates=500)
-    rows = Rows(puma, KINDS["position"])
+    rows = PlannedRows(puma, KINDS["position"])
     J = rows.jacobians(plan.q).reshape(-1, len(rows.names))
     noise = np.random.default_rng(0).normal(size=(4000, len(J)))
     found = noise @ np.linalg.pinv(J).T * rows.scales
@@ -153,7 +153,7 @@ def test_predicted_covariance_is_that_of_real_calibrations(puma):
 def test_tool_accuracy_is_that_of_monte_carlo(puma):
     places = puma.random(5, 8)
     plan = plan_poses(puma, KINDS["position"], 15, candidates=500, workspace=places)
-    rows = Rows(puma, KINDS["position"])
+    rows = PlannedRows(puma, KINDS["position"])
     p = np.random.default_rng(1).multivariate_normal(np.zeros(len(plan.names)), plan.covariance, 4000)
     _, F = rows.tool(places)
     moved = np.einsum("wij,nj->nwi", F, p / rows.scales)
@@ -195,7 +195,7 @@ def test_postures_keep_to_every_rule(puma):
 
 
 def test_refinement_respects_what_is_allowed(puma):
-    task = problem(puma, KINDS["position"], candidates=200, box=((0, -1, 0), (1, 1, 1)))
+    task = plan_problem(puma, KINDS["position"], candidates=200, box=((0, -1, 0), (1, 1, 1)))
     objective = Objective(task.rows, task.criterion, task.prior)
     start = task.q[:15]
     better = refined(objective, start, task.allowed.lower, task.allowed.upper, task.allowed)

@@ -21,7 +21,7 @@ from zveno.calibration.measurements import KINDS as MEASUREMENTS
 from zveno.calibration.measurements import Distance, Position
 from zveno.calibration.measurements.residual_slopes import residual_kernel
 from zveno.calibration.model.models import redundant_model
-from zveno.design.rows import Rows
+from zveno.design.planned_rows import PlannedRows
 from zveno.errors import BuildError
 from zveno.functions import FUNCTIONS
 from zveno.ik.checks.judgement import mark
@@ -220,7 +220,7 @@ def test_what_runs_in_a_trace_is_reached_tasks(unreached):
         residual_kernel(kind)
     base = zveno.base_parameters(zveno.load("puma560"), drives=True)
     base_kernel(base)
-    rows = Rows(zveno.load("puma560"), "position", joint_terms=("compliance",))
+    rows = PlannedRows(zveno.load("puma560"), "position", joint_terms=("compliance",))
     q = rows.robot.random((2,), rng=0)
     rows.pullback(q, rows.jacobians(q))
     rows.tool(q)

@@ -15,7 +15,7 @@ from ..robot_functions import RobotFunctions
 from .criteria import criterion, reduced
 from .engines import Determinant
 from .exchange import greedy, information
-from .problem import covariance_of, problem
+from .plan_problem import covariance_of, plan_problem
 from .result import Curve
 
 
@@ -41,7 +41,7 @@ def accuracy_curve(
         rng: generator or seed of the random candidates.
         options: further arguments of `plan_poses` that say what is calibrated and which candidates there are.
     """
-    task = problem(robot, measurement, have=have, seed=seed_of(rng), **options)
+    task = plan_problem(robot, measurement, have=have, seed=seed_of(rng), **options)
     k, K, m = task.k, task.J.shape[2], task.J.shape[1]
     M = task.prior + task.weak
     fewest = 0

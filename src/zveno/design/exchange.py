@@ -117,13 +117,7 @@ def greedy(J: np.ndarray, n: int, prior: np.ndarray, k: int, repeats: bool = Tru
     state = Determinant(J, prior + weak * np.eye(J.shape[-1]), J.shape[-1], criterion("D"), n)
     members: list[int] = []
     for step in range(n):
-        gains = state.gains(1.0)
-        if not repeats:
-            gains = gains.copy()
-            gains[members] = -np.inf
-        best = int(np.argmax(gains))
-        members.append(best)
-        state.change(best, 1.0)
+        _add_best(state, members, repeats)
         if step * J.shape[1] < 2 * J.shape[-1]:
             state.refresh()  # the first steps change M by orders of magnitude
     return np.sort(members)

@@ -20,7 +20,7 @@ from .capsules import Clearance
 from .criteria import CRITERIA, reduced
 from .earlier import measured_before
 from .exchange import information, select
-from .problem import Problem, problem
+from .plan_problem import PlanProblem, plan_problem
 from .refine import Objective, refined
 from .result import Plan
 from .tour import short_tour, tour_length, travel_times
@@ -91,7 +91,7 @@ def plan_poses(
         raise ZvenoError(
             f"{n} postures are more than can be planned", element="n", remedy=f"Give at most {MAX_POSTURES}"
         )
-    task = problem(
+    task = plan_problem(
         robot,
         measurement,
         criterion_name=criterion,
@@ -159,7 +159,7 @@ def judge_poses(
     kind = named_measurement(measurement)
     given, _ = measured_before(q, kind, robot.mechanism)
     before, _ = measured_before(have, kind, robot.mechanism)
-    task = problem(
+    task = plan_problem(
         robot,
         kind,
         criterion_name=criterion,
@@ -183,12 +183,20 @@ def judge_poses(
     return _plan(task, given.q, given.groups, M, {"given": value}, float("nan"), False, None, inputs)
 
 
-def _value(task: Problem, members, n: int) -> float:
+def _value(task: PlanProblem, members, n: int) -> float:
     return float(task.criterion.value(reduced(task.prior + information(task.J, members), task.k), n))
 
 
 def _plan(
-    task: Problem, q, groups, M: np.ndarray, values: dict[str, float], efficiency: float, order: bool, start, inputs
+    task: PlanProblem,
+    q,
+    groups,
+    M: np.ndarray,
+    values: dict[str, float],
+    efficiency: float,
+    order: bool,
+    start,
+    inputs,
 ) -> Plan:
     rows, robot, k = task.rows, task.rows.robot, task.k
     C, std = task.covariance(M)

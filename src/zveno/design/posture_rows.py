@@ -1,4 +1,4 @@
-"""Rows of the calibration's Jacobian as functions of the posture alone: what `zveno.design.rows` compiles."""
+"""Rows of the calibration's Jacobian as functions of the posture alone: what `planned_rows` compiles."""
 
 from __future__ import annotations
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from .criteria import Criterion, lifted, reduced
-from .rows import Rows
+from .planned_rows import PlannedRows
 
 
 class Objective:
     """log φ of n postures and its gradient; what was known before counts as `prior` information."""
 
-    def __init__(self, rows: Rows, criterion: Criterion, prior: np.ndarray):
+    def __init__(self, rows: PlannedRows, criterion: Criterion, prior: np.ndarray):
         self.rows, self.criterion, self.prior = rows, criterion, prior
 
     def information(self, q: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from .candidates import Admissible, Visibility
 from .capsules import Clearance
 from .criteria import Criterion, criterion, reduced
 from .earlier import measured_before
-from .rows import Rows
+from .planned_rows import PlannedRows
 
 N_WORKSPACE = 300
 """Places over the workspace where the tool's accuracy is predicted."""
@@ -28,7 +28,7 @@ SINGULAR = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class PlanProblem:
     """Candidates, their rows, and what is made large.
 
     Attributes:
@@ -42,7 +42,7 @@ class Problem:
         notes: what was assumed.
     """
 
-    rows: Rows
+    rows: PlannedRows
     allowed: Admissible
     q: np.ndarray
     groups: tuple[str, ...]
@@ -96,7 +96,7 @@ class Problem:
         return np.sqrt(np.maximum(np.einsum("wij,jk,wik->w", self.F, C, self.F), 0.0))
 
 
-def problem(
+def plan_problem(
     robot: RobotFunctions,
     measurement: Measurement | str,
     *,
@@ -114,7 +114,7 @@ def problem(
     places: int | None = None,
     workspace=None,
     seed: int = 0,
-) -> Problem:
+) -> PlanProblem:
     """The problem of `plan_poses`; arguments as there."""
     kind = named_measurement(measurement)
     if places is not None and not kind.implicit:
@@ -124,7 +124,7 @@ def problem(
             remedy="Leave places out",
         )
     before, said = measured_before(have, kind, robot.mechanism)
-    rows = Rows(
+    rows = PlannedRows(
         robot,
         kind,
         parameters=parameters,
@@ -158,10 +158,10 @@ def problem(
     positions, F = rows.tool(anywhere)
     made = criterion(criterion_name, F)
     notes = [*rows.notes, *notes]
-    return Problem(rows, allowed, q, groups, J, before.q, prior, made, positions, F, tuple(notes))
+    return PlanProblem(rows, allowed, q, groups, J, before.q, prior, made, positions, F, tuple(notes))
 
 
-def _candidates(rows: Rows, allowed: Admissible, candidates, seed: int) -> tuple[np.ndarray, list[str]]:
+def _candidates(rows: PlannedRows, allowed: Admissible, candidates, seed: int) -> tuple[np.ndarray, list[str]]:
     robot = rows.robot
     if isinstance(candidates, int | np.integer):
         if candidates < 1:
@@ -183,7 +183,7 @@ def _candidates(rows: Rows, allowed: Admissible, candidates, seed: int) -> tuple
     return q[ok], [f"{left} of {len(ok)} candidates are not allowed and left out"] if left else []
 
 
-def _contacts(rows: Rows, allowed: Admissible, candidates):
+def _contacts(rows: PlannedRows, allowed: Admissible, candidates):
     if not isinstance(candidates, int | np.integer):
         raise ZvenoError(
             f"a {rows.measurement.kind} measurement is made in contact, and its candidates are found by touching",
@@ -200,7 +200,7 @@ def _contacts(rows: Rows, allowed: Admissible, candidates):
     return q[ok], chosen, J[ok]
 
 
-def _refuse_deficient(rows: Rows, J: np.ndarray, prior: np.ndarray):
+def _refuse_deficient(rows: PlannedRows, J: np.ndarray, prior: np.ndarray):
     """An error that names the parameters the candidates cannot tell apart."""
     R = np.linalg.qr(J.reshape(-1, J.shape[-1]), mode="r")
     values, vectors = np.linalg.eigh(prior)

@@ -34,7 +34,7 @@ from .contacts import (
 from .posture_rows import RowsLayout, Seen, rows_pullback, tool_point, whitened_rows
 
 
-class Rows:
+class PlannedRows:
     """Rows of the Jacobian of a measurement at any posture, by the parameters that can be found.
 
     Attributes:
