@@ -116,7 +116,7 @@ def _with_other_tokens(data: bytes, _: list[bytes], random: Random) -> bytes:
     tokens = _TOKEN.findall(data)
     if len(tokens) < 2:
         return data
-    for _ in range(random.randint(1, 3)):
+    for _change in range(random.randint(1, 3)):
         a, b = random.randrange(len(tokens)), random.randrange(len(tokens))
         if random.random() < 0.5:
             tokens[a] = tokens[b]

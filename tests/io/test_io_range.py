@@ -7,6 +7,7 @@ import pytest
 
 import zveno
 from zveno.errors import ModelError, ZvenoError, ZvenoWarning
+from zveno.ik.paths.pose_files import read_poses
 from zveno.io.urdf import parse_urdf
 from zveno.mechanism import Joint, Link, Mimic, Revolute, assemble
 
@@ -76,3 +77,15 @@ def test_a_robot_that_cannot_move_is_not_simulated():
 def test_plans_of_too_many_postures_are_refused():
     with pytest.raises(ZvenoError, match="1000000000 postures are more than can be planned"):
         zveno.plan_poses(zveno.load("puma560"), "position", 1_000_000_000)
+
+
+def test_axes_and_poses_whose_squares_overflow_are_refused(tmp_path):
+    with pytest.raises(ModelError, match="not finite or too long"):
+        Revolute([1e200, 1e200, 0.0])
+    np.save(tmp_path / "a.npy", np.tile(np.eye(4), (3, 1, 1)) * [[1], [1], [np.nan], [1]])
+    for path in (tmp_path / "a.npy", tmp_path / "a.csv"):
+        (tmp_path / "a.csv").write_text("0 0 0 1e200 1e200 0 0\n")
+        with pytest.raises(
+            ZvenoError, match=r"a\.(npy|csv): pose 0: holds a number that is not finite or out of range"
+        ):
+            read_poses(path)

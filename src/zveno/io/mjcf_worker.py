@@ -7,6 +7,7 @@ bytes allowed); each line of standard output is the answer: `notes`, or `refused
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import select
@@ -26,8 +27,7 @@ def serve() -> None:
     """Answer requests until there are no more."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what C code prints must not be taken for an answer
-    import mujoco
-
+    mujoco: Any = importlib.import_module("mujoco")
     # Without a handler MuJoCo writes MUJOCO_LOG.TXT into the working directory.
     mujoco.set_mju_user_warning(lambda text: None)
     _limit_memory()

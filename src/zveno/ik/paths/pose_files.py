@@ -51,9 +51,10 @@ def read_poses(path, degrees: bool = False) -> np.ndarray:
         if path.suffix in (".npy", ".npz"):
             data = next(iter(read_npz(path).values())) if path.suffix == ".npz" else read_npy(path)
             array = np.asarray(data, dtype=float)
-            if array.shape[-2:] == (4, 4):
+            if array.shape[-2:] == (4, 4) and np.all(abs(array) <= MAX_MAGNITUDE):
                 return array.reshape(-1, 4, 4)
-            rows = list(array.reshape(-1, array.shape[-1]))
+            width = 16 if array.shape[-2:] == (4, 4) else array.shape[-1]
+            rows = list(array.reshape(-1, width))
         else:
             rows = _lines(path)
     except (ValueError, TypeError, LookupError, StopIteration) as error:

@@ -22,8 +22,8 @@ def unit_axis(axis: ArrayLike, what: str = "axis") -> np.ndarray:
     if direction.shape != (3,):
         raise ModelError(f"the {what} has shape {direction.shape}", remedy="Give three numbers, for example 0 0 1")
     largest = abs(direction).max()
-    if not math.isfinite(largest):
-        raise ModelError(f"the {what} {direction.tolist()} is not finite", remedy="Give three finite numbers")
+    if not largest <= 1e50:  # beyond it, squares leave the range of floating point
+        raise ModelError(f"the {what} {direction.tolist()} is not finite or too long", remedy="Give a direction")
     if largest < 1e-12:
         raise ModelError(f"the {what} is zero", remedy="Give a direction, for example 0 0 1")
     norm = np.linalg.norm(direction)
