@@ -117,9 +117,13 @@ class Draft:
         nearest, distance, exceeded, value = explained
         problem, batch = self.problem, self.targets.batch
         if len(self.pose) > 1:
-            order = self.found.mark.argsort(kind="stable")
-            first = np.rint(self.x[order, 0] * 1e6)
-            self.keep(order[ranked(self.pose[order], first).argsort(kind="stable")])
+            first = np.rint(self.x[:, 0] * 1e6)
+            if len(self.targets.T) > 1:
+                order = self.found.mark.argsort(kind="stable")
+                order = order[ranked(self.pose[order], first[order]).argsort(kind="stable")]
+            else:
+                order = np.lexsort((self.found.mark, first))
+            self.keep(order)
         found, pose, codes = self.found, self.pose, self.codes
         q, residual, condition = problem.to_q(problem.from_units(found.x)), found.residual, found.condition
         if batch:
