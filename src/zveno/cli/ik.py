@@ -23,6 +23,7 @@ def ik(
     at: Numbers = (),
     poses: File = None,
     path: File = None,
+    start: Numbers = (),
     nearest: Numbers = (),
     relative_to: Name = None,
     position_only: Flag = False,
@@ -48,6 +49,7 @@ def ik(
         at: joint values instead: the pose of the tool there is solved for.
         poses: a file with one pose a line (or .npy, .npz): all are solved.
         path: such a file as a path: branches are followed and the best continuous sequence is chosen.
+        start: joint values that the path begins near, or that --method local starts from.
         nearest: only the solution nearest to these joint values.
         relative_to: the frame in which poses are given; the world by default.
         position_only: reach the point, whatever the orientation.
@@ -86,14 +88,17 @@ def ik(
         "task": "position" if position_only else task,
     }
     T = _target(arm, pose, at, poses, path, relative_to, picture.frame, model)
+    first_q = given(mechanism, start or nearest, model) if start or (nearest and path is not None) else None
     if path is not None:
-        start = given(mechanism, nearest, model) if nearest else None
-        found = solve_path(arm, T, start=start, method=method, **({"slices": slices} if slices else {}), **options)
+        found = solve_path(
+            arm, T, start=first_q, method=method, **({"slices": slices} if slices else {}), **options
+        )
         if picture.plot is not None:
             say_written(found.plot(picture.plot, degrees=model.deg))
         answer = Answer(lambda: path_data(found), lambda console: print_path(console, found, model.deg))
     else:
-        ways = {"redundant": redundant or None, "objective": objective, "tolerance": tolerance, "percent": percent}
+        ways = {"redundant": redundant or None, "objective": objective, "tolerance": tolerance}
+        ways |= {"percent": percent, "start": first_q}
         found = _solved(arm, T, method, windings, slices, options | ways)
         if nearest:
             found = _only_nearest(found, given(mechanism, nearest, model), mechanism)
