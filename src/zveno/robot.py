@@ -70,7 +70,8 @@ class Robot(RobotFunctions):
         limits: Any = True, task: Any = "pose", method: str = "auto", *, windings: bool = False,
         start: ArrayLike | None = None, slices: int | None = None, redundant: str | Sequence[str] | None = None,
         objective: str = "squares", tolerance: Tolerance | tuple[float, float] | None = None,
-        percent: float | None = None, held: ArrayLike | None = None
+        percent: float | None = None, held: ArrayLike | None = None,
+        accept: Callable[[np.ndarray], np.ndarray] | None = None, seconds: float | None = None
     ) -> Solutions:
         """All configurations that put a frame where it is asked for; see `zveno.solve_ik`."""
         from .ik.solve import solve_ik
@@ -78,7 +79,7 @@ class Robot(RobotFunctions):
         return solve_ik(
             self, T_world_tool, frame, relative_to, limits, task, method, windings=windings, start=start,
             slices=slices, redundant=redundant, objective=objective, tolerance=tolerance, percent=percent,
-            held=held
+            held=held, accept=accept, seconds=seconds
         )
 
     def ik_path(

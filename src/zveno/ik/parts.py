@@ -1,19 +1,23 @@
-"""Large batches of poses, solved in parts: only the answer grows with the batch."""
+"""Answers put together from parts: of large batches, until a time is over, or of what users accept."""
 
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from .solutions import Solutions
+from ..errors import ShapeError
+from .solutions import COMPLETE, FAMILY, REJECTED, UNDECIDED, Solutions
 
 AT_ONCE = 1 << 14
 """Poses that are solved at once."""
 PER_POSE = ("count", "codes", "density", "nearest", "distance", "exceeded", "value")
 PER_SOLUTION = ("q", "residual", "condition")
+Accept = Callable[[np.ndarray], np.ndarray]
+"""(s, n_q) → (s,) booleans: which configurations may be used."""
 
 
 def in_parts(T: np.ndarray, batch: tuple[int, ...], solve: Callable[[np.ndarray, slice], Solutions]) -> Solutions:
@@ -69,3 +73,89 @@ class _Growing:
         assert self.like is not None
         shaped = {name: values.reshape(batch + values.shape[1:]) for name, values in self.arrays.items()}
         return replace(self.like, **shaped, families=self.families, notes=self.notes, batch=batch)
+
+
+def asked(accept: Accept, q: np.ndarray) -> np.ndarray:
+    """(s,) which configurations (s, n_q) are accepted."""
+    if not len(q):
+        return np.zeros(0, bool)
+    good = np.asarray(accept(q))
+    if good.shape != (len(q),):
+        raise ShapeError(
+            f"returned shape {good.shape} for {len(q)} configurations",
+            element="accept",
+            remedy="Take (s, n_q) and return (s,) booleans",
+        )
+    return good.astype(bool)
+
+
+def accepted(solutions: Solutions, accept: Accept) -> Solutions:
+    """The solutions that are accepted, first in their rows, with statuses that say what was left out.
+
+    A complete answer stays complete: all solutions that are accepted. Where none is, the pose is "not accepted" if
+    the answer was complete, and undecided if it was a sample.
+    """
+    k, n_q = int(np.prod(solutions.batch)), solutions.q.shape[-1]
+    q, count = solutions.q.reshape(k, -1, n_q), np.reshape(solutions.count, k)
+    there = np.arange(q.shape[1]) < count[:, None]
+    good = np.zeros_like(there)
+    good[there] = asked(accept, q[there])
+    left = good.sum(axis=1)
+    order = np.argsort(~good, axis=1, kind="stable")[:, : int(left.max(initial=0))]
+    kept = np.arange(order.shape[1]) < left[:, None]
+    rows = {}
+    for name in PER_SOLUTION:
+        old = getattr(solutions, name)
+        old = old.reshape(k, -1, *old.shape[len(solutions.batch) + 1 :])
+        wide = order.reshape(*order.shape, *[1] * (old.ndim - 2))
+        new = np.take_along_axis(old, wide, axis=1)
+        new = np.where(kept.reshape(*kept.shape, *[1] * (old.ndim - 2)), new, np.nan)
+        rows[name] = new.reshape(*solutions.batch, *new.shape[1:])
+    codes, notes, families = np.array(solutions.codes).reshape(k), dict(solutions.notes), {}
+    for i, curves in solutions.families.items():
+        some = [replace(curve, q=curve.q[asked(accept, curve.q)]) for curve in curves]
+        if any(len(curve.q) for curve in some):
+            families[i] = tuple(curve for curve in some if len(curve.q))
+    for i in np.flatnonzero(left < count).tolist():
+        notes[i] = f"{count[i] - left[i]} of {count[i]} not accepted"
+        if not left[i]:
+            codes[i] = REJECTED if codes[i] == COMPLETE else UNDECIDED
+        elif codes[i] == FAMILY and i not in families:
+            codes[i] = UNDECIDED
+    shape = solutions.batch
+    return replace(
+        solutions, **rows, count=left.reshape(shape), codes=codes.reshape(shape), families=families, notes=notes
+    )
+
+
+def within_seconds(T: np.ndarray, seconds: float, solve: Callable[[np.ndarray], Solutions]) -> Solutions:
+    """The answer for poses T (..., 4, 4), solved in parts until the time is over; the others are undecided."""
+    if not (np.isfinite(seconds) and seconds > 0):
+        raise ShapeError(f"is {seconds}", element="seconds", remedy="Give a positive time")
+    deadline = time.monotonic() + seconds
+    batch, poses = T.shape[:-2], T.reshape(-1, 4, 4)
+    parts: list[Solutions] = []
+    start, size = 0, 1
+    while start < len(poses) and (not parts or time.monotonic() < deadline):
+        parts.append(solve(poses[start : start + size]))
+        start, size = start + size, min(2 * size, AT_ONCE)
+    if start < len(poses):
+        parts.append(_not_looked_at(parts[0], len(poses) - start))
+    whole = joined(parts)
+    shaped = {name: getattr(whole, name) for name in (*PER_POSE, *PER_SOLUTION)}
+    shaped = {name: values.reshape(batch + values.shape[1:]) for name, values in shaped.items()}
+    return replace(whole, **shaped, batch=batch)
+
+
+def _not_looked_at(like: Solutions, k: int) -> Solutions:
+    """An answer for k poses that nobody looked at."""
+    arrays = {}
+    for name in PER_POSE:
+        values = getattr(like, name)
+        arrays[name] = np.zeros((k, *values.shape[1:]), values.dtype)
+    for name in PER_SOLUTION:
+        values = getattr(like, name)
+        arrays[name] = np.full((k, 0, *values.shape[2:]), np.nan)
+    arrays["codes"][:], arrays["nearest"][:], arrays["distance"][:] = UNDECIDED, np.nan, np.nan
+    notes = dict.fromkeys(range(k), "not looked at: the time was over")
+    return replace(like, **arrays, families={}, notes=notes, batch=(k,))

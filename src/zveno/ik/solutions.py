@@ -15,8 +15,17 @@ from ..io.results import Result, registered
 from ..mechanism import Mechanism
 from .ik_problem import IkProblem
 
-COMPLETE, FAMILY, UNREACHABLE, EXCLUDED, UNDECIDED, WITHIN, CHOSEN = range(7)
-STATUSES = ("complete", "family", "unreachable", "excluded by limits", "undecided", "within tolerance", "chosen")
+COMPLETE, FAMILY, UNREACHABLE, EXCLUDED, UNDECIDED, WITHIN, CHOSEN, REJECTED = range(8)
+STATUSES = (
+    "complete",
+    "family",
+    "unreachable",
+    "excluded by limits",
+    "undecided",
+    "within tolerance",
+    "chosen",
+    "not accepted",
+)
 """Status of a pose, by code."""
 
 
@@ -214,6 +223,10 @@ class Solutions(Result):
         if code == WITHIN:
             metres, radians = self.distance[pose]
             return f"No exact solution ({route}); the nearest misses by {metres:.4g} m and {radians:.4g} rad"
+        if code == REJECTED:
+            return f"None of the solutions is accepted{note} ({route})"
+        if code == UNDECIDED and not n and np.isnan(self.distance[pose]).any():
+            return f"Undecided{note} ({route})"
         if code == UNDECIDED and not n:
             metres, radians = self.distance[pose]
             text = f"None found ({route}), the nearest misses by {metres:.4g} m and {radians:.4g} rad"

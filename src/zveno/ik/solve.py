@@ -18,11 +18,11 @@ from . import scan
 from .answer import checked_answer, local_answer
 from .ik_problem import IkProblem, problem_of
 from .objectives import aim_of
-from .parts import AT_ONCE, in_parts
+from .parts import AT_ONCE, Accept, accepted, in_parts, within_seconds
 from .redundant.locked_joints import without_locked
 from .redundant.sampled_answer import sampled_answer
 from .solutions import Solutions, Solver
-from .targets import checked_targets
+from .targets import checked_targets, pose_array
 from .within import Tolerance, within_answer
 
 DEFAULT_SLICES = 16
@@ -50,7 +50,9 @@ def solve_ik(
     objective: str = "squares",
     tolerance: Tolerance | tuple[float, float] | None = None,
     percent: float | None = None,
-    held=None,
+    held: ArrayLike | None = None,
+    accept: Accept | None = None,
+    seconds: float | None = None,
 ) -> Solutions:
     """All configurations that put a frame of the robot where it is asked for.
 
@@ -77,11 +79,21 @@ def solve_ik(
         percent: the same in the document's percent: of the distances of the frame's origin, and of the points one
             metre from it along its axes, from the reference's origin. With both, both must hold.
         held: q of the joints outside the chain; neutral if not given.
+        accept: (s, n_q) → (s,) booleans: which configurations may be used, such as those free of collisions.
+            Others are left out; where none is left, the status is "not accepted", or undecided where solutions are
+            a sample.
+        seconds: time after which no more poses of a batch are looked at; those are undecided. One pose is always
+            solved to its end.
 
     Solutions of a pose are ordered by their first coordinate, then by a fixed function of all, whatever batch they
     were solved in. Large batches are solved in parts. An argument that the method does not use is refused.
     """
     problem = _problem(robot, frame, relative_to, limits, task, held)
+    if accept is not None or seconds is not None:
+        options = {"windings": windings, "start": start, "slices": slices, "redundant": redundant}
+        options |= {"objective": objective, "tolerance": tolerance, "percent": percent, "held": held}
+        asked = (robot, frame, relative_to, limits, task, method)
+        return _narrowed(problem, T_world_tool, asked, options, accept, seconds)
     if isinstance(T_world_tool, np.ndarray) and T_world_tool.size > 16 * AT_ONCE:
         options = {"windings": windings, "slices": slices, "redundant": redundant, "objective": objective}
         options |= {"tolerance": tolerance, "percent": percent, "held": held}
@@ -118,6 +130,20 @@ def solve_ik(
     if solver is scan.solver and objective != scan.solver.objective:
         solver = replace(scan.solver, objective=objective)
     return checked_answer(problem, targets, solver, windings, aim, inputs)
+
+
+def _narrowed(problem: IkProblem, T, asked: tuple, options: dict, accept, seconds) -> Solutions:
+    robot, *rest = asked
+
+    def solve(poses) -> Solutions:
+        return solve_ik(robot, poses, *rest, **options)
+
+    if seconds is None:
+        found = solve(T)
+    else:
+        points = not problem.task.rotation and not problem.task.axis
+        found = within_seconds(pose_array(T, points=points), seconds, solve)
+    return found if accept is None else accepted(found, accept)
 
 
 def _refuse_unused(problem: IkProblem, method: str, given: list[str]) -> None:

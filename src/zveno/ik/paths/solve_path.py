@@ -73,8 +73,8 @@ def solve_path(
             f"have batch shape {batch}", element="poses", remedy="Give at least one pose, as (N, 4, 4)"
         )
     options: dict[str, Any] = {"slices": slices} if without_locked(problem).redundancy else {}
-    solutions = solve_ik(robot, T, frame, relative_to, limits, task, method, **options)
-    layers_q = [_accepted(solutions.of(k), accept) for k in range(len(T))]
+    solutions = solve_ik(robot, T, frame, relative_to, limits, task, method, accept=accept, **options)
+    layers_q = [solutions.of(k) for k in range(len(T))]
     first = None if start is None else problem.mechanism.checked_q(start, "start")
     follower = follower_for(robot, problem, T)
     with ProgressBar("following", progress) as advance:
@@ -124,19 +124,6 @@ def _path(
         times=None if timing is None else timing.times,
         velocity=None if timing is None else timing.velocity,
     )
-
-
-def _accepted(q: np.ndarray, accept: Callable[[np.ndarray], np.ndarray] | None) -> np.ndarray:
-    if accept is None or not len(q):
-        return q
-    good = np.asarray(accept(q))
-    if good.shape != (len(q),):
-        raise ShapeError(
-            f"returned shape {good.shape} for {len(q)} configurations",
-            element="accept",
-            remedy="Take (s, n_q) and return (s,) booleans",
-        )
-    return q[good.astype(bool)]
 
 
 def _evaluated(function: Callable, times) -> np.ndarray:

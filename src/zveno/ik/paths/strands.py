@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..ik_problem import TURN
+from ..parts import asked
 from .track import NEARLY_SINGULAR, Follower, whole_turns
 
 SAME = 1e-6
@@ -93,7 +94,7 @@ def _link(follower, k, states, after, target, turns, cost, reason, accept) -> np
             match = match if match >= solved else -1
         if match < 0:
             refused = _outside(follower, end)
-            if not refused and accept is not None and not accept(follower.configurations(end[None]))[0]:
+            if not refused and accept is not None and not asked(accept, follower.configurations(end[None]))[0]:
                 refused = "the configuration is not accepted"
             if refused:
                 reason[i] = refused

@@ -1,0 +1,70 @@
+"""Configurations that users do not accept, and time that is over: both lower what is claimed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import zveno
+
+PUMA = zveno.load("puma560")
+PANDA = zveno.load("panda")
+
+
+def elbow_up(q):
+    return q[:, 2] > 0
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (2, 3)])
+def test_what_is_not_accepted_is_left_out_and_said(shape):
+    T = PUMA.forward_kinematics(PUMA.random(shape, 3))
+    everything, some = zveno.solve_ik(PUMA, T), zveno.solve_ik(PUMA, T, accept=elbow_up)
+    for pose in np.ndindex(*shape):
+        expected = everything.of(*pose)
+        expected = expected[elbow_up(expected)]
+        np.testing.assert_array_equal(some.of(*pose), expected)
+        assert some.q.shape[:-2] == shape
+        if len(expected):
+            assert np.array(some.status)[pose] == "complete"
+        left_out = int(everything.count[pose]) - len(expected)
+        assert (f"{left_out} of {everything.count[pose]} not accepted" in some.reason(*pose)) == (left_out > 0)
+
+
+def test_nothing_accepted_is_a_negative_only_of_a_complete_answer():
+    T = PUMA.forward_kinematics(PUMA.random((), 3))
+    none = zveno.solve_ik(PUMA, T, accept=lambda q: np.zeros(len(q), bool))
+    assert none.status == "not accepted"
+    assert none.count == 0
+    assert "not accepted" in none.summary
+    T = PANDA.forward_kinematics((PANDA.lower + PANDA.upper) / 2)
+    sample = zveno.solve_ik(PANDA, T, accept=lambda q: np.zeros(len(q), bool))
+    assert sample.status == "undecided"
+    assert not sample.families
+
+
+def test_families_hold_accepted_configurations_only():
+    T = PANDA.forward_kinematics((PANDA.lower + PANDA.upper) / 2)
+    some = zveno.solve_ik(PANDA, T, accept=lambda q: q[:, 0] > 0)
+    assert (some.of()[:, 0] > 0).all()
+    assert all((family.q[:, 0] > 0).all() for curves in some.families.values() for family in curves)
+
+
+def test_a_predicate_of_the_wrong_shape_is_refused():
+    T = PUMA.forward_kinematics(PUMA.random((), 3))
+    with pytest.raises(zveno.ZvenoError, match="accept"):
+        zveno.solve_ik(PUMA, T, accept=lambda q: True)
+
+
+def test_poses_that_nobody_looked_at_are_undecided():
+    T = PUMA.forward_kinematics(PUMA.random((40, 10), 3))
+    short = zveno.solve_ik(PUMA, T, seconds=1e-9)
+    assert short.count.shape == (40, 10)
+    looked = np.array(short.codes).ravel() == 0
+    assert looked[0]
+    assert not looked[-1]
+    assert (np.array(short.status).ravel()[~looked] == "undecided").all()
+    assert "not looked at" in short.reason(39, 9)
+    long = zveno.solve_ik(PUMA, T, seconds=60.0)
+    np.testing.assert_array_equal(long.q, zveno.solve_ik(PUMA, T).q)
+    with pytest.raises(zveno.ZvenoError, match="seconds"):
+        zveno.solve_ik(PUMA, T, seconds=-1)
