@@ -75,7 +75,7 @@ class Form:
         if aligned is not None:
             curves = self._continua(D, aligned)
             margin, gap = np.where(aligned, -1.0, margin), np.where(aligned, 1.0, gap)
-        doubt = (gap < MEETING).any(1)
+        doubt: np.ndarray = np.any(gap < MEETING, axis=1)
         pose, branch = (margin > -EDGE).nonzero()
         q = q[pose, branch]
         links = self.links if self.links.ndim == 3 else self.links[pose]
@@ -88,7 +88,7 @@ class Form:
     def _continua(self, D: np.ndarray, aligned: np.ndarray) -> list[Continuum]:
         """Continua of displacements D (k, 4, 4), whose branches (k, 8) are `aligned`."""
         found = []
-        for i in aligned.any(1).nonzero()[0]:
+        for i in np.flatnonzero(aligned.any(axis=1)):
             h, a, e = (part if part.ndim == 2 else part[i] for part in (self.h, self.a, self.e))
             first = aligned[i].reshape(2, 4).any(1)
             for q in parallel_continua(h, a, e, D[i, :3, :3], D[i, :3, 3], first, EDGE):

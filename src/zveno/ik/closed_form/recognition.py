@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from .axis_geometry import across, axes, meeting_point, parallel
@@ -14,11 +16,11 @@ def fitting(links: np.ndarray):
     found = _fitting(h, a)
     if found is None:
         return None
-    *form, a = found
-    return *form, h, a, np.array([across(axis) for axis in h])
+    name, function, options, a = found
+    return name, function, options, h, a, np.array([across(axis) for axis in h])
 
 
-def _fitting(h, a):
+def _fitting(h, a) -> tuple[str, Callable, tuple[tuple[str, str], ...], np.ndarray] | None:
     """Name, function, options, and points on the axes with those that meet made equal."""
     wrist = meeting_point([3, 4, 5], h, a)
     if wrist is not None and not parallel(h[3], h[4]) and not parallel(h[4], h[5]):
