@@ -34,6 +34,7 @@ check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+	$(BIN)/python tools/verify_types.py
 	$(BIN)/python .ci/type_completeness.py
 
 format: setup

@@ -199,7 +199,7 @@ class Slip(NamedTuple):
     """direction of sliding along the two tangents, (2,)"""
 
 
-def slip_direction(v: np.ndarray, remembered: np.ndarray, floor: Any) -> tuple[Any, Any]:
+def slip_direction(v: Any, remembered: Any, floor: Any) -> tuple[Any, Any]:
     """Direction of the tangential velocity v (2,), and the remembered one (2,) near rest.
 
     Along the remembered direction the velocity counts as at least `floor`, m/s, also where it has turned back: the

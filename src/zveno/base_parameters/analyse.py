@@ -30,7 +30,7 @@ STANDARD_GRAVITY = 9.81
 
 def base_parameters(
     robot: RobotFunctions | Mechanism,
-    gravity=None,
+    gravity: ArrayLike | None = None,
     drives: bool | Sequence[str] = False,
     *,
     view: str = "inertia",
@@ -169,7 +169,7 @@ def _second_looks(
     return [f"near-degenerate geometry at link {names}: the smallest value kept is {smallest:.1e}"]
 
 
-def checked_gravity(mechanism: Mechanism, gravity) -> np.ndarray:
+def checked_gravity(mechanism: Mechanism, gravity: ArrayLike | None) -> np.ndarray:
     """Gravity as three finite numbers."""
     if gravity is None:
         return mechanism.gravity

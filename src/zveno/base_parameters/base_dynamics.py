@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..algorithms.drives import rotor_inertias
 from ..algorithms.inverse_dynamics import along_axes, falling, passed_down
@@ -32,7 +33,7 @@ OPENSYMORO_PUMA = 629
 """Multiplications and additions of OpenSYMORO's customised model of the PUMA 560 in base parameters (published)."""
 
 
-def base_inverse_dynamics(mechanism: Mechanism, places: Sequence[int], q, v, a, values):
+def base_inverse_dynamics(mechanism: Mechanism, places: Sequence[int], q: Any, v: Any, a: Any, values: Any) -> Any:
     """Torques, (n_v,), from base parameters in the pseudo-inertia view; all other parameters are zero.
 
     f = m a + Ω S and n = vee(ΩΣ) + S × a with Σ = ∫ r rᵀ dm: the entries of Ω serve forces and moments alike.
@@ -90,7 +91,7 @@ class BaseModel:
         massless: Sequence[str] | None = None,
         drives: bool | Sequence[str] | None = None,
     ):
-        self.mechanism = reduced(robot.mechanism).mechanism
+        self.mechanism: Mechanism = reduced(robot.mechanism).mechanism
         if drives is None:
             drives = ("rotor",) if rotor_inertias(self.mechanism).any() else False
         self.base = base_parameters(self.mechanism, drives=drives, view="pseudo", massless=massless)
@@ -115,7 +116,14 @@ class BaseModel:
         """The compiled function."""
         return compiled(base_inverse_dynamics, **_recipe(self.mechanism, self.base.columns.tolist()))
 
-    def inverse_dynamics(self, q, v, a, values=None, out=None) -> np.ndarray:
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        values: ArrayLike | None = None,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
         """Torques, (..., n_v), of the links' inertia and of the kinds of drive parameters that count."""
         return self.kernel(q, v, a, self.values if values is None else values, out=out)
 

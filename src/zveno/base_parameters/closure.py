@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class Step:
     after: Congruence | None
 
 
-def steps_of(K: Arithmetic, mechanism: Mechanism, nodes: Sequence[Node]) -> tuple[dict[int, Step], dict]:
+def steps_of(K: Arithmetic, mechanism: Mechanism, nodes: Sequence[Node]) -> tuple[dict[int, Step], dict[int, Any]]:
     """Operators of every simple node by link number, and the poses of these links in their parents at q = 0."""
     joints = {node.bodies[0]: mechanism.joints[node.bodies[0] - 1] for node in nodes if node.simple}
     poses = [

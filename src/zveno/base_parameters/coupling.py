@@ -7,6 +7,8 @@ Identified models of wrists count these three beside the joints' own (the Stäub
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..kernels.math import sign
@@ -33,7 +35,7 @@ def directions(mechanism: Mechanism) -> np.ndarray:
     return found
 
 
-def coupling_regressor(mechanism: Mechanism, v, a):
+def coupling_regressor(mechanism: Mechanism, v: Any, a: Any) -> Any:
     """W (n_v, 3 n_c): inertia between the joints, viscous and Coulomb friction at the motor, in three blocks."""
     pairs, n = couplings(mechanism), directions(mechanism)
     inertia = [[0.0] * len(pairs) for _ in range(mechanism.n_v)]

@@ -231,7 +231,7 @@ def side_by_side(*parts: Solved | None) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([np.zeros(0, dtype=int), *pivots]).astype(int), whole
 
 
-def refuse_coupling(kinds: Sequence[str], loops: Sequence):
+def refuse_coupling(kinds: Sequence[str], loops: Sequence[object]) -> None:
     """Friction at motors that joints of a loop share is not covered."""
     if COUPLING in kinds and loops:
         raise ModelError(

@@ -32,24 +32,24 @@ class Surd:
 
     __slots__ = ("parts",)
 
-    def __init__(self, parts: Sequence):
-        self.parts = tuple(parts)
+    def __init__(self, parts: Sequence[Any]):
+        self.parts: tuple[Any, ...] = tuple(parts)
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> Any:
         return Surd([x + y for x, y in zip(self.parts, _parts(other), strict=True)])
 
     __radd__ = __add__
 
-    def __neg__(self):
+    def __neg__(self) -> Surd:
         return Surd([-x for x in self.parts])
 
-    def __sub__(self, other):
+    def __sub__(self, other: Any) -> Any:
         return self + (-1) * other
 
-    def __rsub__(self, other):
+    def __rsub__(self, other: Any) -> Any:
         return other + (-self)
 
-    def __mul__(self, other):
+    def __mul__(self, other: Any) -> Any:
         found = [0, 0, 0, 0]
         for i, x in enumerate(self.parts):
             for j, y in enumerate(_parts(other)):
@@ -60,19 +60,19 @@ class Surd:
 
     __rmul__ = __mul__
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return all(x == y for x, y in zip(self.parts, _parts(other), strict=True))
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self.parts)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return any(x != 0 for x in self.parts)
 
-    def __float__(self):
+    def __float__(self) -> float:
         return float(sum(float(x) * math.sqrt(root) for x, root in zip(self.parts, ROOTS, strict=True)))
 
-    def __str__(self):
+    def __str__(self) -> str:
         words = [
             f"{x}" if root == 1 else f"{'' if x == 1 else '-' if x == -1 else x}√{root}"
             for x, root in zip(self.parts, ROOTS, strict=True)
@@ -80,7 +80,7 @@ class Surd:
         ]
         return "+".join(words).replace("+-", "-") or "0"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Surd({self})"
 
 
@@ -137,7 +137,7 @@ def steps_of_15(angle: float) -> int:
     return steps
 
 
-def exact_rotation(R: np.ndarray) -> list[list]:
+def exact_rotation(R: np.ndarray) -> list[list[Any]]:
     """A rotation matrix in exact numbers: signed permutations as integers, others by their roll, pitch and yaw."""
     whole = np.rint(R)
     if (whole == R).all():
@@ -171,14 +171,14 @@ class Matrix:
 
     __slots__ = ("identity", "roots", "rows")
 
-    def __init__(self, rows: Sequence[Sequence]):
-        self.rows = tuple(tuple(row) for row in rows)
+    def __init__(self, rows: Sequence[Sequence[Any]]):
+        self.rows: tuple[tuple[Any, ...], ...] = tuple(tuple(row) for row in rows)
         surds = [x for row in self.rows for x in row if isinstance(x, Surd)]
-        self.roots = frozenset(k for x in surds for k in (1, 2, 3) if x.parts[k] != 0)
+        self.roots: frozenset[int] = frozenset(k for x in surds for k in (1, 2, 3) if x.parts[k] != 0)
         """Which of √2, √3, √6 it needs."""
         if not self.roots:
             self.rows = tuple(tuple(x.parts[0] if isinstance(x, Surd) else x for x in row) for row in self.rows)
-        self.identity = all(x == int(i == j) for i, row in enumerate(self.rows) for j, x in enumerate(row))
+        self.identity: bool = all(x == int(i == j) for i, row in enumerate(self.rows) for j, x in enumerate(row))
 
     def __matmul__(self, other: Matrix) -> Matrix:
         if self.identity or other.identity:
@@ -215,7 +215,7 @@ def _transform(data: bytes) -> Matrix:
     return Matrix([[*R[i], decimal(float(T[i, 3]))] for i in range(3)] + [[zero, zero, zero, Fraction(1)]])
 
 
-def exact_direction(vector: np.ndarray) -> list:
+def exact_direction(vector: np.ndarray) -> list[Any]:
     """A multiple of a direction in exact numbers: small ratios, or two angles that are multiples of 15°."""
     largest = vector[int(np.argmax(abs(vector)))]
     ratios = [Fraction(float(x / largest)).limit_denominator(1000) for x in vector]
@@ -260,7 +260,7 @@ def _twist(data: bytes) -> Matrix:
     return Matrix([(*row, t) for row, t in zip(turning, linear, strict=True)] + [(zero,) * 4])
 
 
-def exact_gravity(vector: np.ndarray, direction: bool = True) -> list:
+def exact_gravity(vector: np.ndarray, direction: bool = True) -> list[Any]:
     """Gravity in exact numbers: a direction that is recognised as axes are, else the decimals as typed.
 
     If only the direction counts, its size is left out.
@@ -279,7 +279,7 @@ def exact_gravity(vector: np.ndarray, direction: bool = True) -> list:
 
 
 @cache
-def flint():
+def flint() -> Any:
     """python-flint, or None where it is not installed."""
     try:
         import flint as module
@@ -288,7 +288,7 @@ def flint():
     return module
 
 
-def required_flint():
+def required_flint() -> Any:
     """python-flint, or the error that says how to get it."""
     module = flint()
     if module is None:
@@ -296,7 +296,7 @@ def required_flint():
     return module
 
 
-def as_array(rows: Sequence[Sequence], width: int) -> np.ndarray:
+def as_array(rows: Sequence[Sequence[Any]], width: int) -> np.ndarray:
     """Exact rows in floating point, (rows, width)."""
     numbers = [[number_as_float(x) if x else 0.0 for x in row] for row in rows]
     return np.array(numbers, dtype=float).reshape(len(rows), width)
@@ -309,7 +309,7 @@ def number_as_float(x: Any) -> float:
     return int(x.p) / int(x.q) if hasattr(x, "p") else float(x)
 
 
-def as_texts(rows: Sequence[Sequence]) -> tuple[tuple[str, ...], ...]:
+def as_texts(rows: Sequence[Sequence[Any]]) -> tuple[tuple[str, ...], ...]:
     """Exact rows as texts: "-1/2", or four rationals where roots are needed; see `from_text`."""
     return tuple(tuple(_text(x) if x else "0" for x in row) for row in rows)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -46,8 +47,13 @@ class ExactCongruence:
 class Exact:
     """Exact numbers of ℚ or ℚ(√2, √3)."""
 
+    double: ExactMatrix
+    symmetric: ExactMatrix
+    weights: ExactMatrix
+    moments: ExactMatrix
+
     identity = IDENTITY
-    half = Fraction(1, 2)
+    half: float | Fraction = Fraction(1, 2)
 
     def __init__(self):
         self.double, self.symmetric, self.weights, self.moments = (
@@ -70,7 +76,7 @@ class Exact:
         """Of constant transforms."""
         return [None if A.identity else _congruence(A) for A in poses]
 
-    def gravity(self, vector: np.ndarray, drives: bool) -> list:
+    def gravity(self, vector: np.ndarray, drives: bool) -> list[Any]:
         """A multiple of its direction, or as it is where offsets are counted in the same unit."""
         return exact_gravity(vector, direction=not drives)
 
@@ -78,7 +84,7 @@ class Exact:
         """X → AᵀXB on rows of sixteen."""
         return _kron(A, B)
 
-    def matrix(self, rows, width: int) -> ExactMatrix:
+    def matrix(self, rows: Sequence[Sequence[Any]], width: int) -> ExactMatrix:
         """From rows of numbers."""
         return ExactMatrix.of([list(row) for row in rows], width)
 

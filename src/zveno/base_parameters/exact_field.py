@@ -16,9 +16,12 @@ RATIONAL: frozenset[int] = frozenset()
 class Field:
     """ℚ or an extension by square roots; a number is degree × degree rationals, the matrix of multiplying by it."""
 
+    fmpq: Any
+    fmpq_mat: Any
+
     def __init__(self, roots: tuple[int, ...]):
         self.roots = roots
-        self.degree = len(roots)
+        self.degree: int = len(roots)
         module = required_flint()
         self.fmpq, self.fmpq_mat = module.fmpq, module.fmpq_mat
         self._zero = self.fmpq(0)
@@ -36,7 +39,7 @@ class Field:
             return x
         return self.fmpq(x.numerator, x.denominator) if isinstance(x, Fraction) else self.fmpq(int(x))
 
-    def matrix(self, rows: Sequence[Sequence], width: int) -> Any:
+    def matrix(self, rows: Sequence[Sequence[Any]], width: int) -> Any:
         """A matrix of rationals from rows of `width` numbers."""
         if self.degree == 1:
             return self.fmpq_mat(len(rows), width, [x for row in rows for x in row])
@@ -70,7 +73,7 @@ class Field:
         """Dimension over the field of an echelon basis."""
         return matrix.nrows() // self.degree
 
-    def numbers(self, matrix: Any) -> list[list]:
+    def numbers(self, matrix: Any) -> list[list[Any]]:
         """The rows of a matrix, as numbers of the field."""
         d = self.degree
         table = matrix.tolist()
@@ -110,6 +113,9 @@ class ExactMatrix:
     √2 and √3 cost something only near the joints that bring them: a basis that needs no roots is rational again.
     """
 
+    field: Field
+    flat: Any
+
     __slots__ = ("_lifted", "field", "flat")
 
     def __init__(self, flat: Any, field: Field):
@@ -117,7 +123,7 @@ class ExactMatrix:
         self._lifted: ExactMatrix | None = None
 
     @classmethod
-    def of(cls, rows: Sequence[Sequence], width: int) -> ExactMatrix:
+    def of(cls, rows: Sequence[Sequence[Any]], width: int) -> ExactMatrix:
         """From rows of exact numbers, in the smallest field that has them."""
         roots = {k for row in rows for x in row if isinstance(x, Surd) for k in (1, 2, 3) if x.parts[k] != 0}
         field = field_of(frozenset(roots))
@@ -133,7 +139,7 @@ class ExactMatrix:
         """Rows and columns."""
         return len(self), self.flat.ncols() // self.field.degree
 
-    def numbers(self) -> list[list]:
+    def numbers(self) -> list[list[Any]]:
         """Rows of exact numbers."""
         return self.field.numbers(self.flat)
 

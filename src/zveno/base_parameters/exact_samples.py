@@ -203,7 +203,7 @@ def complex_power(c: Fraction, s: Fraction, n: int) -> tuple[Fraction, Fraction]
     return x, y
 
 
-def check_closed(mechanism: Mechanism, loops: Sequence[Loop], samples: Sequence[Sample], node: Node):
+def check_closed(mechanism: Mechanism, loops: Sequence[Loop], samples: Sequence[Sample], node: Node) -> None:
     """The loops close at every sample, in exact numbers; otherwise the proportion was a coincidence."""
     for loop in loops:
         links = [mechanism.link_number(link) for link in mechanism.loop_links(loop)]

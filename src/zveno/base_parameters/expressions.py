@@ -93,7 +93,7 @@ def _cleaned(base: BaseParameters, terms: Terms) -> Terms:
     return {place: x for place, x in sorted(terms.items()) if size(place, x) > NEGLIGIBLE * largest}
 
 
-def number(x, digits: int = 6) -> str:
+def number(x: Any, digits: int = 6) -> str:
     """A coefficient in words: exact decimals in full, other exact numbers as they are, floats to `digits`."""
     if isinstance(x, Surd):
         return f"({x})" if sum(part != 0 for part in x.parts) > 1 else str(x)

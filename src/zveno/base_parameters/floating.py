@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
@@ -32,6 +32,15 @@ class Operators(NamedTuple):
 
 class Floating:
     """Floating point with lengths divided by `scale`, so that they are of size 1."""
+
+    scale: float
+
+    double: np.ndarray
+    symmetric: np.ndarray
+    weights: np.ndarray
+    moments: np.ndarray
+    identity: np.ndarray
+    half: float
 
     def __init__(self, scale: float):
         self.scale, self.half, self.identity = scale, 0.5, np.eye(4)
@@ -67,7 +76,7 @@ class Floating:
         """X → AᵀXB on rows of sixteen."""
         return np.multiply.outer(A, B).transpose(0, 2, 1, 3).reshape(16, 16)
 
-    def matrix(self, rows, width: int) -> np.ndarray:
+    def matrix(self, rows: Sequence[Any], width: int) -> np.ndarray:
         """From rows of numbers."""
         return np.array(rows, dtype=float).reshape(len(rows), width)
 

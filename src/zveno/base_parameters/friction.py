@@ -23,7 +23,7 @@ DIRECTIONS = 8
 
 
 def tied_frictions(
-    mechanism: Mechanism, kinds: Sequence[str], rates: Sequence[np.ndarray], rng
+    mechanism: Mechanism, kinds: Sequence[str], rates: Sequence[np.ndarray], rng: np.random.Generator
 ) -> tuple[list[int], Solved | None]:
     """Columns of the frictions in loops, and which of them are independent; `rates` (S, n_v, m) of every loop."""
     columns: list[int] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ def loops_of(mechanism: Mechanism, loops: Sequence[Loop] | None) -> tuple[Loop, 
     return checked_loops(loops, {name: mechanism.frame(name).link for name in mechanism.frame_names})
 
 
-def closure(mechanism: Mechanism, loops: Sequence[Loop], q) -> Rows:
+def closure(mechanism: Mechanism, loops: Sequence[Loop], q: np.ndarray) -> Rows:
     """φ(q), zero where every loop is closed, m and rad, and its Jacobian ∂φ/∂v, exact where they are closed."""
     state = Kinematics(mechanism, q, np.zeros(mechanism.n_v))
     parts = [
@@ -36,7 +37,12 @@ def closure(mechanism: Mechanism, loops: Sequence[Loop], q) -> Rows:
 
 
 def closed_states(
-    mechanism: Mechanism, loops: Sequence[Loop], q0, count: int, rng, own
+    mechanism: Mechanism,
+    loops: Sequence[Loop],
+    q0: np.ndarray | None,
+    count: int,
+    rng: np.random.Generator,
+    own: Any,
 ) -> tuple[np.ndarray, np.ndarray]:
     """States that close the loops, on the branch that q0 is on, and bases of their free velocities.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..mechanism import Mechanism
 from .expressions import number, sentence
@@ -57,7 +57,7 @@ def summary(base: BaseParameters) -> str:
     return text + "".join(f"; {note}" for note in base.notes)
 
 
-def records(base: BaseParameters) -> list[dict]:
+def records(base: BaseParameters) -> list[dict[str, Any]]:
     """One row a base parameter: number, name, link, expression, coefficients by name."""
     rows = []
     for k, (place, name, terms) in enumerate(zip(base.columns, base.names, base.terms, strict=True), start=1):
@@ -79,7 +79,7 @@ def owner(base: BaseParameters, place: int) -> str:
     return base.mechanism.link_names[place // 10 + 1] if place < n_link else "drive"
 
 
-def table(base: BaseParameters):
+def table(base: BaseParameters) -> Any:
     """A rich table."""
     from rich.table import Table
 

@@ -11,7 +11,7 @@ from ..mechanism import Loop, Mechanism
 from . import drives as driving
 from . import friction
 from .blocks import Solved
-from .nodes import massless_links, nodes_of
+from .nodes import Node, massless_links, nodes_of
 from .samples import Samples, node_samples
 
 SEED = 0
@@ -21,18 +21,28 @@ SEED = 0
 class Problem:
     """What is asked: a mechanism, what of it counts as a parameter, and the branch of its loops."""
 
-    def __init__(self, mechanism: Mechanism, drives, massless, loops: Sequence[Loop], q0):
+    loops: Sequence[Loop]
+    q0: np.ndarray | None
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        drives: bool | Sequence[str],
+        massless: Sequence[str] | None,
+        loops: Sequence[Loop],
+        q0: np.ndarray | None,
+    ):
         self.mechanism = mechanism
-        self.kinds = driving.counted_kinds(drives)
+        self.kinds: tuple[str, ...] = driving.counted_kinds(drives)
         driving.refuse_coupling(self.kinds, loops)
         for joint in mechanism.joints:
             if not (np.isfinite(joint.T_parent_joint).all() and np.isfinite(joint.T_joint_child).all()):
                 raise ModelError("its placement is not finite", element=f"joint {joint.name}")
-        self.massless = massless_links(mechanism, massless)
-        self.nodes = nodes_of(mechanism, loops)
-        self.scale = _length(mechanism)
+        self.massless: frozenset[int] = massless_links(mechanism, massless)
+        self.nodes: list[Node] = nodes_of(mechanism, loops)
+        self.scale: float = _length(mechanism)
         self.loops, self.q0 = loops, q0
-        self.driven = bool(driving.drive_columns(mechanism, self.kinds))
+        self.driven: bool = bool(driving.drive_columns(mechanism, self.kinds))
         """Whether rotors, couplings or offsets are counted, which can merge with the links' parameters."""
         rng = np.random.default_rng(SEED)
         self.samples: dict[int, Samples] = {

@@ -31,6 +31,11 @@ class Recursion:
         drive_rows: rows over the drives alone.
     """
 
+    problem: Problem
+    motors: Motors | None
+    steps: dict[int, Step]
+    poses: dict[int, Any]
+
     def __init__(
         self, K: Arithmetic, problem: Problem, motors: Motors | None, samples_of: Callable[[Node], Sequence[Sample]]
     ):
@@ -38,7 +43,7 @@ class Recursion:
         mechanism = problem.mechanism
         self.steps, self.poses = steps_of(K, mechanism, problem.nodes)
         tied = [node for node in problem.nodes if not node.simple]
-        self.samples = {node.bodies[0]: samples_of(node) for node in tied}
+        self.samples: dict[int, Sequence[Sample]] = {node.bodies[0]: samples_of(node) for node in tied}
         self.states: dict[int, States] = {0: root_states(K, mechanism.gravity, motors)}
         self.drive_rows: list[Matrix] = []
         self.node_blocks: list[Matrix] = []

@@ -19,7 +19,7 @@ from .coupling import coupling_regressor
 from .result import BaseParameters
 
 
-def regressor_columns(mechanism: Mechanism, columns: Sequence[int], q, v, a) -> np.ndarray:
+def regressor_columns(mechanism: Mechanism, columns: Sequence[int], q: Any, v: Any, a: Any) -> np.ndarray:
     """Some columns of the regressor, (n_v, len(columns)): those of `regressor`, then those of `drive_regressor`.
 
     Torque j of parameter k of link i is the power of its unit wrench on the twist of joint j, seen from link i;

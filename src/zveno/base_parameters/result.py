@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import ModelError, ShapeError, unknown_name
 from ..io.files import write_text
@@ -214,7 +215,7 @@ class BaseParameters(Result):
 
     # --- as an operator
 
-    def project(self, parameters) -> np.ndarray:
+    def project(self, parameters: ArrayLike) -> np.ndarray:
         """p̃ = Y p, (..., rank), from p (..., n_parameters), link by link in O(N)."""
         p = np.moveaxis(self._checked(parameters), -1, 0)
         drive = p[10 * len(self.mechanism.joints) :]
@@ -256,7 +257,7 @@ class BaseParameters(Result):
         """(rank,) base parameters of the mechanism itself."""
         return self.project(self.model_parameters)
 
-    def lift(self, base, prior=None) -> np.ndarray:
+    def lift(self, base: ArrayLike, prior: ArrayLike | None = None) -> np.ndarray:
         """Parameters p (..., n_parameters) with the base parameters `base`, the others as in `prior` (or zero)."""
         base = np.asarray(base, dtype=float)
         if base.shape[-1:] != (self.rank,):
@@ -309,7 +310,7 @@ class BaseParameters(Result):
 
     # --- for people
 
-    def table(self):
+    def table(self) -> Any:
         """A rich table of all base parameters."""
         return printing.table(self)
 

@@ -44,7 +44,9 @@ class Samples(NamedTuple):
         return Samples(T, dT * factors[:, None, None, None], velocities, self.q, self.closed)
 
 
-def node_samples(mechanism: Mechanism, node: Node, loops: Sequence[Loop], q0, rng) -> Samples:
+def node_samples(
+    mechanism: Mechanism, node: Node, loops: Sequence[Loop], q0: np.ndarray | None, rng: np.random.Generator
+) -> Samples:
     """Enough generic states of a node to span every space of functions that its bodies can take part in.
 
     Each generic state adds at least one dimension until the space is full, so as many as the rows are long suffice.

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import ZvenoWarning, unknown_name
 from ..fit.covariance import correlations
@@ -188,7 +189,7 @@ class Calibration(Result):
             raise unknown_name("calibrated frame", frame, self.frames)
         return frame
 
-    def predict(self, q, frame: str | None = None) -> Prediction:
+    def predict(self, q: ArrayLike, frame: str | None = None) -> Prediction:
         """Pose of a calibrated frame at q (..., n_q), and the covariance its parameters leave."""
         return predict(self.model, self._frame(frame), q, self._all_values, self._columns, self.covariance)
 
@@ -209,7 +210,7 @@ class Calibration(Result):
                 tools[block.first : block.first + 6] = self._all_values[block.first : block.first + 6]
         return self._robot(calibrated_mechanism(self.model, tools))
 
-    def compensate(self, q_desired, frame: str | None = None, tool: str = "measured") -> Compensation:
+    def compensate(self, q_desired: ArrayLike, frame: str | None = None, tool: str = "measured") -> Compensation:
         """Joint values that bring the calibrated robot where the nominal one is at `q_desired`, with a status each.
 
         Args:
@@ -230,12 +231,14 @@ class Calibration(Result):
     def _compensations(self) -> dict:
         return {}
 
-    def export_compensation(self, directory, frame: str | None = None, tool: str = "measured") -> tuple[Path, Path]:
+    def export_compensation(
+        self, directory: str | Path, frame: str | None = None, tool: str = "measured"
+    ) -> tuple[Path, Path]:
         """`compensate.h` and `compensate.c`: the same for a controller; the function returns the status."""
         source = compensation_c(self.model, self._frame(frame), self._all_values, _checked_tool(tool))
         return source.write(directory)
 
-    def score(self, data) -> tuple[Error, ...]:
+    def score(self, data: Any) -> tuple[Error, ...]:
         """Errors on other measurements: parameters and frames as found; unknowns that are new are fitted to
         them."""
         return score(self.model, data, self._all_values, self.unknowns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+import numpy as np
 import tyro
 
 from .options import MODEL, OUTPUT, Flag, ModelFlags, OutputFlags, RobotName
@@ -59,7 +60,6 @@ def dynamics(
 
 def parsed_velocities(mechanism: Any, words: Sequence[str], what: str, degrees: bool = False) -> Any:
     """(n_v,) numbers from words in order, or from name=value pairs with zero for the others."""
-    import numpy as np
 
     from ..errors import ShapeError, unknown_name
     from ..report.text.dynamics import velocity_names

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import ShapeError, ZvenoError, unknown_name
 from ..robot_functions import RobotFunctions
@@ -66,6 +67,11 @@ class Admissible:
         clearance: of links and ground; None: not looked at.
     """
 
+    robot: RobotFunctions
+    frame: str | None
+    lower: np.ndarray
+    upper: np.ndarray
+
     def __init__(
         self,
         robot: RobotFunctions,
@@ -73,17 +79,17 @@ class Admissible:
         *,
         limits: Mapping[str, tuple[float, float]] | None = None,
         margin: float = 0.0,
-        box=None,
+        box: ArrayLike | None = None,
         visibility: Visibility | Sequence[Visibility] | None = None,
         clearance: Clearance | None = None,
     ):
         self.robot, self.frame = robot, frame
         self.lower, self.upper = _ranges(robot, limits or {}, margin)
-        self.box = None if box is None else _box(box)
+        self.box: np.ndarray | None = None if box is None else _box(box)
         several = [visibility] if isinstance(visibility, Visibility) else list(visibility or ())
         self.visibility: list[Visibility] = several
         sample = self.drawn(256, np.random.default_rng(0)) if clearance is not None else np.zeros((0, robot.n_q))
-        self.capsules = None if clearance is None else Capsules(robot, clearance, sample)
+        self.capsules: Capsules | None = None if clearance is None else Capsules(robot, clearance, sample)
 
     def drawn(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """n random postures within the ranges, some with joints at their ends, not yet checked otherwise."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -43,17 +44,20 @@ class Capsules:
     stand on the floor), are not looked at.
     """
 
+    robot: RobotFunctions
+    clearance: Clearance
+
     def __init__(self, robot: RobotFunctions, clearance: Clearance, sample: np.ndarray):
         self.robot, self.clearance = robot, clearance
         mechanism = robot.mechanism
         given = clearance.radius if isinstance(clearance.radius, Mapping) else {}
         bars = link_bars(mechanism, tuple(given))
-        self.links = np.array([i for i, _, _ in bars], dtype=int)
-        self.ends = np.array([[a, b] for _, a, b in bars]).reshape(len(bars), 2, 3)
+        self.links: np.ndarray = np.array([i for i, _, _ in bars], dtype=int)
+        self.ends: np.ndarray = np.array([[a, b] for _, a, b in bars]).reshape(len(bars), 2, 3)
         reach = float(np.sum(np.linalg.norm(self.ends[:, 1] - self.ends[:, 0], axis=-1))) if bars else 1.0
         usual = DEFAULT_SHARE * reach if clearance.radius is None or given else clearance.radius
         names = [mechanism.link_names[i] for i in self.links]
-        self.radii = np.array([_radius(given.get(name, usual), name) for name in names])
+        self.radii: np.ndarray = np.array([_radius(given.get(name, usual), name) for name in names])
         parents = mechanism.tree.parents
         pairs = [
             (a, b)
@@ -63,8 +67,8 @@ class Capsules:
             and parents[self.links[a]] != self.links[b]
             and parents[self.links[b]] != self.links[a]
         ]
-        self.pairs = np.array(pairs, dtype=int).reshape(-1, 2)
-        self.floor = np.arange(len(bars))
+        self.pairs: np.ndarray = np.array(pairs, dtype=int).reshape(-1, 2)
+        self.floor: np.ndarray = np.arange(len(bars))
         if len(bars) and len(sample):
             points = self.points(sample)
             self.pairs = self.pairs[(self._between(points) > 0.0).any(axis=0)]
@@ -119,7 +123,7 @@ def _radius(value, link: str) -> float:
     return float(value)
 
 
-def segment_distance(a0, a1, b0, b1) -> np.ndarray:
+def segment_distance(a0: Any, a1: Any, b0: Any, b1: Any) -> np.ndarray:
     """Shortest distance between segments a0–a1 and b0–b1, (...,) for points (..., 3)."""
     u, v, w = a1 - a0, b1 - b0, a0 - b0
     uu, uv, vv = np.sum(u * u, -1), np.sum(u * v, -1), np.sum(v * v, -1)

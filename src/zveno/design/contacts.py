@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def group_list(kind: Measurement, have: Campaign, places: int | None) -> tuple[s
 
 
 def contact_problem(
-    model: Model, campaigns: Sequence[Campaign], gravity: Callable | None, placed=None
+    model: Model, campaigns: Sequence[Campaign], gravity: Callable[..., Any] | None, placed: Any = None
 ) -> FitProblem:
     """Rows of postures in contact, nothing read; unknown frames as `placed` says, (4, 4) by label."""
     ready = []
@@ -45,14 +46,14 @@ def contact_problem(
     return fit_problem(model, ready, gravity).placed(placed or {})
 
 
-def touched(model: Model, have: Campaign, gravity: Callable | None) -> dict[str, np.ndarray]:
+def touched(model: Model, have: Campaign, gravity: Callable[..., Any] | None) -> dict[str, np.ndarray]:
     """Where the things touched before are, (4, 4) by label, as the nominal robot says."""
     problem = contact_problem(model, [have], gravity)
     return problem.labelled(first_frames(problem, np.zeros(len(model.terms))))
 
 
 def in_contact(
-    model: Model, have: Campaign, placed: Mapping[str, np.ndarray], gravity: Callable | None
+    model: Model, have: Campaign, placed: Mapping[str, np.ndarray], gravity: Callable[..., Any] | None
 ) -> tuple[Campaign, np.ndarray]:
     """Measured postures, moved as little as the nominal robot needs to touch; and which then do."""
     q, touching = into_contact(contact_problem(model, [have], gravity, placed), 0, have.q)

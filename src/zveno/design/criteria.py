@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -167,7 +168,7 @@ def _o4_slope(values, n):
     return _first(values) / np.sqrt(high) - 0.5 * low * high**-1.5 * _last(values)
 
 
-CRITERIA: dict[str, tuple[str, Callable, Callable]] = {
+CRITERIA: dict[str, tuple[str, Callable[..., Any], Callable[..., Any]]] = {
     "D": (
         "volume of the confidence ellipsoid: det(S)^(1/k)",
         lambda x, n: _geometric(x),

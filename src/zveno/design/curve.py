@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..calibration.measurements import Measurement
 from ..errors import ZvenoError
@@ -83,7 +84,7 @@ def accuracy_curve(
     )
 
 
-def knee(x, y) -> int:
+def knee(x: ArrayLike, y: ArrayLike) -> int:
     """Place of the point of a falling convex curve that is farthest below the line between its ends."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if len(x) < 3 or x[0] == x[-1] or y[0] == y[-1]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from ..mechanism import Mechanism
 from .result import Plan
 
 
-def measured_before(have, kind: Measurement, mechanism: Mechanism) -> tuple[Campaign, list[str]]:
+def measured_before(have: Any, kind: Measurement, mechanism: Mechanism) -> tuple[Campaign, list[str]]:
     """Earlier postures as one campaign without readings, and notes on rows that do not count.
 
     Args:

@@ -83,10 +83,16 @@ class _Quadratic:
 class Determinant:
     """Engine of the D criterion; see `Screened` for the arguments."""
 
+    criterion: Criterion
+    k: int
+    n: int
+
     def __init__(self, J: np.ndarray, M: np.ndarray, k: int, criterion: Criterion, n: int):
         self.criterion, self.k, self.n = criterion, k, n
-        self.whole = _Quadratic(J, M)
-        self.rest = _Quadratic(np.ascontiguousarray(J[:, :, k:]), M[k:, k:]) if J.shape[-1] > k else None
+        self.whole: _Quadratic = _Quadratic(J, M)
+        self.rest: _Quadratic | None = (
+            _Quadratic(np.ascontiguousarray(J[:, :, k:]), M[k:, k:]) if J.shape[-1] > k else None
+        )
 
     @property
     def M(self) -> np.ndarray:
@@ -109,13 +115,13 @@ class Determinant:
             np.isfinite(gain) & np.isfinite(rest), gain - np.where(np.isfinite(rest), rest, 0.0), -np.inf
         )
 
-    def change(self, i: int, sign: float):
+    def change(self, i: int, sign: float) -> None:
         """Add (1) or take away (−1) candidate i."""
         self.whole.change(i, sign)
         if self.rest is not None:
             self.rest.change(i, sign)
 
-    def refresh(self):
+    def refresh(self) -> None:
         """Remove what rounding has added up."""
         self.whole.refresh()
         if self.rest is not None:
@@ -126,7 +132,7 @@ class Determinant:
         """What `back_to` takes."""
         return self.whole.state, None if self.rest is None else self.rest.state
 
-    def back_to(self, state: Any):
+    def back_to(self, state: Any) -> None:
         """Undo every change since `state`."""
         self.whole.back_to(state[0])
         if self.rest is not None:
@@ -144,9 +150,13 @@ class Screened:
         n: number of postures the plan will have.
     """
 
+    k: int
+    criterion: Criterion
+    n: int
+
     def __init__(self, J: np.ndarray, M: np.ndarray, k: int, criterion: Criterion, n: int):
         self.J, self.M, self.k, self.criterion, self.n = J, M.copy(), k, criterion, n
-        self.flat = J.reshape(-1, J.shape[-1])
+        self.flat: np.ndarray = J.reshape(-1, J.shape[-1])
 
     @property
     def value(self) -> float:
@@ -167,7 +177,7 @@ class Screened:
             return out
         return self._exactly(np.asarray(members), sign)
 
-    def change(self, i: int, sign: float):
+    def change(self, i: int, sign: float) -> None:
         """Add (1) or take away (−1) candidate i."""
         self.M = self.M + sign * self.J[i].T @ self.J[i]
 
@@ -176,7 +186,7 @@ class Screened:
         """What `back_to` takes."""
         return self.M
 
-    def back_to(self, state: Any):
+    def back_to(self, state: Any) -> None:
         """Undo every change since `state`."""
         self.M = state
 

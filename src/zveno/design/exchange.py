@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -125,7 +126,7 @@ def greedy(J: np.ndarray, n: int, prior: np.ndarray, k: int, repeats: bool = Tru
 
 def exchange(
     J: np.ndarray,
-    start,
+    start: Any,
     criterion: Criterion,
     *,
     prior: np.ndarray,
@@ -208,7 +209,7 @@ def _add_best(state, members: list[int], repeats: bool) -> bool:
     return True
 
 
-def information(J: np.ndarray, members) -> np.ndarray:
+def information(J: np.ndarray, members: Any) -> np.ndarray:
     """Σ JᵀJ over members, (K, K)."""
     rows = J[np.asarray(members, dtype=int)].reshape(-1, J.shape[-1])
     return rows.T @ rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -71,7 +72,7 @@ class PlanProblem:
             size[self.k :] = [WEAK * np.median(one[one > 0]) if (one > 0).any() else 0.0 for one in rows.T]
         return np.diag(size)
 
-    def refuse_too_few(self, n: int):
+    def refuse_too_few(self, n: int) -> None:
         """An error if n postures cannot determine all parameters however they are chosen."""
         m, K = self.J.shape[1:]
         known = np.linalg.matrix_rank(self.prior, hermitian=True) if self.prior.any() else 0
@@ -101,18 +102,18 @@ def plan_problem(
     measurement: Measurement | str,
     *,
     criterion_name: str = "D",
-    have=None,
+    have: Any = None,
     candidates: int | np.ndarray = 5000,
     parameters: str | Sequence[str] = "all",
     strategy: str = "JL",
     joint_terms: Sequence[str] = (),
     limits: Mapping[str, tuple[float, float]] | None = None,
     margin: float = 0.0,
-    box=None,
+    box: Any = None,
     visibility: Visibility | Sequence[Visibility] | None = None,
     clearance: Clearance | None = None,
     places: int | None = None,
-    workspace=None,
+    workspace: Any = None,
     seed: int = 0,
 ) -> PlanProblem:
     """The problem of `plan_poses`; arguments as there."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from ..calibration.measurements import Measurement, measurement
 from ..calibration.measurements.campaigns import Campaign
 from ..calibration.measurements.fit_problem import FitProblem
 from ..calibration.model.loads import gravity
-from ..calibration.model.models import redundant_model
+from ..calibration.model.models import Model, redundant_model
 from ..calibration.model.strategies import independent_columns
 from ..errors import ZvenoError
 from ..kernels.door import compiled
@@ -48,6 +49,8 @@ class PlannedRows:
         notes: what was assumed.
     """
 
+    measurement: Measurement
+
     def __init__(
         self,
         robot: RobotFunctions,
@@ -62,15 +65,15 @@ class PlannedRows:
     ):
         self.robot = robot
         self.measurement = kind = measurement(kind)
-        self.joint_terms = tuple(joint_terms)
-        self.model = redundant_model(robot.mechanism, kind.frame, joint_terms)
+        self.joint_terms: tuple[str, ...] = tuple(joint_terms)
+        self.model: Model = redundant_model(robot.mechanism, kind.frame, joint_terms)
         self._seed = seed
         things = len(kind.right) * len(kind.targets) * kind.n_rows
         n = max(30, int(np.ceil(3.0 * (len(self.model.terms) + 12) / things)))
         self.placed: dict[str, np.ndarray] = {}
         self.new_places: tuple[str, ...] = ()
         self.groups: tuple[str, ...] = ()
-        self.problem = self._touching(n, have, places) if kind.implicit else self.imagined(n)
+        self.problem: FitProblem = self._touching(n, have, places) if kind.implicit else self.imagined(n)
         self.found: Identifiability = analyse(self.problem, robot.name, strategy, parameters)
         if not self.found.chosen:
             raise ZvenoError(
@@ -78,14 +81,14 @@ class PlannedRows:
             )
         numbers = {name: k for k, name in enumerate(self.problem.names)}
         interest = [numbers[name] for name in self.found.chosen]
-        self.columns = interest + self._independent(interest)
-        self.n_interest = len(interest)
-        self.names = tuple(self.problem.names[k] for k in self.columns)
-        self.units = tuple(self.problem.units[k] for k in self.columns)
+        self.columns: list[int] = interest + self._independent(interest)
+        self.n_interest: int = len(interest)
+        self.names: tuple[str, ...] = tuple(self.problem.names[k] for k in self.columns)
+        self.units: tuple[str, ...] = tuple(self.problem.units[k] for k in self.columns)
         # Parameters in units that matter equally at the tool: lengths by the robot's size, angles as they are.
-        self.scales = np.array([self.model.scale if unit == "m" else 1.0 for unit in self.units])
+        self.scales: np.ndarray = np.array([self.model.scale if unit == "m" else 1.0 for unit in self.units])
         self.notes: list[str] = []
-        self.sigmas = self._sigmas()
+        self.sigmas: np.ndarray = self._sigmas()
 
     def imagined(self, n: int) -> FitProblem:
         """`n` random postures with noise-free readings, in contact where the measurement needs it."""
@@ -105,17 +108,17 @@ class PlannedRows:
         """The measured frame."""
         return self.problem.parts[0].frame
 
-    def jacobians(self, q) -> np.ndarray:
+    def jacobians(self, q: Any) -> np.ndarray:
         """Whitened rows by scaled parameters in every posture, (n, rows, parameters)."""
         q = self.robot.mechanism.checked_q(q)
         return self._kernel(q, self.sigmas**2, self.measurement.sigma_q**2) * self.scales
 
-    def pullback(self, q, weights) -> np.ndarray:
+    def pullback(self, q: Any, weights: Any) -> np.ndarray:
         """d/dq Σ weights · rows in the tangent of q, (n, n_v), for weights (n, rows, parameters) held constant."""
         q = self.robot.mechanism.checked_q(q)
         return self._slope(q, self.sigmas**2, self.measurement.sigma_q**2, weights * self.scales)
 
-    def tool(self, q) -> tuple[np.ndarray, np.ndarray]:
+    def tool(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
         """Position (n, 3) of the measured point, m, and its Jacobian (n, 3, interest) by scaled parameters."""
         p, F = self._tool_kernel(self.robot.mechanism.checked_q(q))
         return p, F * self.scales[: self.n_interest]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..calibration.measurements import Measurement
 from ..calibration.measurements import measurement as named_measurement
@@ -38,22 +40,22 @@ def plan_poses(
     n: int = 30,
     criterion: str = "D",
     *,
-    have=None,
+    have: Any = None,
     candidates: int | np.ndarray = 5000,
     parameters: str | Sequence[str] = "all",
     strategy: str = "JL",
     joint_terms: Sequence[str] = (),
     limits: Mapping[str, tuple[float, float]] | None = None,
     margin: float = 0.0,
-    box=None,
+    box: ArrayLike | None = None,
     visibility: Visibility | Sequence[Visibility] | None = None,
     clearance: Clearance | str | None = "standard",
     places: int | None = None,
     repeats: bool = True,
     refine: bool = True,
     order: bool = True,
-    start=None,
-    workspace=None,
+    start: ArrayLike | None = None,
+    workspace: Any = None,
     rng: np.random.Generator | int | None = 0,
 ) -> Plan:
     """n postures whose measurements determine the robot's geometry best.
@@ -143,15 +145,15 @@ def _clearance(clearance: Clearance | str | None) -> Clearance | None:
 def judge_poses(
     robot: RobotFunctions,
     measurement: Measurement | str,
-    q,
+    q: Any,
     criterion: str = "D",
     *,
-    have=None,
+    have: Any = None,
     parameters: str | Sequence[str] = "all",
     strategy: str = "JL",
     joint_terms: Sequence[str] = (),
     limits: Mapping[str, tuple[float, float]] | None = None,
-    workspace=None,
+    workspace: Any = None,
     rng: np.random.Generator | int | None = 0,
 ) -> Plan:
     """The accuracy that postures will give, as a Plan: (n, n_q), a Campaign or a Plan; for measurements by contact

@@ -64,7 +64,7 @@ class RowsLayout:
         return {"q": (self.model.mechanism.n_q,), "variance": (n_rows,), "variance_q": ()}
 
 
-def whitened_rows(layout: RowsLayout, q, variance, variance_q) -> Any:
+def whitened_rows(layout: RowsLayout, q: Any, variance: Any, variance_q: Any) -> Any:
     """J (rows, parameters), rows divided by their standard deviation.
 
     Args:
@@ -92,14 +92,14 @@ def whitened_rows(layout: RowsLayout, q, variance, variance_q) -> Any:
     return np.concatenate(rows)
 
 
-def rows_pullback(layout: RowsLayout, q, variance, variance_q, weights) -> Any:
+def rows_pullback(layout: RowsLayout, q: Any, variance: Any, variance_q: Any, weights: Any) -> Any:
     """d/dq Σ weights · rows in the tangent of q, (n_v,), for weights (rows, parameters) held constant."""
     program = trace(whitened_rows, layout.inputs, outputs=("J",), constants=(layout,))
     backwards = derivatives.reverse(program, of="J", wrt="q")
     return layout.model.mechanism.tangent(q).T @ call(backwards, q, variance, variance_q, weights)
 
 
-def tool_point(layout: RowsLayout, point: np.ndarray, n_interest: int, q) -> tuple[Any, Any]:
+def tool_point(layout: RowsLayout, point: np.ndarray, n_interest: int, q: Any) -> tuple[Any, Any]:
     """Position (3,) of a point of the measured frame and its Jacobian (3, n_interest) by the wanted parameters."""
     T, J = _motion(layout, q)
     # A point of the frame moves with v + w × point in the frame's axes.

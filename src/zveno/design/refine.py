@@ -13,6 +13,10 @@ from .planned_rows import PlannedRows
 class Objective:
     """log φ of n postures and its gradient; what was known before counts as `prior` information."""
 
+    rows: PlannedRows
+    criterion: Criterion
+    prior: np.ndarray
+
     def __init__(self, rows: PlannedRows, criterion: Criterion, prior: np.ndarray):
         self.rows, self.criterion, self.prior = rows, criterion, prior
 

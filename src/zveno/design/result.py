@@ -75,7 +75,7 @@ class Plan(Result):
 
     kind = "plan"
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.q)
 
     @property

@@ -5,6 +5,8 @@ Whatever is dropped on the way lowers the status of its pose.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .checks.distinct import all_distinct, distinct
@@ -44,7 +46,7 @@ def checked_answer(
     return concluded(draft, outside, inputs)
 
 
-def local_answer(problem: IkProblem, targets: Targets, seed, aim: Aim, inputs: str) -> Solutions:
+def local_answer(problem: IkProblem, targets: Targets, seed: Any, aim: Aim, inputs: str) -> Solutions:
     """One solution a pose, from a seed; where none is found nothing is proved, so the status stays undecided."""
     x, found, _ = solve_local(problem, targets.T, seed)
     draft = empty_draft(problem, targets, "local", aim)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import ShapeError
 from ..mechanism import Mechanism
@@ -34,7 +36,7 @@ def chosen(solutions: Solutions, cost: Callable[[np.ndarray], np.ndarray]) -> np
     return np.take_along_axis(solutions.q, best[..., None, None], axis=-2)[..., 0, :]
 
 
-def nearest(solutions: Solutions, q, robot=None, weights=1.0) -> np.ndarray:
+def nearest(solutions: Solutions, q: ArrayLike, robot: Any = None, weights: ArrayLike = 1.0) -> np.ndarray:
     """The solution nearest to a configuration, (*batch, n_q): least weighted sum of squares of the differences.
 
     Args:
@@ -54,7 +56,7 @@ def nearest(solutions: Solutions, q, robot=None, weights=1.0) -> np.ndarray:
     return found - np.where(endless, TURN * np.round((found - q) / TURN), 0.0)
 
 
-def only_nearest(solutions: Solutions, q, robot=None) -> Solutions:
+def only_nearest(solutions: Solutions, q: ArrayLike, robot: Any = None) -> Solutions:
     """The same result with at most one solution a pose: the one nearest to a configuration (n_q,)."""
     found = nearest(solutions, q, robot)
     cost = np.sum((np.nan_to_num(solutions.q, nan=np.inf) - found[..., None, :]) ** 2, axis=-1)
@@ -79,7 +81,7 @@ def only_nearest(solutions: Solutions, q, robot=None) -> Solutions:
     )
 
 
-def farthest_from_limits(solutions: Solutions, robot) -> np.ndarray:
+def farthest_from_limits(solutions: Solutions, robot: Any) -> np.ndarray:
     """The solution whose nearest limit is relatively farthest, (*batch, n_q)."""
     mechanism: Mechanism = getattr(robot, "mechanism", robot)
     limited = np.isfinite(mechanism.upper - mechanism.lower) & (mechanism.upper > mechanism.lower)

@@ -162,14 +162,14 @@ class IkProblem:
         tool[:, 3] /= self.length
         return tool
 
-    def forward(self, x) -> np.ndarray:
+    def forward(self, x: Any) -> np.ndarray:
         """T_reference_frame of one x (n,); entries may be float, complex or traced. The plain product."""
         T: Any = np.eye(4)
         for step in self.steps:
             T = T @ step.T_before @ step.motion(x)
         return T @ self.T_last_frame
 
-    def to_q(self, x) -> np.ndarray:
+    def to_q(self, x: Any) -> np.ndarray:
         """The robot's q (..., n_q) from coordinates x (..., n)."""
         x = np.asarray(x, dtype=float)
         return x.copy() if self._is_q else to_quaternions(self.mechanism, self.steps, x, self.held)
@@ -223,12 +223,12 @@ class IkProblem:
             upper=np.where(free, np.inf, self.upper + span / 2),
         )
 
-    def inside(self, x, tolerance: float = 1e-9) -> np.ndarray:
+    def inside(self, x: Any, tolerance: float = 1e-9) -> np.ndarray:
         """Whether x (..., n) is within limits."""
         slack = tolerance * self.units
         return np.all((x >= self.lower - slack) & (x <= self.upper + slack), axis=-1)
 
-    def wrapped(self, x) -> np.ndarray:
+    def wrapped(self, x: Any) -> np.ndarray:
         """x (..., n) with turning coordinates moved by whole turns, inside limits where a turn can do it.
 
         Without limits they come out in (−π, π]; with limits, nearest to the middle of them.
@@ -246,7 +246,7 @@ class IkProblem:
         half = np.where(below, high - math.pi, np.where(above, low + math.pi, (low + high) / 2))
         return np.where(below & above, 0.0, half)
 
-    def difference(self, a, b) -> np.ndarray:
+    def difference(self, a: Any, b: Any) -> np.ndarray:
         """a − b (..., n) the short way round, in radians and in units of `length`."""
         d = np.asarray(a) - b
         k = self.turning
@@ -256,12 +256,12 @@ class IkProblem:
 
 
 def problem_of(
-    robot,
+    robot: Any,
     frame: str | None = None,
     relative_to: str | None = None,
     limits: Any = True,
     task: Any = "pose",
-    held=None,
+    held: Any = None,
 ) -> IkProblem:
     """The inverse problem of a robot.
 

@@ -38,7 +38,7 @@ def lanes_of(problem: IkProblem, T: np.ndarray) -> Lanes:
     return Lanes(targets, problem.tool)
 
 
-def damped_step(J: list, e, damping) -> Any:
+def damped_step(J: list[Any], e: Any, damping: Any) -> Any:
     """δ with (JᵀJ + μ) δ = Jᵀe, J by columns; by (JJᵀ + μ) where there are fewer equations than unknowns."""
     n, m = len(J), len(e)
     if m < n:
@@ -50,7 +50,7 @@ def damped_step(J: list, e, damping) -> Any:
     return linear.solve_factored(linear.factor(A), [_dot(column, e) for column in J])
 
 
-def newton_kernel(problem: IkProblem, frozen: tuple[int, ...] = (), clamped: bool = False):
+def newton_kernel(problem: IkProblem, frozen: tuple[int, ...] = (), clamped: bool = False) -> Any:
     """The kernel (x, target, tool[, lower, upper]) → (x after `UNROLLED` iterations, squared error).
 
     Args:
@@ -83,7 +83,7 @@ def _newton(problem: IkProblem, x, target, tool, frozen):
     return np.array(moved), found.squared
 
 
-def marquardt_kernel(problem: IkProblem, objective: str = "squares"):
+def marquardt_kernel(problem: IkProblem, objective: str = "squares") -> Any:
     """The kernel (x, target, tool, damping) → (candidate, Φ at x, |gradient|²), Φ as `objectives` has it."""
     inputs = {"x": (problem.n,), "target": (3, 4), "tool": (3, 4), "damping": ()}
     return compiled(_marquardt_step, inputs, constants=(problem, objective), name="ik_marquardt")
@@ -134,7 +134,7 @@ def descend(
     x: np.ndarray,
     targets: np.ndarray,
     tool: np.ndarray,
-    box=None,
+    box: Any = None,
     iterations: int = 60,
     objective: str = "squares",
 ) -> tuple[np.ndarray, np.ndarray]:

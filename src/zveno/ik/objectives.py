@@ -40,7 +40,7 @@ class Aim(NamedTuple):
         """Whether something else than an exact solution will do."""
         return self.metres is not None or self.percent is not None
 
-    def reached(self, problem: IkProblem, T: np.ndarray, x: np.ndarray, metres, radians) -> np.ndarray:
+    def reached(self, problem: IkProblem, T: np.ndarray, x: np.ndarray, metres: Any, radians: Any) -> np.ndarray:
         """(k,) whether configurations x (k, n) of the chain are near enough to poses T (k, 4, 4)."""
         good = np.full(len(T), self.tolerant)
         if self.metres is not None:
@@ -51,7 +51,7 @@ class Aim(NamedTuple):
         return good
 
 
-def aim_of(objective: str, tolerance, percent) -> Aim:
+def aim_of(objective: str, tolerance: Any, percent: Any) -> Aim:
     """An aim from the arguments of `solve_ik`, checked."""
     if objective not in OBJECTIVES:
         raise unknown_name("objective", objective, OBJECTIVES)
@@ -84,7 +84,7 @@ def percentages(problem: IkProblem, T: np.ndarray, T_goal: np.ndarray) -> np.nda
     return 100.0 * np.nan_to_num(np.stack(parts, axis=-1), nan=0.0, posinf=np.inf)
 
 
-def weighted(objective: str, e: Any, J: list) -> tuple[Any, Any, list]:
+def weighted(objective: str, e: Any, J: list[Any]) -> tuple[Any, Any, list[Any]]:
     """Φ and the weighted error and columns whose least squares step makes Φ less; entries may be traced."""
     if objective != "absolute":
         value = e @ e

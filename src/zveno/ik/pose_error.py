@@ -19,22 +19,22 @@ class Moved(NamedTuple):
 
     R: Any
     p: Any
-    axes: list
-    points: list
+    axes: list[Any]
+    points: list[Any]
 
 
 class Error(NamedTuple):
     """e (m,), its Jacobian by columns (n of (m,)), and two measures of how far off the pose is."""
 
     e: Any
-    J: list
+    J: list[Any]
     spread: Any
     """Smooth and without the false zeros of `e`; scales the damping."""
     squared: Any
     """e · e, and more where a direction is met backwards: zero only at solutions."""
 
 
-def walk(problem: IkProblem, x, tool=None) -> Moved:
+def walk(problem: IkProblem, x: Any, tool: Any = None) -> Moved:
     """Forward kinematics from the first step on; x in the chain's units, `tool` (3, 4) is C_n, in `length`."""
     length = problem.length
     R, p = np.eye(3), np.zeros(3)
@@ -61,7 +61,7 @@ def walk(problem: IkProblem, x, tool=None) -> Moved:
     return Moved(R, p, axes, points)
 
 
-def twists(problem: IkProblem, moved: Moved) -> list:
+def twists(problem: IkProblem, moved: Moved) -> list[Any]:
     """(v, w) of the frame for a unit rate of every coordinate."""
     columns: list[Any] = [(np.zeros(3), np.zeros(3)) for _ in range(problem.n)]
     for step, axis, point in zip(problem.steps, moved.axes, moved.points, strict=True):
@@ -76,7 +76,7 @@ def twists(problem: IkProblem, moved: Moved) -> list:
     return columns
 
 
-def error(problem: IkProblem, x, target, tool, exact: bool = False) -> Error:
+def error(problem: IkProblem, x: Any, target: Any, tool: Any, exact: bool = False) -> Error:
     """How far the chain at x is from a target (3, 4), for the problem's task.
 
     Positions in units of `length`; rotations as sin θ · axis with the plain angular Jacobian (cheap, and right to

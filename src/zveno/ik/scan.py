@@ -95,7 +95,7 @@ class Scan:
         )
 
 
-solver = Scan()
+solver: Scan = Scan()
 
 
 def survivors_of(table: Table) -> int:

@@ -35,8 +35,8 @@ METHODS = {
 
 
 def solve_ik(
-    robot,
-    T_world_tool,
+    robot: Any,
+    T_world_tool: ArrayLike,
     frame: str | None = None,
     relative_to: str | None = None,
     limits: Any = True,

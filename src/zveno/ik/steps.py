@@ -36,7 +36,7 @@ class Step:
     joint: str
     index: int | None
 
-    def motion(self, x):
+    def motion(self, x: Any) -> Any:
         """The (4, 4) transform of the step; x may be traced."""
         return _motion(self.kind, self.pitch, self.factor * x[self.coordinate])
 

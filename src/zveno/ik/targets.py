@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import ShapeError, ZvenoWarning
 from ..kernels.door import compiled
@@ -34,7 +35,7 @@ class Targets(NamedTuple):
     """Shape in which they were given."""
 
 
-def checked_targets(problem: IkProblem, T, name: str = "T_world_tool") -> Targets:
+def checked_targets(problem: IkProblem, T: ArrayLike, name: str = "T_world_tool") -> Targets:
     """Targets of a problem, in any of `FORMS`. Points (..., 3) will do for a position task."""
     T = pose_array(T, name, points=not problem.task.rotation and not problem.task.axis)
     batch, T = T.shape[:-2], T.reshape(-1, 4, 4)
@@ -45,7 +46,7 @@ def checked_targets(problem: IkProblem, T, name: str = "T_world_tool") -> Target
     return Targets(T, Lanes(placed, problem.tool), batch)
 
 
-def pose_array(given, name: str = "T_world_tool", points: bool = False) -> np.ndarray:
+def pose_array(given: ArrayLike, name: str = "T_world_tool", points: bool = False) -> np.ndarray:
     """(..., 4, 4), a new array, from any of `FORMS`; from points (..., 3) too, where these will do."""
     if isinstance(given, tuple) and len(given) == 2 and np.shape(given[0])[-1:] == (3,):
         p, quaternion = (_numbers(part, name) for part in given)
@@ -87,7 +88,7 @@ def _rotations(wxyz: np.ndarray, name: str) -> np.ndarray:
     return np.array([from_quaternion(one) for one in flat]).reshape(*wxyz.shape[:-1], 3, 3)
 
 
-def place(T, first, scale):
+def place(T: Any, first: Any, scale: Any) -> Any:
     """The target (3, 4) seen through `first` (3, 4), lengths scaled, and how far T (4, 4) is from rigid.
 
     The measure is 1 or more for reflections, and not a number, or infinite, where an entry is.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,7 @@ TASKS = {
 }
 
 
-def task_named(task) -> Task:
+def task_named(task: Any) -> Task:
     """A task from its name, or from a mask of six: x, y, z and the rotation about x, y, z in the target's axes."""
     if isinstance(task, Task):
         return task

@@ -38,7 +38,7 @@ class Tolerance:
     cone: float = 0.0
     weights: ArrayLike | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, sizes in (("position", (1, 3)), ("rotation", (1, 3)), ("weights", (6,)), ("axis", (3,))):
             given = getattr(self, name)
             if given is None:

@@ -8,7 +8,7 @@ that these are all of them, nor that there is none.
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,7 @@ SAME = 1e-3
 directions that hardly matter."""
 
 
-def deviation(problem: IkProblem, x, target, tool):
+def deviation(problem: IkProblem, x: Any, target: Any, tool: Any) -> tuple[Any, Any, Any]:
     """p (3,), R (3, 3) of the frame seen from the target (3, 4), and its twist (6, n) in the target's axes.
 
     Lengths are relative to the chain's.

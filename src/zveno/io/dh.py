@@ -46,6 +46,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -80,7 +81,7 @@ _DOTTED_KEY = re.compile(
 _DRIVE = ("rotor_inertia", "gear_ratio", "viscous", "coulomb", "offset")
 
 
-def read_dh(path, *, snap: bool | None = None) -> Mechanism:
+def read_dh(path: str | PathLike[str], *, snap: bool | None = None) -> Mechanism:
     """The mechanism of a Denavit–Hartenberg table in a TOML file.
 
     Args:

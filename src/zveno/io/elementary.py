@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +77,7 @@ def is_elementary_text(text: str) -> bool:
     return _LOOKS_LIKE_TERMS.search(text) is not None
 
 
-def read_elementary(path, *, snap: bool | None = None) -> Mechanism:
+def read_elementary(path: str | PathLike[str], *, snap: bool | None = None) -> Mechanism:
     """The mechanism of a file of elementary transforms.
 
     Args:

@@ -14,7 +14,7 @@ from ..mechanism import Mechanism
 from ..mechanism.plausibility import warn_about_sizes
 from .files import read_text
 
-FORMATS = {
+FORMATS: dict[str, tuple[str, ...]] = {
     "urdf": (".urdf",),
     "mjcf": (".mjcf",),
     "dh": (".toml",),

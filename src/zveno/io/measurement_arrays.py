@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ ARRAYS = (".npz", ".json")
 _ROTATION = re.compile(r"rvec|rotvec|rot_vec|rotation_vec|axis_angle", re.IGNORECASE)
 
 
-def read_arrays(path, coordinates: Sequence[str], readings: str = "") -> MeasurementTable:
+def read_arrays(path: str | PathLike[str], coordinates: Sequence[str], readings: str = "") -> MeasurementTable:
     """The arrays of a file as columns: joint values (n, n_q), positions (n, 3) or (n, points, 3), rotation vectors
     (n, 3) called so, poses (n, 4, 4), (n, 3, 4) or (n, 16), rotations (n, 3, 3), and numbers (n,) by their names.
 

@@ -59,7 +59,7 @@ class MeasurementTable:
     lines: np.ndarray
     headed: bool = True
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.lines)
 
     def numbers(self, name: str) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..errors import ModelError
@@ -18,7 +20,7 @@ _OF_OTHERS = (
 _OF_DOFS = ("dof_armature", "dof_damping", "dof_frictionloss")
 
 
-def check_numbers(model, link_names: list[str], joint_names: list[str]):
+def check_numbers(model: Any, link_names: list[str], joint_names: list[str]) -> None:
     """Refuses numbers that are not finite or absurdly large, which MuJoCo lets through."""
     dof_names = [joint_names[j] for j in model.dof_jntid]
     owners = np.searchsorted(model.jnt_qposadr, np.arange(model.nq), side="right") - 1
@@ -52,7 +54,7 @@ def check_numbers(model, link_names: list[str], joint_names: list[str]):
             )
 
 
-def limits_of(model, j: int) -> Limits:
+def limits_of(model: Any, j: int) -> Limits:
     """Position limits of joint j, and its effort limit where its actuator or the joint bounds the force."""
     mujoco = mujoco_module()
     kind, kinds = mujoco.mjtJoint(model.jnt_type[j]), mujoco.mjtJoint
@@ -66,7 +68,7 @@ def limits_of(model, j: int) -> Limits:
     return Limits(lower, upper, effort=effort)
 
 
-def drive_of(model, j: int) -> Drive | None:
+def drive_of(model: Any, j: int) -> Drive | None:
     """Armature, damping and friction loss of joint j; an armature acts at the joint, so the gear ratio is 1."""
     ends = [*model.jnt_dofadr[j + 1 : j + 2], model.nv]
     dofs = np.arange(model.jnt_dofadr[j], ends[0])
@@ -82,7 +84,7 @@ def drive_of(model, j: int) -> Drive | None:
     return Drive(rotor_inertia=rotor, viscous=viscous, coulomb=coulomb)
 
 
-def mimics_of(model, joint_names: list[str], notes: list[str]) -> dict[int, Mimic]:
+def mimics_of(model: Any, joint_names: list[str], notes: list[str]) -> dict[int, Mimic]:
     """Mimic relations by joint number, from the equality constraints that say so; the others become notes.
 
     MuJoCo's relation is q1 − ref1 = c0 + c1 (q2 − ref2) + c2 (q2 − ref2)² + …
@@ -122,7 +124,7 @@ def mimics_of(model, joint_names: list[str], notes: list[str]) -> dict[int, Mimi
     return followers
 
 
-def notes_on_omissions(model, link_names: list[str], joint_names: list[str]) -> list[str]:
+def notes_on_omissions(model: Any, link_names: list[str], joint_names: list[str]) -> list[str]:
     """What the model has and a mechanism cannot represent, in words."""
     mujoco = mujoco_module()
     found = []

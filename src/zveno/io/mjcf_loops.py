@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,9 @@ from ..spatial.transforms import transform
 from .mjcf_compile import mujoco_module
 
 
-def loops_of(model, link_names: list[str], fresh: Callable[[str], str], notes: list[str]):
+def loops_of(
+    model: Any, link_names: list[str], fresh: Callable[[str], str], notes: list[str]
+) -> tuple[list[Frame], list[Loop]]:
     """Frames at both ends of every active `connect` and `weld`, and the loops that hold them together.
 
     Args:

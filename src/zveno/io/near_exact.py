@@ -22,7 +22,7 @@ _COMPILED = 1e-13
 """What quaternions computed by a model compiler can add to an angle, rad."""
 
 
-def snapped_rpy(rpy) -> tuple[np.ndarray, list[str]]:
+def snapped_rpy(rpy: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Roll, pitch and yaw at the multiples of 15° they are near to, and what is near in words."""
     words = [
         f"{name} {angle!r} is {off_exact(angle):.1e} rad from {_degrees([nearest_multiple(angle)])}"
@@ -32,7 +32,7 @@ def snapped_rpy(rpy) -> tuple[np.ndarray, list[str]]:
     return np.array([snapped(angle, SNAP_ON_REQUEST) if is_near_exact(angle) else angle for angle in rpy]), words
 
 
-def snapped_axis(axis) -> tuple[np.ndarray, list[str]]:
+def snapped_axis(axis: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """A unit axis moved into the coordinate plane, to the multiple of 15° there, that it is near to; and words."""
     across = int(np.argmin(abs(axis)))
     a, b = [k for k in range(3) if k != across]
@@ -68,11 +68,11 @@ class AngleKeeper:
         self.snap = snap
         self._near: dict[str, list[str]] = {}
 
-    def placement(self, position, quaternion, what: str) -> np.ndarray:
+    def placement(self, position: np.ndarray, quaternion: np.ndarray, what: str) -> np.ndarray:
         """(4, 4) transform from a position (3,) and a quaternion wxyz (4,); `what` names it in notes."""
         return transform(self.rotation(quaternion, what), tidy_vector(position))
 
-    def rotation(self, quaternion, what: str) -> np.ndarray:
+    def rotation(self, quaternion: np.ndarray, what: str) -> np.ndarray:
         """(3, 3) rotation of a quaternion wxyz."""
         R = tidy_rotation(rotations.from_quaternion(quaternion))
         read = _angles(R)
@@ -83,7 +83,7 @@ class AngleKeeper:
         self._remember(what, [f"roll, pitch, yaw {_degrees(read)} near {_degrees(meant)}"])
         return exact if self.snap else R
 
-    def axis(self, axis, what: str) -> np.ndarray:
+    def axis(self, axis: np.ndarray, what: str) -> np.ndarray:
         """(3,) unit axis."""
         read = unit_axis(tidy_vector(axis))
         meant, words = snapped_axis(read)
@@ -111,13 +111,13 @@ def _degrees(angles) -> str:
     return ", ".join(f"{math.degrees(angle) + 0.0:.9g}°" for angle in angles)
 
 
-def tidy_rotation(R) -> np.ndarray:
+def tidy_rotation(R: np.ndarray) -> np.ndarray:
     """The rotation with entries that are 0 or ±1 but for rounding made exactly so."""
     whole = np.round(R)
     return np.where(abs(R - whole) <= _COMPONENT, whole, R) + 0.0
 
 
-def tidy_vector(vector) -> np.ndarray:
+def tidy_vector(vector: np.ndarray) -> np.ndarray:
     """The vector with components that are rounding beside its largest one made exactly zero."""
     vector = np.array(vector, dtype=float)
     vector[abs(vector) <= _COMPONENT * abs(vector).max()] = 0.0

@@ -76,6 +76,8 @@ def _hints(cls: type) -> dict[str, Any]:
 
 
 def _is_of(value: Any, hint: Any) -> bool:
+    if hint is Any:  # a class since Python 3.11, but nothing is an instance of it
+        return True
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return any(_is_of(value, one) for one in inner)

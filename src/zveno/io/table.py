@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,7 +61,7 @@ class Table:
             raise self.error(f"{shown(value)} is not a text", key, 'Write it in quotes, for example "elbow"')
         return value
 
-    def choice(self, key: str, known, default: Any = _MISSING) -> str:
+    def choice(self, key: str, known: Iterable[str], default: Any = _MISSING) -> str:
         """One of the known words."""
         value = self._get(key, default)
         if not isinstance(value, str) or value not in known:

@@ -77,10 +77,16 @@ class Linear:
 class Expression:
     """Recursive descent over tokens, for one dimension ("length" or "angle"), results in metres or radians."""
 
+    text: str
+    items: list[Token]
+    place: Place
+    units: Units
+    dimension: str
+
     def __init__(self, text: str, items: list[Token], place: Place, units: Units, dimension: str, start: int = 0):
         self.text, self.items, self.place, self.units, self.dimension = text, items, place, units, dimension
-        self.next = start
-        self.depth = 0
+        self.next: int = start
+        self.depth: int = 0
 
     def value(self) -> Linear:
         """The sum that starts at the current token, in SI units."""

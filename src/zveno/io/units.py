@@ -38,7 +38,7 @@ def nearest_of(word: object, known: Iterable[str]) -> str:
     return (f"Did you mean {near[0]!r}? " if near else "") + "Known: " + ", ".join(known)
 
 
-def checked_unit(value: object, dimension: str, *, file=None, element: str | None = None) -> str:
+def checked_unit(value: object, dimension: str, *, file: object | None = None, element: str | None = None) -> str:
     """The name of a unit of `dimension`, or an error that lists the known ones."""
     table = DIMENSIONS[dimension]
     if not isinstance(value, str) or value not in table:
@@ -52,7 +52,7 @@ def checked_unit(value: object, dimension: str, *, file=None, element: str | Non
 
 
 DEGREES = (180.0 / math.pi, "°")
-ERRORS = {"m": (1e3, "mm"), "rad": DEGREES}
+ERRORS: dict[str, tuple[float, str]] = {"m": (1e3, "mm"), "rad": DEGREES}
 """How errors of readings are shown: by unit, what they are multiplied by and what stands behind them."""
 DEVIATIONS = {
     "m": (1e3, "mm"),

@@ -12,6 +12,7 @@ limits and dynamics of joints with several coordinates; `offset` in `<dynamics>`
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,7 @@ _OTHER_ROOTS = {
 }
 
 
-def read_urdf(source, *, snap: bool = False) -> Mechanism:
+def read_urdf(source: str | PathLike[str], *, snap: bool = False) -> Mechanism:
     """The mechanism in a URDF file.
 
     Args:

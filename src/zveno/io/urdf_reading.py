@@ -70,7 +70,7 @@ class Reading:
         self._notes: dict[str, list[str]] = {}
         self._ignored: Counter[str] = Counter()
 
-    def note(self, text: str, owner: str):
+    def note(self, text: str, owner: str) -> None:
         """Remembers something people should know about a link or joint; the same of several becomes one note."""
         self._notes.setdefault(text, []).append(owner)
 
@@ -99,7 +99,7 @@ class Reading:
             self.count_ignored(child)
         return child
 
-    def count_ignored(self, element: Element):
+    def count_ignored(self, element: Element) -> None:
         """Remembers attributes that nothing reads."""
         known = _ATTRIBUTES.get(element.tag)
         self._ignored.update(f"{element.tag} {name}" for name in element.attributes if known and name not in known)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from os import PathLike
+
 import numpy as np
 
 from ..errors import ModelError
@@ -16,7 +18,7 @@ FARTHEST = 1000.0
 """Lengths of the table over those of the chain: beyond it, poses would no longer be good to 1e-12."""
 
 
-def write_dh(mechanism: Mechanism, path):
+def write_dh(mechanism: Mechanism, path: str | PathLike[str]) -> None:
     """Write `to_dh` to a file."""
     write_text(path, to_dh(mechanism))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from os import PathLike
 
 import numpy as np
 
@@ -23,7 +24,7 @@ ROUNDING = 2e-15
 _BARE_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])")
 
 
-def write_elementary(mechanism: Mechanism, path, frame: str | None = None):
+def write_elementary(mechanism: Mechanism, path: str | PathLike[str], frame: str | None = None) -> None:
     """Write `to_elementary` to a file."""
     write_text(path, to_elementary(mechanism, frame))
 

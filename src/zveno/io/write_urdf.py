@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from os import PathLike
 from xml.etree import ElementTree
 
 import numpy as np
@@ -29,7 +30,7 @@ _NO_LIMIT = 1e308
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def write_urdf(mechanism: Mechanism, path):
+def write_urdf(mechanism: Mechanism, path: str | PathLike[str]) -> None:
     """Writes a mechanism to a URDF file, see `to_urdf`."""
     write_text(path, to_urdf(mechanism))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from defusedxml.common import DefusedXmlException
@@ -61,7 +62,7 @@ class Element:
             )
         return found[0] if found else None
 
-    def walk(self):
+    def walk(self) -> Iterator[Element]:
         """This element and all below it, in file order."""
         waiting: list[Element] = [self]
         while waiting:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import ModelError, ShapeError, ZvenoError
 from ..mechanism.joints import QUATERNION_TOLERANCE
@@ -13,7 +17,7 @@ from .integrators import FIXED
 from .rates import refuse_infinite
 
 
-def checked_state(robot: RobotFunctions, q0, v0) -> tuple[np.ndarray, np.ndarray]:
+def checked_state(robot: RobotFunctions, q0: ArrayLike, v0: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
     """q and v as finite arrays of one batch shape, quaternions scaled; v is zero if None."""
     mechanism = robot.mechanism
     q0 = mechanism.checked_q(q0, "q0")
@@ -36,7 +40,7 @@ def checked_state(robot: RobotFunctions, q0, v0) -> tuple[np.ndarray, np.ndarray
     return np.array(robot.integrate(q0, np.zeros(robot.n_v))), np.array(v0)
 
 
-def check_mass(equations: Equations, y0):
+def check_mass(equations: Equations, y0: np.ndarray) -> None:
     """An error where a body without inertia could be moved by nothing."""
     M = equations.robot.mass_matrix(y0[..., equations.q])
     size = np.sqrt(np.diagonal(M, axis1=-2, axis2=-1))
@@ -52,7 +56,7 @@ def check_mass(equations: Equations, y0):
         )
 
 
-def check_times(duration, step, sample, rtol):
+def check_times(duration: float, step: float, sample: float | None, rtol: float) -> None:
     """Refuse times and tolerances that make no sense."""
     if not (np.isfinite(duration) and duration >= 0):
         raise ZvenoError(f"is {duration}", element="duration", remedy="Give seconds, 0 or more")
@@ -64,7 +68,7 @@ def check_times(duration, step, sample, rtol):
         raise ZvenoError(f"is {rtol}", element="rtol", remedy="Give a relative tolerance, for example 1e-6")
 
 
-def check_batch(single, method, constraints, limits, events, projection):
+def check_batch(single: Any, method: Any, constraints: Any, limits: Any, events: Any, projection: Any) -> None:
     """Refuse what an integrator, or a batch, cannot do."""
     if not single and method not in FIXED:
         raise ZvenoError(
@@ -86,7 +90,7 @@ def check_batch(single, method, constraints, limits, events, projection):
         )
 
 
-def checked_constraints(robot: RobotFunctions, constraints) -> tuple[Constraint, ...]:
+def checked_constraints(robot: RobotFunctions, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
     """The robot's loops and the constraints, refused if they do not fit the robot or share a name.
 
     A closure that is given for the frames of a loop stands for it.

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -50,19 +50,19 @@ class Constraint(ABC):
 
     @property
     @abstractmethod
-    def structure(self) -> tuple:
+    def structure(self) -> tuple[Any, ...]:
         """Everything but the anchor that decides its rows, hashable."""
 
     @abstractmethod
-    def check(self, mechanism: Mechanism):
+    def check(self, mechanism: Mechanism) -> None:
         """Refuse frames or joints that the mechanism does not have."""
 
     @abstractmethod
-    def anchor(self, mechanism: Mechanism, q) -> np.ndarray:
+    def anchor(self, mechanism: Mechanism, q: Any) -> np.ndarray:
         """The numbers it is held to, flat; those not given are taken from q (n_q,), which may be traced."""
 
     @abstractmethod
-    def rows(self, state: rows.Kinematics, t, anchor) -> rows.Rows:
+    def rows(self, state: rows.Kinematics, t: Any, anchor: Any) -> rows.Rows:
         """Value, Jacobian and bias at a state; entries may be traced."""
 
     @property
@@ -91,7 +91,7 @@ class _Framed(Constraint):
             f"{kind}({self.frame})" if self.other is None else f"{kind}({self.frame}, {self.other})"
         )
 
-    def check(self, mechanism: Mechanism):
+    def check(self, mechanism: Mechanism) -> None:
         frames = [mechanism.frame(self.frame)] + ([] if self.other is None else [mechanism.frame(self.other)])
         links = {mechanism.link_number(frame.link) for frame in frames} | ({0} if self.other is None else set())
         if len(links) == 1:
@@ -122,17 +122,17 @@ class PointContact(_Framed):
     n_rows = 3
 
     @property
-    def structure(self):
+    def structure(self) -> tuple[Any, ...]:
         """Frames."""
         return (type(self).__name__, self.frame, self.other)
 
-    def anchor(self, mechanism, q):
+    def anchor(self, mechanism: Mechanism, q: Any) -> Any:
         """The point, (3,)."""
         if self.point is not None:
             return _vector(self.point, self)
         return np.zeros(3) if self.other is not None else self._relative(mechanism, q)[:3, 3]
 
-    def rows(self, state, t, anchor):
+    def rows(self, state: rows.Kinematics, t: Any, anchor: Any) -> rows.Rows:
         """p_A − p_B."""
         return rows.coincidence(state.frame(self.frame), state.point(self.other, anchor))
 
@@ -142,7 +142,7 @@ class _Placement(_Framed):
     placement: np.ndarray | None = None
     """T_B_A that is held, (4, 4); the identity if B is named, else where A is at the start."""
 
-    def anchor(self, mechanism, q):
+    def anchor(self, mechanism: Mechanism, q: Any) -> Any:
         """The upper three rows of the placement, (12,)."""
         T = self.placement
         if T is None:
@@ -163,11 +163,11 @@ class Weld(_Placement):
     n_rows = 6
 
     @property
-    def structure(self):
+    def structure(self) -> tuple[Any, ...]:
         """Frames."""
         return (type(self).__name__, self.frame, self.other)
 
-    def rows(self, state, t, anchor):
+    def rows(self, state: rows.Kinematics, t: Any, anchor: Any) -> rows.Rows:
         """p_A − p_B and the rotation vector from B to A."""
         A, B = state.frame(self.frame), self._held(state, anchor)
         n_v = state.mechanism.n_v
@@ -185,21 +185,21 @@ class LoopClosure(_Placement):
     locked: tuple[str, ...] = DIRECTIONS
 
     @property
-    def size(self):
+    def size(self) -> int:
         """As many as directions are locked."""
         return len(self.locked)
 
     @property
-    def structure(self):
+    def structure(self) -> tuple[Any, ...]:
         """Frames and locked directions."""
         return (type(self).__name__, self.frame, self.other, tuple(self.locked))
 
-    def check(self, mechanism):
+    def check(self, mechanism: Mechanism) -> None:
         """Frames and directions."""
         super().check(mechanism)
         checked_directions(self.locked, f"constraint {self.label}")
 
-    def rows(self, state, t, anchor):
+    def rows(self, state: rows.Kinematics, t: Any, anchor: Any) -> rows.Rows:
         """Translations first, then rotations."""
         A, B = state.frame(self.frame), self._held(state, anchor)
         return rows.closing(A, B, self.locked, state.mechanism.n_v)
@@ -228,18 +228,18 @@ class Hinge(_Framed):
     n_rows = 5
 
     @property
-    def structure(self):
+    def structure(self) -> tuple[Any, ...]:
         """Frames and axis."""
         return (type(self).__name__, self.frame, self.other, tuple(unit_axis(self.axis)))
 
-    def anchor(self, mechanism, q):
+    def anchor(self, mechanism: Mechanism, q: Any) -> Any:
         """Point and axis in B, (6,)."""
         T = np.eye(4) if self.other is not None else self._relative(mechanism, q)
         point = T[:3, 3] if self.point is None else _vector(self.point, self)
         axis = T[:3, :3] @ unit_axis(self.axis) if self.other_axis is None else unit_axis(self.other_axis)
         return np.concatenate([point, axis])
 
-    def rows(self, state, t, anchor):
+    def rows(self, state: rows.Kinematics, t: Any, anchor: Any) -> rows.Rows:
         """p_A − p_B, and two directions of A square to the axis of B."""
         A, B = state.frame(self.frame), state.point(self.other, anchor[:3])
         turn = z_to(unit_axis(self.axis))
@@ -262,11 +262,11 @@ class FixedDistance(_Framed):
     n_rows = 1
 
     @property
-    def structure(self):
+    def structure(self) -> tuple[Any, ...]:
         """Frames."""
         return (type(self).__name__, self.frame, self.other)
 
-    def anchor(self, mechanism, q):
+    def anchor(self, mechanism: Mechanism, q: Any) -> Any:
         """Point and length, (4,)."""
         point = np.zeros(3) if self.point is None else _vector(self.point, self)
         if self.length is None:
@@ -276,7 +276,7 @@ class FixedDistance(_Framed):
             raise ModelError(f"a length of {self.length} m cannot be kept", element=f"constraint {self.label}")
         return np.concatenate([point, [float(self.length)]])
 
-    def rows(self, state, t, anchor):
+    def rows(self, state: rows.Kinematics, t: Any, anchor: Any) -> rows.Rows:
         """|p_A − p_B| − length."""
         return rows.distance(state.frame(self.frame), state.point(self.other, anchor[:3]), anchor[3])
 
@@ -296,16 +296,16 @@ class PointOnPlane(_Framed):
     n_rows = 1
 
     @property
-    def structure(self):
+    def structure(self) -> tuple[Any, ...]:
         """Frames and normal."""
         return (type(self).__name__, self.frame, self.other, tuple(unit_axis(self.normal)))
 
-    def anchor(self, mechanism, q):
+    def anchor(self, mechanism: Mechanism, q: Any) -> Any:
         """The height, (1,)."""
         n = unit_axis(self.normal)
         return np.array([n @ self._relative(mechanism, q)[:3, 3] if self.height is None else float(self.height)])
 
-    def rows(self, state, t, anchor):
+    def rows(self, state: rows.Kinematics, t: Any, anchor: Any) -> rows.Rows:
         """normal · (p_A − p_B) − height."""
         n = np.array(unit_axis(self.normal))
         return rows.along(state.frame(self.frame), state.point(self.other, n * anchor[0]), n)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -28,15 +29,20 @@ CHATTER, CHATTER_TIME = 4, 1e-3
 class ContactChanges:
     """Changes of contacts along a run; they are added to its records."""
 
-    def __init__(self, equations: Equations, rates: Rates, stepper, modes: Modes, records: list[EventRecord]):
+    stepper: Any
+    equations: Equations
+    rates: Rates
+    modes: Modes
+
+    def __init__(self, equations: Equations, rates: Rates, stepper: Any, modes: Modes, records: list[EventRecord]):
         self.equations, self.rates, self.stepper, self.modes = equations, rates, stepper, modes
         self.records = records
-        self.n = 0
+        self.n: int = 0
         self._impacts: deque[float] = deque(maxlen=64)
         self.chatter: tuple[float, float] | None = None
         """when chattering contacts were first brought to rest, and the largest speed that this took away"""
 
-    def follow(self, watch: Watch):
+    def follow(self, watch: Watch) -> None:
         """A watch has fired at the stepper's time and state."""
         t = self.stepper.t
         if watch.what == "closes":
@@ -62,7 +68,7 @@ class ContactChanges:
             self._jump(t, u, np.zeros(self.equations.n_rows), ())
         return self.modes.mode != before
 
-    def slide_on(self, restarts: bool = False):
+    def slide_on(self, restarts: bool = False) -> None:
         """Remember where contacts slide to, after a step or where the run restarts."""
         stepper, t = self.stepper, self.stepper.t
         rate = self.equations.terms(t, stepper.y, *self.rates.inputs(t, stepper.y).arrays())[5]

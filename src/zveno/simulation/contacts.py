@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,21 +31,21 @@ class JointMotion(Constraint):
     """
 
     joint: str
-    motion: float | Callable | None = None
+    motion: float | Callable[..., Any] | None = None
     name: str | None = None
     n_rows = 1
 
     @property
-    def label(self):
+    def label(self) -> str:
         """The name it is reported under."""
         return self.name or f"{type(self).__name__}({self.joint})"
 
     @property
-    def structure(self):
+    def structure(self) -> tuple[Any, ...]:
         """The joint, and the function if there is one."""
         return (type(self).__name__, self.joint, self.motion if callable(self.motion) else None)
 
-    def check(self, mechanism):
+    def check(self, mechanism: Mechanism) -> None:
         """The joint has one coordinate of its own."""
         joint = mechanism.joint(self.joint)
         if joint.type.n_q != 1 or joint.mimic is not None:
@@ -55,14 +55,14 @@ class JointMotion(Constraint):
                 element=f"constraint {self.label}",
             )
 
-    def anchor(self, mechanism, q):
+    def anchor(self, mechanism: Mechanism, q: Any) -> Any:
         """The value it is held at, (1,), none for a function."""
         if callable(self.motion):
             return np.zeros(0)
         at = mechanism.q_slices[self.joint].start
         return np.array([q[at] if self.motion is None else float(self.motion)])
 
-    def rows(self, state, t, anchor):
+    def rows(self, state: rows.Kinematics, t: Any, anchor: Any) -> rows.Rows:
         """q − f(t)."""
         if callable(self.motion):
             target = TimeFunction.of(self.motion, f"the motion of joint {self.joint}")(t)
@@ -98,26 +98,26 @@ class GroundContact(Constraint):
     unilateral: ClassVar[bool] = True
 
     @property
-    def size(self):
+    def size(self) -> int:
         """3, or 1 for a point that slides freely."""
         return 1 if self.friction == 0 else 3
 
     @property
-    def label(self):
+    def label(self) -> str:
         """The name it is reported under."""
         return self.name or f"{type(self).__name__}({self.frame})"
 
     @property
-    def slides(self):
+    def slides(self) -> bool:
         """Whether it has a coefficient of friction."""
         return bool(self.friction)
 
     @property
-    def structure(self):
+    def structure(self) -> tuple[Any, ...]:
         """Frame, normal, size, and whether it slides."""
         return (type(self).__name__, self.frame, tuple(unit_axis(self.normal)), self.size, self.slides)
 
-    def check(self, mechanism):
+    def check(self, mechanism: Mechanism) -> None:
         """The frame moves, and the numbers make sense."""
         if mechanism.link_number(mechanism.frame(self.frame).link) == 0:
             raise ModelError("the frame is fixed in the world", element=f"constraint {self.label}")
@@ -126,7 +126,7 @@ class GroundContact(Constraint):
         if self.friction is not None and not self.friction >= 0:
             raise ModelError(f"friction is {self.friction}, not 0 or more", element=f"constraint {self.label}")
 
-    def anchor(self, mechanism, q):
+    def anchor(self, mechanism: Mechanism, q: Any) -> Any:
         """The point where it touches, (3,): straight below the frame, on the ground.
 
         With friction four numbers follow: μ while it slides, else 0, the direction of sliding along the two
@@ -135,12 +135,12 @@ class GroundContact(Constraint):
         point = self.touched(frame_pose(mechanism, q, self.frame)[:3, 3])
         return np.concatenate([point, np.zeros(4)]) if self.slides else point
 
-    def touched(self, p) -> np.ndarray:
+    def touched(self, p: np.ndarray) -> np.ndarray:
         """The foot of the perpendicular from a point to the ground, (3,)."""
         n = unit_axis(self.normal)
         return np.asarray(p) - n * (n @ p - self.height)
 
-    def rows(self, state, t, anchor):
+    def rows(self, state: rows.Kinematics, t: Any, anchor: Any) -> rows.Rows:
         """Normal and tangential coordinates of the point over the anchor."""
         turn = z_to(unit_axis(self.normal))[:, [2, 0, 1]]
         A, B = state.frame(self.frame), state.frame(None, transform(None, anchor[:3]))
@@ -170,25 +170,25 @@ class JointLimit(Constraint):
     unilateral: ClassVar[bool] = True
 
     @property
-    def label(self):
+    def label(self) -> str:
         """The name it is reported under."""
         return f"limit of {self.joint}"
 
     @property
-    def structure(self):
+    def structure(self) -> tuple[Any, ...]:
         """The joint."""
         return (type(self).__name__, self.joint)
 
-    def check(self, mechanism):
+    def check(self, mechanism: Mechanism) -> None:
         """The joint has one coordinate."""
         JointMotion(self.joint).check(mechanism)
 
-    def anchor(self, mechanism, q):
+    def anchor(self, mechanism: Mechanism, q: Any) -> Any:
         """The nearer end of the range, (1,)."""
         at = mechanism.q_slices[self.joint].start
         ends = np.array([mechanism.lower[at], mechanism.upper[at]])
         return ends[[int(abs(q[at] - ends[1]) < abs(q[at] - ends[0]))]]
 
-    def rows(self, state, t, anchor):
+    def rows(self, state: rows.Kinematics, t: Any, anchor: Any) -> rows.Rows:
         """q − end."""
         return rows.joint_coordinate(state.mechanism, state.q, self.joint, anchor[0])

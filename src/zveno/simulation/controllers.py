@@ -27,7 +27,7 @@ class Control(ABC):
     """Whether `torque` may be traced, and so compiled into the equations."""
 
     @abstractmethod
-    def torque(self, mechanism: Mechanism, t, q, v) -> Any:
+    def torque(self, mechanism: Mechanism, t: Any, q: Any, v: Any) -> Any:
         """τ, (n_v,), of one state; traced entries if `traced`, else also batches (..., n_v)."""
 
     def prepared(self, mechanism: Mechanism) -> Control:
@@ -35,7 +35,7 @@ class Control(ABC):
         return self
 
 
-def as_control(control, mechanism: Mechanism) -> Control | None:
+def as_control(control: Any, mechanism: Mechanism) -> Control | None:
     """A controller from what a user gives: a controller, a function of (t, q, v), torques, or None."""
     if control is None:
         return None
@@ -50,10 +50,10 @@ def as_control(control, mechanism: Mechanism) -> Control | None:
 class Called(Control):
     """Any function of (t, q, v): called at every evaluation, with arrays (..., n_q), (..., n_v) for batches."""
 
-    function: Callable
+    function: Callable[..., Any]
     traced = False
 
-    def torque(self, mechanism, t, q, v):
+    def torque(self, mechanism: Mechanism, t: Any, q: Any, v: Any) -> Any:
         """What the function says, as an array of the right shape."""
         try:
             tau = np.asarray(self.function(t, q, v), dtype=float)
@@ -75,9 +75,9 @@ class Traced(Control):
     It may close over the mechanism and call algorithms on it. It must be a pure function.
     """
 
-    function: Callable
+    function: Callable[..., Any]
 
-    def torque(self, mechanism, t, q, v):
+    def torque(self, mechanism: Mechanism, t: Any, q: Any, v: Any) -> Any:
         """What the function says."""
         tau = np.asarray(self.function(t, q, v))
         if tau.shape != (mechanism.n_v,):
@@ -91,11 +91,11 @@ class Constant(Control):
 
     tau: Any
 
-    def torque(self, mechanism, t, q, v):
+    def torque(self, mechanism: Mechanism, t: Any, q: Any, v: Any) -> Any:
         """The torques."""
         return np.array(self.tau)
 
-    def prepared(self, mechanism):
+    def prepared(self, mechanism: Mechanism) -> Constant:
         """Shape checked."""
         tau = mechanism.checked_v(self.tau, "control")
         if tau.ndim != 1 or not np.isfinite(tau).all():
@@ -126,14 +126,14 @@ class PD(Control):
     gravity: bool = True
     limited: bool = False
 
-    def torque(self, mechanism, t, q, v):
+    def torque(self, mechanism: Mechanism, t: Any, q: Any, v: Any) -> Any:
         """Gravity, spring and damper."""
         tau = self.kp * mechanism.difference(q, self.target) - self.kd * v
         if self.gravity:
             tau = tau + gravity_torque(mechanism, q)
         return _actuated(mechanism, tau, self.limited)
 
-    def prepared(self, mechanism):
+    def prepared(self, mechanism: Mechanism) -> PD:
         """Gains and target as arrays."""
         target = mechanism.neutral() if self.target is None else mechanism.checked_q(self.target, "target")
         kp, kd = _gain(mechanism, self.kp), _gain(mechanism, self.kd)
@@ -151,18 +151,18 @@ class ComputedTorque(Control):
         limited: whether torques are cut at the joints' effort limits.
     """
 
-    reference: Callable
+    reference: Callable[..., Any]
     kp: Any = 100.0
     kd: Any = 20.0
     limited: bool = False
 
-    def torque(self, mechanism, t, q, v):
+    def torque(self, mechanism: Mechanism, t: Any, q: Any, v: Any) -> Any:
         """M (r̈ + kd (ṙ − v) + kp (r − q)) + H."""
         r, r1, r2 = TimeFunction.of(self.reference, "reference", (mechanism.n_v,))(t)
         a = r2 + self.kd * (r1 - v) + self.kp * (r - q)
         return _actuated(mechanism, inverse_dynamics(mechanism, q, v, a), self.limited)
 
-    def prepared(self, mechanism):
+    def prepared(self, mechanism: Mechanism) -> ComputedTorque:
         """Gains as arrays, and the reference traced once to see that it can be."""
         if mechanism.n_q != mechanism.n_v:
             raise ZvenoError(
@@ -190,7 +190,7 @@ class Recorded(Control):
     hold: bool = False
     traced = False
 
-    def torque(self, mechanism, t, q, v):
+    def torque(self, mechanism: Mechanism, t: Any, q: Any, v: Any) -> Any:
         """The torques at a time (…)."""
         times, tau = self.t, self.tau
         at = np.clip(np.asarray(t, dtype=float), times[0], times[-1])
@@ -200,7 +200,7 @@ class Recorded(Control):
         share = ((at - times[k]) / (times[k + 1] - times[k]))[..., None]
         return np.broadcast_to((1 - share) * tau[..., k, :] + share * tau[..., k + 1, :], np.shape(v))
 
-    def prepared(self, mechanism):
+    def prepared(self, mechanism: Mechanism) -> Recorded:
         """Times increasing, torques finite and as many."""
         t = np.atleast_1d(np.asarray(self.t, dtype=float))
         tau = mechanism.checked_v(self.tau, "recorded torques")
@@ -246,7 +246,7 @@ def effort_limits(mechanism: Mechanism) -> np.ndarray:
     return limits
 
 
-def clamped(tau, limits):
+def clamped(tau: Any, limits: Any) -> Any:
     """Torques cut at ± limits where those are finite."""
     cut = [
         minimum(maximum(x, -limit), limit) if np.isfinite(limit) else x

@@ -12,7 +12,7 @@ sliding) are certain, the linear equations that follow from them refine the resu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class Reactions(NamedTuple):
     """A R + b, (m,)"""
 
 
-def contact_reactions(A, b, held, contacts: Sequence[Contact]) -> Reactions:
+def contact_reactions(A: Any, b: Any, held: Any, contacts: Sequence[Contact]) -> Reactions:
     """Reactions of contacts, and of the rows that hold both ways.
 
     Args:

@@ -53,7 +53,7 @@ class ServoDrive:
         """How many drives have a lag."""
         return int(np.count_nonzero(self.lag))
 
-    def torque(self, mechanism: Mechanism, command, z):
+    def torque(self, mechanism: Mechanism, command: Any, z: Any) -> tuple[Any, Any]:
         """(τ, ż): torques at the joints (n_v,) and rates of the drives' states."""
         goal = clamped(self.gain * command, self.saturation)
         tau, rate, k = [], [], 0

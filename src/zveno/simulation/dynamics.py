@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..algorithms import constraints as algebra
 from ..errors import ModelError
@@ -51,9 +52,9 @@ class Constrained:
 
 def constrained_dynamics(
     robot: RobotFunctions,
-    q,
-    v,
-    tau,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
     constraints: Sequence[Constraint],
     *,
     t: float = 0.0,
@@ -81,7 +82,9 @@ def constrained_dynamics(
     return _repaired(found, equations, t, stabilization, q, v, tau, quality)
 
 
-def constraint_rows(robot: RobotFunctions, q, v, constraints: Sequence[Constraint], t: float = 0.0) -> algebra.Rows:
+def constraint_rows(
+    robot: RobotFunctions, q: ArrayLike, v: ArrayLike, constraints: Sequence[Constraint], t: float = 0.0
+) -> algebra.Rows:
     """Values, Jacobian J (m, n_v) and bias P (m,) of constraints at one state (n_q,), (n_v,).
 
     Anchors that are not given are where the robot is.
@@ -154,7 +157,7 @@ def _commanded_equations(robot: RobotFunctions, constraints: tuple[_Hashed, ...]
     )
 
 
-def batch_settings(equations: Equations, q, k: float) -> np.ndarray:
+def batch_settings(equations: Equations, q: np.ndarray, k: float) -> np.ndarray:
     """Settings c of every configuration of a batch, (..., n_c), each anchored at its own place."""
     c = np.ones((*q.shape[:-1], equations.n_c))
     c[..., 0] = k

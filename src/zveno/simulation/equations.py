@@ -54,7 +54,7 @@ class Equations(Layout):
     def _split(self, y):
         return y[self.q], y[self.v], y[self.z]
 
-    def forces(self, t, q, v, z, u):
+    def forces(self, t: Any, q: Any, v: Any, z: Any, u: Any) -> tuple[Any, Any, Any]:
         """(torques of drives or control, what acts on the joints after friction, ż)."""
         tau: Any = np.zeros(self.mechanism.n_v)
         if self.control is not None:
@@ -74,7 +74,7 @@ class Equations(Layout):
         R, motion = base_motion(self.moving_base, t)
         return replace(self.dynamic, gravity=R.T @ self.dynamic.gravity), motion
 
-    def rows(self, t, q, v, c) -> algebra.Rows:
+    def rows(self, t: Any, q: Any, v: Any, c: Any) -> algebra.Rows:
         """The rows of all constraints."""
         state = algebra.Kinematics(self.mechanism, q, v)
         anchors = c[1 + self.n_rows :]
@@ -84,7 +84,7 @@ class Equations(Layout):
         ]
         return algebra.stacked(parts, self.mechanism.n_v)
 
-    def solved(self, t, q, v, acting, c):
+    def solved(self, t: Any, q: Any, v: Any, acting: Any, c: Any) -> tuple[Any, ...]:
         """(a, reactions, φ, φ̇, quality)."""
         mechanism, base = self._carried(t)
         if not self.constraints:
@@ -102,7 +102,7 @@ class Equations(Layout):
         solution = algebra.solve(factors, force, rows.J, wanted, c[1 : 1 + self.n_rows], slips)
         return solution.a, solution.reactions, rows.value, rate, solution.quality, rows.J
 
-    def derivative(self, t, y, u=None, c=None):
+    def derivative(self, t: Any, y: Any, u: Any = None, c: Any = None) -> tuple[Any, Any]:
         """(ẏ, quality of the constraints)."""
         q, v, z = self._split(y)
         q = self.mechanism.normalized(q)

@@ -57,6 +57,9 @@ class EventTracker:
     is seen once. A zero at the start of the run is none.
     """
 
+    equations: Equations
+    events: tuple[Event, ...]
+
     def __init__(self, equations: Equations, events: Sequence[Event]):
         for event in events:
             if event.direction not in (-1, 0, 1):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,12 @@ class Impact(NamedTuple):
 
 
 def impact(
-    equations: Equations, t: float, y, inputs: Inputs, restitution, contacts: Sequence[Contact] = ()
+    equations: Equations,
+    t: float,
+    y: np.ndarray,
+    inputs: Inputs,
+    restitution: Any,
+    contacts: Sequence[Contact] = (),
 ) -> Impact:
     """M (v⁺ − v⁻) = Jᵀ Λ with φ̇⁺ = −e φ̇⁻ on the active rows, in least squares where they are redundant.
 

@@ -19,7 +19,7 @@ class Inputs(NamedTuple):
     c: Any = None
     """settings of the constraints, (..., n_c): rate of stabilisation, active rows, anchors"""
 
-    def arrays(self) -> tuple:
+    def arrays(self) -> tuple[Any, ...]:
         """Those that are there, in the order of the kernels' inputs."""
         return tuple(part for part in self if part is not None)
 

@@ -29,7 +29,9 @@ def checked_method(method: str) -> str:
     return method
 
 
-def traced_step(equations, method: str, t, y, h, u=None, c=None):
+def traced_step(
+    equations: Any, method: str, t: Any, y: Any, h: Any, u: Any = None, c: Any = None
+) -> tuple[Any, Any]:
     """(y after one step of size h, worst quality of the constraints): the whole step as one traced function.
 
     Quaternions are scaled to unit length in every stage and after the step: the equations are then a smooth
@@ -64,7 +66,7 @@ def traced_step(equations, method: str, t, y, h, u=None, c=None):
     return np.concatenate([q, y[equations.q.stop :]]), minimum(minimum(q1, q2), minimum(q3, q4))
 
 
-def staged_step(equations, method: str, f: Callable, t: float, y, h: float):
+def staged_step(equations: Any, method: str, f: Callable[..., Any], t: float, y: Any, h: float) -> Any:
     """The same step with a right-hand side f(t, y) that is called: (..., n_y) arrays."""
     if method == "semi-implicit":
         return _semi_implicit(equations, y, f(t, y), h, equations.robot.integrate)
@@ -103,7 +105,7 @@ def _midpoint(equations, y, f, t, h, carry):
     return np.concatenate([carry(q, v, after, h)[1], after, y[..., rest] + h * rate[..., rest]], axis=-1)
 
 
-def carried(mechanism, q, v, after, h):
+def carried(mechanism: Any, q: Any, v: Any, after: Any, h: Any) -> tuple[Any, Any]:
     """(q in the middle, q at the end) of a step in which v becomes `after`; entries may be traced.
 
     Rotations are the Cayley transforms of h (v + v⁺)/2, and positions of a free joint follow the mean of its
@@ -134,7 +136,7 @@ def _cayley(turn):
     return select(small, 1.0 - squared / 12.0, 2.0 * atan2(0.5 * x, 1.0) / x)
 
 
-def normalized(equations, y):
+def normalized(equations: Any, y: Any) -> Any:
     """y with every quaternion scaled to unit length, (..., n_y) floats."""
     mechanism = equations.mechanism
     if mechanism.n_q == mechanism.n_v:
@@ -146,14 +148,35 @@ def normalized(equations, y):
 class Adaptive:
     """A solver of SciPy that is stepped: after `step`, `t_old`, `t` and `y` describe the last step."""
 
-    def __init__(self, method: str, f: Callable, t: float, y, t_end: float, rtol: float, atol, max_step: float):
+    f: Callable[..., Any]
+    atol: Any
+    method: str
+    t_end: float
+    rtol: float
+    max_step: float
+    t: float
+    t_old: float
+    y: Any
+    y_old: Any
+
+    def __init__(
+        self,
+        method: str,
+        f: Callable[..., Any],
+        t: float,
+        y: Any,
+        t_end: float,
+        rtol: float,
+        atol: Any,
+        max_step: float,
+    ):
         self.method, self.f, self.t_end = method, f, t_end
         self.rtol, self.atol, self.max_step = rtol, atol, max_step
         self.t = self.t_old = t
-        self.message = ""
+        self.message: str = ""
         self.restart(y)
 
-    def restart(self, y):
+    def restart(self, y: Any) -> None:
         """Go on from another state at the same time."""
         from scipy import integrate
 

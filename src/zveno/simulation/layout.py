@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ class Layout:
     control: Control | None = None
     drive: ServoDrive | None = None
     friction: bool = False
-    moving_base: Callable | None = None
+    moving_base: Callable[..., Any] | None = None
 
     @property
     def mechanism(self) -> Mechanism:
@@ -104,7 +105,7 @@ class Layout:
             if one.slides
         )
 
-    def settings(self, q, rate: float = 0.0, active: Sequence[bool] | None = None) -> np.ndarray:
+    def settings(self, q: Any, rate: float = 0.0, active: Sequence[bool] | None = None) -> np.ndarray:
         """c with every constraint anchored as it says, at the configuration q where it leaves that open."""
         active = [True] * len(self.constraints) if active is None else active
         c = np.zeros(self.n_c)
@@ -121,7 +122,7 @@ class Layout:
         """Whether the command comes from outside the kernels."""
         return self.control is not None and not self.control.traced
 
-    def state(self, q, v) -> np.ndarray:
+    def state(self, q: Any, v: Any) -> np.ndarray:
         """y at the start, (..., n_y)."""
         y = np.zeros((*np.shape(q)[:-1], self.n_y))
         y[..., self.q], y[..., self.v] = q, v

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,10 +48,13 @@ class Modes:
         step: of a method with fixed steps, s; 0 for others.
     """
 
+    equations: Equations
+    step: float
+
     def __init__(self, equations: Equations, active: list[bool], step: float = 0.0):
         self.equations, self.step = equations, step
         self.c: np.ndarray | None = None
-        self.mode = [HOLDS if on else OPEN for on in active]
+        self.mode: list[str] = [HOLDS if on else OPEN for on in active]
         self.sides: dict[int, float] = {}
         """for joints at a limit: 1 at the lower end, −1 at the upper one"""
         self._sliding = {one.number: one for one in equations.sliding}
@@ -59,23 +62,23 @@ class Modes:
 
     # --- changes
 
-    def open(self, i: int):
+    def open(self, i: int) -> None:
         """Constraint i lets go."""
         self._write(i, OPEN, 0.0, 0.0)
 
-    def hold(self, i: int, q):
+    def hold(self, i: int, q: np.ndarray) -> None:
         """Constraint i acts with all its rows, anchored where it touches at q."""
         self._write(i, HOLDS, 1.0, 1.0)
         self._anchors(i)[:] = self.equations.constraints[i].anchor(self.equations.mechanism, q)
 
-    def slide(self, i: int, direction):
+    def slide(self, i: int, direction: Any) -> None:
         """Contact i slides in a direction (2,) along its tangents."""
         self._write(i, SLIDES, 1.0, 0.0)
         mu = self._sliding[i].mu
         # Friction turns with the velocity at a rate of about μ g over the speed, which a fixed step must resolve.
         self._anchors(i)[3:] = (mu, *direction, max(SLOW, GRAVITY * mu * self.step))
 
-    def follow(self, rate, restarts: bool = False):
+    def follow(self, rate: Any, restarts: bool = False) -> None:
         """Remember the directions in which contacts slide, from φ̇ (m,).
 
         Unless it restarts, an adaptive method is told only where that does not change its equations: its next step
@@ -88,7 +91,7 @@ class Modes:
             if speed > least:
                 self.direction(i)[:] = v / speed
 
-    def slide_where_moving(self, numbers: Iterable[int], rate) -> list[int]:
+    def slide_where_moving(self, numbers: Iterable[int], rate: Any) -> list[int]:
         """Contacts with friction among those given that move along the ground slide; their numbers."""
         moving = [i for i in numbers if i in self._sliding and self._speed(i, rate) > STOP_SPEED]
         for i in moving:
@@ -110,7 +113,7 @@ class Modes:
         """In which contact i has been sliding, (2,) along its tangents."""
         return self._anchors(i)[4:6]
 
-    def side(self, i: int, q) -> float:
+    def side(self, i: int, q: np.ndarray) -> float:
         """1 for contacts and at the lower end of a joint's range, −1 at the upper one."""
         constraint = self.equations.constraints[i]
         if not isinstance(constraint, JointLimit):
@@ -121,7 +124,9 @@ class Modes:
 
     # --- what follows from the forces
 
-    def settle(self, t: float, y, u=None, opening: int | None = None) -> list[tuple[int, str]]:
+    def settle(
+        self, t: float, y: np.ndarray, u: np.ndarray | None = None, opening: int | None = None
+    ) -> list[tuple[int, str]]:
         """Modes that agree with the forces at a state, and what changed: (number, "opens", "slips" or "sticks").
 
         Contacts that move apart open. The others open, hold or slide as Coulomb's law says of all of them together.
@@ -157,7 +162,7 @@ class Modes:
             if old != new
         ]
 
-    def escape(self, i: int, t: float, y, u=None) -> float:
+    def escape(self, i: int, t: float, y: np.ndarray, u: np.ndarray | None = None) -> float:
         """Tangential acceleration with which contact i, at rest, would leave its place, m/s²."""
         key = (t, y.tobytes(), tuple(self.mode))
         if self._escapes[0] != key:  # the contacts ask one after the other
@@ -168,7 +173,7 @@ class Modes:
             self._escapes = (key, {one.number: float(np.hypot(*w[one.tangents])) for one in resting})
         return self._escapes[1].get(i, 0.0)
 
-    def contacts(self, rate, impact: bool = False) -> list[Contact]:
+    def contacts(self, rate: Any, impact: bool = False) -> list[Contact]:
         """The closed contacts at row velocities φ̇ (m,); in an impact none has a given direction of sliding."""
         contacts = []
         for i in self.closed():

@@ -23,7 +23,7 @@ class TimeFunction:
     program: Program
 
     @staticmethod
-    def of(function: Callable, what: str, shape: tuple[int, ...] = ()) -> TimeFunction:
+    def of(function: Callable[..., Any], what: str, shape: tuple[int, ...] = ()) -> TimeFunction:
         """From a function of one number; `what` names it in errors.
 
         Raises:
@@ -32,7 +32,7 @@ class TimeFunction:
         """
         return _time_function(function, what, shape)
 
-    def __call__(self, t) -> Any:
+    def __call__(self, t: Any) -> Any:
         """(f, ḟ, f̈) at a number or a traced scalar."""
         return call(self.program, t)
 
@@ -64,7 +64,7 @@ def _time_function(function: Callable, what: str, shape: tuple[int, ...]) -> Tim
     return TimeFunction(trace(all_three, {"t": ()}, outputs=("f", "f1", "f2")))
 
 
-def base_motion(pose: Callable, t) -> tuple[Any, Motion]:
+def base_motion(pose: Callable[..., Any], t: Any) -> tuple[Any, Motion]:
     """R_world_base and the motion of link 0 in its own axes, from its pose T_world_base(t), (4, 4)."""
     T, T1, T2 = TimeFunction.of(pose, "moving_base", (4, 4))(t)
     Rt = T[:3, :3].T

@@ -27,7 +27,7 @@ class Projection(NamedTuple):
     """constraints that could not be satisfied"""
 
 
-def project(equations: Equations, t: float, y, inputs: Inputs, iterations: int = 50) -> Projection:
+def project(equations: Equations, t: float, y: np.ndarray, inputs: Inputs, iterations: int = 50) -> Projection:
     """The state (n_y,) moved onto the active constraints: positions by Gauss–Newton, then velocities exactly.
 
     δq = M⁻¹Jᵀ λ with J M⁻¹ Jᵀ λ = −φ, in least squares where rows are redundant: the smallest kinetic metric
@@ -56,7 +56,7 @@ def project(equations: Equations, t: float, y, inputs: Inputs, iterations: int =
     return Projection(y, moved, float(left.max(initial=0.0)), at_fault)
 
 
-def project_start(equations: Equations, t: float, y, inputs: Inputs, far: float) -> Projection:
+def project_start(equations: Equations, t: float, y: np.ndarray, inputs: Inputs, far: float) -> Projection:
     """The initial state projected, refused if it violates the constraints by more than `far` allows."""
     found = project(equations, t, y, inputs)
     if found.at_fault:

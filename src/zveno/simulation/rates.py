@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from ..errors import ZvenoError
@@ -21,17 +24,17 @@ class Rates:
     def __init__(self, equations: Equations, c: np.ndarray | None):
         self.equations = equations
         self.c = c
-        self.n = 0
+        self.n: int = 0
         self.redundant: set[str] = set()
         self._named: set[bytes] = set()
         """sets of redundant rows whose names are known already"""
         self._robust = False
 
-    def inputs(self, t, y) -> Inputs:
+    def inputs(self, t: Any, y: Any) -> Inputs:
         """Command and settings at a state."""
         return Inputs(self.command(t, y), self.c)
 
-    def command(self, t, y):
+    def command(self, t: Any, y: Any) -> Any:
         """τ of a controller that is called, (..., n_v); None otherwise."""
         equations = self.equations
         if not equations.commanded or equations.control is None:
@@ -44,7 +47,7 @@ class Rates:
             raise Stopped(f"the control gave {u[index]} for joint {joint} at t = {float(np.max(t)):.6g} s")
         return u
 
-    def __call__(self, t, y):
+    def __call__(self, t: Any, y: Any) -> Any:
         """ẏ, (..., n_y)."""
         self.n += 1
         inputs = self.inputs(t, y)
@@ -69,7 +72,7 @@ class Rates:
             self.redundant |= set(named(self.equations, solved.redundant))
         return solved.y
 
-    def check(self, t: float, y):
+    def check(self, t: float, y: Any) -> None:
         """Stop where redundant constraints contradict one another."""
         if self._robust:
             at_fault = contradictions(self.equations, t, y, self.inputs(t, y))
@@ -87,7 +90,7 @@ class Rates:
             solved[finite] = self._least_squares(t, y[bad][finite], Inputs(*chosen))
             rate[bad] = solved
 
-    def reset(self):
+    def reset(self) -> None:
         """Forget that rows were redundant: other constraints act now."""
         self._robust = False
 
@@ -95,15 +98,25 @@ class Rates:
 class FixedStep:
     """A fixed-step method, with the face of `integrators.Adaptive`."""
 
-    def __init__(self, rates: Rates, method: str, t: float, y, h: float):
+    nodes: int
+    waits: bool
+
+    rates: Rates
+    method: str
+    h: float
+    t: float
+    t_old: float
+    y_old: Any
+
+    def __init__(self, rates: Rates, method: str, t: float, y: Any, h: float):
         self.rates, self.method, self.h = rates, method, h
         self.t = self.t_old = t
-        self.y = np.array(y)
-        self.message = ""
+        self.y: Any = np.array(y)
+        self.message: str = ""
         self.nodes, self.waits = 1, False
         self._kernel = None if rates.equations.commanded else rates.equations.step(method)
 
-    def restart(self, y):
+    def restart(self, y: Any) -> None:
         """Go on from another state at the same time."""
         self.y = np.array(y)
 
@@ -130,7 +143,7 @@ class FixedStep:
                 return after
         return staged_step(rates.equations, self.method, rates, t, y, h)
 
-    def interpolate(self):
+    def interpolate(self) -> Callable[..., Any]:
         """y (n, n_y) at times (n,) of the last step, each by a shorter step."""
         t_old, y_old = self.t_old, self.y_old
         return lambda times: np.array([self._moved(t_old, y_old, t - t_old) for t in times]).reshape(-1, len(y_old))
@@ -141,12 +154,12 @@ def steps_in(duration: float, h: float) -> int:
     return max(1, int(np.ceil(duration / h - 1e-6)))
 
 
-def joint_of_velocity(mechanism, k: int) -> str:
+def joint_of_velocity(mechanism: Any, k: int) -> str:
     """The joint that owns the k-th velocity."""
     return next(name for name in mechanism.joint_names if k < mechanism.v_slices[name].stop)
 
 
-def refuse_infinite(value, what: str):
+def refuse_infinite(value: Any, what: str) -> None:
     """An error that names the first entry that is not finite."""
     bad = np.argwhere(~np.isfinite(value))
     if len(bad):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,9 @@ class LeastSquares(NamedTuple):
     """(..., m): how much a row takes part in dependencies, 0 to 1"""
 
 
-def least_squares(A, wanted, active, G=None) -> LeastSquares:
+def least_squares(
+    A: np.ndarray, wanted: np.ndarray, active: np.ndarray, G: np.ndarray | None = None
+) -> LeastSquares:
     """R = G λ with A R = wanted on the active rows in least squares, λ of least norm.
 
     Args:
@@ -63,7 +65,7 @@ def _times(A, x):
     return (A @ x[..., None])[..., 0]
 
 
-def sliding_map(equations: Equations, c, rate) -> np.ndarray | None:
+def sliding_map(equations: Equations, c: Any, rate: Any) -> np.ndarray | None:
     """G (..., m, m) of contacts that slide: a unit normal reaction comes with −μ times the direction of sliding.
 
     Args:
@@ -97,7 +99,7 @@ class RobustRate(NamedTuple):
     """which rows depend on others, (..., m) booleans"""
 
 
-def robust_rate(equations: Equations, t, y, inputs: Inputs) -> RobustRate:
+def robust_rate(equations: Equations, t: Any, y: Any, inputs: Inputs) -> RobustRate:
     """ẏ (..., n_y) with reactions of least norm, and the rows that depend on one another."""
     y_rate, W, A, J, value, rate, bias = equations.terms(t, y, *inputs.arrays())
     c = np.asarray(inputs.c)
@@ -112,7 +114,7 @@ def robust_rate(equations: Equations, t, y, inputs: Inputs) -> RobustRate:
     return RobustRate(y_rate, found.reactions, found.null > 1e-3)
 
 
-def contradictions(equations: Equations, t, y, inputs: Inputs) -> tuple[str, ...]:
+def contradictions(equations: Equations, t: Any, y: Any, inputs: Inputs) -> tuple[str, ...]:
     """Constraints that no accelerations can satisfy together, by name, anywhere in a batch.
 
     What the stabilisation wants is left out: off the constraints by a rounding it asks redundant rows for
@@ -125,7 +127,7 @@ def contradictions(equations: Equations, t, y, inputs: Inputs) -> tuple[str, ...
     return named(equations, abs(found.residual) > CONTRADICTION * (1.0 + abs(short).max(axis=-1, keepdims=True)))
 
 
-def reported(equations: Equations, t, y, inputs: Inputs) -> list:
+def reported(equations: Equations, t: Any, y: Any, inputs: Inputs) -> list[Any]:
     """What the report kernel says, with accelerations and reactions of least squares where rows are redundant."""
     report = list(equations.report(t, y, *inputs.arrays()))
     if not equations.constraints:
@@ -144,7 +146,7 @@ def reported(equations: Equations, t, y, inputs: Inputs) -> list:
     return report
 
 
-def named(equations: Equations, rows) -> tuple[str, ...]:
+def named(equations: Equations, rows: np.ndarray) -> tuple[str, ...]:
     """The constraints that own any of the rows (..., m) that are true."""
     flags = np.asarray(np.any(np.reshape(rows, (-1, equations.n_rows)), axis=0))
     pairs = zip(equations.constraints, equations.row_slices, strict=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..mechanism.units import coordinate_units
@@ -15,7 +17,7 @@ MAX_CHANGE = 10.0
 """A change of a coordinate in one fixed step, rad or m, beyond which the run has exploded."""
 
 
-def sane_samples(equations: Equations, Y, h: float):
+def sane_samples(equations: Equations, Y: np.ndarray, h: float) -> np.ndarray:
     """Which samples are finite and do not move by whole turns a step, (..., n): the others are turned into NaN."""
     sane = np.isfinite(Y).all(axis=-1) & (abs(Y[..., equations.v]).max(axis=-1, initial=0.0) * h < MAX_CHANGE)
     sane[..., :1] = True
@@ -24,7 +26,7 @@ def sane_samples(equations: Equations, Y, h: float):
     return sane
 
 
-def final_status(status: str, times, finite) -> str:
+def final_status(status: str, times: np.ndarray, finite: np.ndarray) -> str:
     """The status of a run, or which samples (..., n) are not sane and since when."""
     if status != FINISHED:
         return status
@@ -37,7 +39,7 @@ def final_status(status: str, times, finite) -> str:
     return f"{lost} of {finite[..., 0].size} runs explode, the first at t = {first:.6g} s"
 
 
-def trajectory(equations: Equations, times, Y, C, **facts) -> Trajectory:
+def trajectory(equations: Equations, times: np.ndarray, Y: np.ndarray, C: Any, **facts: Any) -> Trajectory:
     """The trajectory of states Y (..., n, n_y) under constraint settings C (..., n, n_c)."""
     mechanism = equations.mechanism
     finite = np.isfinite(Y).all(axis=-1)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import ModelError
 from ..io.results import hash_of
@@ -29,11 +31,11 @@ from .trajectory import FINISHED, Trajectory
 @np.errstate(all="ignore")  # what is not finite is found, and named in the status
 def simulate(
     robot: RobotFunctions,
-    q0,
-    v0=None,
+    q0: ArrayLike,
+    v0: ArrayLike | None = None,
     duration: float = 1.0,
     *,
-    control=None,
+    control: Any = None,
     constraints: Sequence[Constraint] = (),
     integrator: str | None = None,
     step: float = 1e-3,
@@ -41,11 +43,11 @@ def simulate(
     atol: float | None = None,
     sample: float | None = None,
     drive: ServoDrive | None = None,
-    tau0=None,
+    tau0: ArrayLike | None = None,
     friction: bool = False,
     limits: bool = False,
     events: Sequence[Event] = (),
-    moving_base: Callable | None = None,
+    moving_base: Callable[..., Any] | None = None,
     stabilization: float = 20.0,
     projection: bool = False,
     max_projection: float = 0.1,

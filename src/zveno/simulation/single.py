@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -30,11 +31,18 @@ class Run:
     the step where it happens, and the run starts again from there.
     """
 
+    stepper: Any
+    progress: Callable[[float], None]
+    equations: Equations
+    rates: Rates
+    modes: Modes
+    projected: bool
+
     def __init__(
         self,
         equations: Equations,
         rates: Rates,
-        stepper,
+        stepper: Any,
         events: Sequence[Event],
         modes: Modes,
         projected: bool,
@@ -42,19 +50,19 @@ class Run:
     ):
         self.equations, self.rates, self.stepper = equations, rates, stepper
         self.modes, self.projected, self.progress = modes, projected, progress
-        self.tracker = EventTracker(equations, events)
+        self.tracker: EventTracker = EventTracker(equations, events)
         self.t: list[float] = []
         self.y: list[np.ndarray] = []
         self.c: list[np.ndarray | None] = []
         self.records: list[EventRecord] = []
-        self.changes = ContactChanges(equations, rates, stepper, modes, self.records)
-        self.status = FINISHED
-        self.n_steps = 0
-        self.watcher = Watcher(equations, modes, rates)
+        self.changes: ContactChanges = ContactChanges(equations, rates, stepper, modes, self.records)
+        self.status: str = FINISHED
+        self.n_steps: int = 0
+        self.watcher: Watcher = Watcher(equations, modes, rates)
 
     # --- the loop
 
-    def go(self, times: np.ndarray):
+    def go(self, times: np.ndarray) -> None:
         """Samples at `times`, the first of which is the start."""
         t, stepper = float(times[0]), self.stepper
         try:

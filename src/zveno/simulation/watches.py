@@ -131,6 +131,10 @@ def first_below(values: np.ndarray, rates: np.ndarray | None, armed: bool) -> tu
 class Watcher:
     """The watches of a run while its contacts keep their modes."""
 
+    equations: Equations
+    modes: Modes
+    rates: Rates
+
     def __init__(self, equations: Equations, modes: Modes, rates: Rates):
         self.equations, self.modes, self.rates = equations, modes, rates
         self.watched: list[Watch] = []
@@ -145,7 +149,7 @@ class Watcher:
         """A step has passed: a watch that brought no change counts again."""
         self._looked.clear()
 
-    def first_fired(self, times, states: States, Y) -> tuple[tuple[float, Watch] | None, bool]:
+    def first_fired(self, times: Any, states: States, Y: np.ndarray) -> tuple[tuple[float, Watch] | None, bool]:
         """(the first watch that fired in a step, with its time; whether one is below zero without being armed).
 
         Args:

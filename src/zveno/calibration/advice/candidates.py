@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -25,10 +26,10 @@ class Postures:
     J: np.ndarray
     by_joints: np.ndarray
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.q)
 
-    def only(self, rows) -> Postures:
+    def only(self, rows: Any) -> Postures:
         """Some of them."""
         return Postures(self.q[rows], self.T[rows], self.J[rows], self.by_joints[rows])
 

@@ -34,6 +34,12 @@ class Contacts:
         distance: between two targets, m.
     """
 
+    problem: FitProblem
+    tool: np.ndarray
+    at: Postures
+    move: Callable[[np.ndarray], Postures]
+    distance: float
+
     def __init__(
         self, problem: FitProblem, tool: np.ndarray, at: Postures, move: Callable[..., Postures], distance: float
     ):

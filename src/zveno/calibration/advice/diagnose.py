@@ -27,7 +27,7 @@ TAILS = 2.5
 UNITS = {"mm": "millimetres", "cm": "centimetres", "in": "inches", "um": "micrometres"}
 
 
-def check_reach(problem: FitProblem):
+def check_reach(problem: FitProblem) -> None:
     """Refuse readings whose spread the robot cannot have, such as millimetres read as metres, and postures that are
     all the same."""
     for part, campaign in zip(problem.parts, problem.campaigns, strict=True):

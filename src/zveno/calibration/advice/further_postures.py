@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def further_postures(
-    state: FitState, number: int, count: int, load: Callable | None, rng: np.random.Generator
+    state: FitState, number: int, count: int, load: Callable[..., Any] | None, rng: np.random.Generator
 ) -> tuple[np.ndarray, tuple[str, ...], np.ndarray]:
     """At most `count` random postures (n, n_q) of a campaign's kind, in contact where it needs that; their targets;
     and whitened rows (n, m, columns) by what was fitted."""

@@ -27,7 +27,7 @@ _AT_THE_END = re.compile(r"^(.*?)[\s_/]+([^\s_/]+)$")
 _POINT = r"(?:p|pos|position|t|trans|translation|tcp|point|marker|m|smr|tracker|pose_position|pose|location|loc)"
 _TURN = r"(?:q|quat|quaternion|orientation|pose_orientation|rot|rotation)"
 _ANGLES = {"x": "roll", "y": "pitch", "z": "yaw"}
-READINGS: tuple[tuple[str, Callable[[re.Match], str]], ...] = (
+READINGS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
     (rf"{_POINT}?_?([xyz])(?:_?pos(?:ition)?)?_?(\d*)", lambda m: f"{m[1]}{m[2]}"),
     (rf"{_POINT}_?(\d+)_?([xyz])", lambda m: f"{m[2]}{m[1]}"),
     (rf"{_TURN}_?([wxyz])_?1?", lambda m: f"q{m[1]}"),

@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from .headers import understood
 
 
 def read_campaign(
-    path,
+    path: str | PathLike[str],
     mechanism: Mechanism,
     measurement: Measurement | str | None = None,
     *,

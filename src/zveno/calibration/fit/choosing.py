@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +52,7 @@ def fit_columns(problem: FitProblem, found: Identifiability) -> tuple[int, ...]:
     return tuple(sorted(numbers[name] for name in (*found.chosen, *found.unknowns)))
 
 
-def fit_options(problem: FitProblem, columns, loss: str, bounds, linear: bool) -> FitOptions:
+def fit_options(problem: FitProblem, columns: Any, loss: str, bounds: Any, linear: bool) -> FitOptions:
     """Options with the noise that measurements state; where they state none, it is estimated."""
     sigma, estimated = [], []
     for part in problem.parts:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class Lack:
 
 
 def lacking(
-    problem: FitProblem, options: FitOptions, whole: Solution, gravity: Callable, fitted: Sequence[str]
+    problem: FitProblem, options: FitOptions, whole: Solution, gravity: Callable[..., Any], fitted: Sequence[str]
 ) -> list[Lack]:
     """Kinds of joint terms, not `fitted`, for which there is strong evidence: the strongest first, then those that
     are lacking beside it.

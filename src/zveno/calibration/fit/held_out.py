@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -105,7 +106,7 @@ def folds_of(problem: FitProblem, folds: int, seed: int) -> list[np.ndarray]:
 
 
 def held_out(
-    problem: FitProblem, options: FitOptions, whole: Solution, folds: int, seed: int, progress=None
+    problem: FitProblem, options: FitOptions, whole: Solution, folds: int, seed: int, progress: Any = None
 ) -> np.ndarray:
     """Residual of every scalar row from a fit that did not see its posture; NaN where there was none.
 
@@ -139,7 +140,7 @@ def held_out(
     return residual
 
 
-def split(problem: FitProblem, columns, test: np.ndarray):
+def split(problem: FitProblem, columns: Any, test: np.ndarray) -> tuple[Any, Any, Any]:
     """Columns (n,) and scalar rows (rows,) for training, and the rows that other columns are fitted to, booleans.
 
     A known distance between two targets belongs to the rows that touch both.

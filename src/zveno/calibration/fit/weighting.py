@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -86,7 +87,7 @@ def rows_used(problem: FitProblem, use: np.ndarray) -> np.ndarray:
     return inside
 
 
-def row_distances(problem: FitProblem, whitened: np.ndarray, use: np.ndarray | None = None):
+def row_distances(problem: FitProblem, whitened: np.ndarray, use: np.ndarray | None = None) -> tuple[Any, Any]:
     """Root of the sum of squares of the whitened components of every row of data, and their number."""
     own = problem.row >= 0 if use is None else (problem.row >= 0) & use
     squares = np.bincount(problem.row[own], whitened[own] ** 2, problem.n_data_rows)

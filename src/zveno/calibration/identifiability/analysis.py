@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class Identifiability(Result):
     strategy: str
     chosen: tuple[str, ...]
     unknowns: tuple[str, ...]
-    relations: tuple[dict, ...]
+    relations: tuple[dict[Any, Any], ...]
     singular_values: np.ndarray
     gap: float
     text: str

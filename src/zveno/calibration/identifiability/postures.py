@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,7 @@ def imagined(
     kind: Measurement,
     n: int,
     seed: int = 0,
-    gravity: Callable | None = None,
+    gravity: Callable[..., Any] | None = None,
     groups: Sequence[str] = (),
     placed: Mapping[str, np.ndarray] | None = None,
 ) -> FitProblem:

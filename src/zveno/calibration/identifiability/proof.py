@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -119,7 +120,7 @@ def _steps(model: Model, point: np.ndarray | None) -> list[Step]:
     return tip
 
 
-def tail_axes_through(model: Model, point=(0.0, 0.0, 0.0)) -> int:
+def tail_axes_through(model: Model, point: Any = (0.0, 0.0, 0.0)) -> int:
     """s: how many of the last joints are revolute with axes through a point of the frame, (3,)."""
     path = model.paths[model.frames[0]]
     p = np.array([*point, 1.0])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ class FloatRows:
     Args:
         scale: a length, m, that makes lengths comparable with angles.
     """
+
+    scale: float
+    gap: float
 
     def __init__(self, scale: float):
         self.scale, self.gap = scale, np.inf
@@ -77,36 +80,36 @@ class FloatRows:
 class ExactRows:
     """Row echelon bases over ℚ or ℚ(√2, √3); `NotExact` where a constant has no exact meaning."""
 
-    gap = np.inf
+    gap: float = np.inf
 
     def __init__(self, steps: Sequence[Step]):
         self._T = {id(step): exact_transform(step.T, step.what) for step in steps if step.T is not None}
         self._s = {id(step): [exact_twist(s, step.what) for s in step.twists] for step in steps if step.T is None}
         every = [*self._T.values(), *(s for own in self._s.values() for s in own)]
-        self.field = field_of(frozenset().union(*(A.roots for A in every)))
+        self.field: Field = field_of(frozenset().union(*(A.roots for A in every)))
 
-    def unit(self, n: int):
+    def unit(self, n: int) -> Any:
         """The first n coordinates."""
         return _unit(self.field, n)
 
-    def rank(self, rows) -> int:
+    def rank(self, rows: Any) -> int:
         """Dimension of a basis."""
         return self.field.rank(rows)
 
-    def times(self, rows, operator):
+    def times(self, rows: Any, operator: Any) -> Any:
         """Images of the rows."""
         return rows * operator
 
-    def basis(self, *spaces):
+    def basis(self, *spaces: Any) -> Any:
         """Of all their rows."""
         return self.field.basis(*spaces)
 
-    def placed(self, rows, step: Step):
+    def placed(self, rows: Any, step: Step) -> Any:
         """Rows on the other side of a constant transform."""
         T = self._T[id(step)]
         return rows if T.identity or self.rank(rows) == 6 else rows * _carried(self.field, T)
 
-    def brackets(self, step: Step) -> list:
+    def brackets(self, step: Step) -> list[Any]:
         """ad_s of every twist."""
         return [_bracket(self.field, s) for s in self._s[id(step)]]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,9 @@ from .campaigns import Campaign
 from .fit_problem import CONSTRAINT, FitProblem, Part, Unknown
 
 
-def fit_problem(model: Model, campaigns: Sequence[Campaign], gravity: Callable | None = None) -> FitProblem:
+def fit_problem(
+    model: Model, campaigns: Sequence[Campaign], gravity: Callable[..., Any] | None = None
+) -> FitProblem:
     """The rows of campaigns, prepared before, as one problem.
 
     Args:

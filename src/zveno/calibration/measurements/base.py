@@ -152,7 +152,7 @@ class Measurement(ABC):
     described: ClassVar[str] = ""
     """What is done, for people; empty for kinds that are never proposed."""
 
-    def __init_subclass__(cls, **options: Any):
+    def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "kind" in cls.__dict__:
             KINDS[cls.kind] = cls
@@ -184,15 +184,15 @@ class Measurement(ABC):
 
     @staticmethod
     @abstractmethod
-    def residual(P, X, y) -> Any:
+    def residual(P: Any, X: Any, y: Any) -> Any:
         """(m,) predicted less read, of one row; entries may be traced."""
 
     @staticmethod
     @abstractmethod
-    def reading(P, X) -> np.ndarray:
+    def reading(P: Any, X: Any) -> np.ndarray:
         """y (..., n_data) of a noise-free measurement, for batches of P and X."""
 
-    def data(self, y, n: int) -> tuple[np.ndarray, list[Remark]]:
+    def data(self, y: Any, n: int) -> tuple[np.ndarray, list[Remark]]:
         """Readings as (n, things seen, n_data), NaN where a number is missing; and what is wrong with some."""
         things = len(self.right) * len(self.targets)
         if y is None:
@@ -301,7 +301,7 @@ class Measurement(ABC):
         return None
 
 
-def frame_slot(given, label: str, wanted: bool = False) -> Slot:
+def frame_slot(given: Any, label: str, wanted: bool = False) -> Slot:
     """A slot for a whole frame: "world" is known and identity, another word an unknown, a (4, 4) array is known."""
     if isinstance(given, str):
         return KNOWN if given == "world" else Slot(given, ALL_SIX, None, wanted)
@@ -311,6 +311,6 @@ def frame_slot(given, label: str, wanted: bool = False) -> Slot:
     return Slot(label, (), T)
 
 
-def point_frame(p) -> np.ndarray:
+def point_frame(p: Any) -> np.ndarray:
     """A frame at a point with the axes of its surroundings."""
     return transform(None, np.asarray(p, dtype=float))

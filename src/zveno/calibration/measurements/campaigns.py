@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -38,13 +39,13 @@ class Campaign:
     name: str = ""
     lines: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "measurement", measurement(self.measurement))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.q)
 
-    def only(self, rows) -> Campaign:
+    def only(self, rows: Any) -> Campaign:
         """The campaign with some of its postures (numbers or booleans)."""
         rows = np.asarray(rows)
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
@@ -54,7 +55,7 @@ class Campaign:
         return replace(self, q=self.q[rows], y=y, groups=groups, lines=lines)
 
 
-def prepared(campaigns, mechanism: Mechanism) -> tuple[list[Campaign], list[str]]:
+def prepared(campaigns: Any, mechanism: Mechanism) -> tuple[list[Campaign], list[str]]:
     """Campaigns with checked arrays, rows that cannot be used left out, and notes that say which and why."""
     given = [campaigns] if isinstance(campaigns, Campaign) else list(campaigns)
     if not given:

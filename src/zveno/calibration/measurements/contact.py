@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ def into_contact(
     problem: FitProblem,
     number: int,
     q: np.ndarray,
-    many: Callable | None = None,
+    many: Callable[..., Any] | None = None,
     tolerance: float = 1e-12,
     values: np.ndarray | None = None,
     compiled: bool = False,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -108,7 +109,7 @@ class FitProblem:
     n_data_rows: int
     displaced: tuple[np.ndarray, np.ndarray]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.frames.setflags(write=False)
 
     # --- shapes and names
@@ -193,7 +194,7 @@ class FitProblem:
         q: Sequence[np.ndarray] | None = None,
         compiled: bool = True,
         exact: bool = False,
-    ):
+    ) -> tuple[Any, Any]:
         """Residuals (..., M) of all rows and their derivatives (..., M, columns).
 
         Args:
@@ -229,7 +230,7 @@ class FitProblem:
             self._constrain(r[..., start:], J[..., start:, :], frames, place)
         return r, J
 
-    def poses(self, part: Part, values: np.ndarray, q: np.ndarray, compiled: bool = True):
+    def poses(self, part: Part, values: np.ndarray, q: np.ndarray, compiled: bool = True) -> Any:
         """T (..., n, 4, 4) and J (..., n, 6, P) of a part's frame in every posture."""
         if compiled:
             return pose_kernel(self.model, part.frame)(q, values[..., None, :], part.tau)

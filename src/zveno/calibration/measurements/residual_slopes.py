@@ -32,7 +32,7 @@ def residual_kernel(kind: type[Measurement]) -> Kernel:
     )
 
 
-def residual_and_slopes(kind: type[Measurement], T, L, R, X, y) -> tuple[Any, ...]:
+def residual_and_slopes(kind: type[Measurement], T: Any, L: Any, R: Any, X: Any, y: Any) -> tuple[Any, ...]:
     """What `residual_kernel` computes, for one row."""
     return call(_displaced(kind), T, L, R, X, y, *[np.zeros(6)] * len(_TWISTS))
 

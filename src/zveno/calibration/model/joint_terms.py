@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from ...errors import unknown_name
 from ...kernels import math as zm
@@ -28,7 +29,7 @@ class JointTerm:
     letters: str
     units: tuple[str | None, str]
     size: tuple[float, float]
-    shift: Callable
+    shift: Callable[..., Any]
 
 
 JOINT_TERMS = (
@@ -50,7 +51,7 @@ IN_WORDS = {
 }
 
 
-def terms_of(words) -> list[JointTerm]:
+def terms_of(words: Any) -> list[JointTerm]:
     """The terms of some words, in the order of the table."""
     for word in words:
         if word not in WORDS:

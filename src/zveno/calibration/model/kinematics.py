@@ -6,6 +6,8 @@ on the scalars of a trace.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...kernels import math as zm
@@ -14,7 +16,7 @@ from ...kernels.kernel import Kernel
 from .models import Block, Model, Move
 
 
-def frame_motion(model: Model, frame: str, q, values, tau=None):
+def frame_motion(model: Model, frame: str, q: Any, values: Any, tau: Any = None) -> Any:
     """T (..., 4, 4) of a frame in the world and J (..., 6, P) with T⁻¹ dT = [v, w] = J d(values).
 
     Args:
@@ -158,7 +160,7 @@ def _assembled(model: Model, columns, p, found, batch):
     return T, J
 
 
-def other_joint_rates(model: Model, frame: str, q, values, tau=None) -> np.ndarray:
+def other_joint_rates(model: Model, frame: str, q: Any, values: Any, tau: Any = None) -> np.ndarray:
     """(..., 6, n_v) body twists [v, w] of a frame by velocities of joints that are neither revolute nor prismatic.
 
     Such joints (universal, planar, spherical, …) have no terms of their own; columns of other joints are zero.

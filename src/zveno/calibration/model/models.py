@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -334,7 +334,7 @@ def _is_dh(model: Model, term: Term) -> bool:
     return (term.kind, term.axis) in (("T", before.axis), ("T", across), ("R", across))
 
 
-RESTRICTED = {
+RESTRICTED: dict[str, Callable[..., bool]] = {
     "all": lambda model, term: True,
     "controller": lambda model, term: term.role in ("joint", "tool", "base"),
     "offsets": lambda model, term: term.role == "joint",

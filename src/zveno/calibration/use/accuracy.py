@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...io.results import Result, registered
 from ..model.kinematics import frame_motion
@@ -77,7 +79,7 @@ class AccuracyMap(Result):
         return (cells + 0.5) * size, worst, number
 
 
-def predict(model: Model, frame: str, q, values, columns, covariance) -> Prediction:
+def predict(model: Model, frame: str, q: ArrayLike, values: Any, columns: Any, covariance: Any) -> Prediction:
     """Pose of a frame at parameters `values` (P,) of which `columns` have that covariance."""
     q = model.mechanism.checked_q(q)
     yields = any(term.role == "compliance" for term in model.terms)

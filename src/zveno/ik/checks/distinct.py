@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...kernels.door import compiled
@@ -72,7 +74,7 @@ def near(problem: IkProblem, a: np.ndarray, b: np.ndarray, tolerance: float = SA
     return kernel(a, b) <= tolerance
 
 
-def apart(problem: IkProblem, a, b):
+def apart(problem: IkProblem, a: Any, b: Any) -> Any:
     """The greatest difference of two points (n,) in any coordinate, whole turns aside."""
     largest = 0.0
     for k in range(problem.n):

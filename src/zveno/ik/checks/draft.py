@@ -78,15 +78,15 @@ class Draft:
             return np.zeros(int(not len(self.pose)), int)
         return (self.count == 0).nonzero()[0]
 
-    def keep(self, which: np.ndarray):
+    def keep(self, which: np.ndarray) -> None:
         """Only some rows, or all in another order."""
         self.pose, self.found = self.pose.take(which), self.found.taken(which)
 
-    def add(self, pose: np.ndarray, x: np.ndarray):
+    def add(self, pose: np.ndarray, x: np.ndarray) -> None:
         """More rows."""
         self._join(pose, self.judged(x, pose))
 
-    def replace(self, which: np.ndarray, x: np.ndarray):
+    def replace(self, which: np.ndarray, x: np.ndarray) -> None:
         """Other values (len(which), n) for some rows."""
         pose, new = self.pose[which], self.judged(x, self.pose[which])
         rest = np.ones(len(self.pose), bool)
@@ -98,7 +98,7 @@ class Draft:
         """Judgement of other points for the same poses."""
         return judged(self.problem, x, self.targets.lanes, pose)
 
-    def keep_distinct(self):
+    def keep_distinct(self) -> None:
         """Every solution once."""
         self.keep(distinct(self.problem, self.pose, self.x, marks=self.found.mark))
 

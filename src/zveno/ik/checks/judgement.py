@@ -46,6 +46,9 @@ class Judgement:
         determinant: of J, where its sign means something, see `orientable`; else 0.
     """
 
+    table: np.ndarray
+    n: int
+
     __slots__ = ("n", "table")
 
     over = _column(0)
@@ -66,7 +69,7 @@ class Judgement:
         """(s, n), a view."""
         return self.table[:, : self.n]
 
-    def taken(self, which) -> Judgement:
+    def taken(self, which: Any) -> Judgement:
         """Some rows, or all in another order."""
         return Judgement(self.table.take(which, axis=0), self.n)
 
@@ -106,7 +109,7 @@ def _error(problem: IkProblem, x, target, tool):
     return error(problem, x, target, tool, exact=True).e
 
 
-def mark(problem: IkProblem, x):
+def mark(problem: IkProblem, x: Any) -> Any:
     """A smooth number, blind to whole turns, that tells most configurations apart.
 
     Configurations that differ by no more than t in every coordinate have marks that differ by no more than
@@ -136,7 +139,7 @@ def orientable(problem: IkProblem) -> bool:
     return bool(endless.all() and problem.n == problem.task.n_rows and problem.task.position)
 
 
-def determinant(columns: list):
+def determinant(columns: list[Any]) -> Any:
     """Of a square matrix given by columns, by minors of its first rows: no divisions, entries may be traced."""
     n = len(columns)
     minors: dict[tuple[int, ...], Any] = {(): 1.0}

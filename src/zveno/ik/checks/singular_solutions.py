@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..ik_problem import IkProblem
@@ -113,7 +115,7 @@ def _family(draft: Draft, i: int, curves: list[Curve]) -> list[tuple[int, np.nda
     return sample
 
 
-def decide_double_roots(draft: Draft, solver: Solver, solved) -> None:
+def decide_double_roots(draft: Draft, solver: Solver, solved: Any) -> None:
     """Complete is also what is undecided for double roots alone, if counting beside them agrees.
 
     Args:

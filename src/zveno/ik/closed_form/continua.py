@@ -7,6 +7,7 @@ follows. Its squared distance is A + B cos θ + C sin θ of the sixth angle θ, 
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def aligned_branches(sines: list[np.ndarray]) -> np.ndarray | None:
     return sines[0] < ALIGNED
 
 
-def parallel_continua(h, a, e, R, p, aligned: np.ndarray, edge: float) -> list[np.ndarray]:
+def parallel_continua(h: Any, a: Any, e: Any, R: Any, p: Any, aligned: np.ndarray, edge: float) -> list[np.ndarray]:
     """Closed curves (s, 6) of angles, in order along each, of one target.
 
     Args:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +49,7 @@ class Form:
     """
 
     name: str
-    function: Callable
+    function: Callable[..., Any]
     options: tuple[tuple[str, str], ...]
     backwards: bool
     h: np.ndarray
@@ -148,7 +149,7 @@ class ClosedForm:
 
 
 def all_solutions(
-    links: bytes, X: np.ndarray, allowed=None
+    links: bytes, X: np.ndarray, allowed: Any = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[Continuum]]:
     """Poses (n,) and solutions (n, 6) of an arm of six links for targets X (k, 4, 4), whether complete, continua.
 
@@ -202,4 +203,4 @@ def form_of(constants: bytes) -> Form | None:
     return None
 
 
-solver = ClosedForm()
+solver: ClosedForm = ClosedForm()

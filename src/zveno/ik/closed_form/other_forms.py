@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ REACHED = 1e-14
 
 
 @cache
-def branch_kernel(function: Callable, n: int, options: tuple):
+def branch_kernel(function: Callable[..., Any], n: int, options: tuple[Any, ...]) -> Any:
     """The kernel of a function of axes and a displacement."""
     shapes = {"h": (n, 3), "a": (n, 3), "e": (n, 3), "R": (3, 3), "p": (3,)}
     return compiled(function, shapes, options=dict(options))
@@ -47,7 +48,7 @@ class SlidingForm:
     """
 
     name: str
-    function: Callable
+    function: Callable[..., Any]
     options: tuple[tuple[str, str | int], ...]
     h: np.ndarray
     a: np.ndarray

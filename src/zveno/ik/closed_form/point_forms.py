@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -136,7 +137,7 @@ def _invariant(h, a, kinds: str):
     return _across(h[0]) if kinds[0] == "P" else (h[0], a[1] - a[0])
 
 
-def _second(h, a, point, kinds: str):
+def _second(h: Any, a: Any, point: Any, kinds: str) -> tuple[Any, Any]:
     """Rows of the two equations in the second coordinate, and the plane it moves in.
 
     For a joint that turns, coefficients (2, 2) of the moved point's two parts across the axis; for one that slides,
@@ -169,7 +170,7 @@ def _right_sides(h, a, u, goal, kinds: str):
     return first @ (g - d - along), 0.5 * (g @ g - d @ d - v @ v) - d @ along
 
 
-def polynomial(h, a, start, goal, cs, *, kinds: str, special: bool):
+def polynomial(h: Any, a: Any, start: Any, goal: Any, cs: Any, *, kinds: str, special: bool) -> Any:
     """The polynomial at θ, cs = (cos θ, sin θ)."""
     u, _, shrink = _third(h, a, start, goal, cs, kinds)
     rows, _ = _second(h, a, u, kinds)
@@ -204,7 +205,7 @@ def _null_row(rows):
     return np.array([-q * size, p * size])
 
 
-def candidates(h, a, start, goal, cs, *, kinds: str, special: bool):
+def candidates(h: Any, a: Any, start: Any, goal: Any, cs: Any, *, kinds: str, special: bool) -> Any:
     """Two candidates (2, 3) at a zero of the polynomial; NaN where there is but one, or none."""
     u, third, _ = _third(h, a, start, goal, cs, kinds)
     rows, plane = _second(h, a, u, kinds)
@@ -270,7 +271,7 @@ def _walk(h, a, start, x, kinds: str):
     return p, rates
 
 
-def newton_steps(h, a, start, goal, x, *, kinds: str):
+def newton_steps(h: Any, a: Any, start: Any, goal: Any, x: Any, *, kinds: str) -> tuple[Any, Any, Any]:
     """x after some damped Newton steps, the squared error before the last of them, and the greatest part of it."""
     square = greatest = 0.0
     for _ in range(UNROLLED):

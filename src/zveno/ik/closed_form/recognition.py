@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from .axis_geometry import across, axes, meeting_point, parallel
 from .revolute_arms import REGIONAL, spherical_wrist, three_parallel
 
 
-def fitting(links: np.ndarray):
+def fitting(links: np.ndarray) -> tuple[Any, ...] | None:
     """Name, function and options of the form that fits links (6, 4, 4), and axes h, a, e; None if none fits."""
     h, a = axes(links)
     found = _fitting(h, a)

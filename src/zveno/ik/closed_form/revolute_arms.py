@@ -6,6 +6,9 @@ target is the displacement (R, p) of the last link from there. Eight branches, e
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from ...kernels import math as zm
@@ -51,7 +54,7 @@ def _second_and_third_meet(h, a, start, goal):
             yield (first, to_direction(h[1], turned(h[2], third, u), v), third), (edge, edge2)
 
 
-REGIONAL = {
+REGIONAL: dict[str, Callable[..., Any]] = {
     "second and third axes parallel": _second_and_third_parallel,
     "first and second axes meet": _first_and_second_meet,
     "first and second axes parallel": _first_and_second_parallel,
@@ -60,13 +63,13 @@ REGIONAL = {
 """Ways to bring a point to a point with three joints, by what they need of the axes."""
 
 
-def branches(solved):
+def branches(solved: Any) -> Any:
     """Pairs of a solution and the edge that both share: margin, and the gap between them, |margin| if not told."""
     angles, margin, *more = solved
     return [(angle, (margin, more[0] if more else zm.abs(margin))) for angle in angles]
 
 
-def least(margins) -> tuple[np.ndarray, np.ndarray]:
+def least(margins: Any) -> tuple[np.ndarray, np.ndarray]:
     """The least margin of every branch, and the least gap: where it is zero, branches meet."""
     lowest, nearest = [], []
     for edges in margins:
@@ -78,7 +81,7 @@ def least(margins) -> tuple[np.ndarray, np.ndarray]:
     return np.array(lowest), np.array(nearest)
 
 
-def unturned(h, angles, M):
+def unturned(h: Any, angles: Any, M: Any) -> Any:
     """M with turns about h, given in order from the base, taken off in front; M by columns."""
     columns = list(M.T)
     for axis, angle in zip(h, angles, strict=True):
@@ -86,13 +89,13 @@ def unturned(h, angles, M):
     return np.stack(columns, 1)
 
 
-def last_angle(h, e, M):
+def last_angle(h: Any, e: Any, M: Any) -> tuple[Any, Any]:
     """The angle of M, a turn about h; e is a unit vector across h."""
     moved = M @ e
     return e @ moved, h @ cross(e, moved)
 
 
-def spherical_wrist(h, a, e, R, p, *, regional: str):
+def spherical_wrist(h: Any, a: Any, e: Any, R: Any, p: Any, *, regional: str) -> Any:
     """Angles (8, 6) and margins, see `least`, of an arm whose last three axes meet in a[3] = a[4] = a[5].
 
     Args:
@@ -115,7 +118,7 @@ def spherical_wrist(h, a, e, R, p, *, regional: str):
     return _angles(angles), *least(margins)
 
 
-def three_parallel(h, a, e, R, p):
+def three_parallel(h: Any, a: Any, e: Any, R: Any, p: Any) -> Any:
     """The same for an arm whose second, third and fourth axes are parallel and whose last two meet in a[4].
 
     Third, (8,) squared sines of the angle between the sixth axis and the parallel ones: where one vanishes, the
@@ -135,7 +138,7 @@ def three_parallel(h, a, e, R, p):
     return _angles(angles), *least(margins), np.array(sines)
 
 
-def with_sixth_angle(h, a, e, R, p, sixth):
+def with_sixth_angle(h: Any, a: Any, e: Any, R: Any, p: Any, sixth: Any) -> tuple[Any, Any, Any]:
     """The same where the sixth axis is parallel to the parallel ones, at an angle (cos, sin) of the sixth joint.
 
     Angles (4, 6), margins (4,) and squared distances (4,) of the fourth axis from the second; two rows for either

@@ -6,6 +6,7 @@ Axes as in `revolute_arms`; a sliding joint moves along h[i], and its point does
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +59,7 @@ def _turn_slide_slide(h, a, start, goal):
         yield (to_direction(h[0], v + t * m, g), A * C / size - t * B, B * C / size + t * A), (edge,)
 
 
-STRUCTURES: dict[str, tuple[str, Callable]] = {
+STRUCTURES: dict[str, tuple[str, Callable[..., Any]]] = {
     "three sliding joints": ("PPP", _slide_slide_slide),
     "two axes that meet, and a sliding joint": ("RRP", _turn_turn_slide_meeting),
     "two parallel axes, and a sliding joint": ("RRP", _turn_turn_slide_parallel),
@@ -67,7 +68,7 @@ STRUCTURES: dict[str, tuple[str, Callable]] = {
 """Ways to bring a point to a point with three joints, some sliding: kinds of the joints, and the function."""
 
 
-def sliding_wrist(h, a, e, R, p, *, structure: str):
+def sliding_wrist(h: Any, a: Any, e: Any, R: Any, p: Any, *, structure: str) -> Any:
     """Coordinates (branches, 6) and margins of an arm with sliding joints and a wrist whose axes meet in a[3]."""
     kinds, function = STRUCTURES[structure]
     turning = [i for i in range(3) if kinds[i] == "R"]
@@ -83,7 +84,7 @@ def sliding_wrist(h, a, e, R, p, *, structure: str):
     return _coordinates(rows), *least(margins)
 
 
-def wrist(h, e, x, R, *, kinds: str):
+def wrist(h: Any, e: Any, x: Any, R: Any, *, kinds: str) -> tuple[Any, Any, Any]:
     """Both sets of the last three angles, (2, 3), where the first three coordinates are x, their margin and gap."""
     turning = [i for i in range(3) if kinds[i] == "R"]
     W = unturned([h[i] for i in turning], [(zm.cos(x[i]), zm.sin(x[i])) for i in turning], R)
@@ -96,7 +97,7 @@ def wrist(h, e, x, R, *, kinds: str):
     return _coordinates(rows), margin, gap
 
 
-def scara(h, a, e, R, p, *, slide: int):
+def scara(h: Any, a: Any, e: Any, R: Any, p: Any, *, slide: int) -> Any:
     """Coordinates (2, 4) and margins of three parallel axes and one joint, number `slide`, along them."""
     first, second, third = (i for i in range(4) if i != slide)
     moved = R @ a[third] + p

@@ -7,6 +7,8 @@ given and the margin says so: it is the squared sine of half the angle between t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...kernels import math as zm
@@ -18,23 +20,23 @@ ALIGNED = 1e-20
 """Squared sine of the angle between directions that are taken for the same."""
 
 
-def cross(a, b):
+def cross(a: Any, b: Any) -> Any:
     """a × b of vectors (3,)."""
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
-def turned(axis, angle, v):
+def turned(axis: Any, angle: Any, v: Any) -> Any:
     """v turned about a unit axis by (cos, sin)."""
     c, s = angle
     return c * v + s * cross(axis, v) + ((1.0 - c) * (axis @ v)) * axis
 
 
-def back(angle):
+def back(angle: Any) -> tuple[Any, Any]:
     """The opposite angle."""
     return angle[0], -angle[1]
 
 
-def unit(c, s):
+def unit(c: Any, s: Any) -> tuple[Any, Any]:
     """(c, s) scaled to a pair (cos, sin); zero angle where both vanish."""
     square = c * c + s * s
     lost = zm.less(square, _NOTHING)
@@ -42,12 +44,12 @@ def unit(c, s):
     return zm.select(lost, 1.0, c * scale), zm.select(lost, 0.0, s * scale)
 
 
-def across(axis, v):
+def across(axis: Any, v: Any) -> Any:
     """The part of v across a unit axis: exact to the last digit of v, however small it is."""
     return v - (axis @ v) * axis
 
 
-def to_direction(axis, v, target):
+def to_direction(axis: Any, v: Any, target: Any) -> Any:
     """The angle about the axis that takes v nearest to the direction of the target.
 
     Only the parts across the axis meet in products: of vectors nearly along it, products of whole ones would keep
@@ -57,7 +59,7 @@ def to_direction(axis, v, target):
     return unit(u @ w, axis @ cross(u, w))
 
 
-def to_plane(axis, v, normal, distance, size=None):
+def to_plane(axis: Any, v: Any, normal: Any, distance: Any, size: Any = None) -> tuple[Any, Any]:
     """Both angles with normal · turned(axis, angle, v) = distance, and the margin.
 
     `size` is what the square of either side is at most, the scale of rounding errors; |v|² |normal|² if not given.
@@ -79,7 +81,7 @@ def _both(a, b, c, square, rest):
     return [unit(a * c - b * r, b * c + a * r) for r in (root, -root)]
 
 
-def to_cone(axis, v, normal, seen):
+def to_cone(axis: Any, v: Any, normal: Any, seen: Any) -> tuple[Any, Any, Any, Any]:
     """Both angles with normal · turned(axis, angle, v) = normal · seen, of unit vectors, margin, gap and sin² γ.
 
     As `to_plane`, but exact where the solutions meet: there a difference of cosines would lose half the digits. The
@@ -109,7 +111,7 @@ def _between(u, v):
     return zm.atan2(zm.sqrt(w @ w), u @ v)
 
 
-def to_distance(axis, v, point, square):
+def to_distance(axis: Any, v: Any, point: Any, square: Any) -> Any:
     """Both angles at which the turned v is at a distance, given squared, from a point, and the margin."""
     sides = 0.5 * (v @ v + point @ point)
     return to_plane(axis, v, point, sides - 0.5 * square, sides * sides)

@@ -6,6 +6,8 @@ fewer. With the turns known the position is linear in the slides. Axes as in `re
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...kernels import math as zm
@@ -16,7 +18,7 @@ APART = (1.0, 1.0)
 """Margin and gap of what has one solution."""
 
 
-def turns_then_slides(h, a, e, R, p, *, kinds: str):
+def turns_then_slides(h: Any, a: Any, e: Any, R: Any, p: Any, *, kinds: str) -> Any:
     """Coordinates (branches, n), margins, see `least`, and the squared error of the pose, (branches,).
 
     An arm of fewer than six joints reaches a pose only where the error vanishes.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def checked_radices(radices: Sequence[int]) -> tuple[int, ...]:
     return whole
 
 
-def encode(theta, radices: Sequence[int]):
+def encode(theta: Any, radices: Sequence[int]) -> Any:
     """Numbers i (...) of local numbers θ (..., J): formula (1).
 
     int64 while I fits it, Python integers in an object array (or a plain integer) beyond.
@@ -47,7 +48,7 @@ def encode(theta, radices: Sequence[int]):
     return number + 1
 
 
-def decode(numbers, radices: Sequence[int]) -> np.ndarray:
+def decode(numbers: Any, radices: Sequence[int]) -> np.ndarray:
     """Local numbers θ (..., J) of numbers i (...): formula (2).
 
     θ_j = K_{j−1} − Θ_j floor((K_{j−1} − 1)/Θ_j), K_j = 1 + floor((K_{j−1} − 1)/Θ_j), K_0 = i.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ def extrema(
     kind: str = "min",
     mask: Mask | None = None,
     neighbours: str = "all",
-    periodic=(),
+    periodic: Any = (),
     parts: int = 1,
     chunk: int = CHUNK,
 ) -> Extrema:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...errors import ShapeError
 from ...kernels.math import floor
@@ -27,7 +29,7 @@ class Grid:
     step: np.ndarray
     counts: tuple[int, ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "lower", np.array(self.lower, float))
         object.__setattr__(self, "step", np.array(self.step, float))
         object.__setattr__(self, "counts", checked_radices(self.counts))
@@ -37,7 +39,7 @@ class Grid:
             raise ShapeError("bounds and steps must be finite", element="Grid")
 
     @classmethod
-    def by_step(cls, lower, upper, step, rounding: str = "floor") -> Grid:
+    def by_step(cls, lower: ArrayLike, upper: ArrayLike, step: ArrayLike, rounding: str = "floor") -> Grid:
         """Θ_j = floor or ceil of (upper − lower)/step, as document 004 has it; values start at `lower`."""
         lower, upper, step = _box(lower, upper, step)
         if np.any(step <= 0):
@@ -51,7 +53,9 @@ class Grid:
         return cls(lower, step, tuple(max(1, int(count)) for count in rounded))
 
     @classmethod
-    def by_count(cls, lower, upper, counts, ends: bool = False, centred: bool = False) -> Grid:
+    def by_count(
+        cls, lower: ArrayLike, upper: ArrayLike, counts: ArrayLike, ends: bool = False, centred: bool = False
+    ) -> Grid:
         """Θ_j values: step = (upper − lower)/Θ_j.
 
         Args:
@@ -77,7 +81,7 @@ class Grid:
         """I, the number of numbers; a Python integer of any size."""
         return math.prod(self.counts)
 
-    def points(self, numbers) -> np.ndarray:
+    def points(self, numbers: ArrayLike) -> np.ndarray:
         """Parameters α (..., J) of numbers (...)."""
         return self.lower + self.step * (decode(numbers, self.counts) - 1).astype(float)
 
@@ -92,7 +96,7 @@ class Grid:
             return self.points(np.arange(start, stop))
         return self.points(np.array(range(start, stop), dtype=object))
 
-    def number_of(self, alpha):
+    def number_of(self, alpha: ArrayLike) -> Any:
         """Numbers (...) of the grid points nearest to α (..., J)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             theta = np.where(self.step > 0, np.round((np.asarray(alpha) - self.lower) / self.step), 0.0)
@@ -120,12 +124,12 @@ def _decoder(J: int):
     return compiled(_places, {"number": (), "counts": (J,)}, name="decode")
 
 
-def step_from_resolution(resolution, fraction: float = 1.0):
+def step_from_resolution(resolution: Any, fraction: float = 1.0) -> Any:
     """The step that a sensor's resolution asks for: what it cannot tell apart need not be scanned apart."""
     return np.asarray(resolution, float) * fraction
 
 
-def step_from_bandwidth(bandwidth, oversampling: float = 1.0):
+def step_from_bandwidth(bandwidth: Any, oversampling: float = 1.0) -> Any:
     """The largest step that loses nothing of a function whose spectrum ends at `bandwidth` cycles a unit: 1/(2 B).
 
     The sampling theorem (Shannon 1949; Jerri, Proc. IEEE 65, 1977, no. 11). `oversampling` divides it further.

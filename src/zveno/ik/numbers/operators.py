@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ Mask = Callable[[int, int], np.ndarray]
 """ζ over a range of numbers: (start, stop) → booleans (stop − start,)."""
 
 
-def compiled(function: Callable, J: int, name: str = "objective") -> Function:
+def compiled(function: Callable[..., Any], J: int, name: str = "objective") -> Function:
     """A function of one point (J,), traced and compiled, as a function of points (k, J).
 
     The function computes with `zveno.kernels.math` and NumPy operators, as every algorithm of zveno does.
@@ -92,7 +93,7 @@ class Compressed:
         """K_c = I/Σ: how many times fewer numbers are left."""
         return self.grid.size / self.size if self.size else float("inf")
 
-    def points(self, s=None) -> np.ndarray:
+    def points(self, s: Any = None) -> np.ndarray:
         """Parameters of the s-th admissible numbers (counted from 1), all of them if not given."""
         return self.grid.points(self.numbers if s is None else self.numbers[np.asarray(s) - 1])
 

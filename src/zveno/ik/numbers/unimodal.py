@@ -84,7 +84,7 @@ class CellTable:
             high = value if high is None else np.maximum(high, value)
         return cls(grid, encode(theta, counts), low, high)
 
-    def cells(self, target, margin: float = 0.25) -> tuple[np.ndarray, np.ndarray]:
+    def cells(self, target: Any, margin: float = 0.25) -> tuple[np.ndarray, np.ndarray]:
         """(k, J) lower and (k, J) upper corners of the cells that may hold a solution."""
         slack = margin * (self.high - self.low)
         hit = np.all((self.low - slack <= target) & (target <= self.high + slack), axis=1)

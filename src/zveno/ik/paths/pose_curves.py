@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation, RotationSpline
 
@@ -25,7 +26,7 @@ class PoseCurve:
     poses: np.ndarray
 
     @classmethod
-    def line(cls, T_start, T_end, n: int = 50) -> PoseCurve:
+    def line(cls, T_start: ArrayLike, T_end: ArrayLike, n: int = 50) -> PoseCurve:
         """From one pose to another along a straight line, the rotation about one axis at an even rate; n poses."""
         A, B = _pose(T_start, "T_start"), _pose(T_end, "T_end")
         s = np.linspace(0.0, 1.0, _count(n))
@@ -33,13 +34,20 @@ class PoseCurve:
         return cls(_joined(turned, A[:3, 3] + s[:, None] * (B[:3, 3] - A[:3, 3])))
 
     @classmethod
-    def screw(cls, T_start, T_end, n: int = 50) -> PoseCurve:
+    def screw(cls, T_start: ArrayLike, T_end: ArrayLike, n: int = 50) -> PoseCurve:
         """From one pose to another by a constant twist: the shortest screw motion; n poses."""
         return cls(between(_pose(T_start, "T_start"), _pose(T_end, "T_end"), _count(n) - 1))
 
     @classmethod
     def circle(
-        cls, T_start, center, axis, angle: float = 2 * np.pi, n: int = 50, *, turn: bool = False
+        cls,
+        T_start: ArrayLike,
+        center: ArrayLike,
+        axis: ArrayLike,
+        angle: float = 2 * np.pi,
+        n: int = 50,
+        *,
+        turn: bool = False,
     ) -> PoseCurve:
         """About an axis through a centre, both in the frame of the poses, from a first pose on; n poses.
 

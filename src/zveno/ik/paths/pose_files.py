@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +18,7 @@ from ...spatial.transforms import transform
 FORMS = "x y z; x y z roll pitch yaw; x y z qw qx qy qz; or 12 or 16 numbers of the matrix, row by row"
 
 
-def pose_of(numbers, degrees: bool = False, where: str = "pose") -> np.ndarray:
+def pose_of(numbers: Any, degrees: bool = False, where: str = "pose") -> np.ndarray:
     """T (4, 4) from 3, 6, 7, 12 or 16 numbers: metres, and radians unless `degrees`."""
     row = np.asarray(numbers, dtype=float)
     if not np.all(abs(row) <= MAX_MAGNITUDE):
@@ -41,7 +43,7 @@ def pose_of(numbers, degrees: bool = False, where: str = "pose") -> np.ndarray:
             raise ShapeError(f"{row.size} numbers are no pose", element=where, remedy=f"Give {FORMS}")
 
 
-def read_poses(path, degrees: bool = False) -> np.ndarray:
+def read_poses(path: str | PathLike[str], degrees: bool = False) -> np.ndarray:
     """(N, 4, 4) from a .npy or .npz file (poses, or rows of numbers) or a text file with one pose a line.
 
     Lines that start with # and a first line of names are skipped; numbers are separated by commas or spaces.

@@ -9,7 +9,7 @@ Pham and Pham 2018). Limits hold at the points of the grid, several between neig
 from __future__ import annotations
 
 import itertools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -29,7 +29,7 @@ class Timing(NamedTuple):
     velocity: np.ndarray
 
 
-def timed(mechanism: Mechanism, q: np.ndarray, jumps: tuple[int, ...], velocity, acceleration) -> Timing:
+def timed(mechanism: Mechanism, q: np.ndarray, jumps: tuple[int, ...], velocity: Any, acceleration: Any) -> Timing:
     """The fastest motion through configurations (N, n_q), at rest at both ends of every continuous part.
 
     Args:

@@ -82,6 +82,10 @@ class ChainFollower:
         T: poses (N, 4, 4).
     """
 
+    problem: IkProblem
+    periodic: np.ndarray
+    box: tuple[np.ndarray, np.ndarray]
+
     def __init__(self, problem: IkProblem, T: np.ndarray):
         self.problem, self.T, self.lanes = problem, T, lanes_of(problem, T)
         self.periodic, self.box = problem.turning, problem.box

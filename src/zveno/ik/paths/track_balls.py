@@ -27,12 +27,19 @@ class Tangent:
         problem: the chain.
     """
 
-    def __init__(self, robot, problem: IkProblem):
-        self.robot = robot if isinstance(robot, RobotFunctions) else RobotFunctions(problem.mechanism)
+    units: np.ndarray
+    endless: np.ndarray
+
+    def __init__(self, robot: RobotFunctions, problem: IkProblem):
+        self.robot: RobotFunctions = (
+            robot if isinstance(robot, RobotFunctions) else RobotFunctions(problem.mechanism)
+        )
         self.problem = problem
         mechanism = problem.mechanism
         names = dict.fromkeys(self._leader(step.joint) for step in problem.steps)
-        self.columns = np.concatenate([np.arange(mechanism.n_v)[mechanism.v_slices[name]] for name in names])
+        self.columns: np.ndarray = np.concatenate(
+            [np.arange(mechanism.n_v)[mechanism.v_slices[name]] for name in names]
+        )
         units, endless = np.ones(mechanism.n_v), np.zeros(mechanism.n_v, bool)
         for name in names:
             joint, own = mechanism.joint(name), mechanism.v_slices[name]
@@ -101,11 +108,13 @@ class BallFollower:
         T: poses (N, 4, 4).
     """
 
-    def __init__(self, robot, problem: IkProblem, T: np.ndarray):
+    tangent: Tangent
+
+    def __init__(self, robot: RobotFunctions, problem: IkProblem, T: np.ndarray):
         self.tangent, self.T = Tangent(robot, problem), T
         mechanism = problem.mechanism
-        self.periodic = np.zeros(mechanism.n_q, bool)
-        self.box = mechanism.lower, mechanism.upper
+        self.periodic: np.ndarray = np.zeros(mechanism.n_q, bool)
+        self.box: tuple[np.ndarray, np.ndarray] = mechanism.lower, mechanism.upper
 
     def states(self, q: np.ndarray) -> np.ndarray:
         """A state is q itself."""

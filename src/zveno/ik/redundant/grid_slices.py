@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class Sheets(NamedTuple):
     density: int
 
 
-def redundant_coordinates(problem: IkProblem, names=None) -> tuple[int, ...]:
+def redundant_coordinates(problem: IkProblem, names: Any = None) -> tuple[int, ...]:
     """The coordinates that are sliced: the joints named, or those that together move most in self-motions."""
     if names is not None:
         return named_coordinates(problem, names)

@@ -77,7 +77,7 @@ class Arm:
         L = np.array(links, float)
         L[0] = np.eye(4)
         size = np.linalg.norm(L[:, :3, 3], axis=1).sum()
-        self.scale = 2.0 / size if size > 0 else 1.0
+        self.scale: Any = 2.0 / size if size > 0 else 1.0
         L[:, :3, 3] *= self.scale
         self.L, self._inner = L, np.ascontiguousarray(L[1:, :3])
         self.chosen: Sequence[Eliminated] = self._choose(
@@ -128,7 +128,7 @@ class Arm:
                 chosen.append(e)
         return chosen
 
-    def solve(self, X: np.ndarray, allowed=None) -> ArmSolutions:
+    def solve(self, X: np.ndarray, allowed: Any = None) -> ArmSolutions:
         """All solutions of targets X (k, 4, 4), each C0⁻¹ T Cn⁻¹ in the arm's own lengths.
 
         Args:
@@ -316,7 +316,7 @@ def merged(pose: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=64)
-def shifted(ranges, by: float) -> tuple[tuple[float, float], ...] | None:
+def shifted(ranges: Any, by: float) -> tuple[tuple[float, float], ...] | None:
     """Ranges of an angle within [−π, π] after the zero has moved, cut where they cross ±π; None for all of it."""
     if ranges is None:
         return None

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...kernels import math as zm
 from .equations import column_mixing, kernel_basis, product
 
 
-def turned(angle, M):
+def turned(angle: Any, M: Any) -> Any:
     """M Rz(angle) of (3, 4) matrices."""
     c, s = zm.cos(angle), zm.sin(angle)
     return np.stack([c * M[:, 0] + s * M[:, 1], c * M[:, 1] - s * M[:, 0], M[:, 2], M[:, 3]], 1)
 
 
-def half_angles(v):
+def half_angles(v: Any) -> tuple[Any, Any, Any]:
     """(y_b, y_c) whose monomials x_b^i x_c^j fit v (12,), and how well they do: 1 − cosine of the angle between."""
     V = v.reshape(4, 3)
 
@@ -37,7 +39,7 @@ def _row(u, v):
     return u[0] * v[0] + u[1] * v[1], u[0] * v[1] - u[1] * v[0], u[2] * v[2]
 
 
-def complete(links, y2, y3, y4):
+def complete(links: Any, y2: Any, y3: Any, y4: Any) -> Any:
     """Two candidates (2, 3) for y0, y1, y5 from y2, y3, y4; the second is NaN unless y0 has two solutions.
 
     The links are M0⁻¹, M1⁻¹, M2 … M5, (6, 3, 4). Four equations are linear in (cos y0, sin y0); where they are
@@ -92,7 +94,7 @@ SPURIOUS = 1e-4
 """Defect of a kernel vector from which its root belongs to no configuration."""
 
 
-def from_vector(v, y, scan, links):
+def from_vector(v: Any, y: Any, scan: Any, links: Any) -> tuple[Any, Any]:
     """Two candidates (2, 6) for y0 … y5 from a vector v (12,) of monomials at the scan angle y, and its defect.
 
     Candidates that are none are NaN: both where the defect is too great, else the second if there is but one.
@@ -106,13 +108,13 @@ def from_vector(v, y, scan, links):
     return np.array([[zm.select(real, y0, np.nan), y1, *y234, y5] for y0, y1, y5 in both]), defect
 
 
-def from_root(E, y, scan, links):
+def from_root(E: Any, y: Any, scan: Any, links: Any) -> Any:
     """The same from a root y of the determinant where the kernel has one dimension; third, how surely it has."""
     V, pivot = kernel_basis(E, (zm.cos(y), zm.sin(y)), dimension=1)
     return *from_vector(column_mixing() @ V[:, 0], y, scan, links), pivot
 
 
-def shift_matrix(E, y, *, dimension: int):
+def shift_matrix(E: Any, y: Any, *, dimension: int) -> tuple[Any, Any]:
     """An orthonormal kernel basis V (12, k) in monomials, and a matrix (k, k) whose eigenvectors combine it.
 
     A kernel spanned by k vectors of monomials is mapped to itself by multiplication with x_b or x_c. The matrix is

@@ -9,6 +9,7 @@ angle (Raghavan and Roth, 1993). All functions here take arrays of numbers or tr
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -19,14 +20,14 @@ SIZE = 12
 """Monomials x_b^i x_c^j, i ≤ 3, j ≤ 2, of the half-tangents of the two angles that are not scanned."""
 
 
-def features(l, p):
+def features(l: Any, p: Any) -> Any:
     """The fourteen quantities of a direction and a position, both (3,)."""
     pp, lp = p @ p, l @ p
     moment = [l[1] * p[2] - l[2] * p[1], l[2] * p[0] - l[0] * p[2], l[0] * p[1] - l[1] * p[0]]
     return np.array([*l, *p, *moment, pp, lp, *(pp * l - 2.0 * lp * p)])
 
 
-def quarter_turns(v):
+def quarter_turns(v: Any) -> tuple[Any, Any, Any]:
     """v (3,) turned about z by 0, π and π/2: the three angles every function here is sampled at."""
     x, y, z = v
     return np.array([x, y, z]), np.array([-x, -y, z]), np.array([-y, x, z])
@@ -36,7 +37,7 @@ def _through(M, l, p):
     return M[:, :3] @ l, M[:, :3] @ p + M[:, 3]
 
 
-def left_features(M2, M3, M4, M5):
+def left_features(M2: Any, M3: Any, M4: Any, M5: Any) -> Any:
     """Features of the last axis seen through M2 … M5, each (3, 4): (3, 3, 3, 14) over samples of y2, y3, y4."""
     out = np.empty((3, 3, 3, N_FEATURES), object if M5.dtype == object or M2.dtype == object else float)
     for c, axis4 in enumerate(zip(quarter_turns(M5[:, 2]), quarter_turns(M5[:, 3]), strict=True)):
@@ -48,7 +49,7 @@ def left_features(M2, M3, M4, M5):
     return out
 
 
-def right_features(A, B):
+def right_features(A: Any, B: Any) -> Any:
     """Features of the last axis seen through B = M1⁻¹ and A = M0⁻¹, (3, 4) each: (9, 14).
 
     Coefficients of 1, cos, sin of −y0 by those of −y1, the constant first.
@@ -61,14 +62,14 @@ def right_features(A, B):
     return trigonometric(trigonometric(out, 0), 1).reshape(9, N_FEATURES)
 
 
-def trigonometric(f, axis: int):
+def trigonometric(f: Any, axis: int) -> Any:
     """Coefficients of 1, cos, sin along an axis that holds values at 0, π, π/2."""
     at_0, at_pi, at_half = np.moveaxis(f, axis, 0)
     mean = 0.5 * (at_0 + at_pi)
     return np.stack([mean, 0.5 * (at_0 - at_pi), at_half - mean], axis)
 
 
-def half_tangent(f, axis: int):
+def half_tangent(f: Any, axis: int) -> Any:
     """Coefficients of 1, x, x² with x = tan(y/2), times 1 + x², along an axis of values at 0, π, π/2."""
     at_0, at_pi, at_half = np.moveaxis(f, axis, 0)
     return np.stack([at_0, 2.0 * at_half - at_0 - at_pi, at_pi], axis)
@@ -87,19 +88,19 @@ def _coefficients(f, scan):
     return f.reshape(3, 9, n).swapaxes(1, 2)
 
 
-def inverse(M):
+def inverse(M: Any) -> Any:
     """Inverse of a rigid transform (3, 4)."""
     Rt = M[:, :3].T
     return np.concatenate([Rt, -(Rt @ M[:, 3])[:, None]], 1)
 
 
-def product(A, B):
+def product(A: Any, B: Any) -> Any:
     """A B of rigid transforms (3, 4)."""
     R = A[:, :3]
     return np.concatenate([R @ B[:, :3], (R @ B[:, 3] + A[:, 3])[:, None]], 1)
 
 
-def placed(X, M, at, backwards, places):
+def placed(X: Any, M: Any, at: Any, backwards: Any, places: Any) -> Any:
     """The links M0⁻¹, M1⁻¹, M2 … M5, (6, 3, 4), of a target X (3, 4).
 
     M (6, 3, 4) holds at place `at`, one of `places`, only what follows the target there: the target enters as its
@@ -113,7 +114,7 @@ def placed(X, M, at, backwards, places):
     return np.array([inverse(links[0]), inverse(links[1]), *links[2:]])
 
 
-def eliminated_left(X, M, N, offset, at, backwards, scan):
+def eliminated_left(X: Any, M: Any, N: Any, offset: Any, at: Any, backwards: Any, scan: Any) -> tuple[Any, Any]:
     """Coefficients (3, equations, 9) of the equations without y0, y1, where the target is among M2 … M5; the links.
 
     The rows of N (equations, 14) annihilate what depends on y0 and y1, and `offset` is N Q0.
@@ -123,7 +124,7 @@ def eliminated_left(X, M, N, offset, at, backwards, scan):
     return _coefficients(np.array([N @ row - offset for row in f]), scan), links
 
 
-def eliminated_right(X, M, P, columns, at, backwards, scan):
+def eliminated_right(X: Any, M: Any, P: Any, columns: Any, at: Any, backwards: Any, scan: Any) -> tuple[Any, Any]:
     """The same where the target is in M0 or M1; P (27, 14) are the features over samples of y2, y3, y4.
 
     `columns` (8, rank) combines the columns to annihilate to as many as are independent. Householder reflections
@@ -166,14 +167,14 @@ def column_mixing() -> np.ndarray:
     return _orthonormal(SIZE, SIZE, seed=2)
 
 
-def mixed(S):
+def mixed(S: Any) -> Any:
     """W [S, x_b S] Z, (12, 12), of one coefficient S (equations, 9) of the scan angle."""
     n = S.shape[0]
     W, Z = row_mixing(n), column_mixing()
     return W[:, :n] @ (S @ Z[:9]) + W[:, n:] @ (S @ Z[3:])
 
 
-def at_angle(E, cs):
+def at_angle(E: Any, cs: Any) -> Any:
     """M(y) = E0 + cos y E1 + sin y E2 of E (3, rows, columns)."""
     return E[0] + cs[0] * E[1] + cs[1] * E[2]
 
@@ -187,7 +188,7 @@ def _eliminate(A, steps: int):
     return A
 
 
-def determinant(E, cs, *, size: int):
+def determinant(E: Any, cs: Any, *, size: int) -> Any:
     """Determinant of the leading block of M(y), cs = (cos y, sin y).
 
     Rows and columns are mixed, so this is a projection of M(y): it vanishes wherever the rank is below `size`.
@@ -199,7 +200,7 @@ def determinant(E, cs, *, size: int):
     return product
 
 
-def kernel_basis(E, cs, *, dimension: int):
+def kernel_basis(E: Any, cs: Any, *, dimension: int) -> tuple[Any, Any]:
     """Vectors (12, dimension) that M(y) annihilates where its rank is 12 − dimension, not yet in monomials.
 
     Second, the last pivot over the greatest: it is small where the kernel nearly has one more dimension.

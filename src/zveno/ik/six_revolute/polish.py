@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ UNROLLED = 2
 """Steps a kernel call: what comes from a simple root needs two."""
 
 
-def loop_error(L, X, q):
+def loop_error(L: Any, X: Any, q: Any) -> tuple[Any, Any, Any]:
     """Twist (6,) from where the chain Rz(q0) L1 … L5 Rz(q5) ends to X (3, 4), and its Jacobian (6, 6), at the end.
 
     L is (5, 3, 4). Rotation errors are half the axial vector of R_endᵀ R_X, so a half turn counts as none; the
@@ -46,7 +47,7 @@ def _cross(a, b):
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 
-def newton_steps(L, X, q):
+def newton_steps(L: Any, X: Any, q: Any) -> tuple[Any, Any, Any]:
     """`UNROLLED` steps; the squared error before the last of them, and the greatest turn it made."""
     square = greatest = 0.0
     for _ in range(UNROLLED):
@@ -54,7 +55,7 @@ def newton_steps(L, X, q):
     return q, square, greatest
 
 
-def newton_step(L, X, q):
+def newton_step(L: Any, X: Any, q: Any) -> tuple[Any, Any, Any]:
     """q after one damped Gauss–Newton step, the squared error before it, and the greatest turn it made.
 
     The damping is proportional to the error. So it bounds the step to the square root of the error where the
@@ -69,7 +70,7 @@ def newton_step(L, X, q):
     return q + scale * np.array(x), square, greatest
 
 
-def damped(J, error, root):
+def damped(J: Any, error: Any, root: Any) -> Any:
     """x that minimises |J x − error|² + root² |x|², by reflections of J with root · 1 below it."""
     n = J.shape[1]
     A = np.concatenate([J, np.diag([root] * n)])
@@ -94,7 +95,7 @@ def damped(J, error, root):
     return x
 
 
-def mark(q):
+def mark(q: Any) -> Any:
     """A number in (−1, 1) that depends on all angles and not on whole turns."""
     return sum(zm.cos(q[j] + 1.7 * j * j) * w for j, w in enumerate((0.21, 0.19, 0.17, 0.16, 0.14, 0.12)))
 
@@ -104,7 +105,7 @@ def _steps():
     return compiled(newton_steps, {"L": (5, 3, 4), "X": (3, 4), "q": (6,)})
 
 
-def polish(L, X, q, steps: int = 12):
+def polish(L: Any, X: Any, q: Any, steps: int = 12) -> tuple[Any, Any]:
     """Newton from candidates q (n, 6) towards targets X (n, 3, 4): q, and whether the loop closed, (n,).
 
     L is (5, 3, 4), or (n, 5, 3, 4) for arms of their own; X may also be one target (3, 4) for all.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +49,7 @@ class Roots:
     simple: np.ndarray
 
 
-def polynomial(values):
+def polynomial(values: Any) -> Any:
     """Coefficients (27,) from samples (SAMPLES,), scaled to greatest value 1: a0 … a12, b1 … b12, noise, bound.
 
     Harmonics above the degree must vanish; what they are instead measures the error of the samples. The bound is
@@ -78,7 +79,7 @@ def _polynomial():
     return compiled(polynomial, {"values": (SAMPLES,)})
 
 
-def polynomials(values):
+def polynomials(values: Any) -> Any:
     """Coefficients (k, 27) from samples (k, SAMPLES), see `polynomial`."""
     return _polynomial()(values)
 
@@ -98,7 +99,7 @@ def _derivatives(c, y, n: int):
     return p
 
 
-def classify(c, y, r):
+def classify(c: Any, y: Any, r: Any) -> tuple[Any, Any]:
     """What a cell holds (EMPTY, SINGLE, SPLIT or NOISE), and where to look first."""
     noise, bound = c[-2], c[-1]
     p, p1, p2, p3 = _derivatives(c, y, 3)
@@ -119,7 +120,7 @@ def classify(c, y, r):
     return zm.select(empty, EMPTY, kind), at
 
 
-def newton(c, low, high, y, *, steps: int):
+def newton(c: Any, low: Any, high: Any, y: Any, *, steps: int) -> tuple[Any, Any, Any, Any]:
     """Bracketed Newton steps towards the root of a monotone p: the bracket, y, and the last step taken."""
     moved = y
     p = _derivatives(c, low, 0)[0]
@@ -154,7 +155,7 @@ def _grid(cells: int, allowed: tuple[tuple[float, float], ...] | None) -> np.nda
     return grid
 
 
-def isolate(c, allowed=None) -> Roots:
+def isolate(c: Any, allowed: Any = None) -> Roots:
     """Roots of the polynomials c (k, 27), see `polynomials`, in [−π, π].
 
     Args:
@@ -229,12 +230,12 @@ def _refined(c, pose, at, y, r, simple, ordered: bool) -> Roots:
     return Roots(pose[~again], at[~again], simple[~again])
 
 
-def slopes(c, y):
+def slopes(c: Any, y: Any) -> Any:
     """p' and p'' at y."""
     return tuple(_derivatives(c, y, 2)[1:])
 
 
-def flatness(c, found: Roots) -> np.ndarray:
+def flatness(c: Any, found: Roots) -> np.ndarray:
     """(k,) the least |p'| h + |p''| h² over a polynomial's roots, h the width of a cell; 1 without roots."""
     p1, p2 = compiled(slopes, {"c": (N_COEFFICIENTS,), "y": ()})(c[found.pose], found.y)
     h = 2 * np.pi / CELLS
@@ -243,11 +244,11 @@ def flatness(c, found: Roots) -> np.ndarray:
     return out
 
 
-def value(c, y):
+def value(c: Any, y: Any) -> Any:
     """p at y."""
     return _derivatives(c, y, 0)[0]
 
 
-def values(c, y) -> np.ndarray:
+def values(c: Any, y: Any) -> np.ndarray:
     """p of one polynomial c (1, 27) at many y."""
     return compiled(value, {"c": (N_COEFFICIENTS,), "y": ()})(c, y)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -146,7 +146,7 @@ def as_raw(pose: np.ndarray, q: np.ndarray, complete: np.ndarray, curves: Sequen
     return Raw(x, count, complete, tuple(curves))
 
 
-def excess(q, middle, half):
+def excess(q: Any, middle: Any, half: Any) -> Any:
     """How far, rad, the angle furthest outside its limits is from them, whole turns aside; below 0 if none is."""
     worst = -np.inf
     for angle, about, reach in zip(q, middle, half, strict=True):
@@ -206,7 +206,7 @@ def _real(found: ArmSolutions, n: int) -> ArmSolutions:
 
 
 @lru_cache(maxsize=64)
-def ranges(problem: IkProblem) -> tuple | None:
+def ranges(problem: IkProblem) -> tuple[Any, ...] | None:
     """For each joint the range of its angle that limits leave, None for all of it; None if no joint is limited."""
     limited = problem.upper - problem.lower < TURN
     if not limited.any() and problem.n >= 6:
@@ -237,4 +237,4 @@ def _with(found: ArmSolutions, more: ArmSolutions, poses: np.ndarray) -> ArmSolu
     return ArmSolutions(pose[order], q[order], *flags)
 
 
-solver = SixRevolute()
+solver: SixRevolute = SixRevolute()

@@ -10,6 +10,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class Template:
         """Added to the scan angle to give the joint's."""
         return float(self.offsets[2 + self.scan])
 
-    def links_at(self, X) -> np.ndarray:
+    def links_at(self, X: Any) -> np.ndarray:
         """M0 … M5 for one target, (6, 4, 4)."""
         M = self.links.copy()
         M[self.target_at] = (FLIP @ X @ FLIP if self.backwards else rigid_inverse(X)) @ M[self.target_at]
@@ -73,7 +74,7 @@ class Template:
         return replace(self, links=_placed(L, self.order, self.backwards, self.offsets))
 
 
-def rigid_inverse(T):
+def rigid_inverse(T: Any) -> Any:
     """Inverse of rigid transforms (..., 4, 4)."""
     out = np.zeros_like(T)
     Rt = np.swapaxes(T[..., :3, :3], -1, -2)
@@ -121,12 +122,16 @@ class Eliminated:
         dimension: of the kernel of M(y) at solutions: how many of them share a scan angle, as a rule.
     """
 
+    template: Template
+    rank: int
+    dimension: int
+
     def __init__(self, template: Template, rank: int, dimension: int = 1):
         self.template, self.rank, self.dimension = template, rank, dimension
-        self.equations = N_FEATURES - rank
+        self.equations: int = N_FEATURES - rank
         M = template.links
         self._links = np.ascontiguousarray(M[..., :3, :])
-        self.left = template.target_at >= 2
+        self.left: bool = template.target_at >= 2
         if self.left:
             Q = right_side(M[..., :2, :, :])
             N = np.swapaxes(np.linalg.svd(np.swapaxes(Q[..., 1:, :], -1, -2))[0][..., rank:], -1, -2)
@@ -139,7 +144,7 @@ class Eliminated:
             columns = np.eye(8) if rank == 8 else np.linalg.qr(rng.standard_normal((8, rank)))[0]
             self._constants = P.reshape(*P.shape[:-4], 27, N_FEATURES), columns
 
-    def of(self, which) -> Eliminated:
+    def of(self, which: Any) -> Eliminated:
         """For some of the targets; the template may be of one arm, or of one for each target."""
         if self.template.links.ndim == 3:
             return self
@@ -149,7 +154,7 @@ class Eliminated:
         part._constants = tuple(c[which] if c.ndim == 3 or self.left else c for c in self._constants)
         return part
 
-    def system(self, X) -> tuple[np.ndarray, np.ndarray]:
+    def system(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """E (..., 3, 12, 12) of M(y) = E0 + cos y E1 + sin y E2, and M0⁻¹, M1⁻¹, M2 … M5, (..., 6, 3, 4).
 
         X (..., 3, 4) are targets.
@@ -182,7 +187,7 @@ def _determinant(size: int):
     return compiled(determinant, {"E": (3, SIZE, SIZE), "cs": (2,)}, options={"size": size})
 
 
-def right_side(M) -> np.ndarray:
+def right_side(M: Any) -> np.ndarray:
     """Features (..., 9, 14) of the last axis seen through M (..., 2, 4, 4)."""
     inverse = rigid_inverse(M)[..., :3, :]
     return compiled(right_features, {"A": (3, 4), "B": (3, 4)})(inverse[..., 0, :, :], inverse[..., 1, :, :])

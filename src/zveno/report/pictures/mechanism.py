@@ -43,7 +43,7 @@ def draw_mechanism(
     q: Any = None,
     *,
     frames: Sequence[str] = (),
-    ghosts: Sequence = (),
+    ghosts: Sequence[Any] = (),
     trail: Any = None,
     caption: str | None = None,
     size: tuple[float, float] = (8.0, 6.0),

@@ -32,7 +32,7 @@ class Camera(PoseReadings):
     lesser = "relative_position"
     described = "poses of a camera on the hand"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for what, value, known in (
             ("mount", self.mount, ("hand", "world")),
             ("gives", self.gives, ("camera", "board")),
@@ -54,7 +54,7 @@ class Camera(PoseReadings):
         given = getattr(self, which)
         return Slot(given, ALL_SIX, None, True) if isinstance(given, str) else frame_slot(given, which)
 
-    def data(self, y, n):
+    def data(self, y: Any, n: Any) -> tuple[Any, Any]:
         """Turned round so that it is what moves, seen from what stands."""
         poses, remarks = super().data(y, n)
         moving = "camera" if self.mount == "hand" else "board"
@@ -62,6 +62,6 @@ class Camera(PoseReadings):
             return poses, remarks
         return self.reading(inverses(as_transforms(poses[:, 0])), None)[:, None], remarks
 
-    def countable(self):
+    def countable(self) -> Any:
         """Poses; frames of camera and board are of interest."""
         return Countable(None, False)

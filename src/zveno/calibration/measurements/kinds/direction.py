@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,9 +36,11 @@ class AxisDirection(Measurement):
 
     kind = "direction"
     n_data = 3
-    noises = (Noise("direction", slice(0, 2), "rad", 1e-3, slice(0, 3)),)
-    columns = ("ax", "ay", "az")
-    spellings = ((r"(?:a|axis|n|normal|dir|direction)_?([xyz])", lambda m: f"a{m[1]}"),)
+    noises: ClassVar[tuple[Noise, ...]] = (Noise("direction", slice(0, 2), "rad", 1e-3, slice(0, 3)),)
+    columns: ClassVar[tuple[str, ...]] = ("ax", "ay", "az")
+    spellings: ClassVar[tuple[tuple[str, Callable[[Any], str]], ...]] = (
+        (r"(?:a|axis|n|normal|dir|direction)_?([xyz])", lambda m: f"a{m[1]}"),
+    )
     looks_like = "a direction: # kind = direction"
     instrument = "direction"
     described = "directions of the tool's z axis"
@@ -58,16 +61,16 @@ class AxisDirection(Measurement):
         return (Slot("axis", DIRECTION if self.unknown_axis else (), T),)
 
     @staticmethod
-    def residual(P, X, y):
+    def residual(P: Any, X: Any, y: Any) -> Any:
         """The angle from the direction read to the predicted one, along two axes across the former."""
         return angle_across(y, P[:3, 2])
 
     @staticmethod
-    def reading(P, X):
+    def reading(P: Any, X: Any) -> Any:
         """The direction."""
         return P[..., :3, 2]
 
-    def data(self, y, n):
+    def data(self, y: Any, n: Any) -> tuple[Any, Any]:
         """Unit vectors; rows that have no direction are left out."""
         y, remarks = super().data(y, n)
         read = np.isfinite(y).sum(axis=(1, 2))
@@ -81,18 +84,18 @@ class AxisDirection(Measurement):
         usable = np.isfinite(length) & (length > 0)
         return np.where(usable, y[:, 0].T / np.where(usable, length, 1.0), np.nan).T[:, None], remarks
 
-    def mistakes(self):
+    def mistakes(self) -> Iterator[Any]:
         """The other end of the axis."""
         yield "directions were the opposite", lambda y: -y
 
-    def first_frames(self, rows):
+    def first_frames(self, rows: Any) -> Any:
         """The orientation of the measuring frame."""
         if rows.find_left is None:
             return {}
         return {rows.find_left: transform(turn(rows.seen(rows.frames)[:, :3, 2], rows.y))}
 
 
-def angle_across(y, z):
+def angle_across(y: Any, z: Any) -> Any:
     """(2,) angle from the unit vector y to z, π at most, as a vector across y; entries may be traced.
 
     It lies in the plane orthogonal to y, along axes that are smooth but where y crosses the plane of its first two

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,9 +29,11 @@ class Distance(Measurement):
     kind = "distance"
     n_data = 1
     linear = True
-    noises = (Noise("distance", slice(0, 1), "m", 1e-4),)
+    noises: ClassVar[tuple[Noise, ...]] = (Noise("distance", slice(0, 1), "m", 1e-4),)
     columns = metric = ("d",)
-    spellings = ((r"(?:d|dist|distance|range|length)_?(\d*)", lambda m: f"d{m[1]}"),)
+    spellings: ClassVar[tuple[tuple[str, Callable[[Any], str]], ...]] = (
+        (r"(?:d|dist|distance|range|length)_?(\d*)", lambda m: f"d{m[1]}"),
+    )
     looks_like = "a distance: # kind = distance"
     instrument = "distance"
     of_point = True
@@ -50,24 +53,24 @@ class Distance(Measurement):
         return tuple(Slot(f"centre{k}", (), point_frame(c)) for k, c in enumerate(known, start=1))
 
     @staticmethod
-    def residual(P, X, y):
+    def residual(P: Any, X: Any, y: Any) -> Any:
         """Predicted distance less the one read."""
         d = P[:3, 3] - X[:3, 3]
         return np.array([sqrt(d @ d) - y[0]])
 
     @staticmethod
-    def reading(P, X):
+    def reading(P: Any, X: Any) -> Any:
         """The distance."""
         return np.linalg.norm(P[..., :3, 3] - X[..., :3, 3], axis=-1)[..., None]
 
-    def with_several(self, count):
+    def with_several(self, count: Any) -> Any:
         """As many unknown centres."""
         return replace(self, centres=count) if np.ndim(self.centres) == 0 else self
 
-    def imagined_targets(self, points, goals):
+    def imagined_targets(self, points: Any, goals: Any) -> Any:
         """A centre at the edge of where the point gets."""
         return [point_frame(points.mean(axis=0) + 0.5 * np.ptp(points, axis=0) * [1.0, 1.0, -1.0])]
 
-    def first_target(self, p, y):
+    def first_target(self, p: Any, y: Any) -> Any:
         """The centre of spheres about the points."""
         return point_frame(sphere_centre(p, y[:, 0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from ..base import POINT, Measurement, Noise, Slot, point_frame
 
@@ -17,9 +18,9 @@ class FixedPoint(Measurement):
     kind = "point"
     n_data = 3
     linear = True
-    noises = (Noise("position", slice(0, 3), "m", 1e-4),)
+    noises: ClassVar[tuple[Noise, ...]] = (Noise("position", slice(0, 3), "m", 1e-4),)
     implicit = True
-    group_columns = ("group",)
+    group_columns: ClassVar[tuple[str, ...]] = ("group",)
     looks_like = "contacts: # kind = point or plane"
     instrument = "contact"
     of_point = True
@@ -31,15 +32,15 @@ class FixedPoint(Measurement):
         return Slot("socket", POINT)
 
     @staticmethod
-    def residual(P, X, y):
+    def residual(P: Any, X: Any, y: Any) -> Any:
         """From the socket to the point."""
         return P[:3, 3] - X[:3, 3] - y
 
     @staticmethod
-    def reading(P, X):
+    def reading(P: Any, X: Any) -> Any:
         """Where the point is from the socket."""
         return P[..., :3, 3] - X[..., :3, 3]
 
-    def imagined_targets(self, points, goals):
+    def imagined_targets(self, points: Any, goals: Any) -> Any:
         """One socket."""
         return [point_frame(goals[0])]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,10 +31,10 @@ class Plane(Measurement):
     kind = "plane"
     n_data = 1
     linear = True
-    noises = (Noise("height", slice(0, 1), "m", 1e-4),)
+    noises: ClassVar[tuple[Noise, ...]] = (Noise("height", slice(0, 1), "m", 1e-4),)
     implicit = True
     optional_columns = metric = ("height",)
-    spellings = ((r"(?:h|height)", lambda m: "height"),)
+    spellings: ClassVar[tuple[tuple[str, Callable[[Any], str]], ...]] = ((r"(?:h|height)", lambda m: "height"),)
     instrument = "contact"
     of_point = True
     described = "touches of one plane"
@@ -56,20 +57,20 @@ class Plane(Measurement):
         return Slot("plane", PLANE) if self.group_planes else None
 
     @staticmethod
-    def residual(P, X, y):
+    def residual(P: Any, X: Any, y: Any) -> Any:
         """Height of the point above the plane."""
         return np.array([X[:3, 2] @ (P[:3, 3] - X[:3, 3]) - y[0]])
 
     @staticmethod
-    def reading(P, X):
+    def reading(P: Any, X: Any) -> Any:
         """The height."""
         return np.sum(X[..., :3, 2] * (P[..., :3, 3] - X[..., :3, 3]), axis=-1)[..., None]
 
-    def imagined_targets(self, points, goals):
+    def imagined_targets(self, points: Any, goals: Any) -> Any:
         """A level plane."""
         return [point_frame(goals[0])]
 
-    def first_target(self, p, y):
+    def first_target(self, p: Any, y: Any) -> Any:
         """The plane nearest to the points."""
         center = p.mean(axis=0)
         return transform(z_to(np.linalg.svd(p - center)[2][-1]), center)

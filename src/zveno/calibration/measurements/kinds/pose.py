@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,40 +22,43 @@ class PoseReadings(Measurement):
     """What all kinds share that read poses: (n, 4, 4), or (n, 7) as x y z qw qx qy qz."""
 
     n_data = 12
-    noises = (Noise("position", slice(0, 3), "m", 1e-4), Noise("rotation", slice(3, 6), "rad", 1e-3, slice(3, 12)))
-    columns = ("x", "y", "z", "qw", "qx", "qy", "qz")
-    metric = ("x", "y", "z")
+    noises: ClassVar[tuple[Noise, ...]] = (
+        Noise("position", slice(0, 3), "m", 1e-4),
+        Noise("rotation", slice(3, 6), "rad", 1e-3, slice(3, 12)),
+    )
+    columns: ClassVar[tuple[str, ...]] = ("x", "y", "z", "qw", "qx", "qy", "qz")
+    metric: ClassVar[tuple[str, ...]] = ("x", "y", "z")
     instrument = "poses"
 
     @staticmethod
-    def residual(P, X, y):
+    def residual(P: Any, X: Any, y: Any) -> Any:
         """Difference of positions, and the rotation vector from the orientation read to the predicted one."""
         R = y[3:].reshape(3, 3).T @ P[:3, :3]
         return np.concatenate([P[:3, 3] - y[:3], rotation_vector(R)])
 
     @staticmethod
-    def reading(P, X):
+    def reading(P: Any, X: Any) -> Any:
         """Position and rotation matrix, (..., 12)."""
         return np.concatenate([P[..., :3, 3], P[..., :3, :3].reshape(*P.shape[:-2], 9)], axis=-1)
 
-    def data(self, y, n):
+    def data(self, y: Any, n: Any) -> tuple[Any, Any]:
         """From (n, 4, 4), (n, 7) or (n, 12) to (n, 1, 12)."""
         rows, remarks = poses_as_rows(y, n)
         return super().data(rows, n)[0], remarks
 
-    def filled(self, y, missing):
+    def filled(self, y: Any, missing: Any) -> Any:
         """No rotation where the orientation is missing."""
         filled = super().filled(y, missing)
         filled[missing[:, 3:].any(axis=1), 3:] = np.eye(3).ravel()
         return filled
 
-    def mistakes(self):
+    def mistakes(self) -> Iterator[Any]:
         """Orders of quaternions, and inverses."""
         yield "quaternions were x y z w", lambda y: _turned(y, _reordered)
         yield "orientations were those of the inverse", lambda y: _turned(y, lambda R: np.swapaxes(R, 1, 2))
         yield "poses were those of the inverse", lambda y: PoseReadings.reading(inverses(as_transforms(y)), None)
 
-    def first_frames(self, rows):
+    def first_frames(self, rows: Any) -> Any:
         """The measuring frame, and what is mounted on the robot."""
         return frames_of_poses(rows, as_transforms(rows.y))
 
@@ -82,7 +85,7 @@ class Pose(PoseReadings):
         """The measuring frame."""
         return frame_slot(self.reference, "reference")
 
-    def countable(self):
+    def countable(self) -> Any:
         """Poses."""
         return Countable(None, bool(self.left.free))
 
@@ -115,7 +118,7 @@ def _reordered(R: np.ndarray) -> np.ndarray:
     return np.array([from_quaternion(to_quaternion(rotation)[[3, 0, 1, 2]]) for rotation in R])
 
 
-def poses_as_rows(y, n: int) -> tuple[Any, list[Remark]]:
+def poses_as_rows(y: Any, n: int) -> tuple[Any, list[Remark]]:
     """Poses (n, 4, 4) or (n, 7) as positions and rotation matrices, (n, 12), anything else as it is; rows without a
     proper orientation are left out, unless all are like that."""
     try:
@@ -145,7 +148,7 @@ def poses_as_rows(y, n: int) -> tuple[Any, list[Remark]]:
     return y, []
 
 
-def rotation_vector(R):
+def rotation_vector(R: Any) -> Any:
     """Rotation vector of a rotation matrix, smooth up to just below π; entries may be traced.
 
     At π, where R is symmetric, the axis is the direction of the largest column of R + 1 = 2aaᵀ: a frame turned by

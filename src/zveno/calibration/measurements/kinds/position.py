@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,7 +34,7 @@ class Position(Measurement):
     kind = "position"
     n_data = 3
     linear = True
-    noises = (Noise("position", slice(0, 3), "m", 1e-4),)
+    noises: ClassVar[tuple[Noise, ...]] = (Noise("position", slice(0, 3), "m", 1e-4),)
     columns = metric = ("x", "y", "z")
     looks_like = "a position: # kind = relative_position, or position if it is given in the robot's own world"
     instrument = "points"
@@ -58,27 +59,27 @@ class Position(Measurement):
         return tuple(Slot(f"marker{k}", free, point_frame(p)) for k, p in enumerate(points, start=1))
 
     @staticmethod
-    def residual(P, X, y):
+    def residual(P: Any, X: Any, y: Any) -> Any:
         """Difference of positions."""
         return P[:3, 3] - y
 
     @staticmethod
-    def reading(P, X):
+    def reading(P: Any, X: Any) -> Any:
         """Position."""
         return P[..., :3, 3]
 
-    def with_settings(self, settings, length=1.0, file=""):
+    def with_settings(self, settings: Any, length: Any = 1.0, file: Any = "") -> Any:
         """Points that a file gives are first values unless it says otherwise."""
         said = {"unknown_points": "yes"} if "points" in settings else {}
         return super().with_settings(said | dict(settings), length, file)
 
-    def with_several(self, count):
+    def with_several(self, count: Any) -> Any:
         """As many unknown points."""
         if self.points is not None:
             return self
         return replace(self, points=np.zeros((count, 3)), unknown_points=True)
 
-    def without_copies(self, y):
+    def without_copies(self, y: Any) -> tuple[Any, Any, Any]:
         """Without points whose every reading is a copy of another's: they would only seem to add evidence."""
         if self.points is None or len(y) < 3:
             return self, y, []
@@ -90,15 +91,15 @@ class Position(Measurement):
         points = np.atleast_2d(np.asarray(self.points, dtype=float))[kept]
         return replace(self, points=points), y[:, kept], copies
 
-    def mistakes(self):
+    def mistakes(self) -> Iterator[Any]:
         """Readings in a left-handed frame."""
         yield "positions were given in a left-handed frame", lambda y: y * [1.0, 1.0, -1.0]
 
-    def first_frames(self, rows):
+    def first_frames(self, rows: Any) -> Any:
         """The measuring frame and the points, in turns."""
         return frames_of_points(rows)
 
-    def countable(self):
+    def countable(self) -> Any:
         """One known point."""
         if len(self.right) > 1 or self.unknown_points:
             return None
@@ -117,7 +118,7 @@ class RelativePosition(Position):
     described = "positions seen from anywhere"
 
     @classmethod
-    def proposals(cls, distance):
+    def proposals(cls, distance: Any) -> Any:
         """Of one point, or of three markers on the tool."""
         markers = cls(points=MARKERS, unknown_points=True)
         return [(cls(), cls.described), (markers, "positions of three markers on the tool seen from anywhere")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from ....errors import ZvenoError
 from .. import options
@@ -23,15 +24,15 @@ class Sockets(FixedPoint):
     sigma_distance: float = field(default=1e-4, metadata=options.METRES)
 
     kind = "sockets"
-    group_columns = ("place", "hole")
+    group_columns: ClassVar[tuple[str, ...]] = ("place", "hole")
     looks_like = "contacts: # kind = sockets"
-    holes = ("/hole1", "/hole2")
+    holes: ClassVar[tuple[str, ...]] = ("/hole1", "/hole2")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not (self.distance > 0 and self.sigma_distance > 0):
             raise ZvenoError("the distance of the sockets and its sigma must be positive")
 
-    def constraints(self, groups):
+    def constraints(self, groups: Any) -> Any:
         """Both sockets of a place."""
         places: dict[str, list[str]] = {}
         for group in dict.fromkeys(groups):
@@ -44,12 +45,12 @@ class Sockets(FixedPoint):
         ]
 
     @classmethod
-    def proposals(cls, distance):
+    def proposals(cls, distance: Any) -> Any:
         """Two sockets at one place."""
         kind = cls(distance=distance)
         apart = f"{1e3 * distance:.0f} mm apart, known to {1e3 * kind.sigma_distance:.2g} mm"
         return [(kind, f"touches of two sockets {apart}")]
 
-    def imagined_targets(self, points, goals):
+    def imagined_targets(self, points: Any, goals: Any) -> Any:
         """Both sockets."""
         return [point_frame(goal) for goal in goals]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,9 +31,11 @@ class Tilt(Measurement):
 
     kind = "tilt"
     n_data = 2
-    noises = (Noise("tilt", slice(0, 2), "rad", 1e-3, slice(0, 2)),)
+    noises: ClassVar[tuple[Noise, ...]] = (Noise("tilt", slice(0, 2), "rad", 1e-3, slice(0, 2)),)
     columns = angular = ("tilt_x", "tilt_y")
-    spellings = ((r"(?:tilt|incl|inclination)_?([xy])", lambda m: f"tilt_{m[1]}"),)
+    spellings: ClassVar[tuple[tuple[str, Callable[[Any], str]], ...]] = (
+        (r"(?:tilt|incl|inclination)_?([xy])", lambda m: f"tilt_{m[1]}"),
+    )
     looks_like = "readings of an inclinometer: # kind = tilt"
     instrument = "inclinometer"
 
@@ -41,23 +45,23 @@ class Tilt(Measurement):
         return (Slot("instrument", (3, 4, 5)) if self.unknown_mount else KNOWN,)
 
     @staticmethod
-    def residual(P, X, y):
+    def residual(P: Any, X: Any, y: Any) -> Any:
         """The angle from up as read to up as predicted, along two axes across the former."""
         up = np.array([-sin(y[1]), sin(y[0]) * cos(y[1]), cos(y[0]) * cos(y[1])])
         return angle_across(up, P[2, :3])
 
     @staticmethod
-    def reading(P, X):
+    def reading(P: Any, X: Any) -> Any:
         """Both angles."""
         x, y, z = P[..., 2, 0], P[..., 2, 1], P[..., 2, 2]
         return np.stack([atan2(y, z), atan2(-x, sqrt(y * y + z * z))], axis=-1)
 
-    def mistakes(self):
+    def mistakes(self) -> Iterator[Any]:
         """The axes of the instrument swapped or reversed."""
         yield "the axes of the inclinometer were swapped", lambda y: y[:, ::-1]
         yield "tilts had the opposite sign", lambda y: -y
 
-    def first_frames(self, rows):
+    def first_frames(self, rows: Any) -> Any:
         """How the instrument is turned."""
         if not rows.find_right:
             return {}
