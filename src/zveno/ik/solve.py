@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ShapeError, ZvenoError, unknown_name
+from ..mechanism import Mechanism
+from ..robot_functions import RobotFunctions
 from . import scan
 from .answer import checked_answer, local_answer
 from .ik_problem import IkProblem, problem_of
@@ -35,7 +37,7 @@ METHODS = {
 
 
 def solve_ik(
-    robot: Any,
+    robot: RobotFunctions | Mechanism,
     T_world_tool: ArrayLike,
     frame: str | None = None,
     relative_to: str | None = None,

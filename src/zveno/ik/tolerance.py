@@ -101,7 +101,7 @@ class Measured(NamedTuple):
 
 def _negligible(outside: np.ndarray, bound: np.ndarray) -> np.ndarray:
     allowed = SLACK * np.where(np.isfinite(bound), bound, 0.0) + 1e-3 * SLACK
-    return (abs(outside) <= allowed).all(axis=1)
+    return np.all(abs(outside) <= allowed, axis=1)
 
 
 def _excess(d: np.ndarray, bound: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

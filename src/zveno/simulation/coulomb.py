@@ -148,7 +148,7 @@ def _refined(A, b, held, contacts: Sequence[Contact], R) -> np.ndarray | None:
         if contact.side * R[contact.row] <= 1e-9 * most:
             continue
         active[contact.row] = 1.0
-        if contact.slip is None and np.hypot(*w[contact.tangents] if contact.mu else (0.0, 0.0)) <= AT_REST * speed:
+        if contact.slip is None and (np.hypot(*w[contact.tangents]) if contact.mu else 0.0) <= AT_REST * speed:
             active[contact.tangents] = 1.0
         else:
             G[contact.tangents, contact.row] = R[contact.tangents] / R[contact.row]

@@ -15,7 +15,7 @@ from ..robot_functions import RobotFunctions
 from .checks import check_batch, check_mass, check_times, checked_constraints, checked_state
 from .constraints import Constraint
 from .contacts import joint_limits
-from .controllers import as_control
+from .controllers import Control, as_control
 from .drives import ServoDrive
 from .equations import Equations
 from .events import Event
@@ -35,7 +35,7 @@ def simulate(
     v0: ArrayLike | None = None,
     duration: float = 1.0,
     *,
-    control: Any = None,
+    control: Control | Callable[..., ArrayLike] | ArrayLike | None = None,
     constraints: Sequence[Constraint] = (),
     integrator: str | None = None,
     step: float = 1e-3,
