@@ -6,6 +6,7 @@ multiplications and additions where it can).
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +70,14 @@ class CSource:
         try:
             place.mkdir(parents=True, exist_ok=True)
             for path, text in zip(paths, (self.header, self.source), strict=True):
-                path.write_text(text, encoding="utf-8", newline="\n")
+                # Written beside and renamed: a failure leaves what was there, and links are not followed.
+                partial = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+                try:
+                    with open(partial, "x", encoding="utf-8", newline="\n") as stream:
+                        stream.write(text)
+                    os.replace(partial, path)
+                finally:
+                    partial.unlink(missing_ok=True)
         except OSError as error:
             raise BuildError(f"cannot be written: {error.strerror}", file=error.filename or place) from error
         return paths
