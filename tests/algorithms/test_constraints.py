@@ -20,7 +20,7 @@ from zveno.algorithms.velocities import Motion
 from zveno.mechanism.base import with_base
 from zveno.robot import Robot
 from zveno.simulation import (
-    Distance,
+    FixedDistance,
     Hinge,
     JointMotion,
     LoopClosure,
@@ -52,8 +52,8 @@ def every_kind(mechanism):
         Weld(far, other=other),
         Hinge("tool", axis=(1.0, 2.0, 0.5)),
         Hinge("tool", other=other, axis=(0.0, 1.0, 0.0), other_axis=(1.0, 0.0, 1.0)),
-        Distance("tool", other=other, length=0.3),
-        Distance("mark", point=(1.0, 0.0, 0.0)),
+        FixedDistance("tool", other=other, length=0.3),
+        FixedDistance("mark", point=(1.0, 0.0, 0.0)),
         PointOnPlane("tool", normal=(1.0, 1.0, 0.0)),
         PointOnPlane("tool", other=other, normal=(0.0, 0.5, 1.0), height=0.2),
         LoopClosure("tool", other=other),

@@ -48,7 +48,8 @@ def test_only_joints_of_the_chain_are_shown():
     assert shown == [name for name in robot.joint_names if name.startswith("rear_left")]
 
 
-def test_a_pipe_gets_everything_on_one_line_a_solution(capsys):
+def test_a_pipe_gets_everything_on_one_line_a_solution(capsys, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
     out = run(capsys, "ik", "ur5", *POSE)
     head = out.splitlines()[2].split()
     assert head[1:7] == list(zveno.load("ur5").joint_names)
@@ -221,7 +222,8 @@ def test_two_files_are_not_one(capsys, tmp_path):
     assert "named twice" in capsys.readouterr().err
 
 
-def test_the_console_shows_brackets_and_control_characters():
+def test_the_console_shows_brackets_and_control_characters(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
     text = text_of(lambda console: console.print("a[b]c[/x]\x1b[31m"))
     assert text == "a[b]c[/x]\\x1b[31m"
     assert ReportConsole().width > 1000
