@@ -9,7 +9,7 @@ import numpy as np
 
 from ..algorithms.constraints import slip_direction
 from .contacts import JointLimit
-from .coulomb import STOP_SPEED, Contact, contact_reactions
+from .coulomb import CAREFUL, STOP_SPEED, Contact, contact_reactions
 from .equations import Equations
 from .inputs import Inputs
 from .rates import Stopped
@@ -168,7 +168,7 @@ class Modes:
         if self._escapes[0] != key:  # the contacts ask one after the other
             terms = self._terms(t, y, u)
             contacts = self.contacts(terms.rate)
-            w = contact_reactions(terms.A, -terms.short, self.held(), contacts).w
+            w = contact_reactions(terms.A, -terms.short, self.held(), contacts, CAREFUL).w
             resting = [contact for contact in contacts if contact.slip is None and contact.number in self._sliding]
             self._escapes = (key, {one.number: float(np.hypot(*w[one.tangents])) for one in resting})
         return self._escapes[1].get(i, 0.0)
