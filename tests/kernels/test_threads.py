@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -211,3 +212,17 @@ def test_environment(monkeypatch):
     threads.set_threads(None)
     if hasattr(os, "sched_getaffinity"):
         assert threads.get_threads() == len(os.sched_getaffinity(0))
+
+
+def test_the_callback_of_compiled_loops_outlives_every_cache():
+    """Loops keep its address: freed with a cache, it took the process with it."""
+    threads.set_threads(2)
+    try:
+        for value in vars(threads).values():
+            if hasattr(value, "cache_clear"):
+                value.cache_clear()
+        gc.collect()
+        assert threads._callback is not None
+        assert threads._callback_address() == threads._team.value
+    finally:
+        threads.set_threads(None)

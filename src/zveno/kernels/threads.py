@@ -13,6 +13,7 @@ import functools
 import os
 import threading
 from queue import SimpleQueue
+from typing import Any
 
 from ..errors import ZvenoError
 
@@ -27,6 +28,8 @@ _EXCEPTIONS = 0x3F  # every floating-point exception of any platform
 
 _team = ctypes.c_void_p(None)
 """What compiled loops look at: the function to call for a large batch, or null."""
+_callback: Any = None
+"""What `_team` points to. Compiled loops keep the address, so it is never let go of, as a cache could be."""
 _chosen: int | None = None
 _pool: _Pool | None = None
 _lock = threading.Lock()
@@ -131,14 +134,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_pool)
 
 
-@functools.cache
-def _callback():
-    pointer, integer = ctypes.c_void_p, ctypes.c_int64
-    return ctypes.CFUNCTYPE(integer, pointer, integer, pointer, pointer)(_run_team)
-
-
 def _callback_address() -> int | None:
-    return ctypes.cast(_callback(), ctypes.c_void_p).value
+    global _callback
+    if _callback is None:
+        pointer, integer = ctypes.c_void_p, ctypes.c_int64
+        _callback = ctypes.CFUNCTYPE(integer, pointer, integer, pointer, pointer)(_run_team)
+    return ctypes.cast(_callback, ctypes.c_void_p).value
 
 
 @functools.cache
