@@ -95,9 +95,9 @@ def test_where_jumps_cannot_be_avoided_the_smallest_is_made():
         for b in layers[k + 1]
         if np.sign(a[1]) != np.sign(b[1])
     ]
-    if path.jumps:
-        assert len(path.jumps) == 1
-        assert path.jump_sizes[0] <= min(possible) + 1e-9
+    assert path.status == "with jumps"
+    assert len(path.jumps) == 1
+    assert path.jump_sizes[0] <= min(possible) + 1e-9
 
 
 @pytest.mark.parametrize("seed", range(6))
