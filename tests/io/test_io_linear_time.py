@@ -8,18 +8,13 @@ from contextlib import suppress
 
 import pytest
 
+from growth import grows_linearly
 from zveno.errors import ZvenoError
 from zveno.io import load_mechanism
 from zveno.io.dh import dh_mechanism
 from zveno.io.elementary import elementary_mechanism
 from zveno.io.measurements import parse_measurements
 from zveno.io.urdf import parse_urdf
-
-TIMES_LARGER = 4
-RATIO = 9.0
-"""Time of an input four times as large over that of the small one: 4 if linear, 16 if quadratic."""
-LEAST = 0.05
-"""CPU seconds below which a ratio says nothing."""
 
 
 def urdf(n: int, parent: Callable[[int], int], inner: Callable[[int], str] = lambda k: "") -> str:
@@ -82,17 +77,16 @@ CASES: dict[str, tuple[Callable, Callable[[int], str], int]] = {
 def test_four_times_the_text_takes_about_four_times_as_long(tmp_path, name):
     read, text, n = CASES[name]
 
-    def cpu_time(text: str) -> float:
-        start = time.process_time()
-        with suppress(ZvenoError):
-            read(text, tmp_path)
-        return time.process_time() - start
+    def task(size: int) -> Callable[[], None]:
+        content = text(size)
 
-    cpu_time(text(n // 10))  # imports
-    large = cpu_time(text(TIMES_LARGER * n))
-    if large > LEAST:
-        small = min(cpu_time(text(n)) for _ in range(2))
-        assert large < RATIO * max(small, LEAST / TIMES_LARGER)
+        def read_it() -> None:
+            with suppress(ZvenoError):
+                read(content, tmp_path)
+
+        return read_it
+
+    assert grows_linearly(task, n)
 
 
 def test_errors_do_not_compare_or_show_words_without_end():

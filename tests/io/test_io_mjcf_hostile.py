@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from growth import grows_linearly
 from zveno.errors import ModelError
 from zveno.io import mjcf_process
 from zveno.io.mjcf import parse_mjcf, read_mjcf
@@ -161,16 +162,12 @@ def test_a_process_that_ended_meanwhile_is_started_again():
 def test_many_joints_take_linear_time():
     """The reader's own part, after MuJoCo's."""
 
-    def cpu_time(n: int) -> float:
+    def task(n: int):
         bodies = "".join(ARM.replace('"arm"', f'"b{k}"').replace('"j"', f'"j{k}"') for k in range(n))
         text = model_of(bodies)
-        start = time.process_time()
-        parse_mjcf(text)
-        return time.process_time() - start
+        return lambda: parse_mjcf(text)
 
-    cpu_time(10)
-    small, large = cpu_time(400), cpu_time(1600)
-    assert large < 9.0 * max(small, 0.05)
+    assert grows_linearly(task, 400)
 
 
 @pytest.mark.parametrize(
