@@ -50,6 +50,7 @@ from .ik.solutions import Family as Family
 from .ik.solutions import Solutions as Solutions
 from .ik.solve import solve_ik as solve_ik
 from .ik.tolerance import Tolerance as Tolerance
+from .io.logs.log import Log as Log
 from .io.results import Result as Result
 from .io.results import load_result as load_result
 from .kernels import math as math

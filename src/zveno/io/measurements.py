@@ -12,10 +12,7 @@ semicolons, tabs or blanks; those without a name are not read.
 
 from __future__ import annotations
 
-import csv
-import io
 import os
-import re
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -26,19 +23,15 @@ import numpy as np
 from ..errors import ModelError, ZvenoWarning, unknown_name
 from ..mechanism import Mechanism
 from ..mechanism.assemble import MAX_MAGNITUDE
+from .cells import MISSING, NAMELESS, SETTING, delimiter_of, is_number, listed, row_cells, split_cells, without_tail
 from .files import MAX_DATA_BYTES, read_bytes
 
 LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "um": 1e-6, "in": 0.0254}
 ANGLES = {"rad": 1.0, "deg": np.pi / 180.0, "mrad": 1e-3}
-MISSING = {"nan", "na", "n/a", "null", "none", "-"}
-"""Words that stand for a missing number."""
-NAMELESS = {"-", "_"}
-"""Names of columns that are not read."""
 FEW = 0.1
 """Share of rows that may be spoilt before the file is refused."""
 TURNS = 4.0 * np.pi
 """No joint of an arm turns further, rad."""
-_SETTING = re.compile(r"[#%]([\w\s]*+)[=:]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +64,7 @@ class MeasurementTable:
             return self._finite(np.array([float(cell or "nan") for cell in cells]), name)
         except ValueError:
             pass  # which cells are not numbers is told below
-        words = [k for k, cell in enumerate(cells) if cell and not _is_number(cell)]
+        words = [k for k, cell in enumerate(cells) if cell and not is_number(cell)]
         if len(words) > FEW * len(self):
             raise ModelError(
                 f"{cells[words[0]]!r} is not a number",
@@ -80,10 +73,10 @@ class MeasurementTable:
                 remedy="Write numbers with a decimal point, and leave missing ones empty",
             )
         if words:
-            where = _listed([int(self.lines[k]) for k in words])
+            where = listed([int(self.lines[k]) for k in words])
             text = f"{cells[words[0]]!r} is not a number ({where}, column {name}); it is taken for missing"
             warnings.warn(f"{self.file}: {text}", ZvenoWarning, stacklevel=2)
-        values = [float(cell) if cell and _is_number(cell) else np.nan for cell in cells]
+        values = [float(cell) if cell and is_number(cell) else np.nan for cell in cells]
         return self._finite(np.array(values), name)
 
     def _finite(self, values: np.ndarray, name: str) -> np.ndarray:
@@ -137,7 +130,7 @@ def parse_measurements(text: str, file: str = "text", *, head_needed: bool = Tru
     body: list[tuple[int, str]] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if line.lstrip().startswith(("#", "%")):
-            found = _SETTING.match(line.strip())
+            found = SETTING.match(line.strip())
             if found and found[1].strip():
                 settings[found[1].strip().lower()] = line.strip()[found.end() :].strip()
         elif line.strip():
@@ -145,12 +138,12 @@ def parse_measurements(text: str, file: str = "text", *, head_needed: bool = Tru
     if not body:
         raise ModelError("is empty", file=file, remedy="The first line names the columns")
     number, head = body[0]
-    delimiter = _delimiter(head)
+    delimiter = delimiter_of(head)
     try:
-        names = ["" if name in NAMELESS else name for name in _without_tail(_cells(head, delimiter))]
+        names = ["" if name in NAMELESS else name for name in without_tail(split_cells(head, delimiter))]
     except ModelError as error:
         raise error.located(file=file, element=f"line {number}") from None
-    numbers = [_is_number(name) for name in names if name]
+    numbers = [is_number(name) for name in names if name]
     headed = not (all(numbers) and not head_needed)
     if headed and any(numbers):
         raise ModelError(
@@ -165,7 +158,7 @@ def parse_measurements(text: str, file: str = "text", *, head_needed: bool = Tru
     lines, wrong = [], []
     for number, line in body[1:] if headed else body:
         try:
-            cells = _row(line, delimiter, len(names))
+            cells = row_cells(line, delimiter, len(names))
         except ModelError as error:
             raise error.located(file=file, element=f"line {number}") from None
         if len(cells) != len(names):
@@ -177,32 +170,6 @@ def parse_measurements(text: str, file: str = "text", *, head_needed: bool = Tru
         lines.append(number)
     _check_rows(file, len(names), len(lines), wrong)
     return MeasurementTable(file, columns, settings, np.array(lines), headed)
-
-
-def _delimiter(head: str) -> str | None:
-    """What parts the columns; None for blanks."""
-    if ";" in head:
-        return ";"  # commas are decimal then
-    if "," not in head and all(_is_number(word) for word in head.split()):
-        return None
-    found = max(",\t", key=head.count)
-    if found in head:
-        return found
-    words = head.split()
-    named = all(word.isidentifier() or word in NAMELESS for word in words)
-    return None if len(words) > 1 and (named or all(_is_number(word) for word in words)) else ","
-
-
-def _cells(line: str, delimiter: str | None) -> list[str]:
-    if delimiter is None:
-        return line.split()
-    reader = csv.reader(io.StringIO(line), delimiter=delimiter, skipinitialspace=True)
-    try:
-        return [cell.strip() for cell in next(reader)]
-    except csv.Error:
-        raise ModelError(
-            f"a cell has more than {csv.field_size_limit()} characters", remedy="Is a quotation mark missing?"
-        ) from None
 
 
 def _check_rows(file: str, width: int, good: int, wrong: list[tuple[int, int]]):
@@ -218,34 +185,9 @@ def _check_rows(file: str, width: int, good: int, wrong: list[tuple[int, int]]):
     if not good:
         raise ModelError("has a header and no rows", file=file)
     if wrong:
-        where = _listed([line for line, _ in wrong])
+        where = listed([line for line, _ in wrong])
         text = f"{file}: {where} has another number of cells than the header, {width}; it is left out"
         warnings.warn(text, ZvenoWarning, stacklevel=4)
-
-
-def _listed(lines: Sequence[int]) -> str:
-    shown = ", ".join(str(line) for line in lines[:8])
-    return f"line {shown}" + (f", … ({len(lines)} in all)" if len(lines) > 8 else "")
-
-
-def _row(line: str, delimiter: str | None, width: int) -> list[str]:
-    """The cells of a row; blanks and delimiters mixed are forgiven where they can only mean one thing."""
-    cells = _cells(line, delimiter)
-    if len(cells) > width:
-        cells = _without_tail(cells, width)
-    if len(cells) != width:
-        words = re.split(r"[\s,;]+", line.strip())
-        if len(words) == width and all(_is_number(word) for word in words):
-            return words
-    return cells
-
-
-def _without_tail(cells: list[str], least: int = 1) -> list[str]:
-    """Without empty cells at the end: lines may close with a delimiter."""
-    end = len(cells)
-    while end > least and not cells[end - 1]:
-        end -= 1
-    return cells[:end]
 
 
 def joint_values(table: MeasurementTable, mechanism: Mechanism, needed: Sequence[str]) -> np.ndarray:
@@ -317,14 +259,6 @@ def write_measurements(names: list[str], rows: np.ndarray, settings: dict[str, s
     head = [f"# {key} = {value}" for key, value in (settings or {}).items()]
     body = [",".join("" if cell != cell else repr(float(cell)) for cell in row) for row in np.atleast_2d(rows)]
     return "\n".join([*head, ",".join(names), *(body if np.size(rows) else [])]) + "\n"
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def as_texts(numbers: np.ndarray) -> list[str]:

@@ -1,0 +1,264 @@
+"""A recording of a robot's motion, read in blocks: rows in the order of time, at the joints, in SI units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...errors import ModelError, ShapeError, ZvenoError
+from ...mechanism import Mechanism
+from ..cells import listed
+from .timing import judged_times
+
+if TYPE_CHECKING:
+    from ...robot import Robot
+
+MAX_VALUE = 1e6
+"""Rows with a larger position, velocity or torque (SI units, at the joint) are garbage."""
+KEPT_BYTES = 256 * 2**20
+"""Recordings of at most this size stay in memory once they were read; larger ones are read again in every pass."""
+BLOCK_ROWS = 200_000
+
+
+@dataclass(frozen=True, eq=False)
+class LogBlock:
+    """Consecutive rows of one segment of a log.
+
+    Attributes:
+        t: (m,) s from the beginning of the log.
+        q, v, tau: (m, n) positions, velocities (None where none were recorded) and torques at the joints,
+            rad or m, rad/s or m/s, N·m or N.
+        segment: number of the segment, from 0.
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray | None
+    tau: np.ndarray
+    segment: int = 0
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+
+@dataclass(frozen=True, eq=False)
+class RawRows:
+    """Rows as they come from a file, in SI units at the joints; NaN where a cell cannot be used.
+
+    Attributes:
+        lines: (m,) where each row stands in the file.
+        t: (m,) s, by any clock.
+        q, v, tau: (m, n); v is None where none are recorded.
+    """
+
+    lines: np.ndarray
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray | None
+    tau: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Log:
+    """One recording of a motion. Read files with `zveno.read_log`; `Log.of` takes arrays.
+
+    Rows that cannot be used are left out, and the account says which. Times start at 0 and increase. A gap (a step
+    longer than 5 usual ones and 20 ms) or a clock that was set back ends a segment: no block holds rows of two
+    segments, and derivatives or filters must not reach from one into the next. Inside a segment steps may vary.
+
+    Attributes:
+        joint_names: the joints it covers, in the robot's order: the n columns of q, v and tau. All of them have one
+            axis. Joints of the robot that are not among them were not recorded.
+        source: file names, for messages.
+        account: sentences: what each column was taken for, what was left out and where.
+        segments: (first, end) rows of every segment.
+        step: the usual time step, s.
+        duration: s, without the gaps.
+        has_velocity: whether velocities were recorded.
+    """
+
+    joint_names: tuple[str, ...]
+    source: str
+    account: tuple[str, ...]
+    segments: tuple[tuple[int, int], ...]
+    step: float
+    duration: float
+    has_velocity: bool
+    _pieces: Callable[[], Iterator[LogBlock]] = field(repr=False)
+
+    def __len__(self) -> int:
+        return self.segments[-1][1]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Log {self.source}: {len(self)} rows, {len(self.joint_names)} joints, {self.duration:.3g} s, "
+            f"{1.0 / self.step:.4g} Hz>"
+        )
+
+    def __str__(self) -> str:
+        return "\n".join((repr(self)[1:-1], *self.account))
+
+    def blocks(self, rows: int = BLOCK_ROWS) -> Iterator[LogBlock]:
+        """The log from its beginning, in blocks of at most `rows` rows; every call starts again.
+
+        Blocks of a segment, put together, are the same rows whatever `rows` is.
+        """
+        if rows < 1:
+            raise ShapeError(f"blocks of {rows} rows were asked for", remedy="Give at least 1")
+        for piece in self._pieces():
+            for first in range(0, len(piece), rows):
+                part = slice(first, first + rows)
+                v = None if piece.v is None else piece.v[part]
+                yield LogBlock(piece.t[part], piece.q[part], v, piece.tau[part], piece.segment)
+
+    def arrays(self) -> LogBlock:
+        """All rows at once (segment is that of the first): for logs that fit into memory."""
+        blocks = list(self.blocks())
+        v = np.concatenate([block.v for block in blocks if block.v is not None]) if self.has_velocity else None
+        t, q, tau = (np.concatenate([getattr(block, name) for block in blocks]) for name in ("t", "q", "tau"))
+        return LogBlock(t, q, v, tau)
+
+    @classmethod
+    def of(
+        cls,
+        robot: Robot | Mechanism,
+        t: ArrayLike,
+        q: ArrayLike,
+        tau: ArrayLike,
+        v: ArrayLike | None = None,
+        *,
+        joint_names: Sequence[str] | None = None,
+        source: str = "arrays",
+    ) -> Log:
+        """A log from arrays, in SI units and at the joints.
+
+        Args:
+            robot: whose motion it is.
+            t: (m,) s.
+            q: (m, n) positions, rad and m.
+            tau: (m, n) torques and forces, N·m and N.
+            v: (m, n) velocities, if they were recorded.
+            joint_names: what the columns are; all joints of the robot with one axis, in its order, by default.
+            source: what messages call it.
+        """
+        names = log_joints(robot, joint_names)
+        rows = len(np.atleast_1d(np.asarray(t)))
+        arrays = {"t": _numbers(t, (rows,), "t", names)}
+        for word, value in (("q", q), ("tau", tau), ("v", v)):
+            if value is not None:
+                arrays[word] = _numbers(value, (rows, len(names)), word, names)
+        raw = RawRows(np.arange(rows), arrays["t"], arrays["q"], arrays.get("v"), arrays["tau"])
+        return assembled_log(names, source, (), lambda: iter((raw,)))
+
+
+def log_joints(robot: Robot | Mechanism, names: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Joints with one axis that move by themselves, in the robot's order: all, or those named."""
+    mechanism: Mechanism = getattr(robot, "mechanism", robot)
+    single = tuple(
+        joint.name for joint in mechanism.joints if joint.mimic is None and joint.type.n_v == joint.type.n_q == 1
+    )
+    if not single:
+        raise ModelError("has no joint with one axis, which recordings are about", element=mechanism.name)
+    if names is None:
+        return single
+    unknown = [name for name in names if name not in single]
+    if unknown or len(set(names)) != len(names) or not len(names):
+        raise ModelError(
+            f"the joints recorded are {', '.join(map(str, names)) or 'none'}",
+            element=mechanism.name,
+            remedy=f"Name some of its joints, once each: {', '.join(single)}",
+        )
+    if list(names) != [name for name in single if name in names]:
+        raise ModelError(
+            "the joints recorded are not in the robot's order",
+            element=mechanism.name,
+            remedy=f"Its order is {', '.join(single)}",
+        )
+    return tuple(names)
+
+
+def _numbers(value: ArrayLike, shape: tuple[int, ...], word: str, names: Sequence[str]) -> np.ndarray:
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ShapeError(f"{word} is not an array of numbers") from None
+    if array.shape != shape:
+        raise ShapeError(
+            f"{word} has shape {array.shape} where {shape} is needed",
+            remedy=f"A row for every time and a column for each of {len(names)} joints: {', '.join(names)}",
+        )
+    return array
+
+
+def assembled_log(
+    joint_names: Sequence[str], source: str, account: Sequence[str], raw: Callable[[], Iterator[RawRows]]
+) -> Log:
+    """The log of rows that can be read again and again.
+
+    Every row is read once here: the clock is judged as a whole, and the rows are kept if they are few.
+    """
+    times, good, lines, kept = [], [], [], []
+    size, velocities, rows = 0, False, 0
+    for part in raw():
+        times.append(part.t)
+        good.append(_usable(part))
+        lines.append(part.lines.astype(np.uint32, copy=False))
+        rows += len(part.t)
+        velocities = part.v is not None
+        if kept is not None:
+            size += sum(x.nbytes for x in (part.t, part.q, part.tau, part.v) if x is not None)
+            kept = [*kept, part] if size <= KEPT_BYTES else None
+    if not rows:
+        raise ModelError("has no rows", file=source, remedy="Is the recording empty?")
+    usable, line = np.concatenate(good), np.concatenate(lines)
+    spoilt = line[~usable]
+    said = list(account)
+    if len(spoilt):
+        said.append(f"{listed(spoilt)} holds no usable numbers where they are needed; left out")
+    try:
+        timing = judged_times(np.concatenate(times), usable, line, source)
+    except ZvenoError as error:
+        raise type(error)(error.problem, file=source, remedy=_with_account(error.remedy, said)) from None
+    said += timing.account
+    duration = sum(float(timing.t[end - 1] - timing.t[first]) for first, end in timing.segments)
+    said.append(
+        f"{len(timing.t)} of {rows} rows are used, {duration:.4g} s at {1.0 / timing.step:.4g} Hz, "
+        f"in {len(timing.segments)} segment{'s' if len(timing.segments) > 1 else ''}"
+    )
+    again = raw if kept is None else (lambda: iter(kept))
+
+    def pieces() -> Iterator[LogBlock]:
+        row = used = segment = 0
+        for part in again():
+            keep = timing.keep[row : row + len(part.t)]
+            row += len(part.t)
+            q, tau = part.q[keep], part.tau[keep]
+            v = None if part.v is None else part.v[keep]
+            begin, end = used, used + len(q)
+            while used < end:
+                stop = min(end, timing.segments[segment][1])
+                inside = slice(used - begin, stop - begin)
+                yield LogBlock(
+                    timing.t[used:stop], q[inside], None if v is None else v[inside], tau[inside], segment
+                )
+                used = stop
+                segment += used == timing.segments[segment][1]
+
+    return Log(tuple(joint_names), source, tuple(said), timing.segments, timing.step, duration, velocities, pieces)
+
+
+def _with_account(remedy: str | None, said: Sequence[str]) -> str | None:
+    return remedy if not said else f"{remedy or ''}. {'; '.join(said)}".lstrip(". ")
+
+
+def _usable(part: RawRows) -> np.ndarray:
+    """(m,) whether all numbers of a row are finite and of a size that a robot has."""
+    good = np.isfinite(part.t)
+    for values in (part.q, part.v, part.tau):
+        if values is not None:
+            good &= (abs(values) <= MAX_VALUE).all(axis=1)  # false for NaN
+    return good
