@@ -258,9 +258,9 @@ def different_constants():
 
 def test_different_constants_never_share_a_kernel():
     modules: set[str] = set()
-    identities = [repr(door._identity(constant, modules)) for constant in different_constants()]
+    identities = [repr(door.identity(constant, modules)) for constant in different_constants()]
     assert len(set(identities)) == len(identities)
-    again = [repr(door._identity(constant, modules)) for constant in different_constants()]
+    again = [repr(door.identity(constant, modules)) for constant in different_constants()]
     assert again == identities
 
 

@@ -11,6 +11,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+_ANCHOR = """define void @anchor() #0 {
+  %place = alloca ptr, align 8
+  store volatile ptr @anchor, ptr %place, align 8
+  ret void
+}"""
+"""Takes an address through the global offset table. llvmlite's memory manager reserves that table only for objects
+that do so, and one whose only references outside are calls aborts the process when it is loaded."""
+
 
 class Types:
     """Names of the scalar, vector, integer and mask types for one element type and number of lanes."""
@@ -97,7 +105,7 @@ class Module:
         head = [f'target triple = "{triple}"', attributes]
         unlikely = '!0 = !{!"branch_weights", i32 1, i32 100000}'
         streamed = "!1 = !{i32 1}"
-        return "\n".join([*head, *self._declarations.values(), *self.functions, unlikely, streamed, ""])
+        return "\n".join([*head, *self._declarations.values(), *self.functions, _ANCHOR, unlikely, streamed, ""])
 
 
 class Function:

@@ -82,10 +82,10 @@ class _Request:
         self.arguments, self.lanes = (function, inputs, name, outputs, constants, options), lanes
         self.modules: set[str] = set()
         self.identity = (
-            _identity(function, self.modules),
+            identity(function, self.modules),
             tuple([(key, tuple(shape)) for key, shape in inputs.items()]),
-            tuple([_identity(constant, self.modules) for constant in constants]),
-            tuple([(key, _identity(options[key], self.modules)) for key in sorted(options)]) if options else (),
+            tuple([identity(constant, self.modules) for constant in constants]),
+            tuple([(key, identity(options[key], self.modules)) for key in sorted(options)]) if options else (),
             name,
             None if outputs is None else tuple(outputs),
             np.dtype(dtype).str,
@@ -142,13 +142,13 @@ def _program_kernel(content: _Content, dtype: np.dtype, lanes: int | None) -> Ke
     return load_or_build(f"program {content.digest}", lambda: program, dtype, lanes, inputs)
 
 
-def _identity(value: Any, modules: set[str]) -> Any:
+def identity(value: Any, modules: set[str]) -> Any:
     """What determines a constant, hashable and with a `repr` of its own; adds the modules whose code it brings."""
     kind = type(value)
     if kind in _PLAIN:
         return repr(value)
     if kind is tuple or kind is list:
-        return (kind.__name__, *[_identity(part, modules) for part in value])
+        return (kind.__name__, *[identity(part, modules) for part in value])
     if isinstance(value, np.ndarray | np.generic) and value.dtype != object:
         array = np.ascontiguousarray(value)
         return "array", array.dtype.str, np.shape(value), hashlib.sha256(array.tobytes()).hexdigest()
@@ -160,9 +160,9 @@ def _identity(value: Any, modules: set[str]) -> Any:
         modules.update(getattr(value, "code_modules", ()))
         return name, fingerprint
     if dataclasses.is_dataclass(value):
-        return name, *[_identity(getattr(value, field.name), modules) for field in dataclasses.fields(value)]
+        return name, *[identity(getattr(value, field.name), modules) for field in dataclasses.fields(value)]
     if isinstance(value, tuple):
-        return name, *[_identity(part, modules) for part in value]
+        return name, *[identity(part, modules) for part in value]
     raise BuildError(
         f"nothing determines a constant of type {kind.__name__}",
         element=name,

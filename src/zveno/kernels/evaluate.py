@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -60,14 +60,7 @@ def evaluate(program: Program, *arrays: Any) -> Any:
     Returns:
         One array of shape (..., *output shape), or a tuple of them if the program has several outputs.
     """
-    checked = _checked(program, arrays)
-    dtype = _working_dtype(checked)
-    n_core = [len(argument.shape) for argument in program.inputs]
-    batch = _batch_shape(program, checked, n_core)
-    leaves = [
-        np.broadcast_to(array, batch + argument.shape).reshape(*batch, argument.size).astype(dtype, copy=False)
-        for array, argument in zip(checked, program.inputs, strict=True)
-    ]
+    batch, leaves, dtype = checked_batch(program, arrays)
     values = _run(program, leaves, dtype)
     outputs = []
     for argument, nodes in zip(program.outputs, program.results, strict=True):
@@ -76,6 +69,25 @@ def evaluate(program: Program, *arrays: Any) -> Any:
             out[..., i] = values[node]
         outputs.append(out.reshape(batch + argument.shape))
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+class _Takes(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def inputs(self) -> tuple[Argument, ...]: ...
+
+
+def checked_batch(program: _Takes, arrays: Sequence[Any]) -> tuple[tuple[int, ...], list[np.ndarray], np.dtype]:
+    """The common batch shape of a program's inputs, each as (*batch, size) elements, and their common type."""
+    checked = _checked(program, arrays)
+    dtype = _working_dtype(checked)
+    batch = _batch_shape(program, checked, [len(argument.shape) for argument in program.inputs])
+    leaves = [
+        np.broadcast_to(array, batch + argument.shape).reshape(*batch, argument.size).astype(dtype, copy=False)
+        for array, argument in zip(checked, program.inputs, strict=True)
+    ]
+    return batch, leaves, dtype
 
 
 def _run(program: Program, leaves, dtype) -> list:
@@ -105,7 +117,7 @@ def _run(program: Program, leaves, dtype) -> list:
     return values
 
 
-def _checked(program: Program, arrays) -> list[np.ndarray]:
+def _checked(program: _Takes, arrays) -> list[np.ndarray]:
     if len(arrays) != len(program.inputs):
         names = ", ".join(argument.name for argument in program.inputs)
         raise ShapeError(f"{program.name} takes {len(program.inputs)} inputs ({names}), not {len(arrays)}")
@@ -123,7 +135,7 @@ def _working_dtype(arrays) -> np.dtype:
     return dtype if dtype.kind in "fc" and dtype != np.float16 else np.dtype(float)
 
 
-def _batch_shape(program: Program, arrays, n_core) -> tuple[int, ...]:
+def _batch_shape(program: _Takes, arrays, n_core) -> tuple[int, ...]:
     batches = []
     for array, argument, n in zip(arrays, program.inputs, n_core, strict=True):
         split = array.ndim - n

@@ -67,6 +67,8 @@ def _add_symbols() -> None:
     names = [name + suffix for name in LIBRARY.values() for suffix in ("", "f")]
     for name in names:
         llvm.add_symbol(f"zveno_{name}", _address(getattr(library, name)))
+    for name in ("fegetexceptflag", "fesetexceptflag"):
+        llvm.add_symbol(f"zveno_{name}", _address(getattr(library, name)))
     llvm.add_symbol("zveno_interrupt", _address(ctypes.pythonapi.PyErr_SetInterrupt))
     for name in ("malloc", "free"):
         function = getattr(library if os.name == "nt" else ctypes.CDLL(None), name)

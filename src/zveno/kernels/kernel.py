@@ -152,7 +152,7 @@ def compile(
     if cache is not None:
         return load_or_build(cache, lambda: program, dtype, lanes)
     started = time.perf_counter()
-    header, code = _build(program, *_options(dtype, lanes))
+    header, code = _build(program, *checked_options(dtype, lanes))
     return Kernel(header, code, lambda: program, key=None, started=started, from_cache=False)
 
 
@@ -180,7 +180,7 @@ def load_or_build(
     from .host import host
 
     started = time.perf_counter()
-    element, width = _options(dtype, lanes)
+    element, width = checked_options(dtype, lanes)
     compiler = SOURCES.digest((__name__,)) or "unknown"
     entry = disk.digest(key, host().fingerprint(), f"zveno {__version__} {compiler} {element.str} {width}")
     stored = disk.read(entry)
@@ -194,7 +194,8 @@ def load_or_build(
     return Kernel(header, code, lambda: program, key=key, started=started, from_cache=False)
 
 
-def _options(dtype: DTypeLike, lanes: int | None) -> tuple[np.dtype, int]:
+def checked_options(dtype: DTypeLike, lanes: int | None) -> tuple[np.dtype, int]:
+    """Element type and number of lanes, that of the vector registers if None is asked for."""
     from .host import host
 
     element = np.dtype(dtype)

@@ -9,24 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import BuildError
-from . import elementary, rows
+from . import rows
 from .assembly import Function, Module, Types
 from .driver import write_driver
-from .plan import TRIGONOMETRIC, Block, Plan, check, make_plan
-from .program import Op, Program
+from .plan import Block, Plan, check, make_plan
+from .program import Program
+from .vector_code import VectorCode
 from .workspace import Workspace
 
 CHUNK_SIZE = 500
-_GROUP = 6
-"""Angles that share one test for the slow path; more would not fit into the registers."""
-
-_ARITHMETIC = {
-    Op.ADD: "fadd contract",
-    Op.SUB: "fsub contract",
-    Op.MUL: "fmul contract",
-    Op.DIV: "fdiv",
-}
-_INTRINSICS = {Op.SQRT: "sqrt", Op.ABS: "fabs", Op.FLOOR: "floor"}
 
 
 def lower(program: Program, dtype: np.dtype, lanes: int, triple: str, fma: bool = True) -> str:
@@ -87,15 +78,12 @@ def _row_addresses(f: Function, workspace: Workspace, output: int) -> list[str]:
     return [f.load("ptr", address, 8) for address in addresses]
 
 
-class _Chunk:
+class _Chunk(VectorCode):
     """Writes one chunk as a function of the workspace."""
 
     def __init__(self, module: Module, program: Program, plan: Plan, workspace: Workspace, fma: bool):
-        self.module, self.types, self.fma = module, module.types, fma
-        self.plan, self.workspace = plan, workspace
-        self.op, self.args, self.value = program.op, program.args, program.value
-        self.values: dict[int, str] = {}
-        self.masks: dict[int, str] = {}  # of comparisons, which become 1 and 0 only where needed
+        super().__init__(program, fma)
+        self.module, self.plan, self.workspace = module, plan, workspace
         self.places: dict[int, list[str]] = {}
         self.completes: dict[int, list[Block]] = {}
 
@@ -106,106 +94,27 @@ class _Chunk:
         for block in self.plan.blocks[number]:
             last = max(block.nodes, key=lambda node: position.get(node, -1))
             self.completes.setdefault(last, []).append(block)
-        self.f = Function(self.module, f"internal void @chunk{number}(ptr noalias %ws)")
-        ops = [Op(code) for code in self.op[chunk].tolist()]
-        operands = self.args[chunk].tolist()
-        at = 0
-        while at < len(chunk):
-            if ops[at] in TRIGONOMETRIC and self.fma:
-                end = at
-                while end < len(chunk) and ops[end] in TRIGONOMETRIC:
-                    end += 1
-                at += self._trigonometry(chunk[at:end], ops[at:end], [a[0] for a in operands[at:end]])
-                continue
-            self._operation(chunk[at], ops[at], operands[at])
-            self._keep(chunk[at])
-            at += 1
+        self.begin(Function(self.module, f"internal void @chunk{number}(ptr noalias %ws)"))
+        self.compute(chunk)
         for node in list(self.completes):
             self._complete(node)  # blocks of inputs and constants only
         self.f.finish()
 
-    def _keep(self, node: int) -> None:
+    def fetch(self, node: int) -> str:
+        """What another chunk or the caller left in the node's slot."""
+        t = self.types
+        return self.f.load(t.vector, self.f.at("%ws", self.workspace.slot(self.plan.slot[node])), t.stride)
+
+    def computed(self, node: int) -> None:
+        """Keep what later chunks read, and write the blocks of the outputs of which this node is the last."""
         t, slot = self.types, self.plan.slot[node]
         if slot >= 0:
-            self.f.store(t.vector, self._read(node), self.f.at("%ws", self.workspace.slot(slot)), t.stride)
+            self.f.store(t.vector, self.read(node), self.f.at("%ws", self.workspace.slot(slot)), t.stride)
         self._complete(node)
 
     def _complete(self, node: int) -> None:
-        """Write the blocks of the outputs of which this node is the last."""
         f = self.f
         for block in self.completes.pop(node, ()):
             if block.output not in self.places:
                 self.places[block.output] = _row_addresses(f, self.workspace, block.output)
-            rows.store(f, self.places[block.output], block.first, [self._read(k) for k in block.nodes])
-
-    def _read(self, node: int) -> str:
-        """The vector of a node: computed here, a constant, or loaded from its slot."""
-        value = self.values.get(node)
-        if value is None:
-            t = self.types
-            if node in self.masks:
-                ones, zeros = t.splat(1.0), t.splat(0.0)
-                value = self.f.let(f"select {t.mask} {self.masks[node]}, {t.vector} {ones}, {t.vector} {zeros}")
-            elif self.op[node] == Op.CONST:
-                return self.f.constant(float(self.value[node]))
-            else:
-                value = self.f.load(t.vector, self.f.at("%ws", self.workspace.slot(self.plan.slot[node])), t.stride)
-            self.values[node] = value
-        return value
-
-    def _truth(self, node: int) -> str:
-        """The mask of a node used as a condition: true where it is not zero, NaN included."""
-        t, mask = self.types, self.masks.get(node)
-        return mask or self.f.let(f"fcmp une {t.vector} {self._read(node)}, {t.splat(0.0)}")
-
-    def _operation(self, node: int, op: Op, args: list[int]) -> None:
-        f, t = self.f, self.types
-        a, b, c = args
-        if op in _ARITHMETIC:
-            self.values[node] = f.let(f"{_ARITHMETIC[op]} {t.vector} {self._read(a)}, {self._read(b)}")
-        elif op is Op.NEG:
-            self.values[node] = f.let(f"fneg {t.vector} {self._read(a)}")
-        elif op in _INTRINSICS:
-            self.values[node] = f.intrinsic(_INTRINSICS[op], self._read(a))
-        elif op is Op.SIGN:
-            self.values[node] = elementary.sign(f, self._read(a))
-        elif op in (Op.MINIMUM, Op.MAXIMUM):
-            self.values[node] = elementary.extreme(f, op is Op.MINIMUM, self._read(a), self._read(b))
-        elif op in elementary.LIBRARY:
-            operands = [self._read(x) for x in args if x >= 0]
-            self.values[node] = elementary.library_call(f, op, *operands)
-        elif op is Op.SELECT:
-            self.values[node] = f.let(
-                f"select {t.mask} {self._truth(a)}, {t.vector} {self._read(b)}, {t.vector} {self._read(c)}"
-            )
-        elif op in (Op.LESS, Op.LESS_EQUAL):
-            predicate = "olt" if op is Op.LESS else "ole"
-            self.masks[node] = elementary.less(f, predicate, self._read(a), self._read(b))
-        elif op is Op.EQUAL:
-            self.masks[node] = f.let(f"fcmp oeq {t.vector} {self._read(a)}, {self._read(b)}")
-        elif op in (Op.AND, Op.OR):
-            word = "and" if op is Op.AND else "or"
-            self.masks[node] = f.let(f"{word} {t.mask} {self._truth(a)}, {self._truth(b)}")
-        elif op is Op.NOT:
-            ones = f"<{', '.join(['i1 true'] * t.lanes)}>"
-            self.masks[node] = f.let(f"xor {t.mask} {self._truth(a)}, {ones}")
-        else:
-            raise BuildError(f"{op.name} cannot be computed", element=f"node {node}")
-
-    def _trigonometry(self, nodes: list[int], ops: list[Op], angles: list[int]) -> int:
-        """Write a group of neighbouring sines and cosines; returns how many nodes it took."""
-        wanted: dict[int, dict[Op, list[int]]] = {}
-        taken = 0
-        for node, op, angle in zip(nodes, ops, angles, strict=True):
-            # An angle that is itself in the group, as in sin(sin(x)), is for the next one.
-            if (angle not in wanted and len(wanted) == _GROUP) or angle in nodes[:taken]:
-                break
-            wanted.setdefault(angle, {}).setdefault(op, []).append(node)
-            taken += 1
-        asked = [(self._read(angle), frozenset(parts)) for angle, parts in wanted.items()]
-        for parts, values in zip(wanted.values(), elementary.trigonometry(self.f, asked), strict=True):
-            for op, value in values.items():
-                self.values.update(dict.fromkeys(parts[op], value))
-        for node in nodes[:taken]:
-            self._keep(node)
-        return taken
+            rows.store(f, self.places[block.output], block.first, [self.read(k) for k in block.nodes])

@@ -87,10 +87,16 @@ def live_nodes(program: Program) -> np.ndarray:
     return np.frombuffer(bytes(live), dtype=np.bool_)
 
 
+def computed_nodes(program: Program) -> list[int]:
+    """The nodes to compute, in order: without inputs, constants and what no result depends on."""
+    live = np.flatnonzero(live_nodes(program)).tolist()
+    return _gather_trigonometry(live, program.op.tolist(), program.args.tolist())
+
+
 def make_plan(program: Program, chunk_size: int, lanes: int) -> Plan:
     """Order the operations, cut them into chunks and give every value that outlives its chunk a slot."""
     op, args = program.op.tolist(), program.args.tolist()
-    order = _gather_trigonometry(np.flatnonzero(live_nodes(program)).tolist(), op, args)
+    order = computed_nodes(program)
     chunks = _cut(order, op, chunk_size) or [[]]
     made_in, read_in = [0] * len(op), [0] * len(op)
     for number, chunk in enumerate(chunks):

@@ -39,7 +39,7 @@ def load_packed(f: Function, places: list[str], start: str, size: int) -> None:
         offset = f.let(f"mul i64 {j}, {t.itemsize}")
         values = [f.load(t.vector, f.at(place, offset), t.itemsize) for place in places]
         slot = f.at(start, f.let(f"mul i64 {j}, {t.stride}"))
-        for number, value in enumerate(_transpose(f, values)):
+        for number, value in enumerate(transpose(f, values)):
             f.store(t.vector, value, f.at(slot, number * t.stride), t.stride)
 
     if size // n <= _UNROLL:
@@ -70,7 +70,7 @@ def store(f: Function, places: list[str], first: int, values: list[str]) -> None
             x = f.let(f"extractelement {t.vector} {values[0]}, i32 {lane}")
             f.store(t.scalar, x, f.at(place, offset), t.itemsize)
         return
-    for place, value in zip(places, _transpose(f, values), strict=True):
+    for place, value in zip(places, transpose(f, values), strict=True):
         f.store(t.vector, value, f.at(place, offset), t.itemsize)
 
 
@@ -165,7 +165,7 @@ def _entry(f: Function, j: str) -> str:
     return f.load("i64", f.at("%table", f.let(f"mul i64 {j}, 8")), 8)
 
 
-def _transpose(f: Function, rows: list[str]) -> list[str]:
+def transpose(f: Function, rows: list[str]) -> list[str]:
     """Transpose a square of vectors: exchange halves, then quarters, and so on."""
     n = f.types.lanes
     rows, step = list(rows), n // 2

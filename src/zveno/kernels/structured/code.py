@@ -1,0 +1,109 @@
+"""Code of structured programs, found by their structure in memory or on disk, or built now."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any
+
+from numpy.typing import DTypeLike
+
+from ..._version import __version__
+from .. import cache as disk
+from ..door import identity
+from ..kernel import checked_options
+from ..operations import Operations, count_operations
+from ..sources import SOURCES
+from .build import Outline, structured_program
+from .check import check
+from .instance import first_word, runs
+from .lower import lower
+
+Write = Callable[..., None]
+"""Writes a program: called with a builder and the arguments of `compiled_structured`."""
+
+
+@dataclass(frozen=True)
+class CompiledCode:
+    """Code for all programs of one structure."""
+
+    code: Any
+    outline: Outline
+    operations: list[Operations]
+    from_cache: bool
+
+
+def compiled_code(request: Request) -> CompiledCode:
+    """The code of a program; kept on disk if the sources of all that takes part are known."""
+    return _stored(request) if request.known else _build(request)
+
+
+class Request:
+    """What is asked for; equal to every other whose program has the same structure."""
+
+    def __init__(
+        self, write: Write, arguments: tuple[Any, ...], name: str | None, dtype: DTypeLike, lanes: int | None
+    ):
+        self.write, self.arguments, self.name = write, arguments, name
+        self.dtype, self.lanes = checked_options(dtype, lanes)
+        self.modules: set[str] = set()
+        self.identity = (
+            identity(write, self.modules),
+            tuple(identity(argument, self.modules) for argument in arguments),
+            self.dtype.str,
+            self.lanes,
+        )
+        self.known = all(module.startswith(SOURCES.package + ".") for module in self.modules)
+        """Whether the sources of all code that takes part are those of the package."""
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Request) and self.identity == other.identity
+
+
+@lru_cache(maxsize=256)
+def _stored(request: Request) -> CompiledCode:
+    from ..host import host
+
+    digest = SOURCES.digest({__name__, *request.modules})
+    if digest is None:
+        return _build(request)
+    entry = disk.digest(f"structured {request.identity} {digest}", host().fingerprint(), f"zveno {__version__}")
+    stored = disk.read(entry)
+    if stored is not None:
+        with contextlib.suppress(Exception):  # whatever is wrong with an entry, the code is built anew
+            return _loaded(*stored, from_cache=True)
+    header, code = _built(request)
+    disk.write(entry, header, code)
+    return _loaded(header, code)
+
+
+def _build(request: Request) -> CompiledCode:
+    return _loaded(*_built(request))
+
+
+def _loaded(header: dict[str, Any], code: bytes, from_cache: bool = False) -> CompiledCode:
+    from ..host import Code
+
+    patterns = {name: tuple(entries) for name, entries in header["patterns"].items()}
+    outline = Outline(patterns, tuple(map(tuple, header["steps"])))
+    return CompiledCode(Code(code), outline, [Operations(**own) for own in header["operations"]], from_cache)
+
+
+def _built(request: Request) -> tuple[dict[str, Any], bytes]:
+    """What tracing found out, as it goes into the cache, and object code."""
+    from ..host import compile_object, host
+
+    structured, outline = structured_program(request.write, *request.arguments, name=request.name)
+    check(structured)
+    text = lower(structured, request.dtype, request.lanes, host().triple, first_word(structured), host().fma)
+    header = {
+        "patterns": {name: list(entries) for name, entries in outline.patterns.items()},
+        "steps": [list(lengths) for lengths in outline.steps],
+        "operations": [asdict(count_operations(run.program)) for run, _ in runs(structured.body)],
+    }
+    return header, compile_object(text)

@@ -1,0 +1,95 @@
+"""Structured programs compiled for this machine: code by structure, and kernels that give it their data.
+
+    kernel = compiled_structured(forward_dynamics, bodies)
+
+The code is found by what determines it: the function that writes the program, the fingerprint of what it is given,
+and the sources that both reach. What is not part of the fingerprint, such as sizes and tables, must not change the
+structure. So a mechanism of a known structure traces and compiles nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from numpy.typing import DTypeLike
+
+from ..batch_code import driver_code
+from ..calls import WithEmpty
+from ..gufunc import make_ufunc
+from ..kernel import Kernel
+from .build import structured_program
+from .check import check
+from .code import CompiledCode, Request, Write, compiled_code
+from .instance import Instance, total_operations
+from .statements import Structured
+
+
+class StructuredKernel(Kernel):
+    """A kernel of a structured program. It is called as every other; its batches need no copy of the code."""
+
+    def __init__(self, structured: Structured, compiled: CompiledCode, request: Request, started: float):
+        self.name = structured.name
+        self.inputs, self.outputs = structured.inputs, structured.outputs
+        self.dtype, self.lanes, self.from_cache = request.dtype, request.lanes, compiled.from_cache
+        self.operations = total_operations(structured, compiled.operations)
+        self._request, self._n_inputs = request, len(self.inputs)
+        self._code = compiled.code, driver_code(self.dtype.str, self.lanes)
+        run = compiled.code.address("run")
+        self._instance = Instance(structured, run, self.dtype, self.lanes, self.operations.total)
+        self._gufunc = make_ufunc(
+            self._code[1].address("loop"),
+            self._instance.address,
+            [argument.shape for argument in self.inputs] or [()],
+            [argument.shape for argument in self.outputs],
+            self.dtype,
+            self.name,
+        )
+        self._call: Any = self._gufunc.call
+        if not self.inputs or not all(argument.size for argument in (*self.inputs, *self.outputs)):
+            self._call = WithEmpty(self._gufunc.call, self.inputs, self.outputs, self.dtype)
+        self.build_seconds = time.perf_counter() - started
+
+    @property
+    def structured(self) -> Structured:
+        """The program, traced now."""
+        return structured_program(self._request.write, *self._request.arguments, name=self._request.name)[0]
+
+    @property
+    def workspace(self) -> int:
+        """Bytes that a call needs beside its arrays, for every thread."""
+        return self._instance.workspace
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        request = self._request
+        return _restore, (request.write, request.arguments, request.name, request.dtype.str, request.lanes)
+
+
+def compiled_structured(
+    write: Write, *arguments: Any, name: str | None = None, dtype: DTypeLike = "float64", lanes: int | None = None
+) -> StructuredKernel:
+    """The kernel of the program that `write(builder, *arguments)` writes.
+
+    Args:
+        write: a function of a module, see `zveno.kernels.structured.build`.
+        arguments: as the constants of `zveno.kernels.door.compiled`; what their `fingerprint` leaves out must not
+            change the structure of the program.
+        name: of the kernel, the function's own if not given.
+        dtype: float64 or float32.
+        lanes: states computed at once; what the vector registers hold if None.
+
+    Raises:
+        BuildError: the program is not valid, or would leave its arrays.
+    """
+    started = time.perf_counter()
+    request = Request(write, arguments, name, dtype, lanes)
+    compiled = compiled_code(request)
+    structured, _ = structured_program(write, *arguments, name=name, known=compiled.outline)
+    check(structured)
+    return StructuredKernel(structured, compiled, request, started)
+
+
+def _restore(
+    write: Write, arguments: tuple[Any, ...], name: str | None, dtype: str, lanes: int
+) -> StructuredKernel:
+    return compiled_structured(write, *arguments, name=name, dtype=dtype, lanes=lanes)
