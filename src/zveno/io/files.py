@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..errors import ModelError, ZvenoError
 
@@ -25,6 +25,9 @@ MAX_TEXT_BYTES = 4 * 2**20
 MAX_DATA_BYTES = 128 * 2**20
 """Larger files of measurements and results are refused; text of this size takes a few GB once it is read."""
 
+MAX_LOG_BYTES = 2**40
+"""Larger recordings are refused; they are read piece by piece, so that memory does not limit them."""
+
 _DIGITS = re.compile(r"\d{1000}")
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -32,6 +35,16 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | 
 
 def read_bytes(source: object, limit: int = MAX_BYTES) -> bytes:
     """The content of a regular file of at most `limit` bytes; anything else is a `ModelError` with the file."""
+    with opened(source, limit) as stream:
+        data = stream.read(limit + 1)
+    if len(data) > limit:  # such as those below /proc, which say that they are empty
+        raise too_large(len(data), source, limit)
+    return data
+
+
+@contextmanager
+def opened(source: object, limit: int = MAX_BYTES) -> Iterator[BinaryIO]:
+    """A regular file of at most `limit` bytes, open for reading; anything else is a `ModelError` with the file."""
     if not isinstance(source, (str, os.PathLike)):
         raise ModelError(f"{source!r} is not the path of a file", remedy="Give a path as text or pathlib.Path")
     if isinstance(source, str) and source.lstrip().startswith("<"):
@@ -41,7 +54,7 @@ def read_bytes(source: object, limit: int = MAX_BYTES) -> bytes:
         descriptor = os.open(source, _OPEN)
         with os.fdopen(descriptor, "rb") as stream:
             _refuse_irregular(os.fstat(descriptor), source, limit)
-            data = stream.read(limit + 1)
+            yield stream
     except FileNotFoundError:
         raise ModelError(
             "it cannot be read: there is no such file", file=source, remedy="Check the path and its spelling"
@@ -50,9 +63,6 @@ def read_bytes(source: object, limit: int = MAX_BYTES) -> bytes:
         raise ModelError(
             f"it cannot be read: {_reason(error)}", file=source, remedy="Check path and permissions"
         ) from None
-    if len(data) > limit:  # such as those below /proc, which say that they are empty
-        raise too_large(len(data), source, limit)
-    return data
 
 
 def _refuse_irregular(status: os.stat_result, source: object, limit: int) -> None:

@@ -109,10 +109,10 @@ class MeasurementTable:
 def read_measurements(path: str | os.PathLike[str], *, head_needed: bool = True) -> MeasurementTable:
     """A measurement file; commas, semicolons, tabs or blanks between columns."""
     data = read_bytes(path, MAX_DATA_BYTES)
-    return parse_measurements(_decoded(data, path), str(path), head_needed=head_needed)
+    return parse_measurements(decoded(data, path), str(path), head_needed=head_needed)
 
 
-def _decoded(data: bytes, path: object) -> str:
+def decoded(data: bytes, path: object) -> str:
     """Text in UTF-8, UTF-16 with its mark, or as old programs write it, where only signs such as ° differ."""
     for encoding in ("utf-16",) if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ("utf-8-sig", "cp1252"):
         try:

@@ -14,16 +14,15 @@ from dataclasses import replace
 from itertools import pairwise
 
 from ...errors import ModelError, ZvenoWarning
+from ...io.column_names import AT_THE_END, IN_BRACKETS, UNIT_WORDS, plain_word, split_unit
 from ...io.measurements import ANGLES, LENGTHS, MeasurementTable, as_texts
 from ...mechanism import Mechanism
 from ..measurements import KINDS
 from .families import numbered_columns
 from .orientations import with_quaternions
 
-WORDS = {"degree": "deg", "degrees": "deg", "°": "deg", "radian": "rad", "radians": "rad", "inch": "in", "µm": "um"}
-WORDS |= {"metre": "m", "metres": "m", "meter": "m", "meters": "m", "millimetre": "mm", "millimeters": "mm"}
-_IN_BRACKETS = re.compile(r"^(.*?)[\s_]*[\[(<]\s*([^\])>]+?)\s*[\])>]$")
-_AT_THE_END = re.compile(r"^(.*?)[\s_/]+([^\s_/]+)$")
+UNITS = {*LENGTHS, *ANGLES}
+"""That columns of measurements may have."""
 _POINT = r"(?:p|pos|position|t|trans|translation|tcp|point|marker|m|smr|tracker|pose_position|pose|location|loc)"
 _TURN = r"(?:q|quat|quaternion|orientation|pose_orientation|rot|rotation)"
 _ANGLES = {"x": "roll", "y": "pitch", "z": "yaw"}
@@ -65,7 +64,9 @@ def understood(table: MeasurementTable, mechanism: Mechanism, needed: Sequence[s
     columns: dict[str, list[str]] = {}
     origin: dict[str, str] = {}
     taken = set(mechanism.coordinate_names)
-    numbered = numbered_columns([_plain(split_unit(given)[0]) for given in table.columns], mechanism, needed)
+    numbered = numbered_columns(
+        [plain_word(split_unit(given, UNITS)[0]) for given in table.columns], mechanism, needed
+    )
     numbered |= _by_place(table, taken, numbered, needed)
     for given, cells in table.columns.items():
         name, unit = _meaning(given, taken, numbered)
@@ -104,13 +105,13 @@ def _meaning(given: str, taken: set[str], numbered: dict[str, str]) -> tuple[str
     """Name and unit (or "") of a column."""
     if given in taken:
         return given, ""
-    for pattern in (None, _IN_BRACKETS, _AT_THE_END):
+    for pattern in (None, IN_BRACKETS, AT_THE_END):
         found = pattern.match(given) if pattern else None
         if pattern and not found:
             continue
         word, unit = (found[1], found[2]) if found else (given, "")
-        unit = WORDS.get(unit.lower(), unit.lower())
-        if unit and unit not in LENGTHS and unit not in ANGLES:
+        unit = UNIT_WORDS.get(unit.lower(), unit.lower())
+        if unit and unit not in UNITS:
             continue
         name = _known(word, taken, numbered)
         if name:
@@ -119,9 +120,9 @@ def _meaning(given: str, taken: set[str], numbered: dict[str, str]) -> tuple[str
 
 
 def _known(word: str, taken: set[str], numbered: dict[str, str]) -> str:
-    plain = _plain(word)
+    plain = plain_word(word)
     for name in taken:
-        if plain == _plain(name):
+        if plain == plain_word(name):
             return name
     if plain in numbered:
         return numbered[plain]
@@ -130,20 +131,6 @@ def _known(word: str, taken: set[str], numbered: dict[str, str]) -> str:
         if found:
             return name(found)
     return ""
-
-
-def _plain(word: str) -> str:
-    return re.sub(r"[\s.\-]+", "_", word.strip().lower())
-
-
-def split_unit(given: str) -> tuple[str, str]:
-    """A column's name without its unit, and the unit or ""."""
-    for pattern in (_IN_BRACKETS, _AT_THE_END):
-        found = pattern.match(given)
-        unit = WORDS.get(found[2].lower(), found[2].lower()) if found else ""
-        if found and (unit in LENGTHS or unit in ANGLES):
-            return found[1], unit
-    return given, ""
 
 
 def _by_place(table: MeasurementTable, taken: set[str], numbered: dict[str, str], needed: Sequence[str]):
@@ -155,15 +142,15 @@ def _by_place(table: MeasurementTable, taken: set[str], numbered: dict[str, str]
     run = []
     for given, (name, unit) in meant.items():
         if name in taken:
-            run.append((_plain(split_unit(given)[0]), name))
+            run.append((plain_word(split_unit(given, UNITS)[0]), name))
             continue
-        means_nothing = (name == given or name in LETTERS) and _plain(given) not in TIMES
+        means_nothing = (name == given or name in LETTERS) and plain_word(given) not in TIMES
         if (
             means_nothing
-            and (unit or split_unit(given)[1]) in ("", *ANGLES)
+            and (unit or split_unit(given, UNITS)[1]) in ("", *ANGLES)
             and not _is_count(table.columns[given])
         ):
-            run.append((_plain(split_unit(given)[0]), ""))
+            run.append((plain_word(split_unit(given, UNITS)[0]), ""))
     known = [name for _, name in run if name]
     if len(run) != len(needed) or len(known) == len(needed):
         return {}

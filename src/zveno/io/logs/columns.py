@@ -1,0 +1,282 @@
+"""Which columns of a recording are read, and as what: guessed from their names, or said by the user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import translate
+from re import compile as pattern_of
+
+from ...errors import ModelError
+from ..units import nearest_of
+from .roles import ROLES, Guess, guessed, role_of_file
+
+ColumnsOf = Mapping[str, "str | Sequence[str] | Mapping[str, str] | None"]
+"""Argument: columns by role (time, position, velocity, torque, current): the time's name; a name with * for the
+joint or its number; names in the order of the joints; names by joint; or None for a role that is not read."""
+NONE = (None, "none", "")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of one of the files of a recording: where it is, its name, and the unit its name says."""
+
+    table: int
+    index: int
+    name: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What is read.
+
+    Attributes:
+        joint_names: the joints that have a column for every role that is read, in the robot's order.
+        time: the column of the time, or those of its seconds and nanoseconds; empty if there is none.
+        roles: a column for every joint, by role: position, torque or current, and velocity if there is one.
+        account: sentences about it.
+    """
+
+    joint_names: tuple[str, ...]
+    time: tuple[Column, ...]
+    roles: dict[str, tuple[Column, ...]]
+    account: tuple[str, ...]
+
+
+@dataclass
+class _Family:
+    """Columns that differ in the joint only, as joint → column."""
+
+    role: str
+    table: int
+    name: str
+    measured: bool
+    by_name: bool
+    columns: dict[str, Column] = field(default_factory=dict)
+
+    @property
+    def words(self) -> str:
+        names = [column.name for column in self.columns.values()]
+        return ", ".join(names) if len(names) <= 3 else f"{names[0]}, {names[1]} … {names[-1]}"
+
+
+def choose_columns(
+    tables: Sequence[Sequence[str]],
+    files: Sequence[str],
+    joint_names: Sequence[str],
+    columns: ColumnsOf | None = None,
+) -> Chosen:
+    """The columns to read.
+
+    Args:
+        tables: names of the columns of every file.
+        files: the files.
+        joint_names: joints that may have been recorded, in the robot's order.
+        columns: what the user says.
+    """
+    said = dict(columns or {})
+    for role in said:
+        if role not in ROLES:
+            raise ModelError(f"{role!r} is nothing that is read", element="columns", remedy=nearest_of(role, ROLES))
+    guesses = [[guessed(name, joint_names) for name in names] for names in tables]
+    families = _families(tables, files, joint_names, guesses)
+    time = _time(tables, guesses, said)
+    roles: dict[str, dict[str, Column]] = {}
+    unread: list[str] = []
+    for role in ROLES[1:]:
+        if role in said:
+            if said[role] not in NONE:
+                roles[role] = _said(said[role], role, tables, joint_names)
+            continue
+        candidates = [family for family in families if family.role == role]
+        best = _best(candidates, role, files)
+        if best is not None:
+            roles[role] = best.columns
+            unread += [family.words for family in candidates if family is not best]
+    if "torque" in roles and "current" in roles:
+        if "current" in said:
+            raise ModelError(
+                "both torques and currents are given", element="columns", remedy="Say torque=none to read currents"
+            )
+        unread.append(", ".join(column.name for column in roles.pop("current").values()))
+    return _checked(roles, time, unread, joint_names, tables, files, guesses)
+
+
+def _families(tables, files, joint_names, guesses: list[list[Guess]]) -> list[_Family]:
+    """Columns of one role that belong together; numbers count the joints from 0 or 1."""
+    families = []
+    for number, (names, its) in enumerate(zip(tables, guesses, strict=True)):
+        groups: dict[tuple[str, str, bool], list[tuple[int, Guess]]] = {}
+        for index, guess in enumerate(its):
+            if guess.role in ("", "position", "velocity", "torque", "current"):
+                groups.setdefault((guess.role, guess.family, guess.joint is not None), []).append((index, guess))
+        alone = len({role for role, _, _ in groups}) == 1
+        for (role, family, by_name), members in groups.items():
+            if not role:
+                # Columns that only name joints are what the file's name says, or positions beside others.
+                role = (role_of_file(files[number]) if alone else "") or "position"
+            if by_name:
+                meant = {str(guess.joint): index for index, guess in members}
+            else:
+                counted = {int(guess.number or 0): index for index, guess in members}
+                first = 0 if 0 in counted else 1
+                if sorted(counted) != list(range(first, first + len(counted))) or len(counted) > len(joint_names):
+                    continue
+                meant = {joint_names[k - first]: index for k, index in counted.items()}
+            made = _Family(role, number, family, any(guess.measured for _, guess in members), by_name)
+            for joint in joint_names:
+                if joint in meant:
+                    index = meant[joint]
+                    made.columns[joint] = Column(number, index, names[index], its[index].unit)
+            families.append(made)
+    return families
+
+
+def _best(candidates: list[_Family], role: str, files: Sequence[str]) -> _Family | None:
+    """The family with the most joints; then measured, by name, with the shortest name; refused if two are equal."""
+    if not candidates:
+        return None
+
+    def rank(family: _Family) -> tuple[int, bool, bool, int]:
+        return len(family.columns), family.measured, family.by_name, -len(family.name)
+
+    ordered = sorted(candidates, key=rank, reverse=True)
+    if len(ordered) > 1 and rank(ordered[0]) == rank(ordered[1]):
+        raise ModelError(
+            f"{ordered[0].words} and {ordered[1].words} may both be the {role}",
+            file=files[ordered[0].table],
+            remedy=f"Say which: columns={{{role!r}: '{ordered[0].name}'}} (--columns {role}={ordered[0].name})",
+        )
+    return ordered[0]
+
+
+def _time(tables, guesses: list[list[Guess]], said: Mapping) -> tuple[Column, ...]:
+    """One column of time for every file that has one, or its seconds and nanoseconds."""
+    if "time" in said:
+        if said["time"] in NONE:
+            return ()
+        name = str(said["time"])
+        at = [Column(k, names.index(name), name) for k, names in enumerate(tables) if name in names]
+        if not at:
+            raise _no_column(name, tables)
+        unit = guesses[at[0].table][at[0].index].unit
+        return tuple(Column(column.table, column.index, name, unit) for column in at)
+    found: list[Column] = []
+    for number, (names, its) in enumerate(zip(tables, guesses, strict=True)):
+        times = [k for k, guess in enumerate(its) if guess.role == "time"]
+        parts = [
+            next((k for k, g in enumerate(its) if g.role == part), None) for part in ("seconds", "nanoseconds")
+        ]
+        if parts[0] is not None and parts[1] is not None:
+            found += [
+                Column(number, parts[0], names[parts[0]], "s"),
+                Column(number, parts[1], names[parts[1]], "ns"),
+            ]
+        elif times:
+            best = min(times, key=lambda k: (_time_rank(its[k].family), k))
+            found.append(Column(number, best, names[best], its[best].unit))
+        elif parts[0] is not None:
+            found.append(Column(number, parts[0], names[parts[0]], "s"))
+    return tuple(found)
+
+
+def _time_rank(family: str) -> int:
+    """Plain names first, then the time of the measurement, then others, such as those of arrival."""
+    if family in ("t", "time", "timestamp", "stamp", "time_s"):
+        return 0
+    return 1 if "header" in family or "stamp" in family else 2
+
+
+def _said(value: object, role: str, tables, joint_names: Sequence[str]) -> dict[str, Column]:
+    """Columns that the user names, by joint."""
+    places = {
+        name: Column(k, i, name) for k, names in enumerate(tables) for i, name in reversed([*enumerate(names)])
+    }
+    units = {name: guessed(name, joint_names).unit for name in places}
+    if isinstance(value, str) and "*" in value:
+        found = {}
+        known = pattern_of(translate(value))
+        inside = {name: guessed(name, joint_names) for name in places if known.match(name)}
+        counted = {guess.number for guess in inside.values() if guess.number is not None}
+        first = 0 if 0 in counted else 1
+        for name, guess in inside.items():
+            joint = guess.joint
+            if joint is None and guess.number is not None and guess.number - first < len(joint_names):
+                joint = joint_names[guess.number - first]
+            if joint is not None:
+                found[joint] = name
+        if not found:
+            raise ModelError(f"no column is like {value!r}", element="columns", remedy=_known(tables))
+        chosen = found
+    elif isinstance(value, Mapping):
+        chosen = {str(joint): str(name) for joint, name in value.items()}
+    else:
+        names = [word.strip() for word in value.split(",")] if isinstance(value, str) else [*map(str, value)]  # type: ignore[arg-type]
+        if len(names) > len(joint_names):
+            raise ModelError(
+                f"{len(names)} columns are given for the {role} of {len(joint_names)} joints",
+                element="columns",
+                remedy=f"The joints are {', '.join(joint_names)}",
+            )
+        chosen = dict(zip(joint_names, names, strict=False))
+    for joint, name in chosen.items():
+        if joint not in joint_names:
+            raise ModelError(
+                f"there is no joint {joint!r}", element="columns", remedy=nearest_of(joint, joint_names)
+            )
+        if name not in places:
+            raise _no_column(name, tables)
+    return {
+        joint: Column(places[chosen[joint]].table, places[chosen[joint]].index, chosen[joint], units[chosen[joint]])
+        for joint in joint_names
+        if joint in chosen
+    }
+
+
+def _checked(roles: dict[str, dict[str, Column]], time, unread, joint_names, tables, files, guesses) -> Chosen:
+    """The joints that are complete, and the account of what is read."""
+    source = " + ".join(files)
+    torque = "current" if "current" in roles else "torque"
+    for role in ("position", torque):
+        if role not in roles:
+            raise ModelError(
+                f"has no columns for the {role} of the joints {', '.join(joint_names)}",
+                file=source,
+                remedy=f"Say which they are, columns={{{role!r}: …}} (--columns {role}=NAME*). {_known(tables)}",
+            )
+    complete = [joint for joint in joint_names if joint in roles["position"] and joint in roles[torque]]
+    if not complete:
+        raise ModelError(
+            f"has positions of {', '.join(roles['position'])}, and the {torque} of {', '.join(roles[torque])}",
+            file=source,
+            remedy="Both are needed for the same joints; is it a recording of this robot?",
+        )
+    if "velocity" in roles and not set(complete) <= set(roles["velocity"]):
+        unread.append(", ".join(column.name for column in roles.pop("velocity").values()))
+    account = []
+    for role, columns in roles.items():
+        pairs = [f"{columns[joint].name} → {joint}" for joint in complete]
+        account.append(f"{role}: {', '.join(pairs)}")
+    account.insert(0, f"time: {', '.join(column.name for column in time) or 'no column'}")
+    left = [joint for joint in joint_names if joint not in complete]
+    if left:
+        account.append(f"not recorded: {', '.join(left)}")
+    used = {(c.table, c.index) for columns in roles.values() for joint, c in columns.items() if joint in complete}
+    used |= {(column.table, column.index) for column in time}
+    rest = [name for k, names in enumerate(tables) for i, name in enumerate(names) if (k, i) not in used]
+    if rest:
+        shown = ", ".join(rest[:8]) + (f", … ({len(rest)} in all)" if len(rest) > 8 else "")
+        account.append(f"columns not read: {shown}")
+    chosen = {role: tuple(columns[joint] for joint in complete) for role, columns in roles.items()}
+    return Chosen(tuple(complete), time, chosen, tuple(account))
+
+
+def _no_column(name: str, tables) -> ModelError:
+    every = [one for names in tables for one in names]
+    return ModelError(f"there is no column {name!r}", element="columns", remedy=nearest_of(name, every[:200]))
+
+
+def _known(tables) -> str:
+    names = [name for table in tables for name in table]
+    return "Columns: " + ", ".join(names[:40]) + (f", … ({len(names)} in all)" if len(names) > 40 else "")

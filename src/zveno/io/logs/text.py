@@ -1,0 +1,211 @@
+"""Recordings as text: CSV and its relatives, read piece by piece.
+
+A piece of text becomes numbers at once by polars, or by NumPy where polars is not installed. Rows with another
+number of cells, comments and quotation marks are put in order first, line by line.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...errors import ModelError
+from ..cells import MISSING, NAMELESS, SETTING, delimiter_of, is_number, row_cells, split_cells, without_tail
+from ..files import MAX_DATA_BYTES, MAX_LOG_BYTES, opened, read_bytes
+from ..measurements import decoded
+from .tables import LogTable, Piece
+from .units import UNITS
+
+PIECE_BYTES = 4 * 2**20
+MAX_LINE_BYTES = 2**20
+"""Longer lines are refused."""
+_SPACES = re.compile(rb"[ \t]*([,\n])[ \t]*")
+_BLANKS = re.compile(rb"[ \t]+")
+
+
+def read_text_table(path: object) -> LogTable:
+    """The table of a CSV file; see `zveno.io.cells` for what may part its columns."""
+    with opened(path, MAX_LOG_BYTES) as stream:
+        beginning = stream.read(PIECE_BYTES)
+    whole = None
+    if beginning[:2] in (b"\xff\xfe", b"\xfe\xff"):  # UTF-16: rare and small
+        whole = decoded(read_bytes(path, MAX_DATA_BYTES), path).encode()
+        beginning = whole[:PIECE_BYTES]
+    if b"\0" in beginning:
+        raise ModelError("is not a text file", file=path, remedy="Save it as CSV in UTF-8")
+    if not beginning.strip():
+        raise ModelError("is empty", file=path, remedy="The first line names the columns")
+    settings, lines = _head(beginning, path)
+    if not lines:
+        raise ModelError("has no line that names columns", file=path)
+    (number, offset, head), *rest = lines
+    delimiter = delimiter_of(head)
+    try:
+        names = without_tail(split_cells(head, delimiter))
+    except ModelError as error:
+        raise error.located(file=path, element=f"line {number}") from None
+    numbers = [is_number(name) for name in names]
+    headed = not all(numbers)
+    if headed and sum(numbers) > 1:
+        raise ModelError(
+            "the first line holds numbers and words", file=path, element=f"line {number}", remedy="Name the columns"
+        )
+    if not headed:
+        names = [f"column {k}" for k in range(1, len(names) + 1)]
+        offset, number = offset - len(head.encode()) - 1, number - 1
+    names = [f"column {k}" if not name or name in NAMELESS else name for k, name in enumerate(names, start=1)]
+    names = [name if names.count(name) == 1 else f"{name} ({k})" for k, name in enumerate(names, start=1)]
+    units: dict[str, str] = {}
+    if headed and rest:  # a second line may hold the units
+        words = [word.strip("[]()").lower() for word in row_cells(rest[0][2], delimiter, len(names))]
+        if len(words) == len(names) and any(words) and all(word in UNITS or not word for word in words):
+            units = {name: word for name, word in zip(names, words, strict=True) if word}
+            number, offset = rest[0][0], rest[0][1]
+    parser = _Parser(str(path), delimiter, len(names))
+
+    def pieces(indices: list[int]) -> Iterator[Piece]:
+        line = number
+        if whole is not None:
+            yield from parser.numbers(whole[max(offset, 0) :] + b"\n", line, indices)
+            return
+        with opened(path, MAX_LOG_BYTES) as stream:
+            stream.seek(max(offset, 0))
+            left = b""
+            while data := stream.read(PIECE_BYTES):
+                data = left + data
+                end = data.rfind(b"\n") + 1
+                data, left = data[:end], data[end:]
+                if len(left) > MAX_LINE_BYTES:
+                    raise ModelError(
+                        f"line {line + data.count(10) + 1} has more than {MAX_LINE_BYTES} characters", file=path
+                    )
+                if data:
+                    yield from parser.numbers(data, line, indices)
+                    line += data.count(b"\n")
+            if left.strip():
+                yield from parser.numbers(left + b"\n", line, indices)
+
+    return LogTable(str(path), tuple(names), pieces, units, settings)
+
+
+def _head(beginning: bytes, path: object) -> tuple[dict[str, str], list[tuple[int, int, str]]]:
+    """(settings of the comments above, the first two lines with content as (number, offset of the next, text))."""
+    settings: dict[str, str] = {}
+    found: list[tuple[int, int, str]] = []
+    offset = 3 if beginning.startswith(b"\xef\xbb\xbf") else 0
+    for number, raw in enumerate(beginning[offset:].split(b"\n"), start=1):
+        offset += len(raw) + 1
+        if len(raw) > MAX_LINE_BYTES:
+            raise ModelError(f"line {number} has more than {MAX_LINE_BYTES} characters", file=path)
+        text = raw.decode("utf-8", "replace").rstrip("\r")
+        if text.lstrip().startswith(("#", "%")):
+            match = SETTING.match(text.strip())
+            if match and match[1].strip():
+                settings[match[1].strip().lower()] = text.strip()[match.end() :].strip()
+        elif text.strip():
+            found.append((number, offset, text))
+            if len(found) == 2:
+                break
+    return settings, found
+
+
+class _Parser:
+    """Text to numbers.
+
+    Args:
+        file: for messages.
+        delimiter: what parts the columns; None for blanks.
+        width: how many there are.
+    """
+
+    def __init__(self, file: str, delimiter: str | None, width: int) -> None:
+        self.file, self.delimiter, self.width = file, delimiter, width
+
+    def numbers(self, data: bytes, before: int, indices: list[int]) -> Iterator[Piece]:
+        """The rows of some whole lines; `before` counts the lines that precede them."""
+        plain = self._normal(data)
+        n = plain.count(b"\n")
+        if plain.count(b",") == n * (self.width - 1) and not re.search(rb'["#%\r]|^\n|\n\n', plain):
+            values = parsed_numbers(plain, self.width, indices)
+            if len(values) == n:
+                yield np.arange(before + 1, before + n + 1), values
+                return
+        rows, lines = [], []
+        for number, raw in enumerate(data.split(b"\n")[:-1], start=before + 1):
+            text = raw.decode("utf-8", "replace").strip("\r\n\0")
+            if not text.strip() or text.lstrip().startswith(("#", "%")):
+                continue
+            try:
+                cells = row_cells(text, self.delimiter, self.width)
+            except ModelError:
+                cells = []
+            lines.append(number)
+            rows.append(self._line(cells))
+        if not lines:
+            return
+        values = parsed_numbers(("\n".join(rows) + "\n").encode(), self.width, indices)
+        if len(values) != len(lines):
+            raise ModelError(
+                "its lines are not rows of numbers", file=self.file, element=f"lines from {lines[0]} on"
+            )
+        yield np.array(lines), values
+
+    def _line(self, cells: list[str]) -> str:
+        """A row with commas; an empty one where the number of cells is wrong, so that it is left out and named."""
+        if len(cells) != self.width:
+            return "," * (self.width - 1) if self.width > 1 else "nan"
+        words = []
+        for cell in cells:
+            word = cell.replace(",", ".") if self.delimiter == ";" else cell
+            good = word.isascii() and is_number(word) and word.lower() not in MISSING and "_" not in word
+            words.append(word.strip() if good else "")
+        return ",".join(words) if self.width > 1 else words[0] or "nan"
+
+    def _normal(self, data: bytes) -> bytes:
+        """With commas between columns, points in numbers, and nothing else between them."""
+        data = data.replace(b"\r\n", b"\n")
+        if self.delimiter is None:
+            return _BLANKS.sub(b",", b"\n".join(line.strip() for line in data.split(b"\n")))
+        if self.delimiter == ";":
+            data = data.replace(b",", b".").replace(b";", b",")
+        elif self.delimiter == "\t":
+            data = data.replace(b"\t", b",")
+        if b" " in data or b"\t" in data:
+            data = _SPACES.sub(rb"\1", data)
+        return data
+
+
+def parsed_numbers(data: bytes, width: int, indices: list[int]) -> np.ndarray:
+    """(rows, len(indices)) numbers of lines with commas; NaN where a cell is no number."""
+    try:
+        import polars
+    except ImportError:
+        return _by_numpy(data, indices)
+    names = [f"column_{k + 1}" for k in range(width)]
+    frame = polars.read_csv(
+        data,
+        has_header=False,
+        schema=dict.fromkeys(names, polars.Float64),
+        columns=[names[k] for k in sorted(set(indices))],
+        ignore_errors=True,
+        quote_char=None,
+    )
+    return np.stack([frame[names[k]].to_numpy() for k in indices], axis=1)
+
+
+def _by_numpy(data: bytes, indices: list[int]) -> np.ndarray:
+    try:
+        return np.loadtxt(io.BytesIO(data), delimiter=",", usecols=indices, ndmin=2, comments=None)
+    except ValueError:
+        rows = [line.split(b",") for line in data.split(b"\n")[:-1]]
+        return np.array([[_number(row[k]) for k in indices] for row in rows]).reshape(len(rows), len(indices))
+
+
+def _number(cell: bytes) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        return np.nan

@@ -1,0 +1,86 @@
+"""Units of recordings: what a number of a column is multiplied by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...errors import ModelError
+from ..units import nearest_of
+
+DEGREE = np.pi / 180.0
+_TURN = 2.0 * np.pi
+_BY_KIND = {
+    "time": {"s": 1.0, "sec": 1.0, "ms": 1e-3, "msec": 1e-3, "us": 1e-6, "µs": 1e-6, "usec": 1e-6, "ns": 1e-9}
+    | {"nsec": 1e-9},
+    "angle": {"rad": 1.0, "mrad": 1e-3, "deg": DEGREE, "rev": _TURN, "turns": _TURN}
+    | {"rad/s": 1.0, "mrad/s": 1e-3, "deg/s": DEGREE, "rpm": _TURN / 60.0, "rev/s": _TURN},
+    "length": {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "um": 1e-6, "in": 0.0254, "m/s": 1.0, "mm/s": 1e-3, "cm/s": 1e-2},
+    "torque": {"nm": 1.0, "n*m": 1.0, "n·m": 1.0, "n.m": 1.0, "mnm": 1e-3, "nmm": 1e-3, "ncm": 1e-2, "knm": 1e3},
+    "force": {"n": 1.0, "kn": 1e3},
+    "current": {"a": 1.0, "ma": 1e-3},
+}
+UNITS = {name: (kind, factor) for kind, units in _BY_KIND.items() for name, factor in units.items()}
+"""Units in small letters: what they measure, and SI units in one of them."""
+RATES = frozenset(unit for unit in UNITS if unit.endswith("/s")) | {"rpm"}
+"""Units of velocities only."""
+SUITABLE = {
+    "time": ("time",),
+    "position": ("angle", "length"),
+    "velocity": ("angle", "length"),
+    "torque": ("torque", "force"),
+    "current": ("current",),
+}
+"""What the numbers of a role may measure."""
+UnitsOf = Mapping[str, "str | float | Sequence[str]"]
+"""Argument: units by role, as names, factors to SI units, or one name for turning and one for sliding joints."""
+
+
+def checked_units(units: UnitsOf | None) -> dict[str, tuple[str, ...] | float]:
+    """Units by role, with names that are known and suit the role."""
+    checked: dict[str, tuple[str, ...] | float] = {}
+    for role, said in (units or {}).items():
+        if role not in SUITABLE:
+            raise ModelError(f"{role!r} has no unit", element="units", remedy=nearest_of(role, SUITABLE))
+        if isinstance(said, (int, float)) and not isinstance(said, bool):
+            if not np.isfinite(said) or said == 0.0:
+                raise ModelError(f"{said} is no factor", element=f"units, {role}", remedy="Give a finite number")
+            checked[role] = float(said)
+            continue
+        names = (said,) if isinstance(said, str) else tuple(said)
+        for name in names:
+            key = str(name).lower()
+            if key not in UNITS or UNITS[key][0] not in SUITABLE[role] or (key in RATES and role != "velocity"):
+                fitting = [unit for unit, (what, _) in UNITS.items() if what in SUITABLE[role]]
+                raise ModelError(
+                    f"{name!r} is not a unit of a {role}", element="units", remedy=nearest_of(name, fitting)
+                )
+        checked[role] = tuple(str(name).lower() for name in names)
+    return checked
+
+
+def unit_factor(role: str, slides: bool, *said: str | float | Sequence[str] | None) -> float:
+    """SI units in one, from the first of those said that suits the role and the joint; 1 if none does.
+
+    Args:
+        role: time, position, velocity, torque or current.
+        slides: whether the joint slides: metres and newtons.
+        said: names of units or factors, most important first; None or "" where nothing is said.
+    """
+    for each in said:
+        if isinstance(each, float):
+            return each
+        for name in (each,) if isinstance(each, str) else each or ():
+            what, factor = UNITS.get(name, ("", 1.0))
+            if what in SUITABLE[role] and (what not in ("angle", "length") or slides == (what == "length")):
+                return factor
+    return 1.0
+
+
+def time_factor(first: float) -> float:
+    """Seconds in one unit of a clock that says no unit: stamps since 1970 are told by their size, others are s."""
+    for least, factor in ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3)):
+        if first >= least:
+            return factor
+    return 1.0
