@@ -51,6 +51,8 @@ from .ik.solutions import Solutions as Solutions
 from .ik.solve import solve_ik as solve_ik
 from .ik.tolerance import Tolerance as Tolerance
 from .io.logs.log import Log as Log
+from .io.logs.read import read_log as read_log
+from .io.logs.read import read_logs as read_logs
 from .io.results import Result as Result
 from .io.results import load_result as load_result
 from .kernels import math as math

@@ -16,8 +16,27 @@ SUFFIXES = (".bag", ".db3", ".mcap")
 JOINT_STATE = "sensor_msgs/msg/JointState"
 PIECE_MESSAGES = 20_000
 LOOKED_AT = 200
-"""Messages from which names of joints are gathered: several nodes may publish some joints each."""
+"""Messages from which names of joints are gathered: several nodes may publish some joints each on one topic."""
 _ROLES = ("position", "velocity", "effort")
+
+
+class _Stamp:
+    sec, nanosec = 0, 0
+
+
+class _Header:
+    stamp = _Stamp
+
+
+class _Nothing:
+    """What is put in the place of a message that cannot be read."""
+
+    header = _Header
+    name: tuple[str, ...] = ()
+    position = velocity = effort = ()
+
+
+NOTHING = _Nothing()
 
 
 def is_bag(path: Path) -> bool:
@@ -37,12 +56,15 @@ def read_bag_table(path: Path, topic: str | None = None) -> LogTable:
             pass
     bag = _Bag(path, topic)
     columns, stamped = bag.columns()
+    joints = {name.split(" ", 1)[1] for name in columns[1:]}
 
     def pieces(indices: list[int]) -> Iterator[Piece]:
         places = {columns[k]: place for place, k in enumerate(indices)}
         rows: list[np.ndarray] = []
         done = 0
         for time, message in bag.messages(stamped):
+            if not joints <= set(message.name) and message is not NOTHING:
+                continue  # of another publisher
             row = np.full(len(indices), np.nan)
             if "time" in places:
                 row[places["time"]] = time
@@ -106,16 +128,16 @@ class _Bag:
         self.topic = topic if topic is not None else max(counts, key=lambda word: counts[word])
 
     def columns(self) -> tuple[list[str], bool]:
-        """(time and all columns that the first messages have, whether their headers hold times)."""
-        names: dict[str, None] = {}
+        """(time and the columns of the messages that say most, whether their headers hold times)."""
+        kinds: dict[tuple[str, ...], int] = {}
         stamps = []
         for k, (_, message) in enumerate(self.messages(True)):
             stamps.append(message.header.stamp.sec * 10**9 + message.header.stamp.nanosec)
-            for role in _ROLES:
-                for name in list(message.name)[: len(getattr(message, role))]:
-                    names[f"{role} {name}"] = None
+            its = tuple(f"{role} {name}" for role in _ROLES for name in message.name[: len(getattr(message, role))])
+            kinds[its] = kinds.get(its, 0) + len(message.effort)
             if k >= LOOKED_AT:
                 break
+        names = max(kinds, key=lambda its: kinds[its], default=())
         if not names:
             raise ModelError("its joint states are empty", file=self.path, element=f"topic {self.topic}")
         return ["time", *names], len(set(stamps)) > max(1, len(stamps) // 2)
@@ -126,11 +148,11 @@ class _Bag:
             chosen = [each for each in bag.connections if each.topic == self.topic]
             for _, received, raw in self._guarded(bag.messages(connections=chosen)):
                 try:
-                    message = self.deserialize(raw, JOINT_STATE)
+                    message: Any = self.deserialize(raw, JOINT_STATE)
                     stamp = message.header.stamp
                     time = stamp.sec + 1e-9 * stamp.nanosec if stamped else 1e-9 * received
                 except Exception:  # a message that is cut off fails in any way; its row is left out and named
-                    time, message = np.nan, _NOTHING
+                    time, message = np.nan, NOTHING
                 yield time, message
 
     def _opened(self) -> Any:
@@ -166,15 +188,3 @@ class _Guard:
 
     def __exit__(self, *_: object) -> None:
         self.reader.close()
-
-
-class _Nothing:
-    """A message without content."""
-
-    name: tuple[str, ...] = ()
-    position: tuple[float, ...] = ()
-    velocity: tuple[float, ...] = ()
-    effort: tuple[float, ...] = ()
-
-
-_NOTHING = _Nothing()

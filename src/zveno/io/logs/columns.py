@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import translate
 from re import compile as pattern_of
@@ -66,6 +66,7 @@ def choose_columns(
     files: Sequence[str],
     joint_names: Sequence[str],
     columns: ColumnsOf | None = None,
+    counts: Container[int] | None = None,
 ) -> Chosen:
     """The columns to read.
 
@@ -74,13 +75,15 @@ def choose_columns(
         files: the files.
         joint_names: joints that may have been recorded, in the robot's order.
         columns: what the user says.
+        counts: how many joints from the first on numbered columns may count; all of them by default.
     """
+    counts = (len(joint_names),) if counts is None else counts
     said = dict(columns or {})
     for role in said:
         if role not in ROLES:
             raise ModelError(f"{role!r} is nothing that is read", element="columns", remedy=nearest_of(role, ROLES))
     guesses = [[guessed(name, joint_names) for name in names] for names in tables]
-    families = _families(tables, files, joint_names, guesses)
+    families, misfits = _families(tables, files, joint_names, guesses, counts)
     time = _time(tables, guesses, said)
     roles: dict[str, dict[str, Column]] = {}
     unread: list[str] = []
@@ -100,12 +103,15 @@ def choose_columns(
                 "both torques and currents are given", element="columns", remedy="Say torque=none to read currents"
             )
         unread.append(", ".join(column.name for column in roles.pop("current").values()))
-    return _checked(roles, time, unread, joint_names, tables, files, guesses)
+    return _checked(roles, time, unread, joint_names, tables, files, misfits)
 
 
-def _families(tables, files, joint_names, guesses: list[list[Guess]]) -> list[_Family]:
-    """Columns of one role that belong together; numbers count the joints from 0 or 1."""
-    families = []
+def _families(
+    tables, files, joint_names, guesses: list[list[Guess]], counts: Container[int]
+) -> tuple[list[_Family], list[str]]:
+    """(columns of one role that belong together, those whose numbers do not count the joints from 0 or 1)."""
+    families: list[_Family] = []
+    misfits: list[str] = []
     for number, (names, its) in enumerate(zip(tables, guesses, strict=True)):
         groups: dict[tuple[str, str, bool], list[tuple[int, Guess]]] = {}
         for index, guess in enumerate(its):
@@ -121,7 +127,9 @@ def _families(tables, files, joint_names, guesses: list[list[Guess]]) -> list[_F
             else:
                 counted = {int(guess.number or 0): index for index, guess in members}
                 first = 0 if 0 in counted else 1
-                if sorted(counted) != list(range(first, first + len(counted))) or len(counted) > len(joint_names):
+                if sorted(counted) != list(range(first, first + len(counted))) or len(counted) not in counts:
+                    shown = [names[index] for index, _ in members]
+                    misfits.append(f"{shown[0]} … {shown[-1]}: {len(shown)} columns")
                     continue
                 meant = {joint_names[k - first]: index for k, index in counted.items()}
             made = _Family(role, number, family, any(guess.measured for _, guess in members), by_name)
@@ -130,7 +138,7 @@ def _families(tables, files, joint_names, guesses: list[list[Guess]]) -> list[_F
                     index = meant[joint]
                     made.columns[joint] = Column(number, index, names[index], its[index].unit)
             families.append(made)
-    return families
+    return families, misfits
 
 
 def _best(candidates: list[_Family], role: str, files: Sequence[str]) -> _Family | None:
@@ -234,14 +242,15 @@ def _said(value: object, role: str, tables, joint_names: Sequence[str]) -> dict[
     }
 
 
-def _checked(roles: dict[str, dict[str, Column]], time, unread, joint_names, tables, files, guesses) -> Chosen:
+def _checked(roles: dict[str, dict[str, Column]], time, unread, joint_names, tables, files, misfits) -> Chosen:
     """The joints that are complete, and the account of what is read."""
     source = " + ".join(files)
     torque = "current" if "current" in roles else "torque"
     for role in ("position", torque):
         if role not in roles:
+            other = f" ({'; '.join(misfits[:4])})" if misfits else ""
             raise ModelError(
-                f"has no columns for the {role} of the joints {', '.join(joint_names)}",
+                f"has no columns for the {role} of {len(joint_names)} joints, {', '.join(joint_names)}{other}",
                 file=source,
                 remedy=f"Say which they are, columns={{{role!r}: …}} (--columns {role}=NAME*). {_known(tables)}",
             )

@@ -157,7 +157,7 @@ class Log:
 
 def log_joints(robot: Robot | Mechanism, names: Sequence[str] | None = None) -> tuple[str, ...]:
     """Joints with one axis that move by themselves, in the robot's order: all, or those named."""
-    mechanism: Mechanism = getattr(robot, "mechanism", robot)
+    mechanism = robot if isinstance(robot, Mechanism) else robot.mechanism
     single = tuple(
         joint.name for joint in mechanism.joints if joint.mimic is None and joint.type.n_v == joint.type.n_q == 1
     )
@@ -235,6 +235,8 @@ def assembled_log(
         row = used = segment = 0
         for part in again():
             keep = timing.keep[row : row + len(part.t)]
+            if len(keep) < len(part.t):
+                raise ModelError("changed while it was read", file=source, remedy="Read it again")
             row += len(part.t)
             q, tau = part.q[keep], part.tau[keep]
             v = None if part.v is None else part.v[keep]

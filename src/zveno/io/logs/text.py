@@ -34,14 +34,14 @@ def read_text_table(path: object) -> LogTable:
     if beginning[:2] in (b"\xff\xfe", b"\xfe\xff"):  # UTF-16: rare and small
         whole = decoded(read_bytes(path, MAX_DATA_BYTES), path).encode()
         beginning = whole[:PIECE_BYTES]
-    if b"\0" in beginning:
+    if b"\0" in beginning.lstrip().partition(b"\n")[0]:  # further down, it is a row of garbage
         raise ModelError("is not a text file", file=path, remedy="Save it as CSV in UTF-8")
     if not beginning.strip():
         raise ModelError("is empty", file=path, remedy="The first line names the columns")
     settings, lines = _head(beginning, path)
     if not lines:
         raise ModelError("has no line that names columns", file=path)
-    (number, offset, head), *rest = lines
+    (number, begin, offset, head), *rest = lines
     delimiter = delimiter_of(head)
     try:
         names = without_tail(split_cells(head, delimiter))
@@ -55,24 +55,24 @@ def read_text_table(path: object) -> LogTable:
         )
     if not headed:
         names = [f"column {k}" for k in range(1, len(names) + 1)]
-        offset, number = offset - len(head.encode()) - 1, number - 1
+        offset, number = begin, number - 1
     names = [f"column {k}" if not name or name in NAMELESS else name for k, name in enumerate(names, start=1)]
     names = [name if names.count(name) == 1 else f"{name} ({k})" for k, name in enumerate(names, start=1)]
     units: dict[str, str] = {}
     if headed and rest:  # a second line may hold the units
-        words = [word.strip("[]()").lower() for word in row_cells(rest[0][2], delimiter, len(names))]
+        words = [word.strip("[]()").lower() for word in row_cells(rest[0][3], delimiter, len(names))]
         if len(words) == len(names) and any(words) and all(word in UNITS or not word for word in words):
             units = {name: word for name, word in zip(names, words, strict=True) if word}
-            number, offset = rest[0][0], rest[0][1]
+            number, offset = rest[0][0], rest[0][2]
     parser = _Parser(str(path), delimiter, len(names))
 
     def pieces(indices: list[int]) -> Iterator[Piece]:
         line = number
         if whole is not None:
-            yield from parser.numbers(whole[max(offset, 0) :] + b"\n", line, indices)
+            yield from parser.numbers(whole[offset:] + b"\n", line, indices)
             return
         with opened(path, MAX_LOG_BYTES) as stream:
-            stream.seek(max(offset, 0))
+            stream.seek(offset)
             left = b""
             while data := stream.read(PIECE_BYTES):
                 data = left + data
@@ -91,10 +91,10 @@ def read_text_table(path: object) -> LogTable:
     return LogTable(str(path), tuple(names), pieces, units, settings)
 
 
-def _head(beginning: bytes, path: object) -> tuple[dict[str, str], list[tuple[int, int, str]]]:
-    """(settings of the comments above, the first two lines with content as (number, offset of the next, text))."""
+def _head(beginning: bytes, path: object) -> tuple[dict[str, str], list[tuple[int, int, int, str]]]:
+    """(settings of the comments, the first two lines with content: (number, first byte, byte after it, text))."""
     settings: dict[str, str] = {}
-    found: list[tuple[int, int, str]] = []
+    found: list[tuple[int, int, int, str]] = []
     offset = 3 if beginning.startswith(b"\xef\xbb\xbf") else 0
     for number, raw in enumerate(beginning[offset:].split(b"\n"), start=1):
         offset += len(raw) + 1
@@ -106,7 +106,7 @@ def _head(beginning: bytes, path: object) -> tuple[dict[str, str], list[tuple[in
             if match and match[1].strip():
                 settings[match[1].strip().lower()] = text.strip()[match.end() :].strip()
         elif text.strip():
-            found.append((number, offset, text))
+            found.append((number, offset - len(raw) - 1, offset, text))
             if len(found) == 2:
                 break
     return settings, found
@@ -128,7 +128,7 @@ class _Parser:
         """The rows of some whole lines; `before` counts the lines that precede them."""
         plain = self._normal(data)
         n = plain.count(b"\n")
-        if plain.count(b",") == n * (self.width - 1) and not re.search(rb'["#%\r]|^\n|\n\n', plain):
+        if plain.count(b",") == n * (self.width - 1) and not re.search(rb'["#%\r\0]|^\n|\n\n', plain):
             values = parsed_numbers(plain, self.width, indices)
             if len(values) == n:
                 yield np.arange(before + 1, before + n + 1), values

@@ -13,6 +13,8 @@ from ..cells import listed
 GAP_STEPS, GAP_SECONDS = 5.0, 0.02
 """A step longer than this many usual ones and than this many seconds is a gap. Shorter ones may be interpolated:
 the motions of arms are slower than 10 Hz or so."""
+MAX_STEP = 0.5
+"""Samples that are further apart, s, show no motion: the time has another unit."""
 RESTART = 100
 """A clock that goes back for fewer rows than this delivers late rows, which are left out; else it was set back."""
 MOST_RESTARTS = 100
@@ -68,6 +70,12 @@ def judged_times(t: np.ndarray, good: np.ndarray, lines: np.ndarray, source: str
             remedy="Say which column is the time, columns={'time': …}, or give the rate of the samples",
         )
     step = float(np.median(forward))
+    if step > MAX_STEP:
+        raise ModelError(
+            f"its samples are {step:.4g} s apart, too far for a motion",
+            file=source,
+            remedy="Say the unit of the time: units={'time': 'ms'} (--units time=ms)",
+        )
     gap = max(GAP_STEPS * step, GAP_SECONDS)
     account = []
     jumps = _single_jumps(t[at], gap)

@@ -43,7 +43,7 @@ def checked_units(units: UnitsOf | None) -> dict[str, tuple[str, ...] | float]:
     for role, said in (units or {}).items():
         if role not in SUITABLE:
             raise ModelError(f"{role!r} has no unit", element="units", remedy=nearest_of(role, SUITABLE))
-        if isinstance(said, (int, float)) and not isinstance(said, bool):
+        if isinstance(said, (int, float)):
             if not np.isfinite(said) or said == 0.0:
                 raise ModelError(f"{said} is no factor", element=f"units, {role}", remedy="Give a finite number")
             checked[role] = float(said)
@@ -69,8 +69,8 @@ def unit_factor(role: str, slides: bool, *said: str | float | Sequence[str] | No
         said: names of units or factors, most important first; None or "" where nothing is said.
     """
     for each in said:
-        if isinstance(each, float):
-            return each
+        if isinstance(each, (int, float)):
+            return float(each)
         for name in (each,) if isinstance(each, str) else each or ():
             what, factor = UNITS.get(name, ("", 1.0))
             if what in SUITABLE[role] and (what not in ("angle", "length") or slides == (what == "length")):

@@ -1,0 +1,227 @@
+"""Reading recordings: the files of one log, or several logs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import ModelError
+from ...mechanism import Mechanism
+from ..measurements import TURNS
+from .columns import Chosen, ColumnsOf, choose_columns
+from .formats import PathLike, open_table
+from .joined import LogRows
+from .log import Log, RawRows, assembled_log, log_joints
+from .sides import joint_side
+from .tables import LogTable
+from .units import UnitsOf, checked_units, unit_factor
+
+if TYPE_CHECKING:
+    from ...robot import Robot
+
+
+def read_log(
+    path: PathLike | Sequence[PathLike],
+    robot: Robot | Mechanism,
+    *,
+    columns: ColumnsOf | None = None,
+    units: UnitsOf | None = None,
+    gains: float | Sequence[float] | Mapping[str, float] | None = None,
+    offsets: float | Sequence[float] | Mapping[str, float] | None = None,
+    side: str = "joint",
+    rate: float | None = None,
+) -> Log:
+    """A recording of a robot's motion; `print(log)` says what its columns were taken for and what was left out.
+
+    Args:
+        path: a file: CSV (.csv, .tsv, .txt), Parquet, .npz, .mat up to version 7, a bag of ROS 1 or 2, or MCAP with
+            joint states; or several files that hold parts of one recording.
+        robot: whose motion it is.
+        columns: what columns are, where their names do not say it: {"time": "t_msg", "position": "q_*",
+            "torque": ["tau_a", "tau_b"], "velocity": None}; * stands for the joint or its number. "topic" names the
+            topic of a bag.
+        units: {"position": "deg", "time": "ms", …} where the names do not say them; else rad, m, s, N·m, N, A.
+        gains: torque by what was recorded, for all joints, for each, or by name: N·m/A where currents were.
+        offsets: added to the positions of the joints, rad and m.
+        side: "motor" where positions, velocities and torques are those of the motors: the robot's transmission
+            turns them into those of the joints.
+        rate: samples a second, where there is no column of time.
+    """
+    paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
+    if not paths:
+        raise ModelError("no file was given", element="path")
+    options = dict(columns or {})
+    topic = options.pop("topic", None)
+    tables = [open_table(each, None if topic is None else str(topic)) for each in paths]
+    return _log(tables, robot, options, units, gains, offsets, side, rate)
+
+
+def read_logs(paths: Sequence[PathLike], robot: Robot | Mechanism, **options: Any) -> list[Log]:
+    """Several recordings; files that hold a part only, such as the positions, are put together with the next ones.
+
+    Args:
+        paths: the files.
+        robot: whose motion they are.
+        options: as for `read_log`.
+    """
+    mechanism = robot if isinstance(robot, Mechanism) else robot.mechanism
+    said = {key: value for key, value in (options.get("columns") or {}).items() if key != "topic"}
+    groups: list[list[PathLike]] = []
+    waiting: list[tuple[PathLike, LogTable]] = []
+    for path in paths:
+        topic = (options.get("columns") or {}).get("topic")
+        table = open_table(path, None if topic is None else str(topic))
+        for together in ([(path, table)], [*waiting, (path, table)]):
+            if _is_complete([each for _, each in together], mechanism, said):
+                groups.append([each for each, _ in together])
+                if len(together) > 1:
+                    waiting = []
+                break
+        else:
+            waiting.append((path, table))
+    if waiting:
+        groups.append([each for each, _ in waiting])
+    return [read_log(group, robot, **options) for group in groups]
+
+
+def _is_complete(tables: Sequence[LogTable], mechanism: Mechanism, said: ColumnsOf) -> bool:
+    try:
+        _chosen([_named(table, mechanism) for table in tables], mechanism, said)
+    except ModelError:
+        return False
+    return True
+
+
+def _log(tables, robot, columns, units, gains, offsets, side, rate) -> Log:
+    mechanism = robot if isinstance(robot, Mechanism) else robot.mechanism
+    tables = [_named(table, mechanism) for table in tables]
+    chosen = _chosen(tables, mechanism, columns)
+    source = " + ".join(Path(table.file).name for table in tables)
+    if "current" in chosen.roles and gains is None:
+        raise ModelError(
+            f"{chosen.roles['current'][0].name} … are currents",
+            file=source,
+            remedy="Give gains, N·m/A (--gains); 1 if they are torques",
+        )
+    turned = joint_side(mechanism, chosen.joint_names, side, gains, offsets)
+    account = [note for table in tables for note in table.notes] + list(chosen.account)
+    said = checked_units(units)
+    slides = [mechanism.joint(name).type.units[0] == "m" for name in chosen.joint_names]
+    factors, words = _factors(chosen, tables, said, slides)
+    account += words
+    if side == "motor":
+        account.append("motors are turned into joints by the robot's transmission")
+    if rate is not None and (not np.isfinite(rate) or rate <= 0.0):
+        raise ModelError(f"a rate of {rate} samples a second is not possible", element="rate")
+    if not chosen.time and rate is None:
+        raise ModelError(
+            "has no column of time",
+            file=source,
+            remedy="Give the samples a second, rate=500 (--rate 500), or say columns={'time': …}",
+        )
+    recorded = LogRows(tables, chosen, rate is None, said.get("time"))
+    if rate is not None:
+        account.append(f"time: {rate:g} samples a second, as said")
+    turning = np.array(
+        [mechanism.joint(name).type.kind == "revolute" for name in chosen.joint_names], dtype=bool
+    ) & ~np.array(slides, dtype=bool)
+    check = None if "position" in said or any(column.unit for column in chosen.roles["position"]) else turning
+
+    def rows() -> Iterator[RawRows]:
+        done = 0
+        for lines, seconds, values in recorded:
+            with np.errstate(over="ignore", invalid="ignore"):
+                scaled = {role: values[role] * factors[role] for role in chosen.roles}
+            t = seconds if rate is None else (done + np.arange(len(lines))) / rate
+            assert t is not None
+            q = turned.position(scaled["position"])
+            if check is not None and not done:
+                _check_turns(q, check, chosen, source)
+            v = turned.velocity(scaled["velocity"]) if "velocity" in scaled else None
+            done += len(lines)
+            yield RawRows(lines, t, q, v, turned.torques(scaled["current" if "current" in scaled else "torque"]))
+
+    return assembled_log(chosen.joint_names, source, account, rows)
+
+
+def _chosen(tables: Sequence[LogTable], mechanism: Mechanism, columns: ColumnsOf) -> Chosen:
+    joints = log_joints(mechanism)
+    return choose_columns(
+        [table.names for table in tables],
+        [Path(table.file).name for table in tables],
+        joints,
+        columns,
+        _counts(mechanism, joints),
+    )
+
+
+def _counts(mechanism: Mechanism, joints: Sequence[str]) -> set[int]:
+    """How many joints numbered columns may count: all, or those before a gripper at the end of the arm."""
+    counts = {len(joints)}
+    links = {joint.name: joint.child for joint in mechanism.joints}
+    for n in range(len(joints) - 1, 0, -1):
+        end = mechanism.link_names.index(links[joints[n - 1]])
+        beyond = [mechanism.link_names.index(links[name]) for name in joints[n:]]
+        if all(mechanism.tree.reachability[k, end] for k in beyond):
+            counts.add(n)
+    return counts
+
+
+def _named(table: LogTable, mechanism: Mechanism) -> LogTable:
+    """A table without a header with names by the places of its columns: time, positions, velocities, torques."""
+    if any(not name.startswith("column ") for name in table.names):
+        return table
+    n, width = len(log_joints(mechanism)), len(table.names)
+    layouts = {
+        2 * n + 1: ("time", "q", "tau"),
+        3 * n + 1: ("time", "q", "v", "tau"),
+        2 * n: ("q", "tau"),
+        3 * n: ("q", "v", "tau"),
+        n: ("",),
+        n + 1: ("time", ""),
+    }
+    if width not in layouts:
+        return table
+    names = []
+    for word in layouts[width]:
+        names += ["time"] if word == "time" else [f"{word or 'joint'}{k}" for k in range(1, n + 1)]
+    note = f"{Path(table.file).name} has no header: its columns are taken for {', '.join(names)}"
+    return LogTable(table.file, tuple(names), table.pieces, table.units, table.settings, (*table.notes, note))
+
+
+def _factors(chosen: Chosen, tables, said, slides) -> tuple[dict[str, np.ndarray], list[str]]:
+    """(SI units in one of every column by role, what is to be said about it)."""
+    factors, words = {}, []
+    for role, columns in chosen.roles.items():
+        made = []
+        for column, sliding in zip(columns, slides, strict=True):
+            table = tables[column.table]
+            inside = (
+                table.settings.get("unit" if sliding else "angle", "") if role in ("position", "velocity") else ""
+            )
+            made.append(
+                unit_factor(role, sliding, said.get(role), column.unit, table.units.get(column.name), inside)
+            )
+        factors[role] = np.array(made)
+        if any(factor != 1.0 for factor in made):
+            words.append(f"{role} is multiplied by {', '.join(f'{factor:.6g}' for factor in dict.fromkeys(made))}")
+    return factors, words
+
+
+def _check_turns(q: np.ndarray, turning: np.ndarray, chosen: Chosen, source: str) -> None:
+    """Refuse angles that no joint turns, where nobody says what unit they are in."""
+    for k in np.flatnonzero(turning):
+        sizes = abs(q[:, k][np.isfinite(q[:, k])])
+        usual = float(np.quantile(sizes, 0.8)) if len(sizes) else 0.0
+        if usual > TURNS:
+            raise ModelError(
+                f"goes to {usual:.4g} rad, which no joint turns",
+                file=source,
+                element=f"column {chosen.roles['position'][k].name}",
+                remedy="If it is in degrees, say units={'position': 'deg'} (--units position=deg); if it is the "
+                "motor's, side='motor' (--side motor); or say 'rad' if it is right",
+            )

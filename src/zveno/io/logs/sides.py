@@ -1,0 +1,116 @@
+"""From what drives report to the joints: gears and couplings, gains of currents, offsets of encoders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...errors import ModelError, ShapeError
+from ...mechanism import Mechanism
+from ..units import nearest_of
+
+PerJoint = "float | Sequence[float] | Mapping[str, float]"
+SIDES = ("joint", "motor")
+
+
+@dataclass(frozen=True, eq=False)
+class JointSide:
+    """Turns recorded columns into those of the joints.
+
+    Motor velocities are N q̇, so that q = N⁻¹ q_motor + offsets and, by the power, τ = Nᵀ (gains · recorded).
+
+    Attributes:
+        to_joint: N⁻¹ (n, n), or None where joints were recorded.
+        torque: Nᵀ diag(gains) (n, n), or the gains (n,).
+        offsets: (n,) added to positions, rad and m.
+    """
+
+    to_joint: np.ndarray | None
+    torque: np.ndarray
+    offsets: np.ndarray
+
+    def position(self, q: np.ndarray) -> np.ndarray:
+        """(m, n) positions of the joints."""
+        return self.velocity(q) + self.offsets
+
+    def velocity(self, v: np.ndarray) -> np.ndarray:
+        """(m, n) velocities of the joints."""
+        return v if self.to_joint is None else _applied(self.to_joint, v)
+
+    def torques(self, recorded: np.ndarray) -> np.ndarray:
+        """(m, n) torques of the joints from recorded torques or currents."""
+        return recorded * self.torque if self.torque.ndim == 1 else _applied(self.torque, recorded)
+
+
+def _applied(A: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """x Aᵀ where numbers out of range become NaN, and a NaN spoils only what depends on it."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        y = np.zeros_like(x)
+        for i, k in zip(*np.nonzero(A), strict=True):
+            y[:, i] += A[i, k] * x[:, k]
+    return y
+
+
+def joint_side(
+    mechanism: Mechanism, joint_names: Sequence[str], side: str, gains: object = None, offsets: object = None
+) -> JointSide:
+    """What turns the columns of these joints into those of the joints.
+
+    Args:
+        mechanism: whose transmission counts.
+        joint_names: what the columns are.
+        side: "joint" or "motor": where positions, velocities and torques were recorded.
+        gains: torque by what was recorded, on that side: N·m/A for currents.
+        offsets: added to positions of the joints, rad and m.
+    """
+    if side not in SIDES:
+        raise ModelError(f"there is no side {side!r}", element="side", remedy=nearest_of(side, SIDES))
+    factors = per_joint(gains, joint_names, "gains", 1.0)
+    added = per_joint(offsets, joint_names, "offsets", 0.0)
+    if side == "joint":
+        return JointSide(None, factors, added)
+    at = [mechanism.v_slices[name].start for name in joint_names]
+    N = mechanism.transmission_matrix
+    inside = N[np.ix_(at, at)]
+    outside = np.delete(N[at], at, axis=1)
+    if np.any(outside) or np.any(np.delete(N[:, at], at, axis=0)):
+        raise ModelError(
+            "the transmission couples recorded joints with others that are not",
+            element=mechanism.name,
+            remedy="Record all of them, or give the recording at the joints",
+        )
+    if np.array_equal(inside, np.eye(len(at))):
+        raise ModelError(
+            "has no gear ratios, so that motors and joints turn alike",
+            element=mechanism.name,
+            remedy="Give the model's drives their gear ratios or the model a transmission, or say side='joint'",
+        )
+    if np.linalg.matrix_rank(inside) < len(at):
+        raise ModelError("its transmission is singular", element=mechanism.name)
+    return JointSide(np.linalg.inv(inside), inside.T * factors, added)
+
+
+def per_joint(value: object, joint_names: Sequence[str], word: str, default: float) -> np.ndarray:
+    """(n,) from a number for all joints, one for each, or numbers by name; those not named have the default."""
+    n = len(joint_names)
+    if value is None:
+        return np.full(n, default)
+    if isinstance(value, Mapping):
+        unknown = [name for name in value if name not in joint_names]
+        if unknown:
+            raise ModelError(
+                f"no joint {unknown[0]!r} was recorded", element=word, remedy=nearest_of(unknown[0], joint_names)
+            )
+        value = [value.get(name, default) for name in joint_names]
+    try:
+        numbers = np.array(value, dtype=float)
+        numbers = np.broadcast_to(numbers, (n,)).copy()
+    except (TypeError, ValueError):
+        raise ShapeError(
+            f"{word} are {str(value)[:80]}", remedy=f"Give one number, or one for each of {', '.join(joint_names)}"
+        ) from None
+    if not np.isfinite(numbers).all():
+        raise ShapeError(f"{word} are not finite", remedy="Give finite numbers")
+    return numbers
