@@ -8,6 +8,7 @@ from calibration_arms import FAR, NEAR, simulated
 
 import zveno
 from zveno.calibration.estimate import calibrate
+from zveno.calibration.fit.choosing import encoder_variance
 from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import (
     AxisDirection,
@@ -16,9 +17,11 @@ from zveno.calibration.measurements import (
     FixedPoint,
     Plane,
     Pose,
+    Position,
     RelativePose,
     RelativePosition,
 )
+from zveno.calibration.measurements.assembly import fit_problem
 from zveno.calibration.measurements.campaigns import Campaign
 from zveno.calibration.model.kinematics import frame_motion
 from zveno.calibration.model.models import redundant_model
@@ -132,6 +135,16 @@ def test_couplings_and_free_bases(make, rank):
         true = values[[model.numbers[name] for name in fit.names]]
         assert np.sqrt(np.mean(((fit.values - true) / fit.std) ** 2)) < 1.8
         assert fit.held_out[0].rms < 3 * SIGMA
+
+
+def test_a_follower_has_no_encoder_of_its_own():
+    """Variance of a reading by encoders is Σ (∂r/∂q)² σ²: what leader and follower do adds before it is squared."""
+    robot, sigma_q = zveno.Robot(_coupled()), 1e-3
+    q = robot.random(7, np.random.default_rng(0))
+    problem = fit_problem(redundant_model(robot.mechanism), [Campaign.unread(Position(sigma_q=sigma_q), q)])
+    by_q = robot.jacobian(q)[:, :3].reshape(-1, robot.n_v)
+    expected = sigma_q**2 * np.sum(by_q**2, axis=1)
+    assert encoder_variance(problem, problem.nominal, problem.frames) == pytest.approx(expected, rel=1e-12)
 
 
 def test_two_arms_on_one_torso_in_one_fit(tmp_path):

@@ -14,7 +14,7 @@ from .fit.held_out import held_out
 from .fit.outliers import named_outliers
 from .fit.placing import assemble_rows, place_frames, refitted_frames
 from .fit.state import FitState
-from .model.loads import DENSITY, gravity, has_masses
+from .model.loads import DENSITY, has_masses
 
 
 def check_rows(state: FitState) -> FitState:
@@ -98,5 +98,4 @@ def _noted(state: FitState, note: str) -> FitState:
 
 
 def _with_lacks(state: FitState) -> FitState:
-    load = gravity(state.robot.mechanism)
-    return replace(state, lacks=tuple(lacking(state.problem, state.options, state.fit, load, state.joint_terms)))
+    return replace(state, lacks=tuple(lacking(state.problem, state.options, state.fit, state.joint_terms)))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from ..calibration.measurements.assembly import fit_problem
 from ..calibration.measurements.campaigns import Campaign
 from ..calibration.measurements.contact import into_contact
 from ..calibration.measurements.fit_problem import FitProblem
+from ..calibration.model.kinematics import by_coordinates
 from ..calibration.model.models import Model
 from ..errors import ZvenoError
 
@@ -34,29 +34,22 @@ def group_list(kind: Measurement, have: Campaign, places: int | None) -> tuple[s
 
 
 def contact_problem(
-    model: Model, campaigns: Sequence[Campaign], gravity: Callable[..., Any] | None, placed: Any = None
+    model: Model, campaigns: Sequence[Campaign], placed: Mapping[str, np.ndarray] | None = None
 ) -> FitProblem:
     """Rows of postures in contact, nothing read; unknown frames as `placed` says, (4, 4) by label."""
-    ready = []
-    for one in campaigns:
-        kind, n = one.measurement, len(one)
-        groups = () if kind.grouped is None else one.groups or ("",) * n
-        y = np.zeros((n, len(kind.right) * len(kind.targets), kind.n_data))
-        ready.append(replace(one, y=y, groups=groups, lines=np.arange(1, n + 1)))
-    return fit_problem(model, ready, gravity).placed(placed or {})
+    unread = [Campaign.unread(one.measurement, one.q, one.groups, one.name) for one in campaigns]
+    return fit_problem(model, unread).placed(placed or {})
 
 
-def touched(model: Model, have: Campaign, gravity: Callable[..., Any] | None) -> dict[str, np.ndarray]:
+def touched(model: Model, have: Campaign) -> dict[str, np.ndarray]:
     """Where the things touched before are, (4, 4) by label, as the nominal robot says."""
-    problem = contact_problem(model, [have], gravity)
+    problem = contact_problem(model, [have])
     return problem.labelled(first_frames(problem, np.zeros(len(model.terms))))
 
 
-def in_contact(
-    model: Model, have: Campaign, placed: Mapping[str, np.ndarray], gravity: Callable[..., Any] | None
-) -> tuple[Campaign, np.ndarray]:
+def in_contact(model: Model, have: Campaign, placed: Mapping[str, np.ndarray]) -> tuple[Campaign, np.ndarray]:
     """Measured postures, moved as little as the nominal robot needs to touch; and which then do."""
-    q, touching = into_contact(contact_problem(model, [have], gravity, placed), 0, have.q)
+    q, touching = into_contact(contact_problem(model, [have], placed), 0, have.q)
     return replace(have, q=q), touching
 
 
@@ -72,8 +65,8 @@ def contact_rows(
         sigma_q: of the joints' sensors, which add to it.
     """
     J = _columns(problem, names)[problem.noise >= 0] * scales
-    own = [move.own for move in problem.model.moves if move.sigma is not None]
-    by_q = problem.evaluate(problem.nominal, problem.frames, own, exact=True)[1][problem.noise >= 0]
+    _, by_offsets = problem.evaluate(problem.nominal, problem.frames, problem.model.offset_terms, exact=True)
+    by_q = by_coordinates(problem.model, by_offsets[problem.noise >= 0])
     variance = np.tile(sigmas**2, len(J) // len(sigmas)) + sigma_q**2 * np.sum(by_q**2, axis=1)
     return (J / np.sqrt(variance)[:, None]).reshape(-1, len(sigmas), len(names))
 

@@ -17,9 +17,7 @@ from ..calibration.identifiability.postures import imagined
 from ..calibration.measurements import Measurement, measurement
 from ..calibration.measurements.campaigns import Campaign
 from ..calibration.measurements.fit_problem import FitProblem
-from ..calibration.model.loads import gravity
 from ..calibration.model.models import Model, redundant_model
-from ..calibration.model.strategies import independent_columns
 from ..errors import ZvenoError
 from ..kernels.door import compiled
 from ..kernels.kernel import Kernel
@@ -65,11 +63,9 @@ class PlannedRows:
     ):
         self.robot = robot
         self.measurement = kind = measurement(kind)
-        self.joint_terms: tuple[str, ...] = tuple(joint_terms)
         self.model: Model = redundant_model(robot.mechanism, kind.frame, joint_terms)
         self._seed = seed
-        things = len(kind.right) * len(kind.targets) * kind.n_rows
-        n = max(30, int(np.ceil(3.0 * (len(self.model.terms) + 12) / things)))
+        n = max(30, int(np.ceil(3.0 * (len(self.model.terms) + 12) / (kind.n_seen * kind.n_rows))))
         self.placed: dict[str, np.ndarray] = {}
         self.new_places: tuple[str, ...] = ()
         self.groups: tuple[str, ...] = ()
@@ -81,7 +77,7 @@ class PlannedRows:
             )
         numbers = {name: k for k, name in enumerate(self.problem.names)}
         interest = [numbers[name] for name in self.found.chosen]
-        self.columns: list[int] = interest + self._independent(interest)
+        self.columns: list[int] = interest + [numbers[name] for name in self.found.unknowns]
         self.n_interest: int = len(interest)
         self.names: tuple[str, ...] = tuple(self.problem.names[k] for k in self.columns)
         self.units: tuple[str, ...] = tuple(self.problem.units[k] for k in self.columns)
@@ -92,11 +88,7 @@ class PlannedRows:
 
     def imagined(self, n: int) -> FitProblem:
         """`n` random postures with noise-free readings, in contact where the measurement needs it."""
-        return imagined(self.model, self.measurement, n, self._seed, self._gravity, self.groups, self.placed)
-
-    @property
-    def _gravity(self):
-        return gravity(self.robot.mechanism) if "compliance" in self.joint_terms else None
+        return imagined(self.model, self.measurement, n, self._seed, self.groups, self.placed)
 
     @property
     def n_rows(self) -> int:
@@ -136,11 +128,11 @@ class PlannedRows:
         """Rows (n, rows, parameters) of postures measured before."""
         if not self.measurement.implicit:
             return self.jacobians(have.q)
-        moved, touching = in_contact(self.model, have, self.placed, self._gravity)
+        moved, touching = in_contact(self.model, have, self.placed)
         lost = int((~touching).sum())
         if lost:
             self.notes.append(f"{lost} of {len(have)} postures measured before cannot touch and do not count")
-        return self._in_contact(contact_problem(self.model, [moved], self._gravity, self.placed))[touching]
+        return self._in_contact(contact_problem(self.model, [moved], self.placed))[touching]
 
     @cached_property
     def known(self) -> np.ndarray:
@@ -153,7 +145,7 @@ class PlannedRows:
         """Rows of postures that touch what was touched before, and new places; sets where these are."""
         before = Campaign(self.measurement, np.zeros((0, self.robot.n_q))) if have is None else have
         self.groups = group_list(self.measurement, before, places)
-        self.placed = touched(self.model, before, self._gravity) if len(before) else {}
+        self.placed = touched(self.model, before) if len(before) else {}
         problem = self.imagined(n)
         found = problem.labelled(problem.frames)
         self.new_places = tuple(label for label in found if label not in self.placed)
@@ -161,39 +153,19 @@ class PlannedRows:
         self.groups = tuple(dict.fromkeys(problem.campaigns[0].groups))  # others are out of reach
         if not len(before):
             return problem
-        moved, _ = in_contact(self.model, before, self.placed, self._gravity)
-        return contact_problem(self.model, [problem.campaigns[0], moved], self._gravity, self.placed)
+        moved, _ = in_contact(self.model, before, self.placed)
+        return contact_problem(self.model, [problem.campaigns[0], moved], self.placed)
 
     def _in_contact(self, problem: FitProblem) -> np.ndarray:
         return contact_rows(problem, self.names, self.scales, self.sigmas, self.measurement.sigma_q)
 
-    def _independent(self, interest: list[int]) -> list[int]:
-        """Unknowns in the way, without those that others already stand for."""
-        in_the_way = self.problem.columns_of(False)
-        if not in_the_way:
-            return []
-        _, J = self.problem.evaluate(
-            np.zeros(len(self.model.terms)), self.problem.frames, compiled=False, exact=True
-        )
-        A = J[:, in_the_way]
-        norms = np.linalg.norm(A, axis=0)
-        A = A / np.where(norms > 0, norms, 1.0)
-        s = np.linalg.svd(A, compute_uv=False)
-        rank = int((s > 1e-9 * s[0]).sum())
-        return [in_the_way[k] for k in independent_columns(A, range(len(in_the_way)), rank)]
-
     def _sigmas(self) -> np.ndarray:
         given = self.measurement.sigmas()
-        one = np.zeros(self.measurement.n_rows)
         for noise in self.measurement.noises:
-            sigma = given[noise.name]
-            if sigma is None:
-                sigma = noise.typical
-                unit = "mm" if noise.unit == "m" else "mrad"
-                self.notes.append(f"the noise of {noise.name} is not given: {sigma * 1e3:g} {unit} is assumed")
-            one[noise.rows] = sigma
-        things = len(self.measurement.right) * len(self.measurement.targets)
-        return np.tile(one, things)
+            if given[noise.name] is None:
+                assumed = f"{noise.typical * 1e3:g} m{noise.unit}"
+                self.notes.append(f"the noise of {noise.name} is not given: {assumed} is assumed")
+        return np.tile(self.measurement.component_sigma(), self.measurement.n_seen)
 
     @cached_property
     def _layout(self) -> RowsLayout:
@@ -213,7 +185,6 @@ class PlannedRows:
             self.model,
             self.frame,
             type(self.measurement),
-            "compliance" in self.joint_terms,
             tuple(seen),
             problem.n_columns,
             tuple(self.columns),

@@ -10,7 +10,7 @@ import numpy as np
 from ..algorithms.inverse_dynamics import gravity_torque
 from ..calibration.measurements.base import Measurement
 from ..calibration.measurements.residual_slopes import residual_and_slopes
-from ..calibration.model.kinematics import frame_motion
+from ..calibration.model.kinematics import by_coordinates, frame_motion
 from ..calibration.model.loads import loaded
 from ..calibration.model.models import Model
 from ..kernels import derivatives
@@ -38,7 +38,6 @@ class RowsLayout:
     Attributes:
         model, frame: the robot's model and its measured frame.
         kind: the kind of measurement.
-        yielding: whether joints of the model yield under gravity.
         seen: things measured in every posture.
         n_columns: columns of the Jacobian by all unknowns.
         columns: those that are wanted.
@@ -47,7 +46,6 @@ class RowsLayout:
     model: Model
     frame: str
     kind: type[Measurement]
-    yielding: bool
     seen: tuple[Seen, ...]
     n_columns: int
     columns: tuple[int, ...]
@@ -74,7 +72,7 @@ def whitened_rows(layout: RowsLayout, q: Any, variance: Any, variance_q: Any) ->
         variance_q: of the joints' sensors.
     """
     T, J = _motion(layout, q)
-    kind, by_q = layout.kind, _by_joints(layout.model, J)
+    kind, by_q = layout.kind, by_coordinates(layout.model, J[:, layout.model.offset_terms])
     m, rows = layout.rows_each, []
     for k, seen in enumerate(layout.seen):
         L, R, X = seen.frames
@@ -121,16 +119,5 @@ def tool_point(layout: RowsLayout, point: np.ndarray, n_interest: int, q: Any) -
 def _motion(layout: RowsLayout, q):
     """Pose of the measured frame and its Jacobian by all parameters of the model."""
     model = layout.model
-    tau = gravity_torque(loaded(model.mechanism), q) if layout.yielding else None
+    tau = gravity_torque(loaded(model.mechanism), q) if model.yields else None
     return frame_motion(model, layout.frame, q, np.zeros(len(model.terms)), tau)
-
-
-def _by_joints(model: Model, J):
-    """Derivatives (6, joints) by what the joints' own sensors say, from those by joint offsets."""
-    by_joint: dict[int, list] = {}
-    for move in model.moves:
-        if move.sigma is not None:
-            by_joint.setdefault(move.velocity.start, []).append(move.multiplier * J[:, move.own])
-    if not by_joint:
-        return np.zeros((6, 1))
-    return np.stack([sum(parts[1:], start=parts[0]) for parts in by_joint.values()], axis=-1)

@@ -12,7 +12,7 @@ from ..measurements.base import Measurement, Slot
 from ..measurements.fit_problem import FitProblem
 from ..measurements.residual_slopes import residual_kernel
 from ..model.batches import skews
-from ..model.kinematics import pose_kernel
+from ..model.loads import holding_torques
 from .knowledge import eliminated
 
 
@@ -34,15 +34,13 @@ class Postures:
         return Postures(self.q[rows], self.T[rows], self.J[rows], self.by_joints[rows])
 
 
-def at_postures(
-    problem: FitProblem, columns: np.ndarray, q: np.ndarray, tau: np.ndarray, moved: np.ndarray
-) -> Postures:
-    """Displacements of the first frame that was measured, by columns of the model, at q (n, n_q) under torques tau.
+def at_postures(problem: FitProblem, columns: np.ndarray, q: np.ndarray, moved: np.ndarray) -> Postures:
+    """Displacements of the first frame that was measured, by columns of the model, at q (n, n_q).
 
     They are those of the nominal robot, whose structure decides what can be seen, with the frame moved by (3,).
     """
-    part = replace(problem.parts[0], tau=tau)
-    T, J = pose_kernel(problem.model, part.frame)(q, problem.nominal, tau)
+    part = replace(problem.parts[0], tau=holding_torques(problem.model, q))
+    T, J = problem.poses(part, problem.nominal, q)
     by_joints = problem.by_joints(part, problem.nominal, q, J)
     if moved.any():
         T[:, :3, 3] += T[:, :3, :3] @ moved

@@ -80,10 +80,7 @@ class Contacts:
             miss = residual_kernel(type(kind))(self.at.T, np.tile(np.eye(4), (n, 1, 1)), R, X, y)[0]
             nearest = np.argsort(np.sum(miss**2, axis=1))[:STARTS]
             what = replace(kind, frame=self.problem.parts[0].frame)
-            groups = ("",) * len(nearest) if what.grouped is not None else ()
-            readings = np.zeros((len(nearest), 1, kind.n_data))
-            campaign = Campaign(what, self.at.q[nearest], readings, groups, kind.kind, np.arange(len(nearest)))
-            problem = fit_problem(model, [campaign])
+            problem = fit_problem(model, [Campaign.unread(what, self.at.q[nearest])])
             part, frames = problem.parts[0], problem.frames.copy()
             frames[part.right], frames[part.target] = point, target
             frames[part.right, :3, 3] += self.tool

@@ -153,7 +153,7 @@ def _nothing(found: Identifiability) -> str:
 def _stuck(problem: FitProblem) -> str:
     """Joints that never move, and pairs that always move together, in brackets."""
     mechanism = problem.model.mechanism
-    own = sorted({move.position.start for move in problem.model.moves if move.sigma is not None})
+    own = sorted({move.position.start for move in problem.model.axes})
     names = [mechanism.coordinate_names[k] for k in own]
     q = np.concatenate([part.q for part in problem.parts])[:, own]
     q = q - q.mean(axis=0)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def further_postures(
-    state: FitState, number: int, count: int, load: Callable[..., Any] | None, rng: np.random.Generator
+    state: FitState, number: int, count: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, tuple[str, ...], np.ndarray]:
     """At most `count` random postures (n, n_q) of a campaign's kind, in contact where it needs that; their targets;
     and whitened rows (n, m, columns) by what was fitted."""
@@ -29,16 +28,15 @@ def further_postures(
     kind = campaign.measurement
     q = random_postures(model.mechanism, count, rng)
     groups = tuple(campaign.groups[k] for k in rng.integers(len(campaign), size=len(q))) if campaign.groups else ()
-    things = len(kind.right) * len(kind.targets)
-    imagined = Campaign(kind, q, np.zeros((len(q), things, kind.n_data)), groups, campaign.name, np.arange(len(q)))
-    other = _with_frames(problem, whole, imagined, load)
-    if kind.implicit and things == 1:
+    imagined = Campaign.unread(kind, q, groups, campaign.name)
+    other = _with_frames(problem, whole, imagined)
+    if kind.implicit and kind.n_seen == 1:
         q, touching = into_contact(other, 0, q, tolerance=1e-9, values=whole.values, compiled=True)
         inside = (q >= model.mechanism.lower - 1e-9).all(axis=1) & (q <= model.mechanism.upper + 1e-9).all(axis=1)
         imagined = replace(imagined, q=q).only(touching & inside)
         if not len(imagined):
             return imagined.q, (), np.zeros((0, 1, len(options.columns)))
-        other = _with_frames(problem, whole, imagined, load)
+        other = _with_frames(problem, whole, imagined)
     places = {name: k for k, name in enumerate(other.names)}
     wanted = [places.get(problem.names[column], -1) for column in options.columns]
     _, J = other.evaluate(whole.values, other.frames, [k for k in wanted if k >= 0], exact=True)
@@ -49,6 +47,6 @@ def further_postures(
     return imagined.q, imagined.groups, rows.reshape(len(imagined), -1, len(wanted))
 
 
-def _with_frames(problem: FitProblem, whole: Solution, campaign: Campaign, load: Callable | None) -> FitProblem:
+def _with_frames(problem: FitProblem, whole: Solution, campaign: Campaign) -> FitProblem:
     """Other rows with the frames that were found."""
-    return fit_problem(problem.model, [campaign], load).placed(problem.labelled(whole.frames))
+    return fit_problem(problem.model, [campaign]).placed(problem.labelled(whole.frames))

@@ -72,7 +72,7 @@ def mistakes(problem: FitProblem) -> Iterator[Mistake]:
 
 def _of_joints(problem: FitProblem) -> Iterator[Mistake]:
     names, n = problem.model.mechanism.coordinate_names, problem.model.mechanism.n_q
-    moves = [move for move in problem.model.moves if move.sigma is not None and move.joint.mimic is None]
+    moves = [move for move in problem.model.axes if move.joint.mimic is None]
     turning = sorted({move.position.start for move in moves if move.sigma})
     used = sorted({move.position.start for move in moves})
 

@@ -15,7 +15,6 @@ import numpy as np
 from ...io.results import registered
 from ..fit.structure import moved_tool
 from ..identifiability.postures import random_postures
-from ..model.loads import gravity
 from .candidates import at_postures
 from .further_postures import further_postures
 from .greedy import greedy, updated
@@ -67,13 +66,11 @@ def advise(state: FitState) -> Advice | None:
     if terms is None or not covariance.any():
         return None
     rng = np.random.default_rng(state.settings.seed)
-    load = gravity(mechanism) if any(term.role == "compliance" for term in model.terms) else None
     moved = moved_tool(model, problem.parts[0].frame, state.tool)
     tool = np.zeros(3) if moved is None else moved[:3, 3]
 
     def move(q):
-        tau = np.zeros((len(q), mechanism.n_v)) if load is None else load(q)
-        return at_postures(problem, terms.columns, q, tau, tool)
+        return at_postures(problem, terms.columns, q, tool)
 
     at = move(random_postures(mechanism, CANDIDATES, rng))
     M_terms = aligned_slopes(model, terms, at.J[:, :3])
@@ -89,7 +86,7 @@ def advise(state: FitState) -> Advice | None:
     now = _size(M, covariance, rest)
     best = Advice("", np.zeros((0, mechanism.n_q)), (), now, now, now, better, kinds, unseen(problem, kinds))
     for number in range(len(problem.parts)):
-        q, groups, A = further_postures(state, number, CANDIDATES, load, rng)
+        q, groups, A = further_postures(state, number, CANDIDATES, rng)
         if len(q) < MORE:
             continue
         picked, after = greedy(covariance, A, M, MORE)

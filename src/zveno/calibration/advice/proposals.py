@@ -116,9 +116,7 @@ def proposals(here: Situation) -> tuple[Proposal, ...]:
         at, targets = contacts.of(candidate, MORE, DRAWS)
         if at is None:
             continue
-        sigma = np.zeros(kind.n_rows)
-        for part in kind.noises:
-            sigma[part.rows] = noise.get(part.unit, part.typical)
+        sigma = kind.component_sigma(noise)
         products = candidate.products(at, targets, sigma, sigma_q, len(at) // MORE)
         H = products.each() * np.outer(size, size)
         variance = np.trace(np.linalg.solve(one + F.T @ H @ F, inside[None]), axis1=1, axis2=2).mean()

@@ -185,11 +185,10 @@ def _with_several(what: Measurement, table: MeasurementTable) -> Measurement:
 
 
 def _columns(table: MeasurementTable, what: Measurement) -> list[str]:
-    things = len(what.right) * len(what.targets)
     plain = list(what.columns or what.optional_columns)
     if not plain or plain[0] in table.columns:
         return plain
-    return [f"{name}{k}" for k in range(1, things + 1) for name in plain]
+    return [f"{name}{k}" for k in range(1, what.n_seen + 1) for name in plain]
 
 
 def _has(table: MeasurementTable, what: Measurement) -> bool:

@@ -11,9 +11,9 @@ import numpy as np
 from ...errors import ZvenoError, unknown_name
 from ..identifiability.analysis import Identifiability
 from ..measurements.fit_problem import FitProblem
+from ..model.kinematics import by_coordinates
 from ..model.models import Model
 from .prior import USUAL, Prior, alone, prior
-from .solve import Solution
 from .state import FitState
 from .structure import placed_tools, sees_scale, structure
 from .weighting import FitOptions
@@ -30,7 +30,7 @@ def choose_parameters(state: FitState) -> FitState:
     given = {model.numbers[name]: std for key, std in (settings.priors or {}).items() for name in model.choose(key)}
     known = _prior(model, found, settings.plausible, given)
     rows = alone(given, columns) if known is None else known.rows()
-    options = replace(options, extra=_encoder_variance(problem, state.base), prior=rows)
+    options = replace(options, extra=encoder_variance(problem, state.base.values, state.base.frames), prior=rows)
     return replace(state, tool=tool, structure=found, options=options, prior=known)
 
 
@@ -87,14 +87,13 @@ def _prior(model: Model, found: Identifiability, plausible, given: Mapping[int, 
     return prior(model, found, plausible, given)
 
 
-def _encoder_variance(problem: FitProblem, base: Solution) -> np.ndarray | None:
-    """What encoders add to the variance of every scalar row: Σ_j (∂r/∂q_j)² σ_q²."""
+def encoder_variance(problem: FitProblem, values: np.ndarray, frames: np.ndarray) -> np.ndarray | None:
+    """What encoders add to the variance of every scalar row, (rows,): Σ_j (∂r/∂q_j)² σ_q²; None if nothing."""
     if not any(part.measurement.sigma_q for part in problem.parts):
         return None
     extra = np.zeros(problem.n_rows)
-    offsets = [(move.own, move.multiplier) for move in problem.model.moves if move.sigma is not None]
-    _, J = problem.evaluate(base.values, base.frames, [column for column, _ in offsets])
-    total = np.sum((J * [factor for _, factor in offsets]) ** 2, axis=1)
+    _, J = problem.evaluate(values, frames, problem.model.offset_terms)
+    total = np.sum(by_coordinates(problem.model, J) ** 2, axis=1)
     for part in problem.parts:
         first, last = part.first_noise, part.first_noise + len(part.measurement.noises)
         rows = (problem.noise >= first) & (problem.noise < last)

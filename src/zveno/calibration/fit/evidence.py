@@ -13,14 +13,14 @@ the safe side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..measurements.fit_problem import FitProblem
 from ..model.joint_terms import JOINT_TERMS, WORDS
+from ..model.loads import gravity
 from .solve import Solution
 from .weighting import FitOptions, scalar_weights
 
@@ -45,15 +45,12 @@ class Lack:
     share: float
 
 
-def lacking(
-    problem: FitProblem, options: FitOptions, whole: Solution, gravity: Callable[..., Any], fitted: Sequence[str]
-) -> list[Lack]:
+def lacking(problem: FitProblem, options: FitOptions, whole: Solution, fitted: Sequence[str]) -> list[Lack]:
     """Kinds of joint terms, not `fitted`, for which there is strong evidence: the strongest first, then those that
     are lacking beside it.
 
     Args:
         problem, options, whole: the fit.
-        gravity: q → torques.
         fitted: kinds that the model has.
     """
     scale = scalar_weights(problem, options, whole.sigma, whole.weight)
@@ -63,7 +60,7 @@ def lacking(
     if freedom < 1:
         return []
     candidates = {}
-    for word, (columns, size) in _columns(problem, whole, gravity).items():
+    for word, (columns, size) in _columns(problem, whole).items():
         C = np.zeros((len(r), columns.shape[1]))
         C[: used.sum()] = (scale[:, None] * columns)[used] * size
         C = C[:, C.any(axis=0)]
@@ -102,20 +99,19 @@ def _evidence(C: np.ndarray, r: np.ndarray) -> tuple[float, float]:
     return float(ratios[best]), float(SIZES[best])
 
 
-def _columns(problem: FitProblem, whole: Solution, gravity: Callable) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def _columns(problem: FitProblem, whole: Solution) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Derivatives (rows, k) by the terms of all joints, which are those by offsets times their shift, and their
     usual sizes (k,), by word."""
-    moves = [(move, move.sigma) for move in problem.model.moves if move.sigma is not None]
-    _, J = problem.evaluate(whole.values, whole.frames, [move.own for move, _ in moves])
+    _, J = problem.evaluate(whole.values, whole.frames, problem.model.offset_terms)
     q = np.concatenate([part.q for part in problem.parts])
-    tau = gravity(q)
+    tau = gravity(problem.model.mechanism)(q)
     columns: dict[str, list[np.ndarray]] = {word: [] for word in WORDS}
     sizes: dict[str, list[float]] = {word: [] for word in WORDS}
-    for number, (move, sigma) in enumerate(moves):
+    for number, move in enumerate(problem.model.axes):
         read = move.multiplier * q[:, move.position.start] + move.offset
         for term in JOINT_TERMS:
-            if term.units[sigma] is not None:
+            if term.units[move.sigma] is not None:
                 shift = term.shift(read, tau[:, move.velocity.start])
                 columns[term.word].append(J[:, number] * shift[problem.posture])
-                sizes[term.word].append(term.size[sigma])
+                sizes[term.word].append(term.size[move.sigma])
     return {word: (np.stack(own, axis=1), np.array(sizes[word])) for word, own in columns.items() if own}

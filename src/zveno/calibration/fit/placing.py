@@ -8,7 +8,6 @@ import numpy as np
 
 from ..measurements.assembly import fit_problem
 from ..measurements.fit_problem import FitProblem
-from ..model.loads import gravity
 from ..model.models import redundant_model
 from .choosing import fit_options
 from .initial import first_frames
@@ -26,8 +25,7 @@ def assemble_rows(state: FitState) -> FitState:
     mechanism = state.robot.mechanism
     frames = list(dict.fromkeys(campaign.measurement.frame for campaign in state.campaigns))
     model = redundant_model(mechanism, frames if len(frames) > 1 else frames[0], state.joint_terms)
-    load = gravity(mechanism) if "compliance" in state.joint_terms else None
-    problem = fit_problem(model, state.campaigns, load)
+    problem = fit_problem(model, state.campaigns)
     if state.fit is None:
         return replace(state, problem=problem)
     base, near = (_renumbered(solution, state.problem, problem) for solution in (state.base, state.fit))

@@ -21,7 +21,6 @@ from ...robot_functions import RobotFunctions
 from ..measurements import Measurement
 from ..measurements import measurement as named_measurement
 from ..measurements.fit_problem import FitProblem
-from ..model.loads import gravity
 from ..model.models import redundant_model
 from ..model.strategies import checked_strategy, column_order, independent_columns
 from .counts import Counts, counts
@@ -130,10 +129,8 @@ def identifiability(
     """
     what = named_measurement(measurement)
     model = redundant_model(robot.mechanism, what.frame, joint_terms)
-    things = len(what.right) * len(what.targets) * what.n_rows
-    n = postures or max(20, int(np.ceil(3.0 * (len(model.terms) + 12) / things)))
-    load = gravity(robot.mechanism) if "compliance" in joint_terms else None
-    problem = imagined(model, what, n, seed_of(rng), load)
+    n = postures or max(20, int(np.ceil(3.0 * (len(model.terms) + 12) / (what.n_seen * what.n_rows))))
+    problem = imagined(model, what, n, seed_of(rng))
     if what.implicit and problem.n_rows < problem.n_columns:
         raise ZvenoError(
             f"only {problem.n_postures} of {n} random postures can be brought into contact: too few to tell "

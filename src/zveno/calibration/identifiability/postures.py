@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -41,7 +40,6 @@ def imagined(
     kind: Measurement,
     n: int,
     seed: int = 0,
-    gravity: Callable[..., Any] | None = None,
     groups: Sequence[str] = (),
     placed: Mapping[str, np.ndarray] | None = None,
 ) -> FitProblem:
@@ -50,17 +48,15 @@ def imagined(
     Postures that touch something are solved for: random ones pulled into contact.
 
     Args:
-        model, kind, n, seed, gravity: what is measured, how often, and how postures and places are drawn.
+        model, kind, n, seed: what is measured, how often, and how postures and places are drawn.
         groups: what the postures touch, in turns; six imagined places if empty.
         placed: frames (4, 4) of unknowns by label, where they are not to be drawn.
     """
     rng = np.random.default_rng(seed)
     mechanism = model.mechanism
     q = random_postures(mechanism, n, rng)
-    things = len(kind.right) * len(kind.targets)
-    named = _imagined_groups(kind, n, groups)
-    campaign = Campaign(kind, q, np.zeros((n, things, kind.n_data)), named, kind.kind, np.arange(1, n + 1))
-    problem = fit_problem(model, [campaign], gravity)
+    campaign = Campaign.unread(kind, q, _imagined_groups(kind, n, groups))
+    problem = fit_problem(model, [campaign])
     problem = problem.placed(_imagined_frames(problem, rng)).placed(placed or {})
     if kind.implicit:
         q, touching = into_contact(problem, 0, q, many=lambda k: random_postures(mechanism, k, rng))
@@ -70,7 +66,7 @@ def imagined(
                 element=kind.kind,
                 remedy="Check where the target is, the limits of the joints, and the frame that touches",
             )
-        touched = fit_problem(model, [replace(campaign, q=q).only(touching)], gravity)
+        touched = fit_problem(model, [replace(campaign, q=q).only(touching)])
         problem = touched.placed(problem.labelled(problem.frames))
     return problem
 

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
+from ..model.loads import holding_torques
 from ..model.models import Model
 from .base import Slot
 from .campaigns import Campaign
 from .fit_problem import CONSTRAINT, FitProblem, Part, Unknown
 
 
-def fit_problem(
-    model: Model, campaigns: Sequence[Campaign], gravity: Callable[..., Any] | None = None
-) -> FitProblem:
+def fit_problem(model: Model, campaigns: Sequence[Campaign]) -> FitProblem:
     """The rows of campaigns, prepared before, as one problem.
 
     Args:
         model: the model that explains them.
         campaigns: with checked arrays; a label of an unknown frame means the same frame in all of them.
-        gravity: q → torques, where joints of the model yield.
     """
-    assembly = _Assembly(model, gravity)
+    assembly = _Assembly(model)
     for campaign in campaigns:
         assembly.add(campaign)
     return assembly.made()
@@ -32,8 +29,8 @@ def fit_problem(
 class _Assembly:
     """Collects frames, unknowns and rows."""
 
-    def __init__(self, model: Model, gravity: Callable | None):
-        self.model, self.gravity = model, gravity
+    def __init__(self, model: Model):
+        self.model = model
         self.campaigns: list[Campaign] = []
         self.parts: list[Part] = []
         self.unknowns: list[Unknown] = []
@@ -112,7 +109,6 @@ class _Assembly:
                 known[:, noise.rows] = ~missing[:, noise.numbers].any(axis=1, keepdims=True)
         first_noise = len(self.noise_names)
         self.noise_names += [(campaign.name, noise.name, noise.unit) for noise in kind.noises]
-        tau = np.zeros((n, self.model.mechanism.n_v)) if self.gravity is None else self.gravity(campaign.q)
         frame = self.model.mechanism.frame(kind.frame).name
         filled = kind.filled(y, missing)
         slots = (left[posture], right, target)
@@ -120,7 +116,7 @@ class _Assembly:
             kind,
             frame,
             campaign.q,
-            tau,
+            holding_torques(self.model, campaign.q),
             posture,
             *slots,
             filled,

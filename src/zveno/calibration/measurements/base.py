@@ -163,6 +163,11 @@ class Measurement(ABC):
         return self.noises[-1].rows.stop
 
     @property
+    def n_seen(self) -> int:
+        """Rows of one posture: every thing seen, against every target."""
+        return len(self.right) * len(self.targets)
+
+    @property
     def left(self) -> Slot:
         """L: the frame it is seen from."""
         return KNOWN
@@ -194,27 +199,21 @@ class Measurement(ABC):
 
     def data(self, y: Any, n: int) -> tuple[np.ndarray, list[Remark]]:
         """Readings as (n, things seen, n_data), NaN where a number is missing; and what is wrong with some."""
-        things = len(self.right) * len(self.targets)
         if y is None:
             if not self.implicit:
                 raise ShapeError(f"a {self.kind} measurement needs readings", element="y", remedy=self.expected())
-            return np.zeros((n, things, self.n_data)), []
+            return np.zeros((n, self.n_seen, self.n_data)), []
         try:
             array = np.asarray(y, dtype=float)
         except (TypeError, ValueError):
             raise ShapeError("is not an array of numbers", element="y") from None
-        if array.size != n * things * self.n_data:
-            raise ShapeError(
-                f"has shape {array.shape} for {n} postures",
-                element="y",
-                remedy=self.expected(),
-            )
-        return array.reshape(n, things, self.n_data), []
+        if array.size != n * self.n_seen * self.n_data:
+            raise ShapeError(f"has shape {array.shape} for {n} postures", element="y", remedy=self.expected())
+        return array.reshape(n, self.n_seen, self.n_data), []
 
     def expected(self) -> str:
         """What `data` takes, for error messages."""
-        things = len(self.right) * len(self.targets)
-        several = f", {things}" if things > 1 else ""
+        several = f", {self.n_seen}" if self.n_seen > 1 else ""
         return f"Give (postures{several}, {self.n_data}) numbers: {', '.join(self.columns) or 'none'}"
 
     def sigmas(self) -> dict[str, float | None]:
@@ -231,6 +230,15 @@ class Measurement(ABC):
             if value is not None and not (np.isfinite(value) and value > 0):
                 raise ZvenoError(f"the standard deviation of {name} is {value}", remedy="Give a positive number")
         return given
+
+    def component_sigma(self, estimated: Mapping[str, float] | None = None) -> np.ndarray:
+        """Standard deviation (m,) of the components of a row: as given, else as estimated for their unit, else the
+        typical one."""
+        given, sigma = self.sigmas(), np.zeros(self.n_rows)
+        for noise in self.noises:
+            value = given[noise.name]
+            sigma[noise.rows] = (estimated or {}).get(noise.unit, noise.typical) if value is None else value
+        return sigma
 
     def constraints(self, groups: list[str]) -> list[tuple[str, str, float, float]]:
         """Pairs of groups whose targets are a known distance apart: (group, group, distance, its sigma)."""

@@ -45,6 +45,13 @@ class Campaign:
     def __len__(self) -> int:
         return len(self.q)
 
+    @classmethod
+    def unread(cls, kind: Measurement, q: np.ndarray, groups: Sequence[str] = (), name: str = "") -> Campaign:
+        """Postures (n, n_q) in which something could be measured, prepared, with zeros for readings."""
+        n = len(q)
+        named = tuple(groups) if len(groups) or kind.grouped is None else ("",) * n
+        return cls(kind, q, np.zeros((n, kind.n_seen, kind.n_data)), named, name or kind.kind, np.arange(1, n + 1))
+
     def only(self, rows: Any) -> Campaign:
         """The campaign with some of its postures (numbers or booleans)."""
         rows = np.asarray(rows)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..model.batches import displaced
-from ..model.kinematics import frame_motion, other_joint_rates, pose_kernel
+from ..model.kinematics import by_coordinates, frame_motion, other_joint_rates, pose_kernel
 from ..model.models import LETTERS, SIX, Model
 from .base import Measurement
 from .campaigns import Campaign
@@ -241,13 +241,10 @@ class FitProblem:
 
         Args:
             part, values, q: as for `poses`.
-            by_values: J of `poses`: a joint's velocity does what its offset does.
+            by_values: J of `poses`.
         """
-        rates = np.zeros((*by_values.shape[:-1], self.model.mechanism.n_v))
-        for move in self.model.moves:
-            if move.sigma is not None:
-                rates[..., move.velocity.start] += move.multiplier * by_values[..., move.own]
-        if all(move.sigma is not None for move in self.model.moves):
+        rates = by_coordinates(self.model, by_values[..., self.model.offset_terms])
+        if len(self.model.axes) == len(self.model.moves):
             return rates
         return rates + other_joint_rates(self.model, part.frame, q, values, part.tau)
 

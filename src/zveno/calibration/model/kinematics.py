@@ -73,14 +73,14 @@ def _along_joint(move: Move, columns, p, q, values, tau, found):
         return _along_other_joint(move, columns, p, q)
     read = move.multiplier * _entry(q, move.position.start) + move.offset
     load = None if tau is None else _entry(tau, move.velocity.start)
-    shifts = [(number, term.shift(read, load)) for number, term in move.more]
-    angle = read + _entry(values, move.own)
+    shifts = [(number, term.shift(read, load)) for number, term in move.joint_terms]
+    angle = read + _entry(values, move.offset_term)
     for number, shift in shifts:
         angle = angle + _entry(values, number) * shift
     angle = move.sign * angle
     kind = "TR"[move.sigma]
     direction = columns[move.axis]
-    found.append((move.own, kind, direction, p, move.sign))
+    found.append((move.offset_term, kind, direction, p, move.sign))
     for number, shift in shifts:
         found.append((number, kind, direction, p, move.sign * shift))
     if move.sigma:
@@ -158,6 +158,17 @@ def _assembled(model: Model, columns, p, found, batch):
     T[..., :3, 3] = stacked([p])[..., 0, :]
     T[..., 3, 3] = 1.0
     return T, J
+
+
+def by_coordinates(model: Model, by_offsets: Any) -> Any:
+    """Derivatives (..., n_v) by joint coordinates from those by the offsets of `model.axes`, (..., axes).
+
+    A coordinate does what the offset of its joint does, and what those of joints that follow it do.
+    """
+    total = np.zeros((*by_offsets.shape[:-1], model.mechanism.n_v), dtype=by_offsets.dtype)
+    for k, move in enumerate(model.axes):
+        total[..., move.velocity.start] += move.multiplier * by_offsets[..., k]
+    return total
 
 
 def other_joint_rates(model: Model, frame: str, q: Any, values: Any, tau: Any = None) -> np.ndarray:

@@ -13,6 +13,7 @@ from ...mechanism import Mechanism
 from ...mechanism.edit import rebuilt
 from ...robot_functions import RobotFunctions
 from ...spatial.inertia import from_pseudo_inertia
+from .models import Model
 
 DENSITY = 10.0
 """kg/m of links that nobody has weighed: that of arms for payloads of some kilograms."""
@@ -22,6 +23,13 @@ DENSITY = 10.0
 def gravity(mechanism: Mechanism) -> Callable[..., Any]:
     """q → torques (..., n_v) that hold the robot, or its `loaded` likeness, at rest."""
     return RobotFunctions(loaded(mechanism)).gravity_torque
+
+
+def holding_torques(model: Model, q: np.ndarray) -> np.ndarray:
+    """Torques (..., n_v) under which joints of a model yield at rest; zeros where it has no compliance."""
+    if model.yields:
+        return gravity(model.mechanism)(q)
+    return np.zeros((*q.shape[:-1], model.mechanism.n_v))
 
 
 def has_masses(mechanism: Mechanism) -> bool:

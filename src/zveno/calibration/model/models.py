@@ -81,9 +81,9 @@ class Move:
     velocity: slice
     multiplier: float
     offset: float
-    own: int = -1
+    offset_term: int = -1
     """Number of its offset among the terms."""
-    more: tuple[tuple[int, JointTerm], ...] = ()
+    joint_terms: tuple[tuple[int, JointTerm], ...] = ()
     """Its other terms, with their numbers."""
 
 
@@ -127,6 +127,21 @@ class Model:
     def numbers(self) -> dict[str, int]:
         """Number of a parameter by name."""
         return {name: k for k, name in enumerate(self.names)}
+
+    @cached_property
+    def axes(self) -> tuple[Move, ...]:
+        """Joints with an offset: those that turn about or slide along one axis."""
+        return tuple(move for move in self.moves if move.sigma is not None)
+
+    @cached_property
+    def offset_terms(self) -> list[int]:
+        """Numbers of the offsets of `axes`."""
+        return [move.offset_term for move in self.axes]
+
+    @cached_property
+    def yields(self) -> bool:
+        """Whether joints of the model yield under load."""
+        return any(term.role == "compliance" for term in self.terms)
 
     @cached_property
     def scale(self) -> float:
@@ -188,9 +203,9 @@ class Model:
         if move.sigma is None:
             return f"{move.joint.type.kind}(q{move.label})"
         sign = "-" if move.sign < 0 else ""
-        more = "".join(f" {one.letters}" for number, one in move.more if self.terms[number].name in kept)
-        inside = f"{sign}q{move.label}{';' if more else ''}{more}"
-        fixed = "" if self.terms[move.own].name in kept else "°"
+        letters = [term.letters for number, term in move.joint_terms if self.terms[number].name in kept]
+        inside = " ".join([f"{sign}q{move.label}{';' if letters else ''}", *letters])
+        fixed = "" if self.terms[move.offset_term].name in kept else "°"
         return f"{'TR'[move.sigma]}{LETTERS[move.axis]}({inside}){fixed}"
 
 
@@ -285,17 +300,17 @@ class _Builder:
         return self._move_numbers[move.number]
 
     def _with_terms(self, move: Move, sigma: int) -> Move:
-        own, more = len(self.terms), []
+        offset_term, joint_terms = len(self.terms), []
         kind, unit, place = "TR"[sigma], "rad" if sigma else "m", move.joint.name
         name = f"{kind}{LETTERS[move.axis]}q{move.label}"
         self.terms.append(Term(name, "joint", kind, move.axis, 0.0, unit, place))
         for term in self.joint_terms:
             unit = term.units[sigma]
             if unit is not None:
-                more.append((len(self.terms), term))
+                joint_terms.append((len(self.terms), term))
                 name = f"{term.letters}q{move.label}"
                 self.terms.append(Term(name, term.word, term.letters, move.axis, 0.0, unit, place))
-        return replace(move, own=own, more=tuple(more))
+        return replace(move, offset_term=offset_term, joint_terms=tuple(joint_terms))
 
 
 def _move(mechanism: Mechanism, i: int, label: str) -> Move:

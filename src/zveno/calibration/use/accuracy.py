@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ...io.results import Result, registered
 from ..model.kinematics import frame_motion
-from ..model.loads import gravity
+from ..model.loads import holding_torques
 from ..model.models import Model
 
 
@@ -82,8 +82,6 @@ class AccuracyMap(Result):
 def predict(model: Model, frame: str, q: ArrayLike, values: Any, columns: Any, covariance: Any) -> Prediction:
     """Pose of a frame at parameters `values` (P,) of which `columns` have that covariance."""
     q = model.mechanism.checked_q(q)
-    yields = any(term.role == "compliance" for term in model.terms)
-    tau = gravity(model.mechanism)(q) if yields else None
-    T, J = frame_motion(model, frame, q, values, tau)
+    T, J = frame_motion(model, frame, q, values, holding_torques(model, q))
     J = J[..., columns]
     return Prediction(T, J @ covariance @ np.swapaxes(J, -1, -2))

@@ -17,7 +17,7 @@ from ...kernels.kernel import Kernel
 from ...kernels.program import Program
 from ...kernels.trace import trace
 from ...spatial.transforms import inverse
-from ..model.kinematics import frame_motion
+from ..model.kinematics import by_coordinates, frame_motion
 from ..model.loads import loaded
 from ..model.models import Model
 
@@ -96,7 +96,7 @@ def compensation_program(model: Model, frame: str, values: np.ndarray, tool: str
         planned[block.first : block.first + 6] = values[block.first : block.first + 6]
     soft = any(values[k] for k, term in enumerate(model.terms) if term.role == "compliance")
     heavy = loaded(mechanism) if soft else mechanism
-    moving = [move for move in model.moves if move.sigma is not None and move.joint.mimic is None]
+    moving = [move for move in model.axes if move.joint.mimic is None]
     driven = {move.position.start: k for k, move in enumerate(moving)}
 
     def compensated(q):
@@ -129,11 +129,7 @@ def compensation_program(model: Model, frame: str, values: np.ndarray, tool: str
         T, by_values = frame_motion(model, frame, q, values, tau)
         E = inverse(T) @ target
         turn = 0.5 * np.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]])
-        J = np.full((6, len(moving)), 0.0, dtype=object)
-        for move in model.moves:
-            # A follower moves with its leader, and so adds to its column.
-            if move.sigma is not None and move.position.start in driven:
-                J[:, driven[move.position.start]] += move.multiplier * by_values[:, move.own]
+        J = by_coordinates(model, by_values[:, model.offset_terms])[:, [move.velocity.start for move in moving]]
         # 2 sin(θ/2), which tells a half turn from none as `turn` does not
         angle = zm.sqrt(zm.maximum(3.0 - (E[0, 0] + E[1, 1] + E[2, 2]), 0.0))
         return np.array([*E[:3, 3], *turn]), angle, J

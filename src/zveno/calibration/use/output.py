@@ -49,10 +49,10 @@ def calibrated_mechanism(model: Model, values: np.ndarray) -> Mechanism:
             if not named:
                 notes.append(f"the calibrated frame of {block.frame} is {name}")
     for move in model.moves:
-        if move.own >= 0 and values[move.own]:
-            turned = move.joint.type.motion(np.array([values[move.own]]))
+        if move.offset_term >= 0 and values[move.offset_term]:
+            turned = move.joint.type.motion(np.array([values[move.offset_term]]))
             placed[move.number - 1] = placed[move.number - 1] @ turned
-        for number, term in move.more:
+        for number, term in move.joint_terms:
             if values[number]:
                 shown = f"{model.names[number]} = {values[number]:.4g} {model.terms[number].unit}"
                 notes.append(f"joint {move.joint.name} ({IN_WORDS[term.word]}): {shown}")

@@ -13,7 +13,6 @@ from ..fit.solve import solve
 from ..fit.weighting import FitOptions
 from ..measurements.assembly import fit_problem
 from ..measurements.campaigns import Campaign, prepared
-from ..model.loads import gravity
 from ..model.models import Model
 
 
@@ -23,8 +22,7 @@ def score(
 ) -> tuple[Error, ...]:
     """Errors with parameters `values` (P,) and frames by label as they were found; other unknowns are fitted."""
     campaigns, _ = prepared(data, model.mechanism)
-    yields = any(term.role == "compliance" for term in model.terms)
-    problem = fit_problem(model, campaigns, gravity(model.mechanism) if yields else None)
+    problem = fit_problem(model, campaigns)
     problem = problem.placed(first_frames(problem, values)).placed(unknowns)
     new = [
         unknown.start + k

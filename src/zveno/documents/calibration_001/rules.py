@@ -92,7 +92,7 @@ class _Chain:
                 )
 
     def joint_name(self, i: int) -> str:
-        return self.model.terms[self.model.moves[i - 1].own].name
+        return self.model.terms[self.model.moves[i - 1].offset_term].name
 
     def terms(self, i: int, kind: str) -> list[Term]:
         """T or R terms of link i; link 0 is the base."""
