@@ -17,7 +17,7 @@ import numpy as np
 
 import zveno
 from zveno.calibration.measurements import Pose
-from zveno.design.criteria import criterion
+from zveno.design.criteria import named_criterion
 from zveno.design.exchange import information, select
 from zveno.design.planned_rows import PlannedRows
 from zveno.documents.calibration_001 import plan_study as study
@@ -37,10 +37,10 @@ def _selection() -> list[Row]:
     # 31 parameters: a 7-joint arm has 34 by poses, and three of the tool are left out.
     rows = PlannedRows(zveno.load("iiwa14"), Pose(sigma={"position": 1e-4, "rotation": 2e-4}))
     J = rows.jacobians(rows.robot.random(N_CANDIDATES, 0))[:, :, :N_PARAMETERS]
-    calls = {"ours": lambda: select(J, N_CHOSEN, criterion("D"))}
+    calls = {"ours": lambda: select(J, N_CHOSEN, named_criterion("D"))}
     cpu = interleaved(calls, repeats=3, at_least=0.0)["ours"]
     wall = interleaved(calls, repeats=3, at_least=0.0, clock=time.perf_counter)["ours"]
-    found = select(J, N_CHOSEN, criterion("D"))
+    found = select(J, N_CHOSEN, named_criterion("D"))
     said = f"40 of 5000 postures, 31 parameters, D: at least {100 * found.efficiency:.1f} % of the best possible"
     promised = [
         Row(f"{said}, CPU", cpu, 2.0, "promise", 1.0),
@@ -55,13 +55,13 @@ def _against(J: np.ndarray, name: str, rival) -> Row:
     """Our choice and a method of figaroh, in turns; the value of D of both."""
     scale = float(np.mean(np.sum(J**2, axis=(1, 2)))) / J.shape[-1]
     pool = {i: Ji.T @ Ji / scale for i, Ji in enumerate(J)}
-    select(J, N_CHOSEN, criterion("D"))
+    select(J, N_CHOSEN, named_criterion("D"))
     start = time.process_time()
     theirs = rival(pool)
     middle = time.process_time()
-    ours = select(J, N_CHOSEN, criterion("D"))
+    ours = select(J, N_CHOSEN, named_criterion("D"))
     end = time.process_time()
-    value = float(criterion("D").value(information(J, theirs)))
+    value = float(named_criterion("D").value(information(J, theirs)))
     what = f"40 of {len(J)} postures: D {ours.value / value:.4f} × that of figaroh"
     return Row(what, end - middle, middle - start, f"figaroh, {name}")
 

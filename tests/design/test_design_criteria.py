@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno.design.criteria import CRITERIA, criterion, lifted, reduced
+from zveno.design.criteria import CRITERIA, lifted, named_criterion, reduced
 from zveno.design.engines import Determinant, Screened
 from zveno.design.exchange import information
 
@@ -17,7 +17,7 @@ def random_information(seed, k=6, rows=20):
 
 
 def made(name, k=6):
-    return criterion(name, np.random.default_rng(99).normal(size=(15, 3, k)))
+    return named_criterion(name, np.random.default_rng(99).normal(size=(15, 3, k)))
 
 
 @pytest.mark.parametrize("name", CRITERIA)
@@ -86,9 +86,9 @@ def test_unknowns_in_the_way_are_eliminated():
     M = random_information(1, k=8, rows=30)
     S = reduced(M, 5)
     assert np.allclose(np.linalg.inv(S), np.linalg.inv(M)[:5, :5])
-    G = lifted(criterion("D").gradient(S), M)
+    G = lifted(named_criterion("D").gradient(S), M)
     D = random_information(2, k=8) * 1e-5
-    change = criterion("D").value(reduced(M + D, 5)) - criterion("D").value(reduced(M - D, 5))
+    change = named_criterion("D").value(reduced(M + D, 5)) - named_criterion("D").value(reduced(M - D, 5))
     assert np.sum(G * D) == pytest.approx(float(change) / 2, rel=1e-5)
 
 
@@ -98,7 +98,7 @@ def test_engine_of_determinants_tracks_every_change(k, rows):
     rng = np.random.default_rng(rows)
     J = rng.normal(size=(50, rows, 7))
     members = list(range(20))
-    state = Determinant(J, information(J, members), k, criterion("D"), 20)
+    state = Determinant(J, information(J, members), k, named_criterion("D"), 20)
     for step in range(100):
         i = int(rng.integers(50))
         state.change(i, 1.0)
@@ -127,4 +127,4 @@ def test_screened_engine_finds_what_trying_all_finds(name):
 
 def test_unknown_criterion_is_refused_with_the_known_ones():
     with pytest.raises(zveno.ZvenoError, match="O5"):
-        criterion("B")
+        named_criterion("B")

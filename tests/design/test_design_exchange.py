@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno.design.criteria import CRITERIA, criterion, reduced
+from zveno.design.criteria import CRITERIA, named_criterion, reduced
 from zveno.design.exchange import exchange, greedy, information, rounded, select, upper_bound
 
 
@@ -18,7 +18,7 @@ def candidates(seed, N=400, m=3, k=10):
 
 
 def made(name, k):
-    return criterion(name, np.random.default_rng(7).normal(size=(20, 3, k)))
+    return named_criterion(name, np.random.default_rng(7).normal(size=(20, 3, k)))
 
 
 @pytest.mark.parametrize("name", CRITERIA)
@@ -37,7 +37,7 @@ def test_exchange_never_lowers_the_criterion(name):
 @pytest.mark.parametrize("name", ["D", "A", "E"])
 def test_small_cases_are_solved_like_trying_everything(name):
     J = candidates(3, N=9, m=1, k=3)
-    one = criterion(name)
+    one = named_criterion(name)
     best = max(float(one.value(information(J, c), 5)) for c in combinations_with_replacement(range(9), 5))
     found = select(J, 5, one)
     assert found.value == pytest.approx(best, rel=1e-9)
@@ -47,13 +47,13 @@ def test_small_cases_are_solved_like_trying_everything(name):
 @pytest.mark.parametrize("name", ["D", "A", "O1"])
 def test_nothing_exceeds_the_bound(name):
     J = candidates(4)
-    found = select(J, 15, criterion(name))
+    found = select(J, 15, named_criterion(name))
     assert found.value <= found.bound * (1 + 1e-12)
     assert found.efficiency > 0.9
     rng = np.random.default_rng(0)
     for _ in range(50):
         other = exchange(
-            J, rng.integers(0, 400, 15), criterion(name), prior=np.zeros((10, 10)), interest=10, most=5
+            J, rng.integers(0, 400, 15), named_criterion(name), prior=np.zeros((10, 10)), interest=10, most=5
         )
         assert other.value <= found.bound
         assert other.value <= found.value * 1.02
@@ -62,8 +62,8 @@ def test_nothing_exceeds_the_bound(name):
 def test_the_bound_is_the_continuous_optimum():
     """Kiefer and Wolfowitz: at the D-optimal weights no candidate's variance exceeds the number of parameters."""
     J = candidates(5)
-    first = select(J, 20, criterion("D"))
-    bound, weights, _ = upper_bound(J, 20, criterion("D"), first, np.zeros((10, 10)), 10, rounds=40)
+    first = select(J, 20, named_criterion("D"))
+    bound, weights, _ = upper_bound(J, 20, named_criterion("D"), first, np.zeros((10, 10)), 10, rounds=40)
     M = np.einsum("n,nij,nik->jk", weights / weights.sum(), J, J)
     variances = np.einsum("nij,jk,nik->n", J, np.linalg.inv(M), J)
     assert variances.max() == pytest.approx(10.0, rel=2e-3)
@@ -72,9 +72,9 @@ def test_the_bound_is_the_continuous_optimum():
 
 def test_with_unknowns_in_the_way_the_others_are_estimated_best():
     J = candidates(6, k=12)
-    blind = select(J, 10, criterion("D"), bound=False)
-    aware = select(J, 10, criterion("D"), interest=5)
-    value = criterion("D").value
+    blind = select(J, 10, named_criterion("D"), bound=False)
+    aware = select(J, 10, named_criterion("D"), interest=5)
+    value = named_criterion("D").value
     assert aware.value > float(value(reduced(blind.information, 5), 10))
     assert aware.value <= aware.bound
 
@@ -82,10 +82,10 @@ def test_with_unknowns_in_the_way_the_others_are_estimated_best():
 def test_what_is_known_before_counts():
     J = candidates(7)
     prior = information(J, range(5))
-    found = select(J, 6, criterion("D"), prior=prior)
+    found = select(J, 6, named_criterion("D"), prior=prior)
     assert np.allclose(found.information, prior + information(J, found.members))
-    alone = select(J, 6, criterion("D"))
-    together = float(criterion("D").value(prior + information(J, alone.members), 6))
+    alone = select(J, 6, named_criterion("D"))
+    together = float(named_criterion("D").value(prior + information(J, alone.members), 6))
     assert found.value >= together
 
 
@@ -94,10 +94,10 @@ def test_repeats_only_where_allowed():
     J = np.zeros((6, 1, 2))
     J[0, 0], J[1, 0] = (10.0, 0.0), (0.0, 10.0)
     J[2:, 0] = np.random.default_rng(0).normal(size=(4, 2))
-    assert sorted(set(select(J, 6, criterion("D")).members)) == [0, 1]
-    assert sorted(select(J, 6, criterion("D"), repeats=False).members) == [0, 1, 2, 3, 4, 5]
+    assert sorted(set(select(J, 6, named_criterion("D")).members)) == [0, 1]
+    assert sorted(select(J, 6, named_criterion("D"), repeats=False).members) == [0, 1, 2, 3, 4, 5]
     with pytest.raises(zveno.ZvenoError, match="7 different"):
-        select(J, 7, criterion("D"), repeats=False)
+        select(J, 7, named_criterion("D"), repeats=False)
 
 
 def test_greedy_is_not_singular_where_it_need_not_be():
@@ -108,7 +108,7 @@ def test_greedy_is_not_singular_where_it_need_not_be():
 
 def test_the_trace_criterion_takes_one_candidate_only():
     J = candidates(9)
-    found = select(J, 8, criterion("T"))
+    found = select(J, 8, named_criterion("T"))
     assert len(set(found.members)) == 1
     assert found.members[0] == np.argmax(np.sum(J**2, axis=(1, 2)))
 

@@ -10,7 +10,7 @@ from zveno.calibration.files.tables import read_campaign
 from zveno.calibration.measurements import Camera, Distance, Pose, Position, RelativePosition
 from zveno.calibration.measurements.campaigns import Campaign
 from zveno.design import Clearance, Visibility, accuracy_curve, judge_poses, plan_poses
-from zveno.design.criteria import CRITERIA, criterion
+from zveno.design.criteria import CRITERIA, named_criterion
 from zveno.design.plan_problem import plan_problem
 from zveno.design.planned_rows import PlannedRows
 from zveno.design.refine import Objective, refined
@@ -62,7 +62,7 @@ def test_gradients_by_posture_against_differences(kind, name, puma):
     rows = PlannedRows(puma, KINDS[kind])
     q = puma.random(14 if kind != "distance" else 40, 3)
     F = rows.tool(q)[1]
-    objective = Objective(rows, criterion(name, F), np.zeros((len(rows.names),) * 2))
+    objective = Objective(rows, named_criterion(name, F), np.zeros((len(rows.names),) * 2))
     value, slope = objective.log_and_slope(q)
     assert value == pytest.approx(np.log(objective.value(q)))
     rng = np.random.default_rng(0)

@@ -75,7 +75,7 @@ class Criterion:
         return (vectors * weights) @ vectors.T
 
 
-def criterion(name: str, workspace: np.ndarray | None = None) -> Criterion:
+def named_criterion(name: str, workspace: np.ndarray | None = None) -> Criterion:
     """The criterion of that name; G needs Jacobians of the tool over the workspace, (w, 3, k)."""
     if name not in CRITERIA:
         raise unknown_name("criterion", name, CRITERIA)

@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike
 
 from ..calibration.measurements import Measurement
 from ..errors import ZvenoError
+from ..fit.greedy import add_best
 from ..fit.rng import seed_of
 from ..fit.threads import in_one_thread
 from ..io.results import hash_of
 from ..robot_functions import RobotFunctions
-from .criteria import criterion, reduced
+from .criteria import named_criterion, reduced
 from .engines import Determinant
 from .exchange import greedy, information
 from .plan_problem import covariance_of, plan_problem
@@ -56,7 +57,7 @@ def accuracy_curve(
             f"the {len(task.have) or fewest} postures to begin with do not determine all parameters",
             remedy="Plan more postures with plan_poses first",
         )
-    state = Determinant(task.J, M, k, criterion("D"), n)
+    state = Determinant(task.J, M, k, named_criterion("D"), n)
     numbers = np.arange(fewest, n + 1)
     points = []
     for number in numbers:
@@ -65,7 +66,7 @@ def accuracy_curve(
         worst = int(np.argmax(std))
         points.append((std[worst], worst, float(np.sqrt(np.mean(tool**2))), tool.max()))
         if number < n:
-            state.change(int(np.argmax(state.gains(1.0))), 1.0)
+            add_best(state, [])
     which = [point[1] for point in points]
     typical = np.array([point[2] for point in points])
     return Curve(

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import ZvenoError
+from ..fit.greedy import add_best
 from ..fit.threads import in_one_thread
-from .criteria import Criterion, lifted, reduced
+from .criteria import Criterion, lifted, named_criterion, reduced
 from .engines import Determinant, Screened, blockwise, engine
 
 EXCURSION = 4
@@ -111,14 +112,12 @@ def _judged(J: np.ndarray, members, criterion: Criterion, prior: np.ndarray, k: 
 def greedy(J: np.ndarray, n: int, prior: np.ndarray, k: int, repeats: bool = True) -> np.ndarray:
     """n candidates, each the one that adds most to det(M): a start for every criterion, never rank deficient if
     n candidates can avoid it. Arguments as in `select`."""
-    from .criteria import criterion
-
     # A weak prior makes the first determinants exist; what is seen of a new direction outweighs everything else.
     weak = 1e-7 * np.mean(np.sum(J**2, axis=(1, 2))) / J.shape[-1]
-    state = Determinant(J, prior + weak * np.eye(J.shape[-1]), J.shape[-1], criterion("D"), n)
+    state = Determinant(J, prior + weak * np.eye(J.shape[-1]), J.shape[-1], named_criterion("D"), n)
     members: list[int] = []
     for step in range(n):
-        _add_best(state, members, repeats)
+        add_best(state, members, repeats)
         if step * J.shape[1] < 2 * J.shape[-1]:
             state.refresh()  # the first steps change M by orders of magnitude
     return np.sort(members)
@@ -171,7 +170,7 @@ def _excursion(state: Determinant | Screened, members: list[int], depth: int, re
         return members
     members = list(members)
     for _ in range(depth):
-        if not _add_best(state, members, repeats):
+        if not add_best(state, members, repeats):
             return members
     for _ in range(depth):
         gains = state.gains(-1.0, members)
@@ -189,24 +188,10 @@ def _one_by_one(state, members: list[int], repeats: bool, value: float) -> tuple
         kept = state.state
         trial = list(members)
         state.change(trial.pop(int(place)), -1.0)
-        if _add_best(state, trial, repeats) and state.value > value * (1.0 + IMPROVEMENT):
+        if add_best(state, trial, repeats) and state.value > value * (1.0 + IMPROVEMENT):
             return trial, False
         state.back_to(kept)
     return members, True
-
-
-def _add_best(state, members: list[int], repeats: bool) -> bool:
-    """Add the best candidate; False if there is none left to add."""
-    gains = state.gains(1.0)
-    if not repeats:
-        gains = gains.copy()
-        gains[members] = -np.inf
-    best = int(np.argmax(gains))
-    if not np.isfinite(gains[best]):
-        return False
-    members.append(best)
-    state.change(best, 1.0)
-    return True
 
 
 def information(J: np.ndarray, members: Any) -> np.ndarray:
@@ -228,9 +213,7 @@ def upper_bound(
     """
     root = criterion.name == "O1"  # its square times n is D
     if root:
-        from .criteria import criterion as named
-
-        criterion = named("D")
+        criterion = named_criterion("D")
     weights = np.bincount(selection.members, minlength=len(J)).astype(float)
     weights /= weights.sum()
     support = np.flatnonzero(weights)

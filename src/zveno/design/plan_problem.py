@@ -16,7 +16,7 @@ from ..errors import ShapeError, ZvenoError
 from ..robot_functions import RobotFunctions
 from .candidates import Admissible, Visibility
 from .capsules import Clearance
-from .criteria import Criterion, criterion, reduced
+from .criteria import Criterion, named_criterion, reduced
 from .earlier import measured_before
 from .planned_rows import PlannedRows
 
@@ -157,7 +157,7 @@ def plan_problem(
     else:
         anywhere = robot.mechanism.checked_q(np.atleast_2d(workspace), "workspace")
     positions, F = rows.tool(anywhere)
-    made = criterion(criterion_name, F)
+    made = named_criterion(criterion_name, F)
     notes = [*rows.notes, *notes]
     return PlanProblem(rows, allowed, q, groups, J, before.q, prior, made, positions, F, tuple(notes))
 

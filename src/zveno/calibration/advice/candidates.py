@@ -3,49 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..measurements.base import Measurement, Slot
-from ..measurements.fit_problem import FitProblem
 from ..measurements.residual_slopes import residual_kernel
-from ..model.batches import skews
-from ..model.loads import holding_torques
 from .knowledge import eliminated
-
-
-@dataclass(frozen=True, eq=False)
-class Postures:
-    """Where the measured frame is, T (n, 4, 4), and its displacements in its own axes by terms (n, 6, t) and joints
-    (n, 6, n_v)."""
-
-    q: np.ndarray
-    T: np.ndarray
-    J: np.ndarray
-    by_joints: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.q)
-
-    def only(self, rows: Any) -> Postures:
-        """Some of them."""
-        return Postures(self.q[rows], self.T[rows], self.J[rows], self.by_joints[rows])
-
-
-def at_postures(problem: FitProblem, columns: np.ndarray, q: np.ndarray, moved: np.ndarray) -> Postures:
-    """Displacements of the first frame that was measured, by columns of the model, at q (n, n_q).
-
-    They are those of the nominal robot, whose structure decides what can be seen, with the frame moved by (3,).
-    """
-    part = replace(problem.parts[0], tau=holding_torques(problem.model, q))
-    T, J = problem.poses(part, problem.nominal, q)
-    by_joints = problem.by_joints(part, problem.nominal, q, J)
-    if moved.any():
-        T[:, :3, 3] += T[:, :3, :3] @ moved
-        J[:, :3] -= skews(moved) @ J[:, 3:]
-    return Postures(q, T, J[:, :, columns], by_joints)
+from .situation import Postures
 
 
 @dataclass(frozen=True, eq=False)

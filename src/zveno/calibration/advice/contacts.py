@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,9 +10,9 @@ from ..measurements.assembly import fit_problem
 from ..measurements.base import Measurement
 from ..measurements.campaigns import Campaign
 from ..measurements.contact import into_contact
-from ..measurements.fit_problem import FitProblem
 from ..measurements.residual_slopes import residual_kernel
-from .candidates import Candidate, Postures
+from .candidates import Candidate
+from .situation import Postures, Situation
 
 STARTS = 45
 """Postures that are brought into contact; not all get there."""
@@ -23,36 +22,26 @@ STEPS = 7
 """Steps after which a posture is given up."""
 
 
+@dataclass(frozen=True, eq=False)
 class Contacts:
     """Postures for candidates, and their targets; places that are touched are found once.
 
-    Args:
-        problem: what was measured.
-        tool: how far the measured frame is from where it is drawn, (3,), in its axes.
-        at: random postures.
-        move: displacements at other postures q (n, n_q).
+    Attributes:
+        here: what was measured.
         distance: between two targets, m.
     """
 
-    problem: FitProblem
-    tool: np.ndarray
-    at: Postures
-    move: Callable[[np.ndarray], Postures]
+    here: Situation
     distance: float
-
-    def __init__(
-        self, problem: FitProblem, tool: np.ndarray, at: Postures, move: Callable[..., Postures], distance: float
-    ):
-        self.problem, self.tool, self.at, self.move, self.distance = problem, tool, at, move, distance
-        self._touching: dict[tuple, Postures] = {}
+    _touching: dict[tuple[object, ...], Postures] = field(default_factory=dict)
 
     def of(self, candidate: Candidate, each: int, draws: int) -> tuple[Postures | None, list[np.ndarray]]:
         """Postures of a candidate for at most so many draws of `each`, and targets (4, 4) that they have in turns;
         None where there are not enough."""
         kind, point = candidate.kind, candidate.points[0]
-        seen = (self.at.T @ point)[:, :3, 3]
+        seen = (self.here.random.T @ point)[:, :3, 3]
         if not kind.implicit:
-            at = self.at.only(slice(0, each * draws))
+            at = self.here.random.only(slice(0, each * draws))
             return at, kind.imagined_targets(seen[: each * draws], np.zeros((2, 3)))
         targets = kind.imagined_targets(seen, np.array(self._goals(seen)))
         sets = [self._in_contact(kind, point, target) for target in targets]
@@ -75,20 +64,20 @@ class Contacts:
         """Postures nearest to a target, moved until they touch it; those that do not within limits are left out."""
         key = (kind.residual, point.tobytes(), target.tobytes())
         if key not in self._touching:
-            n, model = len(self.at), self.problem.model
+            n, model = len(self.here.random), self.here.problem.model
             R, X, y = np.tile(point, (n, 1, 1)), np.tile(target, (n, 1, 1)), np.zeros((n, kind.n_data))
-            miss = residual_kernel(type(kind))(self.at.T, np.tile(np.eye(4), (n, 1, 1)), R, X, y)[0]
+            miss = residual_kernel(type(kind))(self.here.random.T, np.tile(np.eye(4), (n, 1, 1)), R, X, y)[0]
             nearest = np.argsort(np.sum(miss**2, axis=1))[:STARTS]
-            what = replace(kind, frame=self.problem.parts[0].frame)
-            problem = fit_problem(model, [Campaign.unread(what, self.at.q[nearest])])
+            what = replace(kind, frame=self.here.problem.parts[0].frame)
+            problem = fit_problem(model, [Campaign.unread(what, self.here.random.q[nearest])])
             part, frames = problem.parts[0], problem.frames.copy()
             frames[part.right], frames[part.target] = point, target
-            frames[part.right, :3, 3] += self.tool
+            frames[part.right, :3, 3] += self.here.tool
             goal = problem.placed(frames)
             q, close = into_contact(goal, 0, part.q, tolerance=CLOSE / model.scale, steps=STEPS, compiled=True)
             lower, upper = model.mechanism.lower, model.mechanism.upper
             inside = (q >= lower).all(axis=1) & (q <= upper).all(axis=1)
-            self._touching[key] = self.move(q[close & inside])
+            self._touching[key] = self.here.at(q[close & inside])
         return self._touching[key]
 
 

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...fit.greedy import add_best
 from ...io.results import registered
 from ..fit.structure import moved_tool
 from ..identifiability.postures import random_postures
-from .candidates import at_postures
 from .further_postures import further_postures
-from .greedy import greedy, updated
 from .knowledge import aligned_slopes, knowledge
-from .proposals import MORE, Proposal, Situation, proposals, unseen
+from .mean_variance import MeanVariance, updated
+from .proposals import MORE, Proposal, proposals, unseen
+from .situation import Situation, at_postures
 
 if TYPE_CHECKING:
     from ..fit.state import FitState
@@ -69,10 +70,7 @@ def advise(state: FitState) -> Advice | None:
     moved = moved_tool(model, problem.parts[0].frame, state.tool)
     tool = np.zeros(3) if moved is None else moved[:3, 3]
 
-    def move(q):
-        return at_postures(problem, terms.columns, q, tool)
-
-    at = move(random_postures(mechanism, CANDIDATES, rng))
+    at = at_postures(problem, terms.columns, random_postures(mechanism, CANDIDATES, rng), tool)
     M_terms = aligned_slopes(model, terms, at.J[:, :3])
     # What is left of the terms whatever is found of the fitted parameters, and how these move the tool.
     rest = float(np.sum(M_terms * terms.rest))
@@ -82,15 +80,17 @@ def advise(state: FitState) -> Advice | None:
     distances = _known_distances(state)
     better = None if distances is None else _size(M, updated(covariance, np.sqrt(99.0) * distances), rest)
     C = terms.covariance(covariance[np.ix_(own, own)])
-    kinds = proposals(Situation(problem, whole.frames, whole.sigma, tool, terms, C, M_terms, at, move))
+    kinds = proposals(Situation(problem, whole, tool, terms, C, M_terms, at))
     now = _size(M, covariance, rest)
     best = Advice("", np.zeros((0, mechanism.n_q)), (), now, now, now, better, kinds, unseen(problem, kinds))
     for number in range(len(problem.parts)):
         q, groups, A = further_postures(state, number, CANDIDATES, rng)
         if len(q) < MORE:
             continue
-        picked, after = greedy(covariance, A, M, MORE)
-        chosen = _size(M, after, rest)
+        engine, picked = MeanVariance(covariance, A, M), []
+        while len(picked) < MORE:
+            add_best(engine, picked, repeats=False)
+        chosen = _size(M, engine.C, rest)
         if chosen < best.chosen:
             others = _size(M, updated(covariance, A[:MORE].reshape(-1, A.shape[-1])), rest)
             names = tuple(groups[k] for k in picked) if groups else ()

@@ -6,7 +6,7 @@ of all terms. Displacements that the fit cannot see and another kind does are na
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +17,10 @@ from ..measurements.base import POINT, Slot, point_frame
 from ..measurements.fit_problem import FitProblem
 from ..model.models import Model, Term
 from ..model.strategies import independent_columns
-from .candidates import Candidate, Postures, Products
+from .candidates import Candidate, Products
 from .contacts import Contacts
 from .knowledge import Knowledge
+from .situation import Situation
 
 MORE = 10
 """Postures proposed."""
@@ -70,47 +71,21 @@ class Proposal:
         return f"{self.text} (noise {self.noise})"
 
 
-@dataclass(frozen=True, eq=False)
-class Situation:
-    """Where a comparison starts.
-
-    Attributes:
-        problem, frames: what was measured, and the frames found.
-        sigma: noise found, by `problem.noise_names`.
-        tool: how far the measured frame is from where it is drawn, (3,), in its axes.
-        own: terms, and what is known of them beside the data.
-        C: covariance of all terms, (t, t), in units of their size.
-        M: as of `aligned_slopes`.
-        at: random postures.
-        move: displacements at other postures q (n, n_q).
-    """
-
-    problem: FitProblem
-    frames: np.ndarray
-    sigma: np.ndarray
-    tool: np.ndarray
-    own: Knowledge
-    C: np.ndarray
-    M: np.ndarray
-    at: Postures
-    move: Callable[[np.ndarray], Postures]
-
-
 def proposals(here: Situation) -> tuple[Proposal, ...]:
     """What other kinds would bring, the best first; kinds that the robot cannot do are left out."""
     noise: dict[str, float] = {}
-    for (_, _, unit), sigma in zip(here.problem.noise_names, here.sigma, strict=True):
+    for (_, _, unit), sigma in zip(here.problem.noise_names, here.fit.sigma, strict=True):
         noise[unit] = max(noise.get(unit, FINEST), float(sigma))
     sigma_q = max(part.measurement.sigma_q for part in here.problem.parts)
-    hidden = _Hidden.of(here.problem.model, here.own)
+    hidden = _Hidden.of(here.problem.model, here.terms)
     # One root for all kinds: trace(M (C⁻¹ + H)⁻¹) = trace(Fᵀ M F (1 + Fᵀ H F)⁻¹), C = F Fᵀ.
     s, V = np.linalg.eigh(here.C)
     F = V * np.sqrt(np.maximum(s, 0.0))
     inside, one = F.T @ here.M @ F, np.eye(len(F))
-    size = here.own.size
+    size = here.terms.size
     done = []
     distance = max(0.05, round(0.5 * here.problem.model.scale, 1))
-    contacts = Contacts(here.problem, here.tool, here.at, here.move, distance)
+    contacts = Contacts(here, distance)
     for candidate in _candidates(here, distance):
         kind = candidate.kind
         at, targets = contacts.of(candidate, MORE, DRAWS)
@@ -250,7 +225,7 @@ def _candidates(here: Situation, distance: float) -> list[Candidate]:
         for kind, text in cls.proposals(distance):
             if name not in present or (len(kind.right) > 1 and not several):
                 out.append(Candidate(kind, text, kind.right))
-    point = here.frames[part.right[0]][:3, 3]
+    point = here.fit.frames[part.right[0]][:3, 3]
     away = _away_from_last_axis(here.problem.model, part.frame, here.tool + point)
     if part.measurement.of_point and not several and away is not None:
         for kind, text in type(part.measurement).proposals(distance)[:1]:

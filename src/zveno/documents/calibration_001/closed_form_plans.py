@@ -109,7 +109,7 @@ def _best_within(m: int, lower: float, upper: float) -> np.ndarray:
     """
     from scipy.optimize import minimize
 
-    from ...design.criteria import criterion
+    from ...design.criteria import named_criterion
     from ...design.exchange import select
 
     grid = np.linspace(lower, upper, 121)
@@ -118,7 +118,7 @@ def _best_within(m: int, lower: float, upper: float) -> np.ndarray:
     rows[:, 0, 1], rows[:, 0, 2], rows[:, 1, 0] = z, -y, -z
     rows[:, 1, 2], rows[:, 2, 0], rows[:, 2, 1] = x, y, -x
     rows[:, :, 3:] = np.eye(3)
-    start = grid[select(rows, m, criterion("A"), interest=3, bound=False).members]
+    start = grid[select(rows, m, named_criterion("A"), interest=3, bound=False).members]
 
     def cost(q):
         return float(np.trace(np.linalg.inv(axis_information(circle(q)))))
