@@ -120,7 +120,7 @@ def test_a_place_that_was_touched_badly_every_time(kind):
     rng = np.random.default_rng(0)
     values = truth(robot, identifiability(robot, kind).chosen, rng)
     campaign = simulated(robot, kind, values, 110, rng, {"position": 5e-5})
-    bad = [k for k, group in enumerate(campaign.groups) if group == "place1/hole0"]
+    bad = [k for k, group in enumerate(campaign.groups) if group == "place3"]
     q = campaign.q.copy()
     q[bad] += 0.02 * rng.normal(size=(len(bad), 6))
     found = calibrate(robot, replace(campaign, q=q), strategy="JL", folds=3)

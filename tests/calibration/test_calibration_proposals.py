@@ -11,9 +11,10 @@ from calibration_arms import FAR, arm, simulated, truth
 from rich.console import Console
 
 import zveno
-from zveno.calibration.advice.candidates import Candidate, Postures
+from zveno.calibration.advice.candidates import Candidate
 from zveno.calibration.advice.knowledge import eliminated
 from zveno.calibration.advice.proposals import SCALE
+from zveno.calibration.advice.situation import Postures
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.fit.prior import prior, usual
 from zveno.calibration.identifiability.analysis import identifiability
@@ -32,6 +33,7 @@ from zveno.calibration.measurements import (
 )
 from zveno.calibration.measurements.campaigns import Campaign
 from zveno.calibration.measurements.kinds.position import MARKERS
+from zveno.calibration.measurements.kinds.tilt import Tilt
 from zveno.calibration.model.kinematics import pose_kernel
 from zveno.calibration.model.models import redundant_model
 from zveno.report.text.calibration import print_calibration
@@ -54,6 +56,7 @@ REAL = {
     "touches of one socket": FixedPoint(),
     "touches of two sockets 300 mm apart, known to 0.1 mm": Sockets(distance=0.3, sigma_distance=1e-4),
     "directions of the tool's z axis": AxisDirection(),
+    "tilts of the tool by an inclinometer": Tilt(),
 }
 """The measurement that each text means."""
 
@@ -209,7 +212,7 @@ def test_a_socket_does_not_show_the_scale(puma):
     campaign, values, found = poor(puma, FixedPoint())
     assert found.advice is not None
     showing = {one.text for one in found.advice.kinds if SCALE in one.shows}
-    assert showing == {text for text in REAL if not text.startswith(("touches of one", "directions"))}
+    assert showing == {text for text in REAL if not text.startswith(("touches of one", "directions", "tilts"))}
     assert found.advice.unseen[SCALE][0].startswith("touches of two sockets")
     assert "the scale (touches of two sockets 300 mm apart, known to 0.1 mm)" in found.verdict
     # Unseen lengths are as uncertain as they were before: more of the same does not help, a known distance does.

@@ -122,7 +122,7 @@ def test_tiago_motion_capture():
     assert len(whole.unknowns) == 4  # the tracker and three markers: the fourth repeats the third
     assert not whole.joint_terms
     # Markers of one posture err together: taken for independent, they ask for terms that make it worse.
-    assert 1.5 < whole.common["relative_position: position"] < 3.0
+    assert 1.5 < whole.shared_error_factor["relative_position: position"] < 3.0
     errors = [calibrate(robot, campaign, parameters=word).held_out[0].rms for word in ("tcp", "offsets", "dh")]
     assert errors[0] > 1.05 * errors[1] > 1.1 * errors[2] > 1.1 * whole.held_out[0].rms
     assert whole.held_out[0].rms < 4.2e-3

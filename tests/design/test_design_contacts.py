@@ -107,7 +107,7 @@ def test_a_known_distance_counts_once(first, puma):
     halves = [Campaign(KINDS["sockets"], plan.q[k::2], groups=plan.groups[k::2]) for k in (0, 1)]
     rows = PlannedRows(puma, KINDS["sockets"], have=measured("sockets", plan))
     place = next(group.partition("/")[0] for group in rows.groups if group.endswith("hole1"))
-    ends = [[f"socket:{place}/hole{k}.T{axis}" for axis in "xyz"] for k in (0, 1)]
+    ends = [[f"socket:{place}/hole{k}.T{axis}" for axis in "xyz"] for k in (1, 2)]
     known = rows.known[np.ix_([rows.names.index(name) for name in ends[0]], range(len(rows.names)))]
     one = Sockets().sigma_distance
     own = known[:, [rows.names.index(name) for name in ends[0]]]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..io.results import hash_of
 from .advice.verdict import verdict
-from .fit.held_out import errors
+from .fit.errors import errors, residuals
 from .fit.state import FitState
 from .result import Calibration
 from .use.output import calibrated_mechanism
@@ -36,7 +36,7 @@ def calibration_of(state: FitState) -> Calibration:
     own = [k for k in options.columns if k < len(model.terms)]
     covariance = whole.covariance()
     noises = [f"{campaign}: {name}" for campaign, name, _ in problem.noise_names]
-    common = [1.0] * len(noises) if options.shared is None else options.shared.tolist()
+    shared = [1.0] * len(noises) if options.shared is None else options.shared.tolist()
     result = Calibration(
         nominal=state.robot.mechanism,
         mechanism=calibrated_mechanism(model, whole.values),
@@ -45,12 +45,13 @@ def calibration_of(state: FitState) -> Calibration:
         names=tuple(model.names[k] for k in own),
         values=whole.values[own],
         units=tuple(model.terms[k].unit for k in own),
+        places=tuple(model.terms[k].place for k in own),
         covariance=covariance[: len(own), : len(own)],
         unknowns=problem.labelled(whole.frames),
         unknown_names=tuple(problem.names[k] for k in options.columns if k >= len(model.terms)),
         unknown_std=np.sqrt(np.diag(covariance))[len(own) :],
         sigma=dict(zip(noises, whole.sigma.tolist(), strict=True)),
-        common={name: factor for name, factor in zip(noises, common, strict=True) if factor > 1.0},
+        shared_error_factor={name: factor for name, factor in zip(noises, shared, strict=True) if factor > 1.0},
         plausible={} if known is None else known.sizes,
         identifiability=state.geometry,
         baseline=errors(problem, state.base.residual),
@@ -59,6 +60,7 @@ def calibration_of(state: FitState) -> Calibration:
         held_out=errors(problem, scored_residual, tested) if folds else (),
         held_out_unflagged=errors(problem, scored_residual, tested & good) if folds else (),
         outliers=state.outliers,
+        residuals=residuals(problem, good, state.base.residual, whole.residual, unseen),
         rows=int(problem.n_data_rows),
         scalar_rows=int(kept.sum()),
         condition=whole.factors.condition,

@@ -19,7 +19,7 @@ from ..io.results import Result, registered
 from ..io.write import format_of
 from ..mechanism import Mechanism
 from .advice.next_measurement import Advice
-from .fit.held_out import Error
+from .fit.errors import Error, Residuals
 from .fit.outliers import Outlier
 from .identifiability.analysis import Identifiability
 from .identifiability.postures import random_postures
@@ -51,11 +51,13 @@ class Calibration(Result):
         evidence: of joint terms that were fitted because the data ask for them: how much more probable the data are
             with them, as a logarithm.
         names, values, units: estimated parameters as deviations from nominal.
+        places: the joint, link or frame that each belongs to.
         covariance: of `values`, document 001 (28).
         unknowns: frames, points and planes estimated beside them, by name, (4, 4).
         unknown_names, unknown_std: their displacements and standard deviations.
         sigma: standard deviation of the readings, by campaign and noise, estimated where not given.
-        common: how many rows of a posture tell as much as one that errs alone, where they err together, by noise.
+        shared_error_factor: how many rows of a posture tell as much as one independent row, by noise, where they
+            err together (the design effect of sampling theory).
         plausible: standard deviation that terms of each kind were taken to have; found in the data unless given.
         identifiability: the structure the fit rests on: of the geometry and of joint terms that were asked for.
         baseline: errors of the nominal robot *with all frames fitted*, all rows; `baseline_unflagged` without
@@ -63,6 +65,7 @@ class Calibration(Result):
         training: errors of the calibrated robot on the rows used.
         held_out: errors on postures not used, all rows; `held_out_unflagged` without outliers.
         outliers: rows that do not belong, worst first.
+        residuals: of every row of data, nominal, calibrated and held out, by campaign and noise.
         rows, scalar_rows: rows of data, and numbers used of them.
         condition: of the weighted Jacobian with unit columns.
         iterations, converged: of the last fit.
@@ -81,12 +84,13 @@ class Calibration(Result):
     names: tuple[str, ...]
     values: np.ndarray
     units: tuple[str, ...]
+    places: tuple[str, ...]
     covariance: np.ndarray
     unknowns: dict[str, np.ndarray]
     unknown_names: tuple[str, ...]
     unknown_std: np.ndarray
     sigma: dict[str, float]
-    common: dict[str, float]
+    shared_error_factor: dict[str, float]
     plausible: dict[str, float]
     identifiability: Identifiability
     baseline: tuple[Error, ...]
@@ -95,6 +99,7 @@ class Calibration(Result):
     held_out: tuple[Error, ...]
     held_out_unflagged: tuple[Error, ...]
     outliers: tuple[Outlier, ...]
+    residuals: tuple[Residuals, ...]
     rows: int
     scalar_rows: int
     condition: float

@@ -29,8 +29,7 @@ def group_list(kind: Measurement, have: Campaign, places: int | None) -> tuple[s
     before = tuple(dict.fromkeys(have.groups or ("",) * len(have)))
     if not before and not places:
         return ()
-    word = "new" if before else "place"
-    return before + tuple(f"{word}{k}{hole}" for k in range(1, (places or 0) + 1) for hole in kind.holes)
+    return before + kind.new_groups(places or 0, "new" if before else "place")
 
 
 def contact_problem(

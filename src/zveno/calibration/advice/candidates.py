@@ -73,7 +73,7 @@ class Candidate:
 
     def _known_distances(self, targets: Sequence[np.ndarray], width: int) -> np.ndarray:
         """Rows (k, width) about unknowns, of variance one: distances between targets that the kind knows."""
-        names = [f"place{hole}" for hole in self.kind.holes[: len(targets)]]
+        names = list(self.kind.new_groups(1)[: len(targets)])
         rows = []
         for a, b, _, sigma in self.kind.constraints(names):
             first, second = names.index(a), names.index(b)

@@ -153,9 +153,9 @@ def _nothing(found: Identifiability) -> str:
 def _stuck(problem: FitProblem) -> str:
     """Joints that never move, and pairs that always move together, in brackets."""
     mechanism = problem.model.mechanism
-    own = sorted({move.position.start for move in problem.model.axes})
-    names = [mechanism.coordinate_names[k] for k in own]
-    q = np.concatenate([part.q for part in problem.parts])[:, own]
+    moved = sorted({move.position.start for move in problem.model.axes})
+    names = [mechanism.coordinate_names[k] for k in moved]
+    q = np.concatenate([part.q for part in problem.parts])[:, moved]
     q = q - q.mean(axis=0)
     size = np.linalg.norm(q, axis=0)
     still = size <= 1e-4 * np.sqrt(len(q))

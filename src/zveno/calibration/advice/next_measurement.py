@@ -36,6 +36,7 @@ class Advice:
     Attributes:
         campaign: what to measure in them: the campaign to continue.
         q: postures, (n, n_q), the most helpful first; none where no random posture can be measured.
+        coordinates: names of those that move the measured frames.
         groups: the target each belongs to, for kinds that need it.
         now: root of the mean variance of the tool's position over the workspace, m, as parameters are known; base
             and tool are moved as far as the measurements do not see that.
@@ -48,6 +49,7 @@ class Advice:
 
     campaign: str
     q: np.ndarray
+    coordinates: tuple[str, ...]
     groups: tuple[str, ...]
     now: float
     chosen: float
@@ -82,7 +84,8 @@ def advise(state: FitState) -> Advice | None:
     C = terms.covariance(covariance[np.ix_(own, own)])
     kinds = proposals(Situation(problem, whole, tool, terms, C, M_terms, at))
     now = _size(M, covariance, rest)
-    best = Advice("", np.zeros((0, mechanism.n_q)), (), now, now, now, better, kinds, unseen(problem, kinds))
+    none = np.zeros((0, mechanism.n_q))
+    best = Advice("", none, model.coordinates, (), now, now, now, better, kinds, unseen(problem, kinds))
     for number in range(len(problem.parts)):
         q, groups, A = further_postures(state, number, CANDIDATES, rng)
         if len(q) < MORE:

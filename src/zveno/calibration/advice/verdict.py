@@ -25,7 +25,7 @@ RUN = 5
 def verdict(result: Calibration) -> str:
     """A few sentences for people, one topic a line."""
     words = [_improvement(result), _outliers(result)]
-    words += [_common(result), _joint_terms(result), _knowledge(result), _sizes(result)]
+    words += [_shared_errors(result), _joint_terms(result), _knowledge(result), _sizes(result)]
     words += [_strange(result), *_advice(result)]
     return "\n".join(word for word in words if word)
 
@@ -76,11 +76,11 @@ def _runs(rows: set[int]) -> list[tuple[int, int]]:
     return [(first, last) for first, last in zip(starts, ends, strict=True) if last - first + 1 >= RUN]
 
 
-def _common(result: Calibration) -> str:
+def _shared_errors(result: Calibration) -> str:
     """Whether things seen in one posture err alike."""
-    if not result.common:
+    if not result.shared_error_factor:
         return ""
-    factor = max(result.common.values())
+    factor = max(result.shared_error_factor.values())
     return f"What is seen in one posture errs together: {factor:.1f} readings there tell as much as one elsewhere."
 
 

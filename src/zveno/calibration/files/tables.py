@@ -65,7 +65,7 @@ def campaign_from(
         raise ModelError("does not say what was measured", file=table.file, remedy=_likely(table, mechanism))
     what = measurement(kind)
     what = _framed(what.with_settings(table.settings, table.length, table.file), table, mechanism)
-    needed = _needed(mechanism, what)
+    needed = redundant_model(mechanism, what.frame).coordinates
     if not table.headed:
         table = _named(table, what, needed)
     table = _spread(understood(table, mechanism, needed), what)
@@ -79,7 +79,7 @@ def campaign_from(
 def template(mechanism: Mechanism, kind: Measurement | str, rows: np.ndarray | None = None) -> str:
     """A measurement file to fill in: settings, header, and a line for every planned posture."""
     what = measurement(kind)
-    names = [*_needed(mechanism, what)]
+    names = redundant_model(mechanism, what.frame).coordinates
     readings = [*what.columns, *(what.group_columns if what.grouped is not None else ())]
     lines = [f"# kind = {what.kind}", "# unit = m", "# angle = rad", ",".join([*names, *readings])]
     if rows is not None:
@@ -167,13 +167,6 @@ def _likely(table: MeasurementTable, mechanism: Mechanism) -> str:
             text = what.looks_like
             return f"Give --measure (kind= in Python), or write what it is into the file. It looks like {text}"
     return "Give --measure (kind= in Python), or write # kind = position"
-
-
-def _needed(mechanism: Mechanism, what: Measurement) -> list[str]:
-    """Coordinates that move the measured frame."""
-    model = redundant_model(mechanism, what.frame)
-    used = sorted({k for move in model.moves for k in range(move.position.start, move.position.stop)})
-    return [mechanism.coordinate_names[k] for k in used]
 
 
 def _with_several(what: Measurement, table: MeasurementTable) -> Measurement:

@@ -1,15 +1,13 @@
-"""Errors of a fit, and errors on postures the fit has not seen."""
+"""Held-out residuals: of postures that a fit has not seen, leave-one-group-out where they share a target."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ...io.results import registered
-from ...io.units import ERRORS
-from ..measurements.fit_problem import FitProblem, within
+from ..measurements.fit_problem import FitProblem
 from .least_squares import FitPoint
 from .refits import refits
 from .solve import Solution
@@ -19,69 +17,6 @@ LARGEST = 4_000_000
 """Entries of the Jacobians of fits that are made at once."""
 
 
-@registered
-@dataclass(frozen=True)
-class Error:
-    """Size of residuals of one noise: lengths of the vectors, one a row.
-
-    Attributes:
-        name: campaign and noise.
-        unit: "m" or "rad".
-        rms, mean, std, max: of the lengths.
-        accuracy: ISO 9283 pose accuracy AP: length of the mean vector; what is left of a systematic error.
-        repeatability: ISO 9283 form l̄ + 3·S_l of the distances from that mean.
-        rows: how many.
-    """
-
-    name: str
-    unit: str
-    rms: float
-    mean: float
-    std: float
-    max: float
-    accuracy: float
-    repeatability: float
-    rows: int
-
-    def text(self) -> str:
-        """`1.02 mm rms (mean 0.88, max 2.9)`."""
-        factor, unit = ERRORS[self.unit]
-        return f"{self.rms * factor:.3g} {unit} rms (mean {self.mean * factor:.3g}, max {self.max * factor:.3g})"
-
-
-def errors(problem: FitProblem, residual: np.ndarray, rows: np.ndarray | None = None) -> tuple[Error, ...]:
-    """Errors by noise; `rows` says which rows of data count."""
-    found = []
-    for number, (campaign, name, unit) in enumerate(problem.noise_names):
-        own = problem.noise == number
-        if rows is not None:
-            own = own & np.concatenate([rows, [False]])[problem.row]
-        if not own.any():
-            continue
-        index = np.unique(problem.row[own], return_inverse=True)[1]
-        n = int(index.max()) + 1
-        squares = np.bincount(index, residual[own] ** 2)
-        lengths = np.sqrt(squares)
-        place = within(index)
-        center = np.array([residual[own][place == k].mean() for k in range(int(place.max()) + 1)])
-        spread = np.sqrt(np.bincount(index, (residual[own] - center[place]) ** 2))
-        deviation = float(spread.std(ddof=1)) if n > 1 else 0.0
-        found.append(
-            Error(
-                f"{campaign}: {name}" if campaign != name else name,
-                unit,
-                float(np.sqrt(squares.mean())),
-                float(lengths.mean()),
-                float(lengths.std()),
-                float(lengths.max()),
-                float(np.linalg.norm(center)),
-                float(spread.mean() + 3.0 * deviation),
-                n,
-            )
-        )
-    return tuple(found)
-
-
 def folds_of(problem: FitProblem, folds: int, seed: int) -> list[np.ndarray]:
     """Postures, by number, that are held out together.
 
@@ -89,20 +24,18 @@ def folds_of(problem: FitProblem, folds: int, seed: int) -> list[np.ndarray]:
     would tell where the target is. Others are dealt out at random.
     """
     rng = np.random.default_rng(seed)
-    out: list[list[int]] = [[] for _ in range(max(2, folds))]
-    places: list[list[int]] = []
+    dealt: list[list[int]] = [[] for _ in range(max(2, folds))]
+    at_places: list[np.ndarray] = []
     for campaign, part in zip(problem.campaigns, problem.parts, strict=True):
-        n = len(campaign.q)
-        numbers = part.first_posture + np.arange(n)
+        numbers = part.first_posture + np.arange(len(campaign))
         if part.measurement.grouped is not None and len(set(campaign.groups)) > 2:
-            names = [group.rpartition("/")[0] or group for group in campaign.groups]
-            for name in dict.fromkeys(names):
-                places.append([int(k) for k, own in zip(numbers, names, strict=True) if own == name])
+            places = np.array([part.measurement.place_of(group) for group in campaign.groups])
+            at_places += [numbers[places == place] for place in dict.fromkeys(places.tolist())]
             continue
         for k, posture in enumerate(rng.permutation(numbers)):
-            out[k % len(out)].append(int(posture))
-    chosen = [np.array(sorted(one)) for one in out if one]
-    return chosen + [np.array(place) for place in places] if len(chosen) + len(places) > 1 else []
+            dealt[k % len(dealt)].append(int(posture))
+    parts = [np.array(sorted(part)) for part in dealt if part] + at_places
+    return parts if len(parts) > 1 else []
 
 
 def held_out(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..measurements.fit_problem import FitProblem, within
+from ..measurements.fit_problem import FitProblem
 from .solve import Solution
 
 SURE = 4.0
@@ -25,7 +25,7 @@ def shared_errors(problem: FitProblem, whole: Solution) -> np.ndarray | None:
     good = np.concatenate([whole.weight > 0.05, [False]])[problem.row]
     for number in range(len(factor)):
         own = np.flatnonzero(good & (problem.noise == number))
-        component = within(problem.row[own])
+        component = problem.component[own]
         key = problem.posture[own] * (component.max(initial=0) + 1) + component
         _, place, count = np.unique(key, return_inverse=True, return_counts=True)
         r = whole.residual[own]

@@ -14,7 +14,7 @@ from ..measurements.contact import into_contact
 from ..measurements.fit_problem import FitProblem
 from ..model.models import Model
 from ..use.output import deviation
-from .held_out import errors
+from .errors import errors
 from .solve import Solution
 
 FIRM = 1e-2

@@ -49,7 +49,7 @@ def imagined(
 
     Args:
         model, kind, n, seed: what is measured, how often, and how postures and places are drawn.
-        groups: what the postures touch, in turns; six imagined places if empty.
+        groups: what the postures touch, in turns; six imagined targets if empty.
         placed: frames (4, 4) of unknowns by label, where they are not to be drawn.
     """
     rng = np.random.default_rng(seed)
@@ -74,7 +74,7 @@ def imagined(
 def _imagined_groups(kind: Measurement, n: int, groups: Sequence[str]) -> tuple[str, ...]:
     if kind.grouped is None:
         return ()
-    names = groups or [f"place{k // 2}/hole{k % 2}" for k in range(N_GROUPS)]
+    names = groups or kind.new_groups(N_GROUPS // len(kind.holes))
     return tuple(names[k % len(names)] for k in range(n))
 
 

@@ -52,13 +52,15 @@ class _Assembly:
         """The problem; every scalar row knows its noise, posture and row of data."""
         of = [(self.unknown_of.index(k), axis) for k, unknown in enumerate(self.unknowns) for axis in unknown.free]
         frame, axis = np.array(of, dtype=int).reshape(-1, 2).T
-        noise, posture, row, rows = [], [], [], 0
+        noise, component, posture, row, rows = [], [], [], [], 0
         for part in self.parts:
             n, m = part.known.shape
-            numbers = np.empty(m, dtype=int)
+            numbers, places = np.empty(m, dtype=int), np.arange(m)
             for k, group in enumerate(part.measurement.noises):
                 numbers[group.rows] = part.first_noise + k
+                places[group.rows] -= group.rows.start
             noise.append(np.tile(numbers, (n, 1))[part.known])
+            component.append(np.tile(places, (n, 1))[part.known])
             posture.append(np.repeat(part.first_posture + part.posture, m).reshape(n, m)[part.known])
             row.append(np.repeat(rows + np.arange(n), m).reshape(n, m)[part.known])
             rows += n
@@ -73,6 +75,7 @@ class _Assembly:
             tuple(self.constraints),
             tuple(self.noise_names),
             np.concatenate([*noise, none]),
+            np.concatenate([*component, none]),
             np.concatenate([*posture, none]),
             np.concatenate([*row, none]),
             self.n_postures,

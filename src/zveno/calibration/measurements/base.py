@@ -294,6 +294,14 @@ class Measurement(ABC):
     holes: ClassVar[tuple[str, ...]] = ("",)
     """What the names of groups at one new place end in."""
 
+    def new_groups(self, places: int, word: str = "place") -> tuple[str, ...]:
+        """Names of the groups at new places: `place1`, …"""
+        return tuple(f"{word}{k}{hole}" for k in range(1, places + 1) for hole in self.holes)
+
+    def place_of(self, group: str) -> str:
+        """The place of a group: `place` of `place/hole`. Targets at one place belong together."""
+        return group.rpartition("/")[0] or group
+
     # --- first values and counts
 
     def first_frames(self, rows: StartData) -> dict[int, np.ndarray]:

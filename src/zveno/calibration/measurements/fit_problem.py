@@ -68,11 +68,6 @@ class Part:
         return int(self.known.sum())
 
 
-def within(rows: np.ndarray) -> np.ndarray:
-    """Which of the entries of its row each is, from 0; `rows` (n,) are sorted numbers."""
-    return np.arange(len(rows)) - np.searchsorted(rows, rows)
-
-
 @dataclass(frozen=True, eq=False)
 class FitProblem:
     """Residuals of campaigns and their derivatives, at given parameters and frames. Make one with `fit_problem`.
@@ -88,8 +83,8 @@ class FitProblem:
         unknown_of: for every frame, its number among the unknowns, or −1.
         constraints: known distances between targets: (frame, frame, distance, its standard deviation).
         noise_names: campaign, name and unit of every noise.
-        noise, posture, row: of every scalar row, the number of its noise, posture and row of data, (rows,); −1 for
-            known distances.
+        noise, component, posture, row: of every scalar row, the number of its noise, its place among the components
+            of that noise, its posture and its row of data, (rows,); −1 for known distances.
         n_postures, n_data_rows: postures and rows of data.
         displaced: numbers of the frame and of its displacement that every column of the unknowns is.
     """
@@ -103,6 +98,7 @@ class FitProblem:
     constraints: tuple[tuple[int, int, float, float], ...]
     noise_names: tuple[tuple[str, str, str], ...]
     noise: np.ndarray
+    component: np.ndarray
     posture: np.ndarray
     row: np.ndarray
     n_postures: int

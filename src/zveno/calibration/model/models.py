@@ -134,6 +134,12 @@ class Model:
         return tuple(move for move in self.moves if move.sigma is not None)
 
     @cached_property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates that move the frames, in their order."""
+        used = {k for move in self.moves for k in range(move.position.start, move.position.stop)}
+        return tuple(self.mechanism.coordinate_names[k] for k in sorted(used))
+
+    @cached_property
     def offset_terms(self) -> list[int]:
         """Numbers of the offsets of `axes`."""
         return [move.offset_term for move in self.axes]

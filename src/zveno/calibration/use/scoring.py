@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...fit.threads import in_one_thread
-from ..fit.held_out import Error, errors
+from ..fit.errors import Error, errors
 from ..fit.initial import first_frames
 from ..fit.solve import solve
 from ..fit.weighting import FitOptions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from os import PathLike
 from pathlib import Path
 
@@ -17,10 +18,11 @@ from .plan import LINE, OTHER, label_axes, panels_of
 
 
 def draw_calibration(found: Calibration, path: str | PathLike[str]) -> Path:
-    """Errors before, after and held out, and the deviations that were found with their standard deviations."""
+    """Errors before, after and held out, residuals by row, and the deviations with their standard deviations."""
     file = checked_picture(path)
-    figure, (errors, lengths, angles) = panels_of(3, (13.0, 4.2))
+    figure, (errors, rows, lengths, angles) = panels_of(4, (17.0, 4.2))
     _draw_errors(found, errors)
+    _draw_residuals(found, rows)
     _draw_deviations(found, lengths, "m", LINE)
     _draw_deviations(found, angles, "rad", OTHER)
     figure.suptitle(f"{found.nominal.name}: {found.status}", color=INK, fontsize=10, parse_math=False)
@@ -45,6 +47,21 @@ def _draw_errors(found: Calibration, axes):
     axes.set_xticks(range(len(labels)), labels, fontsize=7, parse_math=False)
     axes.set_title("errors, root mean square", loc="left", fontsize=9, color=INK)
     axes.legend(fontsize=7)
+
+
+def _draw_residuals(found: Calibration, axes):
+    """Lengths of the residuals of every row; rows that do not belong are crossed."""
+    for residuals, color in zip(found.residuals, cycle((LINE, OTHER, TRAIL)), strict=False):
+        factor, unit = ERRORS[residuals.unit]
+        after = np.where(np.isnan(residuals.held_out), residuals.calibrated, residuals.held_out)
+        lengths = factor * np.sqrt(np.nansum(after**2, axis=1))
+        label = f"{residuals.name}, {unit}"
+        axes.plot(residuals.row, lengths, ".", color=color, markersize=3, label=label.replace("$", r"\$"))
+        axes.plot(residuals.row[~residuals.used], lengths[~residuals.used], "x", color=INK, markersize=5)
+    axes.set_yscale("log")
+    axes.set_title("residuals by row, held out where possible", loc="left", fontsize=9, color=INK)
+    axes.legend(fontsize=7)
+    label_axes(axes, "row")
 
 
 def _draw_deviations(found: Calibration, axes, unit: str, color: str):

@@ -112,8 +112,8 @@ def _print_first_posture(console: Console, found: Calibration, degrees: bool) ->
     if found.advice is not None and len(found.advice.q):
         factors, units = shown_units(coordinate_units(found.nominal), degrees)
         names, q = found.nominal.coordinate_names, found.advice.q[0] * factors
-        moved = sorted({k for move in found.model.moves for k in range(move.position.start, move.position.stop)})
-        console.print("measure first at " + ", ".join(f"{names[k]} {q[k]:.4g} {units[k]}".rstrip() for k in moved))
+        places = [names.index(name) for name in found.advice.coordinates]
+        console.print("measure first at " + ", ".join(f"{names[k]} {q[k]:.4g} {units[k]}".rstrip() for k in places))
 
 
 def _next(advice: Advice) -> Table:
@@ -174,9 +174,10 @@ def _parameters(found: Calibration, degrees: bool) -> Table:
     table.add_column("unit")
     table.add_column("of", style="dim")
     scales = DEVIATIONS | ({"rad": DEGREES} if degrees else {})
-    for name, value, std, unit in zip(found.names, found.values, found.std, found.units, strict=True):
+    for name, value, std, unit, place in zip(
+        found.names, found.values, found.std, found.units, found.places, strict=True
+    ):
         factor, shown = scales[unit]
         digits = 4 if factor < 1e6 else 1
-        place = found.model.term(name).place
-        table.add_row(name, f"{value * factor:.{digits}f}", f"{std * factor:.{digits}f}", shown, (place))
+        table.add_row(name, f"{value * factor:.{digits}f}", f"{std * factor:.{digits}f}", shown, place)
     return table

@@ -36,7 +36,7 @@ class Sockets(FixedPoint):
         """Both sockets of a place."""
         places: dict[str, list[str]] = {}
         for group in dict.fromkeys(groups):
-            places.setdefault(group.rpartition("/")[0], []).append(group)
+            places.setdefault(self.place_of(group), []).append(group)
         return [
             (a, b, self.distance, self.sigma_distance)
             for sockets in places.values()

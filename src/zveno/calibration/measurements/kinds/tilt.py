@@ -38,6 +38,7 @@ class Tilt(Measurement):
     )
     looks_like = "readings of an inclinometer: # kind = tilt"
     instrument = "inclinometer"
+    described = "tilts of the tool by an inclinometer"
 
     @property
     def right(self) -> tuple[Slot, ...]:

@@ -23,7 +23,7 @@ def _measured(alone: float, together: float, seed: int, n: int = 40):
 
 def test_rows_that_err_alone_are_not_said_to_err_together():
     found = [calibrate(*_measured(1e-4, 0.0, seed)[:2], folds=0) for seed in range(8)]
-    assert not any(one.common for one in found)
+    assert not any(one.shared_error_factor for one in found)
     assert "errs together" not in found[0].verdict
 
 
@@ -32,7 +32,7 @@ def test_rows_that_err_together_count_for_less(together, factor):
     """Of four points with variance a each of their own and b in common: 1 + 3 b / (a + b)."""
     robot, campaign, _ = _measured(1e-4, together, 1)
     found = calibrate(robot, campaign, folds=0)
-    assert found.common == {"relative_position: position": pytest.approx(factor, rel=0.15)}
+    assert found.shared_error_factor == {"relative_position: position": pytest.approx(factor, rel=0.15)}
     assert "errs together" in found.verdict
     assert found.sigma["relative_position: position"] == pytest.approx(np.hypot(1e-4, together), rel=0.15)
 
@@ -58,4 +58,4 @@ def test_poses_have_nothing_to_add_up():
     rng = np.random.default_rng(0)
     values = truth(robot, identifiability(robot, "pose").chosen, rng)
     campaign = simulated(robot, Pose(), values, 30, rng, {"position": 1e-4, "rotation": 1e-4})
-    assert not calibrate(robot, campaign, folds=0).common
+    assert not calibrate(robot, campaign, folds=0).shared_error_factor
