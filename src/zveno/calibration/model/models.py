@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -19,7 +19,8 @@ from ...errors import ModelError, unknown_name
 from ...mechanism import Joint, Mechanism
 from ...spatial.rotations import angle_about, is_about_one_axis, z_to
 from ...spatial.transforms import inverse, transform
-from .joint_terms import WORDS, JointTerm, terms_of
+from .joint_terms import JointTerm, terms_of
+from .parameter_classes import PARAMETER_CLASSES
 
 LETTERS = "xyz"
 SIX = tuple((kind, axis) for kind in "TR" for axis in range(3))
@@ -162,17 +163,17 @@ class Model:
         return self.terms[self.numbers[name]]
 
     def choose(self, patterns: str | Iterable[str]) -> list[str]:
-        """Names that match any of the patterns (`Tx*`, `*q3`, a name, or a class of `RESTRICTED`), in order."""
+        """Names that match any of the patterns (`Tx*`, `*q3`, a name, or one of `PARAMETER_CLASSES`), in order."""
         patterns = [patterns] if isinstance(patterns, str) else list(patterns)
         chosen: set[str] = set()
         for pattern in patterns:
-            if pattern in RESTRICTED:
-                found = [term.name for term in self.terms if RESTRICTED[pattern](self, term)]
+            if pattern in PARAMETER_CLASSES:
+                chosen.update(term.name for term in self.terms if PARAMETER_CLASSES[pattern](self, term))
+            elif matches := fnmatch.filter(self.names, pattern):
+                chosen.update(matches)
             else:
-                found = fnmatch.filter(self.names, pattern)
-                if not found:
-                    raise unknown_name("parameter or class of parameters", pattern, (*RESTRICTED, *self.names))
-            chosen.update(found)
+                known = (*PARAMETER_CLASSES, *self.names)
+                raise unknown_name("parameter or class of parameters", pattern, known)
         return [name for name in self.names if name in chosen]
 
     def text(self, kept: Iterable[str] | None = None, frame: str | None = None, nominal: bool = False) -> str:
@@ -340,29 +341,3 @@ def _moving_links(mechanism: Mechanism, link: str) -> list[int]:
     number = mechanism.link_number(link)
     links = [*mechanism.tree.ancestors(number), number]
     return [i for i in links if i and mechanism.joint_of(i).type.n_v]
-
-
-def _is_dh(model: Model, term: Term) -> bool:
-    """Terms of a Denavit–Hartenberg table: offset, distance along the axis, length and twist about the next
-    axis."""
-    if term.role == "joint":
-        return True
-    if term.role not in ("link", "tool"):
-        return False
-    block = next(one for one in model.blocks if one.first <= model.numbers[term.name] < one.first + 6)
-    before = next(one for one in model.moves if one.label == block.label.partition(".")[0])
-    across = (before.axis + 1) % 3
-    return (term.kind, term.axis) in (("T", before.axis), ("T", across), ("R", across))
-
-
-RESTRICTED: dict[str, Callable[..., bool]] = {
-    "all": lambda model, term: True,
-    "controller": lambda model, term: term.role in ("joint", "tool", "base"),
-    "offsets": lambda model, term: term.role == "joint",
-    "dh": _is_dh,
-    "tcp": lambda model, term: term.role == "tool",
-    "base": lambda model, term: term.role == "base",
-    "hand_eye": lambda model, term: term.role in ("tool", "base"),
-    "links": lambda model, term: term.role == "link",
-} | {word: lambda model, term, word=word: term.role == word for word in WORDS}
-"""Classes of parameters by name: what a controller accepts, a DH table, the tool, the base, both, joint terms."""
