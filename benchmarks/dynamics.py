@@ -106,19 +106,23 @@ def _python_loops(name: str, pair: Pair) -> list[Row]:
 
 
 def _single_calls(pair: Pair) -> list[Row]:
-    robot, model, data = pair.robot, pair.model, pair.data
+    robot, model, data, kernel = pair.robot, pair.model, pair.data, pair.robot.kernel("inverse_dynamics")
     q, v, a = (x[0].copy() for x in (pair.q, pair.v, pair.a))
     times = interleaved(
         {
             "fd": lambda: robot.forward_dynamics(q, v, a),
             "pin fd": lambda: pin.aba(model, data, q, v, a),
             "id": lambda: robot.inverse_dynamics(q, v, a),
+            "id kernel": lambda: kernel(q, v, a),
             "pin id": lambda: pin.rnea(model, data, q, v, a),
-        }
+        },
+        repeats=45,
     )
+    aba, rnea = (times["pin fd"], "pinocchio.aba"), (times["pin id"], "pinocchio.rnea")
     return [
-        Row("UR5: forward dynamics, one call from Python", times["fd"], times["pin fd"], "pinocchio.aba", 1.0),
-        Row("UR5: inverse dynamics, one call from Python", times["id"], times["pin id"], "pinocchio.rnea"),
+        Row("UR5: forward dynamics, one call from Python", times["fd"], *aba, 2.0),
+        Row("UR5: inverse dynamics, one call from Python", times["id"], *rnea, 2.0),
+        Row("UR5: inverse dynamics, one call of the kernel", times["id kernel"], *rnea, 4.0),
     ]
 
 

@@ -28,15 +28,13 @@ class FunctionMethods(ABC):
     mechanism: Mechanism
 
     @abstractmethod
-    def _run(self, key: tuple, arrays: tuple, out: Any, constants: Mapping[str, Any]) -> Any:
-        """Call the compiled function of a key: its name and the values of its options, see `options_of`."""
-
-    def _dynamics(
-        self, name: str, arrays: tuple, external, friction: bool, out, constants: Mapping[str, Any]
+    def _run(
+        self, key: tuple, arrays: tuple, out: Any, constants: Mapping[str, Any], external: ArrayLike | None = None
     ) -> Any:
-        if external is None:
-            return self._run((name, friction), arrays, out, constants)
-        return self._run((name, friction, True), (*arrays, external), out, constants)
+        """Call the compiled function of a key: its name and the values of its options, see `options_of`.
+
+        External wrenches, if there are any, are an input behind `arrays`.
+        """
 
     def integrate(
         self, q: ArrayLike, v: ArrayLike, out: np.ndarray | None = None, **constants: ArrayLike
@@ -140,7 +138,7 @@ class FunctionMethods(ABC):
         **constants: ArrayLike,
     ) -> np.ndarray:
         """Joint torques, (..., n_v), for accelerations a; `external` wrenches on links are (..., n_links, 6)."""
-        return self._dynamics("inverse_dynamics", (q, v, a), external, friction, out, constants)
+        return self._run(("inverse_dynamics", friction), (q, v, a), out, constants, external)
 
     def forward_dynamics(
         self,
@@ -153,7 +151,7 @@ class FunctionMethods(ABC):
         **constants: ArrayLike,
     ) -> np.ndarray:
         """Accelerations, (..., n_v), under joint torques tau."""
-        return self._dynamics("forward_dynamics", (q, v, tau), external, friction, out, constants)
+        return self._run(("forward_dynamics", friction), (q, v, tau), out, constants, external)
 
     def joint_wrenches(
         self,
@@ -165,7 +163,7 @@ class FunctionMethods(ABC):
         **constants: ArrayLike,
     ) -> np.ndarray:
         """Wrench `[f, n]` each link receives through its joint, in its own axes, (..., n_links, 6)."""
-        return self._dynamics("joint_wrenches", (q, v, a), external, False, out, constants)
+        return self._run(("joint_wrenches", False), (q, v, a), out, constants, external)
 
     def mass_matrix(self, q: ArrayLike, out: np.ndarray | None = None, **constants: ArrayLike) -> np.ndarray:
         """Mass matrix, (..., n_v, n_v), rotors included."""
@@ -186,7 +184,7 @@ class FunctionMethods(ABC):
         **constants: ArrayLike,
     ) -> np.ndarray:
         """Torques at zero acceleration, (..., n_v): Coriolis, centrifugal and gravity, less external ones."""
-        return self._dynamics("bias", (q, v), external, False, out, constants)
+        return self._run(("bias", False), (q, v), out, constants, external)
 
     def gravity_torque(self, q: ArrayLike, out: np.ndarray | None = None, **constants: ArrayLike) -> np.ndarray:
         """Torques that hold the robot at rest, (..., n_v)."""
@@ -237,7 +235,7 @@ class FunctionMethods(ABC):
         **constants: ArrayLike,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(∂τ/∂q, ∂τ/∂v, ∂τ/∂a), (..., n_v, n_v) each, by q in its tangent."""
-        return self._dynamics("inverse_dynamics_derivatives", (q, v, a), None, friction, out, constants)
+        return self._run(("inverse_dynamics_derivatives", friction), (q, v, a), out, constants)
 
     def forward_dynamics_derivatives(
         self,
@@ -249,7 +247,7 @@ class FunctionMethods(ABC):
         **constants: ArrayLike,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(∂a/∂q, ∂a/∂v, ∂a/∂τ), (..., n_v, n_v) each, by q in its tangent."""
-        return self._dynamics("forward_dynamics_derivatives", (q, v, tau), None, friction, out, constants)
+        return self._run(("forward_dynamics_derivatives", friction), (q, v, tau), out, constants)
 
 
 _FRAME = ("frame", "reference")

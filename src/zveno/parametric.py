@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from .errors import ShapeError
 from .function_methods import FunctionMethods
 from .functions import shapes
@@ -26,7 +28,9 @@ class ParametricRobot(FunctionMethods):
         self.robot, self.parameters = robot, tuple(parameters)
         self.mechanism: Mechanism = robot.mechanism
 
-    def _run(self, key: tuple, arrays: tuple, out: Any, constants: Mapping[str, Any]) -> Any:
+    def _run(
+        self, key: tuple, arrays: tuple, out: Any, constants: Mapping[str, Any], external: ArrayLike | None = None
+    ) -> Any:
         if constants.keys() != set(self.parameters):
             missing = [name for name in self.parameters if name not in constants]
             unknown = [name for name in constants if name not in self.parameters]
@@ -36,7 +40,7 @@ class ParametricRobot(FunctionMethods):
                 element=key[0],
                 remedy="Give " + (", ".join(f"{name} {shape}" for name, shape in expected.items()) or "none"),
             )
-        return self.robot._run(key, arrays, out, {name: constants[name] for name in self.parameters})
+        return self.robot._run(key, arrays, out, {name: constants[name] for name in self.parameters}, external)
 
     def __repr__(self) -> str:
         inputs = ", ".join(self.parameters) or "nothing"

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy import ndarray
 from numpy.typing import ArrayLike
 
 from . import programs
@@ -16,7 +15,6 @@ from .algorithms.singular import refuse_singular
 from .function_methods import FunctionMethods, options_of, takes_frame
 from .functions import function_named
 from .kernel_inputs import KernelInputs, explicit_parameters, given_value, kernel_inputs
-from .kernels.foreign import check_plain_output, plain_arrays
 from .mechanism import Mechanism, base, edit
 from .parametric import ParametricRobot
 
@@ -176,32 +174,30 @@ class RobotFunctions(FunctionMethods):
         bound = dict(self._bound if kept is None else kept) | dict(new)
         return type(self)(mechanism, _nominal=self._nominal, _bound=bound, _kernels=self._shared)
 
-    def _run(self, key: tuple, arrays: tuple, out: Any, constants: Mapping[str, Any]) -> Any:
-        """See `FunctionMethods._run`.
-
-        A single call takes about a microsecond, so only the types are looked at on the way; what NumPy refuses is
-        called again through the kernel, which explains it.
-        """
+    def _run(
+        self, key: tuple, arrays: tuple, out: Any, constants: Mapping[str, Any], external: ArrayLike | None = None
+    ) -> Any:
+        """See `FunctionMethods._run`. A call takes half a microsecond, so nothing is looked at on its way."""
+        if external is not None:
+            key, arrays = (*key, True), (*arrays, external)
         if constants:
-            kernel, inputs = self._built(key, tuple(constants))
-            return kernel(*arrays, *(given_value(constants, *pair) for pair in inputs), out=out)
-        try:
-            call = self._calls[key]
-            for array in arrays:
-                if type(array) is not ndarray:
-                    arrays = plain_arrays(key[0], function_named(key[0]).inputs, arrays)
-                    break
-            if out is None:
-                return call(*arrays)
-            if type(out) is not ndarray:
-                check_plain_output(key[0], function_named(key[0]).outputs, out)
-            return call(*arrays, out=out)
-        except (KeyError, ValueError, TypeError):
-            kernel, inputs = self._built(key)
-            bound = tuple(value for _, value in inputs)
-            call = kernel._call
-            self._calls[key] = (lambda *arrays, **out: call(*arrays, *bound, **out)) if bound else call
-            return kernel(*arrays, *bound, out=out)
+            call = self._call_given(key, constants)
+        else:
+            try:
+                call = self._calls[key]
+            except KeyError:
+                call = self._calls[key] = self._call_bound(key)
+        return call(*arrays) if out is None else call(*arrays, out=out)
+
+    def _call_bound(self, key: tuple) -> Callable[..., Any]:
+        """The kernel of a key with the values of what is bound as its last inputs."""
+        kernel, inputs = self._built(key)
+        return _with_inputs(kernel, [np.ascontiguousarray(value, dtype=float) for _, value in inputs])
+
+    def _call_given(self, key: tuple, constants: Mapping[str, Any]) -> Callable[..., Any]:
+        """The same with the constants that one call gives."""
+        kernel, inputs = self._built(key, tuple(constants))
+        return _with_inputs(kernel, [given_value(constants, *pair) for pair in inputs])
 
     def _built(self, key: tuple, given: tuple[str, ...] = ()) -> tuple[Kernel, KernelInputs]:
         """The kernel of the nominal mechanism with what is bound and what is given as inputs, and these inputs."""
@@ -231,6 +227,13 @@ class RobotFunctions(FunctionMethods):
     def __repr__(self) -> str:
         joints = ", ".join(self.joint_names) or "none"
         return f"<{type(self).__name__} {self.name}: n_q = {self.n_q}, n_v = {self.n_v}, joints {joints}>"
+
+
+def _with_inputs(kernel: Kernel, values: Sequence[Any]) -> Callable[..., Any]:
+    """A kernel with values for its last inputs."""
+    if not values:
+        return kernel.__call__  # found sooner than through the object
+    return lambda *arrays, **out: kernel(*arrays, *values, **out)
 
 
 _INVERTING = ("forward_dynamics", "inverse_mass_matrix", "forward_dynamics_derivatives")

@@ -81,12 +81,22 @@ class Module:
         self._declarations[name] = f"declare {result} @{name}({', '.join(arguments)})"
         return f"@{name}"
 
+    def define(self, name: str, text: str) -> str:
+        """Define a variable or a constant in memory and return its name in the text."""
+        self._declarations[name] = f"@{name} = {text}"
+        return f"@{name}"
+
     def constant(self, value: float) -> str:
         """The name of a vector in memory with the same number in all lanes."""
         t = self.types
-        name = f"k{t.number(value)}"
-        self._declarations[name] = f"@{name} = internal constant {t.vector} {t.splat(value)}, align {t.stride}"
-        return f"@{name}"
+        return self.define(
+            f"k{t.number(value)}", f"internal constant {t.vector} {t.splat(value)}, align {t.stride}"
+        )
+
+    def table(self, name: str, values: Sequence[int]) -> str:
+        """The name of 64-bit integers in memory."""
+        listed = ", ".join(f"i64 {value}" for value in values)
+        return self.define(name, f"internal constant [{len(values)} x i64] [{listed}], align 8")
 
     def once(self, name: str) -> bool:
         """True the first time it is asked for this name: then the caller defines the function."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import ShapeError
+from .foreign import check_plain_output, plain_arrays
+from .gufunc import GeneralizedUfunc
 from .program import Argument
 
 _REAL_KINDS = "biuf"
@@ -22,6 +25,60 @@ def core_shape(array: np.ndarray, argument: Argument) -> tuple[int, ...]:
 def batch_shape(array: np.ndarray, argument: Argument) -> tuple[int, ...]:
     """The leading axes of an array, those of the batch."""
     return array.shape[: array.ndim - len(argument.shape)]
+
+
+class UfuncCall:
+    """The call of a kernel through its ufunc: for batches, and for all that has to be converted or explained."""
+
+    memory: list[Any]
+    """What must live as long as the call: the code, and what the ufunc refers to."""
+
+    def __init__(
+        self,
+        name: str,
+        inputs: Sequence[Argument],
+        outputs: Sequence[Argument],
+        dtype: np.dtype,
+        ufunc: GeneralizedUfunc,
+        code: object,
+    ):
+        self.name, self.inputs, self.outputs, self.dtype = name, inputs, outputs, dtype
+        self.memory = [code, ufunc.memory]
+        self._ufunc: Any = ufunc.call
+        if not inputs or not all(argument.size for argument in (*inputs, *outputs)):
+            self._ufunc = WithEmpty(ufunc.call, inputs, outputs, dtype)
+        self._n_inputs = len(inputs)
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        """Evaluate for a batch of states, see `zveno.kernels.kernel.Kernel`."""
+        for array in arrays:
+            if type(array) is not np.ndarray:  # others may compute in ways of their own
+                arrays = plain_arrays(self.name, [argument.name for argument in self.inputs], arrays)
+                break
+        if out is not None and type(out) is not np.ndarray:
+            check_plain_output(self.name, [argument.name for argument in self.outputs], out)
+        try:
+            if len(arrays) != self._n_inputs:  # NumPy would take more for outputs
+                raise TypeError
+            return self._ufunc(*arrays) if out is None else self._ufunc(*arrays, out=out)
+        except (ValueError, TypeError) as error:
+            return self._call_again(arrays, out, error)
+
+    def _call_again(self, arrays: tuple[Any, ...], out: Any, error: Exception) -> Any:
+        """Explain what was wrong, or convert what NumPy does not convert by itself, float64 to float32."""
+        converted = convert(self.name, self.inputs, self.outputs, arrays, out)
+        if all(np.can_cast(array.dtype, self.dtype) for array in converted):
+            raise ShapeError(f"{self.name}: {error}") from error
+        try:
+            options = {} if out is None else {"out": out}
+            return self._ufunc(*(array.astype(self.dtype) for array in converted), **options)
+        except (ValueError, TypeError) as again:
+            raise ShapeError(f"{self.name}: {again}") from again
+
+
+_CALLED = inspect.signature(UfuncCall.__call__)
+CALL_SIGNATURE: inspect.Signature = _CALLED.replace(parameters=list(_CALLED.parameters.values())[1:])
+"""How a kernel is called."""
 
 
 class WithEmpty:

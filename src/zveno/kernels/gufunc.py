@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BuildError
+from .interpreter import numpy_interface
 
 MAX_OPERANDS = 64
 """NumPy's limit for inputs and outputs together."""
@@ -35,9 +36,7 @@ class GeneralizedUfunc:
 def _constructor():
     from numpy._core import _multiarray_umath as umath  # pyright: ignore[reportAttributeAccessIssue]  not in stubs
 
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = ctypes.cast(get(umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
+    table = numpy_interface(umath._UFUNC_API)
     pointer, integer, text = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
     arguments = [pointer, pointer, pointer, integer, integer, integer, integer, text, text, integer, text]
     return ctypes.PYFUNCTYPE(ctypes.py_object, *arguments)(table[_FROM_LOOP])

@@ -6,22 +6,21 @@ import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy import ndarray
 from numpy.typing import DTypeLike
 
 from .._version import __version__
-from ..errors import BuildError, ShapeError
+from ..errors import BuildError
 from . import cache as disk
 from . import threads
-from .calls import WithEmpty, convert
-from .foreign import check_plain_output, plain_arrays
+from .calls import CALL_SIGNATURE, UfuncCall
 from .gufunc import make_ufunc
 from .lower import lower
 from .operations import Operations, count_operations
 from .program import Argument, Program
+from .single import single_call
 from .sources import SOURCES
 
 
@@ -36,6 +35,19 @@ class Kernel:
     Kernels are made by `zveno.kernels.door`, or by `compile` from a program. They can be pickled; the code is
     compiled again, or taken from the cache, where they are unpickled.
     """
+
+    # Python looks for `__call__` in the class, and finds a slot: so each kernel has a function of its own without
+    # one of Python's frames in between, which would take as long as a small kernel.
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+
+    if TYPE_CHECKING:
+
+        def __call__(self, *arrays: Any, out: Any = None) -> Any:
+            """Evaluate for a batch of states.
+
+            Raises:
+                ShapeError: an argument has the wrong shape or type, or the batches do not broadcast.
+            """
 
     name: str
     inputs: tuple[Argument, ...]
@@ -68,50 +80,20 @@ class Kernel:
         self.lanes = header["lanes"]
         self.operations = Operations(**header["operations"])
         self.from_cache = from_cache
-        self._make_program, self._key, self._n_inputs = make_program, key, len(self.inputs)
-        self._code = Code(code)
-        self._gufunc = make_ufunc(
-            self._code.address("loop"),
+        self._make_program, self._key = make_program, key
+        loaded = Code(code)
+        ufunc = make_ufunc(
+            loaded.address("loop"),
             threads.team_address(),
             [argument.shape for argument in self.inputs] or [()],
             [argument.shape for argument in self.outputs],
             self.dtype,
             self.name,
         )
-        self._call: Any = self._gufunc.call
-        if not self.inputs or not all(argument.size for argument in (*self.inputs, *self.outputs)):
-            self._call = WithEmpty(self._gufunc.call, self.inputs, self.outputs, self.dtype)
+        call = UfuncCall(self.name, self.inputs, self.outputs, self.dtype, ufunc, loaded)
+        self.__call__ = single_call(loaded, call) or call
+        self.__signature__ = CALL_SIGNATURE  # which `inspect` does not find through the slot
         self.build_seconds = time.perf_counter() - started
-
-    def __call__(self, *arrays: Any, out: Any = None) -> Any:
-        """Evaluate for a batch of states.
-
-        Raises:
-            ShapeError: an argument has the wrong shape or type, or the batches do not broadcast.
-        """
-        for array in arrays:
-            if type(array) is not ndarray:  # others may compute in ways of their own
-                arrays = plain_arrays(self.name, [argument.name for argument in self.inputs], arrays)
-                break
-        if out is not None and type(out) is not ndarray:
-            check_plain_output(self.name, [argument.name for argument in self.outputs], out)
-        try:
-            if len(arrays) != self._n_inputs:  # NumPy would take more for outputs
-                raise TypeError
-            return self._call(*arrays) if out is None else self._call(*arrays, out=out)
-        except (ValueError, TypeError) as error:
-            return self._call_again(arrays, out, error)
-
-    def _call_again(self, arrays: tuple[Any, ...], out: Any, error: Exception) -> Any:
-        """Explain what was wrong, or convert what NumPy does not convert by itself, float64 to float32."""
-        converted = convert(self.name, self.inputs, self.outputs, arrays, out)
-        if all(np.can_cast(array.dtype, self.dtype) for array in converted):
-            raise ShapeError(f"{self.name}: {error}") from error
-        try:
-            options = {} if out is None else {"out": out}
-            return self._call(*(array.astype(self.dtype) for array in converted), **options)
-        except (ValueError, TypeError) as again:
-            raise ShapeError(f"{self.name}: {again}") from again
 
     @property
     def program(self) -> Program:

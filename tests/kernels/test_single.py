@@ -1,0 +1,343 @@
+"""One state by a built-in function: equal to the call through the ufunc in all it returns, raises and warns."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import inspect
+import io
+import multiprocessing
+import pickle
+import sys
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import zveno
+from kernels.odd_arguments import CALLS, Call
+from kernels.programs import mixed
+from kernels.test_gufunc import guarded
+from zveno.kernels import interpreter, single
+from zveno.kernels.calls import UfuncCall
+from zveno.kernels.kernel import Kernel, compile
+from zveno.kernels.trace import trace
+
+pytestmark = pytest.mark.skipif(interpreter.interpreter() is None, reason="the ufunc is used for every call here")
+
+
+def made(function, dtype=np.float64, **inputs) -> Kernel:
+    return compile(trace(function, inputs), dtype)
+
+
+@pytest.fixture(scope="module", params=[np.float64, np.float32], ids=["double", "single"])
+def kernel(request):
+    return made(lambda q, p: (q * p[0, 0]) / p[1, 1] + q[0] * q[1] * p[0, 1], request.param, q=(3,), p=(2, 2))
+
+
+@pytest.fixture
+def ufunc_calls(kernel, monkeypatch):
+    """Arguments of the calls that went through the ufunc."""
+    seen = []
+    ufunc = owner(kernel)._ufunc
+
+    def recorded(*arrays, **options):
+        seen.append(arrays)
+        return ufunc(*arrays, **options)
+
+    monkeypatch.setattr(owner(kernel), "_ufunc", recorded)
+    return seen
+
+
+def owner(kernel: Kernel) -> UfuncCall:
+    return kernel.__call__.__self__
+
+
+def told(function, call: Call):
+    """All that can be observed of a call."""
+    printed = io.StringIO()
+    with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(printed):
+        warnings.simplefilter("always")
+        with np.errstate(**call.errors):
+            try:
+                result = function(*call.positional, **call.keywords)
+            except Exception as error:
+                result = type(error), str(error), type(error.__cause__)
+    out = call.keywords.get("out")
+    arrays = [x for x in (*call.positional, out, result) if isinstance(x, np.ndarray | np.generic)]
+    return (
+        type(result),
+        result if isinstance(result, tuple) else None,
+        result is out,
+        [(type(x), x.dtype, x.shape, x.strides, x.flags.num, x.dtype != object and x.tobytes()) for x in arrays],
+        [(w.category, str(w.message)) for w in caught],
+        printed.getvalue(),
+    )
+
+
+def test_the_table_is_long_enough():
+    assert len(CALLS) >= 200
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_same_as_through_the_ufunc(kernel, name):
+    assert told(kernel, CALLS[name](kernel.dtype)) == told(owner(kernel), CALLS[name](kernel.dtype))
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        *((name, True) for name in ("q plain", "q read-only", "q behind other numbers", "q all nan")),
+        *((name, True) for name in ("out -3 elements off", "out 3 elements off", "q warns when written")),
+        *((name, True) for name in ("q plain, out plain", "q plain, out behind other numbers")),
+        *((name, False) for name in ("q every other", "q unaligned", "q bytes swapped", "q subclass", "q int64")),
+        *((name, False) for name in ("p other order", "p axis in front", "q dtype with metadata")),
+        *((name, False) for name in ("q plain, out the first input", "q plain, out in the other input")),
+        *((name, False) for name in ("out -2 elements off", "out 2 elements off", "q plain, out tuple")),
+        *((name, False) for name in ("q plain, out warns when written", "q plain, out unaligned")),
+        *((name, False) for name in ("huge, errors ignored", "zeros, errors ignored", "tiny, errors ignored")),
+        *((name, False) for name in ("huge, errors ignored, out", "q plain, out every other")),
+    ],
+)
+def test_which_calls_need_no_ufunc(ufunc_calls, kernel, name, plain):
+    call = CALLS[name](kernel.dtype)
+    with np.errstate(**call.errors), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kernel(*call.positional, **call.keywords)
+    assert bool(ufunc_calls) != plain
+
+
+def test_flags_of_earlier_calculations_are_not_reported(kernel, ufunc_calls):
+    q, p = np.ones(3, kernel.dtype), np.ones((2, 2), kernel.dtype)
+    with np.errstate(all="ignore"):
+        np.ones(1) / 0.0
+        np.sqrt(-np.ones(1))
+    with np.errstate(all="raise"):
+        kernel(q, p)
+    assert not ufunc_calls
+
+
+# ------------------------------------------------------------------------------------ results of every kind
+
+
+def several(x, s):
+    return x * s, s * s, np.stack([x, x + s]), x[0] - s
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_numbers_and_several_results(dtype):
+    kernel = compile(trace(several, {"x": (3,), "s": ()}), dtype)
+    x, s = np.array([1, 2, 3], dtype), np.array(0.5, dtype)
+    fast, slow = kernel(x, s), owner(kernel)(x, s)
+    assert type(fast) is type(slow) is tuple
+    for a, b in zip(fast, slow, strict=True):
+        assert type(a) is type(b)
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        assert np.array_equal(a, b)
+    assert type(fast[1]) is dtype
+
+
+def test_one_number():
+    kernel = made(lambda x, y: x @ y, x=(3,), y=(3,))
+    x = np.array([1.0, 2.0, 3.0])
+    assert type(kernel(x, x)) is np.float64
+    assert kernel(x, x) == 14.0
+    out = np.zeros(())
+    assert kernel(x, x, out=out) is out
+    assert out == 14.0
+
+
+def test_arguments_without_elements_and_long_programs_stay_with_the_ufunc(monkeypatch):
+    assert type(made(lambda x, y: (x, y), x=(0,), y=(2,)).__call__) is UfuncCall
+    monkeypatch.setattr(single, "LONGEST", 3)
+    kernel = compile(mixed())
+    assert type(kernel.__call__) is UfuncCall
+    assert kernel(np.ones(3), np.eye(2))[0].shape == (2,)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs mprotect")
+@pytest.mark.parametrize("at_end", [False, True])
+def test_memory_outside_the_arrays_is_not_touched(kernel, at_end):
+    size = kernel.dtype.itemsize
+    q, p, y = (
+        guarded(count * size, at_end).view(kernel.dtype).reshape(shape)
+        for count, shape in ((3, 3), (4, (2, 2)), (3, 3))
+    )
+    q[...], p[...] = 1.5, 2.5
+    assert kernel(q, p, out=y) is y
+    np.testing.assert_array_equal(y, kernel(q.copy(), p.copy()))
+
+
+# ------------------------------------------------------------------------------------ references and memory
+
+
+def test_references_over_a_million_calls():
+    kernel = made(several, x=(3,), s=())
+    one = made(lambda x, y: x * y / y[0], x=(3,), y=(3,))
+    x, s, out, zero = np.ones(3), np.ones(()), np.ones(3), np.zeros(3)
+    things = (x, s, out, zero, np.ndarray, np.dtype(float), kernel, one, owner(one), None, "out")
+
+    def run(n):
+        for _ in range(n):
+            kernel(x, s)
+            one(x, x)
+            one(x, x, out=out)
+        with np.errstate(all="ignore"):
+            for _ in range(n // 40):
+                one(x, zero)  # raises a flag
+                one(x, zero, out=out)
+                one([1.0, 2.0, 3.0], x)
+        for _ in range(n // 400):
+            for wrong in ((x[:2], x), (x,), (x, None)):
+                with contextlib.suppress(zveno.errors.ShapeError):
+                    one(*wrong)
+
+    run(2000)
+    gc.collect()
+    before, blocks = [sys.getrefcount(thing) for thing in things], sys.getallocatedblocks()
+    run(340_000)
+    gc.collect()
+    after = [sys.getrefcount(thing) for thing in things]
+    assert max(abs(a - b) for a, b in zip(after, before, strict=True)) < 100
+    assert sys.getallocatedblocks() - blocks < 1000
+
+
+def test_no_memory():
+    testing = pytest.importorskip("_testcapi")
+    kernel = made(several, x=(3,), s=())
+    x, s = np.ones(3), np.ones(())
+    kernel(x, s)
+    blocks = sys.getallocatedblocks()
+    failed = 0
+    for start in range(12):  # the first, second … allocation of the call fails
+        for _ in range(20):
+            try:
+                testing.set_nomemory(start, start + 1)
+                kernel(x, s)
+            except MemoryError:
+                failed += 1
+            finally:
+                testing.remove_mem_hooks()
+    assert failed >= 60
+    assert sys.getallocatedblocks() - blocks < 100
+    assert kernel(x, s)[1] == 1.0
+
+
+def test_the_function_outlives_its_kernel():
+    call = made(lambda x: 2 * x, x=(3,)).__call__
+    gc.collect()
+    others = [made(lambda x: x * x[0], x=(3,)) for _ in range(3)]
+    gc.collect()
+    assert np.array_equal(call(np.ones(3)), [2, 2, 2])
+    assert np.array_equal(others[0](np.ones(3)), [1, 1, 1])
+
+
+# ------------------------------------------------------------------------------------ threads and processes
+
+
+def test_threads():
+    """Each thread has its own arrays and its own way to treat floating-point errors."""
+    kernel = made(lambda x, y: x / y, x=(3,), y=(3,))
+    wrong = []
+
+    def work(k):
+        x, ones, zeros, out = np.full(3, float(k + 1)), np.ones(3), np.zeros(3), np.empty(3)
+        mode = "raise" if k % 2 else "ignore"
+        with np.errstate(all=mode):
+            for _ in range(20_000):
+                if kernel(x, ones)[0] != k + 1 or kernel(x, ones, out=out) is not out or out[2] != k + 1:
+                    wrong.append(k)
+            for _ in range(200):
+                try:
+                    kernel(x, zeros)
+                    raised = False
+                except FloatingPointError:
+                    raised = True
+                if raised != (mode == "raise"):
+                    wrong.append(mode)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def _in_child(robot, state, queue):
+    queue.put((robot.inverse_dynamics(*state), robot.energy(*state[:2])))
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_robots_in_other_processes(method):
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"this platform has no {method}")
+    robot = zveno.load("planar2").with_gravity((1.0, 2.0, 3.0))
+    state = tuple(np.random.default_rng(0).normal(size=(3, 2)))
+    torques = robot.inverse_dynamics(*state)
+    copy = pickle.loads(pickle.dumps(robot))
+    assert np.array_equal(copy.inverse_dynamics(*state), torques)
+    context = multiprocessing.get_context(method)
+    queue = context.Queue()
+    child = context.Process(target=_in_child, args=(robot, state, queue))
+    child.start()
+    try:
+        results = queue.get(timeout=60)
+    finally:
+        child.join(timeout=60)
+    assert child.exitcode == 0
+    assert np.array_equal(results[0], torques)
+    assert results[1] == robot.energy(*state[:2])
+
+
+# ------------------------------------------------------------------------------------ where layouts are not known
+
+
+@pytest.mark.parametrize("name", ["DATA", "RANK", "SHAPE", "DTYPE", "FLAGS", "CONTIGUOUS", "ALIGNED", "WRITEABLE"])
+def test_another_layout_is_noticed(monkeypatch, name):
+    value = getattr(interpreter, name)
+    monkeypatch.setattr(interpreter, name, value + 8 if name.isupper() and value % 8 == 0 and value < 100 else 0x2)
+    assert interpreter.interpreter.__wrapped__() is None
+
+
+def test_another_head_or_numpy_is_noticed(monkeypatch):
+    assert interpreter.interpreter.__wrapped__() is not None
+    assert not any(interpreter._has_known_layout(x, object.__basicsize__ + 8) for x in interpreter._samples())
+    with monkeypatch.context() as patch:
+        patch.setattr(interpreter, "_ABI_VERSION", 0x03000000)
+        assert interpreter.interpreter.__wrapped__() is None
+    with monkeypatch.context() as patch:
+        patch.setattr(interpreter.platform, "machine", lambda: "aarch64")
+        assert interpreter.interpreter.__wrapped__() is None
+    monkeypatch.setattr(interpreter, "_makes_arrays", lambda table: False)
+    assert interpreter.interpreter.__wrapped__() is None
+
+
+def test_then_the_ufunc_stays(monkeypatch):
+    monkeypatch.setattr(single, "call_one_address", lambda: None)
+    kernel = compile(mixed())
+    assert type(kernel.__call__) is UfuncCall
+    q, p = np.ones(3), np.eye(2)
+    with_function = compile(pickle.loads(pickle.dumps(kernel.program)))
+    for a, b in zip(kernel(q, p), with_function(q, p), strict=True):
+        assert np.array_equal(a, b)
+
+
+# ------------------------------------------------------------------------------------ what is shown
+
+
+def test_signatures():
+    robot = zveno.load("planar2")
+    kernel = robot.kernel("inverse_dynamics")
+    assert list(inspect.signature(kernel).parameters) == ["arrays", "out"]
+    assert str(inspect.signature(kernel.__call__)) == "(q, v, a, /, *, out=None)"
+    assert kernel.__call__.__name__ == "inverse_dynamics"
+    state = np.zeros((3, 2))
+    shown = inspect.signature(robot.inverse_dynamics), robot.inverse_dynamics.__doc__
+    robot.inverse_dynamics(*state)
+    assert shown == (inspect.signature(robot.inverse_dynamics), robot.inverse_dynamics.__doc__)
+    assert list(shown[0].parameters) == ["q", "v", "a", "external", "friction", "out", "constants"]
+    q, v, a = state
+    assert np.array_equal(robot.inverse_dynamics(q=q, v=v, a=a), robot.inverse_dynamics(*state))
