@@ -26,6 +26,8 @@ import zveno
 from zveno.errors import ZvenoError, ZvenoWarning
 from zveno.mechanism import Mechanism
 
+from . import fuzz_logs
+
 NUMBERS = (
     *("0", "-0", "1", "-1", "1e-320", "1e308", "-1e308", "1e999", "nan", "inf", "-inf", "1e49", "1e-49"),
     *("1_0", "0x1f", "1,5", "1.5.2", "٣", "9" * 400, "9" * 5000, "true", "", "1e", "--1", "1570796e-6"),
@@ -387,6 +389,11 @@ def _read_poses(path: Path) -> None:
     must(bool(np.isfinite(read_poses(path)).all()), "poses are not finite")
 
 
+def _read_log(path: Path) -> None:
+    wrong = fuzz_logs.read_log(path)
+    must(wrong is None, wrong or "")
+
+
 def _npy_seeds() -> list[bytes]:
     stream = io.BytesIO()
     np.save(stream, np.tile(np.eye(4), (3, 1, 1)))
@@ -406,4 +413,9 @@ TARGETS = {
     "trajectory": Target(".npz", _trajectory_seeds, _read_result, 3),
     "poses": Target(".csv", lambda: _texts("x y z\n1 2 3\n# c\n0.1,0.2,0.3\n", "1 2 3 1 0 0 0\n"), _read_poses, 3),
     "poses_npy": Target(".npy", _npy_seeds, _read_poses, 2),
+    "log": Target(".csv", fuzz_logs.text_seeds, _read_log, 10),
+    "log_npz": Target(".npz", fuzz_logs.npz_seeds, _read_log, 3),
+    "log_mat": Target(".mat", fuzz_logs.mat_seeds, _read_log, 5),
+    "log_parquet": Target(".parquet", fuzz_logs.parquet_seeds, _read_log, 3),
+    "log_mcap": Target(".mcap", fuzz_logs.mcap_seeds, _read_log, 3),
 }

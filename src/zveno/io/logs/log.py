@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_VALUE = 1e6
 """Rows with a larger position, velocity or torque (SI units, at the joint) are garbage."""
-KEPT_BYTES = 256 * 2**20
+KEPT_BYTES = 128 * 2**20
 """Recordings of at most this size stay in memory once they were read; larger ones are read again in every pass."""
 BLOCK_ROWS = 200_000
 
@@ -214,13 +214,14 @@ def assembled_log(
             kept = [*kept, part] if size <= KEPT_BYTES else None
     if not rows:
         raise ModelError("has no rows", file=source, remedy="Is the recording empty?")
-    usable, line = np.concatenate(good), np.concatenate(lines)
+    usable, line, clock = np.concatenate(good), np.concatenate(lines), np.concatenate(times)
+    del good, lines, times
     spoilt = line[~usable]
     said = list(account)
     if len(spoilt):
         said.append(f"{listed(spoilt)} holds no usable numbers where they are needed; left out")
     try:
-        timing = judged_times(np.concatenate(times), usable, line, source)
+        timing = judged_times(clock, usable, line, source)
     except ZvenoError as error:
         raise type(error)(error.problem, file=source, remedy=_with_account(error.remedy, said)) from None
     said += timing.account
@@ -238,8 +239,9 @@ def assembled_log(
             if len(keep) < len(part.t):
                 raise ModelError("changed while it was read", file=source, remedy="Read it again")
             row += len(part.t)
-            q, tau = part.q[keep], part.tau[keep]
-            v = None if part.v is None else part.v[keep]
+            q, v, tau = part.q, part.v, part.tau
+            if not keep.all():
+                q, v, tau = q[keep], None if v is None else v[keep], tau[keep]
             begin, end = used, used + len(q)
             while used < end:
                 stop = min(end, timing.segments[segment][1])

@@ -10,7 +10,8 @@ from ...errors import MissingExtraError, ModelError
 from ..files import MAX_LOG_BYTES, opened
 from .tables import LogTable, Piece
 
-PIECE_ROWS = 100_000
+PIECE_ROWS = 2**18
+"""Row groups that polars writes have so many rows."""
 
 
 def read_parquet_table(path: object) -> LogTable:

@@ -135,7 +135,10 @@ def _log(tables, robot, columns, units, gains, offsets, side, rate) -> Log:
         done = 0
         for lines, seconds, values in recorded:
             with np.errstate(over="ignore", invalid="ignore"):
-                scaled = {role: values[role] * factors[role] for role in chosen.roles}
+                scaled = {
+                    role: values[role] if (factors[role] == 1.0).all() else values[role] * factors[role]
+                    for role in chosen.roles
+                }
             t = seconds if rate is None else (done + np.arange(len(lines))) / rate
             assert t is not None
             q = turned.position(scaled["position"])

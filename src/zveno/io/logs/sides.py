@@ -33,7 +33,8 @@ class JointSide:
 
     def position(self, q: np.ndarray) -> np.ndarray:
         """(m, n) positions of the joints."""
-        return self.velocity(q) + self.offsets
+        q = self.velocity(q)
+        return q + self.offsets if self.offsets.any() else q
 
     def velocity(self, v: np.ndarray) -> np.ndarray:
         """(m, n) velocities of the joints."""
@@ -41,7 +42,9 @@ class JointSide:
 
     def torques(self, recorded: np.ndarray) -> np.ndarray:
         """(m, n) torques of the joints from recorded torques or currents."""
-        return recorded * self.torque if self.torque.ndim == 1 else _applied(self.torque, recorded)
+        if self.torque.ndim == 2:
+            return _applied(self.torque, recorded)
+        return recorded if (self.torque == 1.0).all() else recorded * self.torque
 
 
 def _applied(A: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -112,6 +112,11 @@ def _head(beginning: bytes, path: object) -> tuple[dict[str, str], list[tuple[in
     return settings, found
 
 
+def _odd(data: bytes) -> bool:
+    """Whether lines have to be looked at one by one: comments, quotation marks, empty lines, garbage."""
+    return data.startswith(b"\n") or any(mark in data for mark in (b'"', b"#", b"%", b"\r", b"\0", b"\n\n"))
+
+
 class _Parser:
     """Text to numbers.
 
@@ -128,9 +133,9 @@ class _Parser:
         """The rows of some whole lines; `before` counts the lines that precede them."""
         plain = self._normal(data)
         n = plain.count(b"\n")
-        if plain.count(b",") == n * (self.width - 1) and not re.search(rb'["#%\r\0]|^\n|\n\n', plain):
+        if plain.count(b",") == n * (self.width - 1) and not _odd(plain):
             values = parsed_numbers(plain, self.width, indices)
-            if len(values) == n:
+            if values is not None and len(values) == n:
                 yield np.arange(before + 1, before + n + 1), values
                 return
         rows, lines = [], []
@@ -147,7 +152,7 @@ class _Parser:
         if not lines:
             return
         values = parsed_numbers(("\n".join(rows) + "\n").encode(), self.width, indices)
-        if len(values) != len(lines):
+        if values is None or len(values) != len(lines):
             raise ModelError(
                 "its lines are not rows of numbers", file=self.file, element=f"lines from {lines[0]} on"
             )
@@ -166,7 +171,8 @@ class _Parser:
 
     def _normal(self, data: bytes) -> bytes:
         """With commas between columns, points in numbers, and nothing else between them."""
-        data = data.replace(b"\r\n", b"\n")
+        if b"\r" in data:
+            data = data.replace(b"\r\n", b"\n")
         if self.delimiter is None:
             return _BLANKS.sub(b",", b"\n".join(line.strip() for line in data.split(b"\n")))
         if self.delimiter == ";":
@@ -178,30 +184,36 @@ class _Parser:
         return data
 
 
-def parsed_numbers(data: bytes, width: int, indices: list[int]) -> np.ndarray:
-    """(rows, len(indices)) numbers of lines with commas; NaN where a cell is no number."""
+def parsed_numbers(data: bytes, width: int, indices: list[int]) -> np.ndarray | None:
+    """(rows, len(indices)) numbers of lines with commas; NaN where a cell is no number. None if a line has too many
+    cells."""
     try:
         import polars
     except ImportError:
-        return _by_numpy(data, indices)
+        return _by_numpy(data, width, indices)
     names = [f"column_{k + 1}" for k in range(width)]
-    frame = polars.read_csv(
-        data,
-        has_header=False,
-        schema=dict.fromkeys(names, polars.Float64),
-        columns=[names[k] for k in sorted(set(indices))],
-        ignore_errors=True,
-        quote_char=None,
-    )
+    try:
+        frame = polars.read_csv(
+            data,
+            has_header=False,
+            schema=dict.fromkeys(names, polars.Float64),
+            columns=[names[k] for k in sorted(set(indices))],
+            ignore_errors=True,
+            quote_char=None,
+        )
+    except polars.exceptions.ComputeError:
+        return None
     return np.stack([frame[names[k]].to_numpy() for k in indices], axis=1)
 
 
-def _by_numpy(data: bytes, indices: list[int]) -> np.ndarray:
+def _by_numpy(data: bytes, width: int, indices: list[int]) -> np.ndarray | None:
     try:
         return np.loadtxt(io.BytesIO(data), delimiter=",", usecols=indices, ndmin=2, comments=None)
     except ValueError:
         rows = [line.split(b",") for line in data.split(b"\n")[:-1]]
-        return np.array([[_number(row[k]) for k in indices] for row in rows]).reshape(len(rows), len(indices))
+    if any(len(row) != width for row in rows):
+        return None
+    return np.array([[_number(row[k]) for k in indices] for row in rows]).reshape(len(rows), len(indices))
 
 
 def _number(cell: bytes) -> float:

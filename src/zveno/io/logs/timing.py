@@ -61,15 +61,16 @@ def judged_times(t: np.ndarray, good: np.ndarray, lines: np.ndarray, source: str
             file=source,
             remedy="Record for longer, or check what its columns were taken for",
         )
-    forward = np.diff(t[at])
-    forward = forward[forward > 0.0]
-    if len(forward) < LEAST_KEPT * len(at):
+    own = t[at]
+    steps = np.diff(own)
+    n_forward = int(np.count_nonzero(steps > 0.0))
+    if n_forward < LEAST_KEPT * len(at):
         raise ModelError(
-            f"its time does not increase: {len(forward)} of {len(at) - 1} steps go forward",
+            f"its time does not increase: {n_forward} of {len(at) - 1} steps go forward",
             file=source,
             remedy="Say which column is the time, columns={'time': …}, or give the rate of the samples",
         )
-    step = float(np.median(forward))
+    step = _usual(steps)
     if step > MAX_STEP:
         raise ModelError(
             f"its samples are {step:.4g} s apart, too far for a motion",
@@ -77,27 +78,13 @@ def judged_times(t: np.ndarray, good: np.ndarray, lines: np.ndarray, source: str
             remedy="Say the unit of the time: units={'time': 'ms'} (--units time=ms)",
         )
     gap = max(GAP_STEPS * step, GAP_SECONDS)
-    account = []
-    jumps = _single_jumps(t[at], gap)
-    if jumps.any():
-        account.append(f"the time of {listed(lines[at[jumps]])} jumps and comes back; left out")
-    at = at[~jumps]
-    moved, keep, restarts = _increasing(t[at], gap + step, source)
-    repeated = ~keep & np.concatenate(([False], np.diff(t[at]) == 0.0))
-    if repeated.any():
-        account.append(f"{listed(lines[at[repeated]])} repeats the time of the row before; left out")
-    late = ~keep & ~repeated
-    if late.any():
-        account.append(f"the clock goes back at {listed(lines[at[late]])}; left out")
-    account += [f"the clock was set back at line {lines[at[k]]}; a new segment begins there" for k in restarts]
-    at, moved = at[keep], moved[keep]
-    if len(at) < max(FEWEST_ROWS, LEAST_KEPT * len(t)) and len(at) < LEAST_KEPT * np.count_nonzero(good):
-        raise ModelError(
-            f"its time increases in {len(at)} of {len(t)} rows only",
-            file=source,
-            remedy="Say which column is the time, columns={'time': …}, or give the rate of the samples",
-        )
-    ends = np.flatnonzero(np.diff(moved) > gap) + 1
+    account: list[str] = []
+    restarts: list[int] = []
+    if n_forward < len(steps) or steps[-1] > 1e6 * gap:
+        del steps
+        at, own, restarts = _forward_rows(at, own, lines, gap, step, account, source)
+        steps = np.diff(own)
+    ends = np.flatnonzero(steps > gap) + 1
     bounds = [0, *(int(k) for k in ends), len(at)]
     segments = tuple(pairwise(bounds))
     missing = len(segments) - 1 - len(restarts)
@@ -107,15 +94,49 @@ def judged_times(t: np.ndarray, good: np.ndarray, lines: np.ndarray, source: str
         account.append(f"{missing} gap{many} longer than {gap:.3g} s, before {listed(lines[at[where]])}")
     mask = np.zeros(len(t), dtype=bool)
     mask[at] = True
-    return Timing(mask, moved - moved[0], segments, step, tuple(account))
+    return Timing(mask, own - own[0], segments, step, tuple(account))
+
+
+def _usual(steps: np.ndarray) -> float:
+    """The median of the steps forward, of a million at most."""
+    some = steps[:: max(1, len(steps) // 1_000_000)]
+    some = some[some > 0.0]
+    return float(np.median(some if len(some) else steps[steps > 0.0]))
+
+
+def _forward_rows(at, own, lines, gap: float, step: float, account: list[str], source: str):
+    """(rows whose times increase, these times, places among them where the clock was set back)."""
+    jumps = _single_jumps(own, gap)
+    if jumps.any():
+        account.append(f"the time of {listed(lines[at[jumps]])} jumps and comes back; left out")
+    at, own = at[~jumps], own[~jumps]
+    repeats = np.concatenate(([False], own[1:] == own[:-1]))
+    own, keep, restarts = _increasing(own, gap + step, source)
+    repeated, late = ~keep & repeats, ~keep & ~repeats
+    if repeated.any():
+        account.append(f"{listed(lines[at[repeated]])} repeats the time of the row before; left out")
+    if late.any():
+        account.append(f"the clock goes back at {listed(lines[at[late]])}; left out")
+    account += [f"the clock was set back at line {lines[at[k]]}; a new segment begins there" for k in restarts]
+    n_kept = int(np.count_nonzero(keep))
+    if n_kept < FEWEST_ROWS or n_kept < LEAST_KEPT * len(at):
+        raise ModelError(
+            f"its time increases in {n_kept} of {len(at)} rows only",
+            file=source,
+            remedy="Say which column is the time, columns={'time': …}, or give the rate of the samples",
+        )
+    before = np.cumsum(keep, dtype=np.int64)
+    return at[keep], own[keep], [int(before[k]) - 1 for k in restarts]
 
 
 def _single_jumps(t: np.ndarray, gap: float) -> np.ndarray:
     """Rows whose time is out of order while their neighbours follow each other."""
     jumps = np.zeros(len(t), dtype=bool)
-    before, after = t[1:-1] - t[:-2], t[2:] - t[1:-1]
-    across = before + after
-    jumps[1:-1] = ((before < 0.0) | (after < 0.0)) & (across > 0.0) & (across <= 2.0 * gap)
+    back = np.flatnonzero(t[1:] < t[:-1])
+    suspects = np.unique(np.concatenate([back, back + 1]))
+    suspects = suspects[(suspects > 0) & (suspects < len(t) - 1)]
+    across = t[suspects + 1] - t[suspects - 1]
+    jumps[suspects[(across > 0.0) & (across <= 2.0 * gap)]] = True
     jumps[-1] = t[-1] - t[-2] > 1e6 * gap  # a last row has no other neighbour
     return jumps
 
