@@ -238,6 +238,12 @@ def _examined(mechanism: Mechanism) -> None:
     must(bool(np.isfinite([link.inertia for link in mechanism.links]).all()), "inertia is not finite")
     again = parse_urdf(to_urdf(mechanism))
     must(bool(again.joint_names == mechanism.joint_names), "joints are lost in a URDF")
+    must({extra.text for extra in again.extras} >= _kept(mechanism), "extras are lost in a URDF")
+
+
+def _kept(mechanism: Mechanism) -> set[str]:
+    """Texts of the extras that a URDF keeps to the letter: transmissions follow the joint's drive."""
+    return {extra.text for extra in mechanism.extras if "transmission" not in extra.text[:30]}
 
 
 def _read_model(path: Path) -> None:
@@ -261,6 +267,24 @@ FEATURES = """<?xml version="1.0"?>
   <transmission name="t"><type>x</type><joint name="one"/><actuator name="m">
     <mechanicalReduction>50</mechanicalReduction><drake:rotor_inertia value="0.1"/></actuator></transmission>
   <gravity xyz="0 0 -9.81"/>
+</robot>
+"""
+EXTRAS = """<?xml version="1.0"?>
+<robot name="three" xmlns:drake="http://drake.mit.edu" xmlns:x="urn:x">
+  <link name="a"><collision name="hull"><origin xyz="0 0 1" rpy="0 0 1"/><geometry><mesh filename="package://m/a.stl"
+    scale="1 1 1"/></geometry></collision><x:note kept="yes">text &amp; more</x:note></link>
+  <link name="b"/><link name="c"/>
+  <joint name="one" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>
+    <safety_controller k_velocity="10" soft_lower_limit="-1"/><calibration rising="0.1"/></joint>
+  <joint name="two" type="floating"><parent link="b"/><child link="c"/><limit effort="1" velocity="1"/></joint>
+  <transmission name="t"><type>s</type><joint name="one"><hardwareInterface>e</hardwareInterface></joint>
+    <actuator name="m"><drake:gear_ratio value="3"/><mechanicalReduction>3</mechanicalReduction></actuator>
+  </transmission>
+  <transmission name="d"><joint name="one"/><joint name="two"/><actuator name="n"/></transmission>
+  <gazebo reference="a"><material>Gazebo/Red</material>
+    <sensor name="s" type="imu"><pose>0 0 0 0 0 0</pose></sensor></gazebo>
+  <ros2_control name="r" type="system"><joint name="one"><command_interface name="position"/></joint></ros2_control>
+  <sensor name="cam"><parent link="c"/><camera><image width="1" height="1"/></camera></sensor>
 </robot>
 """
 MJCF = """<mujoco model="two">
@@ -295,7 +319,7 @@ def _texts(*texts: str) -> list[bytes]:
 def _urdf_seeds() -> list[bytes]:
     from zveno.io.write import model_text
 
-    return _texts(FEATURES, model_text(zveno.load("stanford").mechanism, "urdf"))
+    return _texts(FEATURES, EXTRAS, model_text(zveno.load("stanford").mechanism, "urdf"))
 
 
 def _dh_seeds() -> list[bytes]:

@@ -9,14 +9,13 @@ from typing import Any
 MAX_WORDS = 3000
 """Characters of a problem, element or remedy that an error keeps."""
 
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
-)
+UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+"""Characters that steer a terminal or cannot be seen."""
 
 
 def visible(text: str) -> str:
     """Text from a file as it may be printed: control characters are shown, `\\x1b`, and not obeyed."""
-    return _UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
+    return UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 class ZvenoError(Exception):

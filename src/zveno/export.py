@@ -30,8 +30,6 @@ DEFAULT_FUNCTIONS = ("inverse_dynamics", "gravity_torque", "forward_kinematics",
 IN_BASE_PARAMETERS = "base_inverse_dynamics"
 EXPORTED = (*FUNCTIONS, IN_BASE_PARAMETERS)
 """Names of all functions that can be written as C."""
-OWN = "zveno"
-"""Files with this word at their beginning were written here and may be replaced."""
 COMPILE = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror")
 
 
@@ -121,10 +119,9 @@ def export_c(
     ]
     sources = [source_of(one, dtype, f"{stem}_{one.name}") for one in programs]
     place = Path(directory)
-    for name in (*(f"{source.name}.h" for source in sources), f"{stem}.h", "example.c", "README.md"):
-        check_replaceable(place / name, force=force, own=OWN)
-    for source in sources:
-        check_replaceable(place / f"{source.name}.c", force=force, own=f'#include "{source.name}.h"')
+    written = [f"{source.name}.{suffix}" for source in sources for suffix in "hc"]
+    for name in (*written, f"{stem}.h", f"{stem}_base_parameters.h", "example.c", "README.md"):
+        check_replaceable(place / name, force=force)
     files = [path for source in sources for path in source.write(place)]
     times = [
         _measured(one, source, single) if timed else None for one, source in zip(programs, sources, strict=True)
@@ -141,7 +138,7 @@ def export_c(
     if base is not None:
         texts |= _with_base_parameters(robot, base, stem, texts, single)
     for name, text in texts.items():
-        files.append(write_text(place / name, text, force=force, own=OWN))
+        files.append(write_text(place / name, text, force=force))
     return Export(place, tuple(files), exported)
 
 

@@ -273,7 +273,7 @@ def test_a_closed_pipe_is_quiet():
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.close()
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=250)
     assert err == b""
     assert process.returncode == 141
 

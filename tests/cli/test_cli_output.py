@@ -119,13 +119,16 @@ def test_fk_prints_in_the_unit_that_ik_reads(capsys):
     [
         ("info",),
         ("info", "--deg"),
+        ("info", "--json"),
         ("fk", "--all"),
         ("ik", "--at", "0.1", "--position-only", "--method", "local"),
         ("dynamics",),
         ("base",),
-        ("base", "--format", "md"),
+        *(("base", "--format", format) for format in ("md", "csv", "json")),
         ("identifiability",),
         ("simulate", "--duration", "0.01"),
+        ("plan", "--measurement", "distance", "--n", "8", "--candidates", "50", "--touching"),
+        ("calibrate", "--template", "--measurement", "distance"),
         ("fk", "--frame", "no\x1b[31m[/x]such"),
     ],
     ids=" ".join,
@@ -139,6 +142,18 @@ def test_names_are_shown_and_never_obeyed(capsys, tmp_path, words):
     assert code == (2 if "such" in words[-1] else 0), err
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", out + err)
     assert "[/x]" in out + err
+
+
+def test_names_are_harmless_in_what_is_exported(capsys, tmp_path):
+    model = tmp_path / "hostile.urdf"
+    model.write_text(URDF.replace("\x1b", "&#x9b;").replace("[/x]", "[/x] */ int evil; /* "))
+    out = tmp_path / "c"
+    run(capsys, "export", str(model), "--functions", "forward_kinematics", "--no-measure", "--out", str(out))
+    for path in out.iterdir():
+        text = path.read_text()
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", text), path.name
+        if path.suffix != ".md":
+            assert "evil" not in re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL).replace("_evil", "")
 
 
 def test_pictures_take_any_name(capsys, tmp_path):
@@ -206,7 +221,8 @@ def test_a_failure_leaves_what_was_there(capsys, tmp_path, monkeypatch):
 def test_an_export_leaves_a_readme_alone(capsys, tmp_path):
     readme = tmp_path / "README.md"
     readme.write_text("# My project")
-    words = ["export", "planar2", "--functions", "forward_kinematics", "--no-measure", "--out", str(tmp_path)]
+    functions = "forward_kinematics,base_inverse_dynamics"
+    words = ["export", "planar2", "--functions", functions, "--no-measure", "--out", str(tmp_path)]
     assert main(words) == 2
     assert "README.md" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
@@ -214,6 +230,19 @@ def test_an_export_leaves_a_readme_alone(capsys, tmp_path):
     for _ in range(2):
         run(capsys, *words)
     assert "zveno" in readme.read_text()
+
+
+def test_sources_of_a_compensation_and_the_picture_of_the_tour_replace_nothing(capsys, tmp_path, monkeypatch):
+    mine = tmp_path / "compensate.c"
+    mine.write_text("/* mine */")
+    (tmp_path / "data.csv").write_text("joint1,joint2,x,y,z\n")
+    assert main(["calibrate", "planar2", str(tmp_path / "data.csv"), "--compensation", str(tmp_path)]) == 2
+    assert "compensate.c: it exists" in capsys.readouterr().err
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "puma560.png").write_text("my photograph")
+    assert main(["demo"]) == 2
+    assert (tmp_path / "out" / "puma560.png").read_text() == "my photograph"
 
 
 def test_two_files_are_not_one(capsys, tmp_path):

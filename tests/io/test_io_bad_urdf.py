@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import time
 import warnings
+from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from urdf_models import ARM, joint_text
 
+from growth import grows_linearly
 from zveno.errors import ModelError, ZvenoError, ZvenoWarning
 from zveno.io import xml
 from zveno.io.urdf import parse_urdf, read_urdf
@@ -205,37 +206,44 @@ def test_a_file_without_permission(tmp_path):
         read_urdf(path)
 
 
-def test_a_file_of_50_megabytes_is_refused_before_it_is_read(tmp_path):
+def test_a_file_of_50_megabytes_is_refused_before_it_is_read(tmp_path, monkeypatch):
     path = tmp_path / "large.urdf"
     with path.open("wb") as stream:
         stream.truncate(50 * 2**20)
-    start = time.perf_counter()
-    with pytest.raises(ModelError, match=r"50 MB, and at most 32 MB are read.*meshes"):
-        read_urdf(path)
-    assert time.perf_counter() - start < 0.5
+    with monkeypatch.context() as patch:
+        patch.setattr("zveno.io.files.os.open", None)  # it is not even opened
+        with pytest.raises(ModelError, match=r"50 MB.* at most 32 MB are read.*meshes"):
+            read_urdf(path)
     with pytest.raises(ModelError, match="at most 32 MB"):
         parse_urdf(" " * (xml.MAX_BYTES + 1))
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("<robot>" + "<a>" * 100_000, "nested too deep"),
-        ("<robot>" + "<a>" * 100_000 + "</a>" * 100_000 + "</robot>", "nested too deep"),
-        ("<robot>" + "text\n" * 2_000_000 + "</robot>", "no links"),
-        (f"<robot name='{'x' * 10_000_000}'/>", "no links"),
-        (arm('xyz="0 0 1"', f'xyz="0 0 {"1" * 2_000_000}"'), "axis xyz .*is not a finite number"),
-        (arm('xyz="0 0 1"', f'xyz="{"0 " * 2_000_000}"'), "2000000 value"),
-        ("<robot " + " ".join(f'a{i}=""' for i in range(200_000)) + "/>", "no links"),
-    ],
-    ids=["deep, open", "deep, closed", "text", "long name", "long number", "many numbers", "many attributes"],
-)
-def test_bombs_are_cheap(text, words):
-    start = time.perf_counter()
-    with pytest.raises(ModelError, match=words) as caught:
-        parse_urdf(text)
-    assert time.perf_counter() - start < 10.0
-    assert len(str(caught.value)) < 1000
+BOMBS: dict[str, tuple[Callable[[int], str], int, str]] = {
+    "deep, open": (lambda n: "<robot>" + "<a>" * n, 25_000, "nested too deep"),
+    "deep, closed": (lambda n: "<robot>" + "<a>" * n + "</a>" * n + "</robot>", 25_000, "nested too deep"),
+    "text": (lambda n: "<robot>" + "text\n" * n + "</robot>", 500_000, "no links"),
+    "long name": (lambda n: f"<robot name='{'x' * n}'/>", 2_500_000, "no links"),
+    "long number": (lambda n: arm('xyz="0 0 1"', f'xyz="0 0 {"1" * n}"'), 500_000, "axis xyz .*is not a finite"),
+    "many numbers": (lambda n: arm('xyz="0 0 1"', f'xyz="{"0 " * n}"'), 500_000, "000 value"),
+    "many attributes": (lambda n: "<robot " + " ".join(f'a{i}=""' for i in range(n)) + "/>", 50_000, "no links"),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_bombs_are_cheap(name):
+    text_of, n, words = BOMBS[name]
+
+    def task(size: int) -> Callable[[], None]:
+        text = text_of(size)
+
+        def read() -> None:
+            with pytest.raises(ModelError, match=words) as caught:
+                parse_urdf(text)
+            assert len(str(caught.value)) < 1000
+
+        return read
+
+    assert grows_linearly(task, n)
 
 
 def test_the_number_of_elements_is_bounded(monkeypatch):
@@ -246,7 +254,7 @@ def test_the_number_of_elements_is_bounded(monkeypatch):
 
 # --- anything at all
 
-QUIET = settings(max_examples=300, deadline=2000, suppress_health_check=[HealthCheck.too_slow])
+QUIET = settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 
 
 def read_or_refuse(data):

@@ -362,6 +362,12 @@ def _toml(value) -> str:
     return repr(value)
 
 
+def test_the_number_of_rows_is_bounded():
+    rows = "[[joint]]\na = 1\nd = 0\nalpha = 0\n" * 20_001
+    with pytest.raises(ModelError, match=r"big\.toml: joint: it has 20001 rows, and at most 20000 are read"):
+        dh_mechanism(f'convention = "standard"\nunit = "m"\nangle = "rad"\n{rows}', file="big.toml")
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=5))
 def test_only_our_errors_escape(entries):

@@ -18,6 +18,8 @@ from zveno.mechanism import Fixed, Helical, Joint, Link, Prismatic, Revolute, as
 from zveno.spatial.rotations import elementary as rotation
 from zveno.spatial.transforms import transform
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*elementary transforms cannot hold:zveno.errors.ZvenoWarning")
+
 POSE = 1e-12
 
 

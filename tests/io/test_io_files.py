@@ -224,15 +224,26 @@ def test_an_input_is_never_overwritten(tmp_path):
     write_text(tmp_path / "new.urdf", "kept", inputs=["puma560", model])
 
 
-def test_foreign_files_only_by_force(tmp_path):
-    path = write_text(tmp_path / "README.md", "my notes")
-    with pytest.raises(ZvenoError, match="exists"):
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        "my notes",
+        "import zveno\n",
+        "# My robot\n\nIts model was written by zveno.",
+        '<robot name="zveno"/>',
+        '{"zveno": "my notes in JSON"}',
+        "/* my code\n * uses what was written by zveno */",
+        "\x89PNG of zveno",
+        "",
+    ],
+)
+def test_foreign_files_only_by_force(tmp_path, foreign):
+    path = write_text(tmp_path / "README.md", foreign)
+    with pytest.raises(ZvenoError, match=r"README.md: it exists.*--force"):
         write_text(path, "lost", force=False)
-    with pytest.raises(ZvenoError, match="exists"):
-        write_text(path, "lost", force=False, own="written by zveno")
-    write_text(path, "written by zveno, once")
-    write_text(path, "written by zveno, twice", force=False, own="written by zveno")
-    assert path.read_text().endswith("twice")
+    assert path.read_text() == foreign
+    write_text(path, "new", force=True)
+    assert path.read_text() == "new"
 
 
 def test_links_directories_and_devices_are_not_written_through(tmp_path):

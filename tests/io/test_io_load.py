@@ -30,6 +30,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.filterwarnings("ignore:.*elementary transforms cannot hold:zveno.errors.ZvenoWarning")
 def test_every_file_format_by_suffix(folder):
     m = load_mechanism("puma560")
     write_dh(m, folder / "a.toml")

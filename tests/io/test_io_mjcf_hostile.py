@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-import time
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from growth import grows_linearly
 from zveno.errors import ModelError
 from zveno.io import mjcf_process
 from zveno.io.mjcf import parse_mjcf, read_mjcf
+from zveno.io.mjcf_extras import actuators_by_joint, limits_of
 
-pytest.importorskip("mujoco")
+mujoco = pytest.importorskip("mujoco")
 
 ARM = '<body name="arm"><inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/><joint name="j"/></body>'
 
@@ -70,17 +72,16 @@ def test_an_ordinary_model_can_be_attached(tmp_path):
     ("where", "part"),
     [("100 copies of 1000", 1000), ("200000 copies", 200_000)],
 )
-def test_copies_in_included_files_count(tmp_path, where, part):
+def test_copies_in_included_files_count(tmp_path, monkeypatch, where, part):
     outer = int(where.split()[0]) if "of" in where else 1
     (tmp_path / "part.xml").write_text(
         f'<mujocoinclude><replicate count="{part}"><body><geom size="1"/></body></replicate></mujocoinclude>'
     )
     inner = f'<replicate count="{outer}"><include file="part.xml"/></replicate>'
     (tmp_path / "robot.xml").write_text(model_of(ARM + inner))
-    start = time.process_time()
+    monkeypatch.setattr(mjcf_process, "compiled", None)  # it is refused before MuJoCo sees it
     with pytest.raises(ModelError, match=r"part\.xml: replicate \(line 1\).*copies"):
         read_mjcf(tmp_path / "robot.xml")
-    assert time.process_time() - start < 5.0
 
 
 HUGE = [
@@ -121,7 +122,6 @@ def test_time_is_bounded(monkeypatch):
         parse_mjcf(model_of(ARM + '<replicate count="2000000"><body/></replicate>'), "robot.xml")
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     ("other", "world"),
     [
@@ -141,7 +141,6 @@ def test_pipes_in_place_of_parts_do_not_block(tmp_path, other, world):
         read_mjcf(tmp_path / "robot.xml")
 
 
-@pytest.mark.timeout(60)
 def test_what_waits_for_ever_is_ended(tmp_path, monkeypatch):
     monkeypatch.setattr("zveno.io.mjcf_compile.check_parts", lambda *_: None)
     monkeypatch.setattr(mjcf_process, "MAX_SECONDS", 3.0)
@@ -168,6 +167,41 @@ def test_many_joints_take_linear_time():
         return lambda: parse_mjcf(text)
 
     assert grows_linearly(task, 400)
+
+
+def test_joints_and_actuators_are_brought_together_in_linear_time():
+    """Arrays as MuJoCo has them, because its compiler would take minutes for this many."""
+
+    def task(n: int):
+        joints, ones = np.arange(n), np.ones(n)
+        kinds = SimpleNamespace(
+            njnt=n,
+            nv=n,
+            jnt_type=np.full(n, int(mujoco.mjtJoint.mjJNT_HINGE)),
+            jnt_limited=np.zeros(n),
+            jnt_actfrclimited=np.zeros(n),
+            jnt_dofadr=joints,
+            dof_armature=0 * ones,
+            dof_damping=0 * ones,
+            dof_frictionloss=0 * ones,
+            actuator_trntype=np.full(n, int(mujoco.mjtTrn.mjTRN_JOINT)),
+            actuator_trnid=np.stack([joints[::-1], joints], axis=1),
+            actuator_gear=np.ones((n, 6)),
+            actuator_forcelimited=ones,
+            actuator_forcerange=np.stack([-ones, joints], axis=1),
+            actuator_gaintype=0 * joints,
+            actuator_biastype=0 * joints,
+            actuator_ctrllimited=0 * ones,
+        )
+
+        def read():
+            actuators = actuators_by_joint(kinds)
+            efforts = [float(limits_of(kinds, j, actuators.get(j, [])).effort) for j in range(n)]
+            assert efforts == [max(1.0, float(j)) for j in reversed(range(n))]
+
+        return read
+
+    assert grows_linearly(task, 10_000)
 
 
 @pytest.mark.parametrize(

@@ -275,9 +275,9 @@ def test_two_processes_at_once(place):
     builders = [context.Process(target=_build, args=(barrier, queue)) for _ in range(2)]
     for builder in builders:
         builder.start()
-    results = [queue.get(timeout=60) for _ in range(8)]
+    results = [queue.get(timeout=250) for _ in range(8)]
     for builder in builders:
-        builder.join(timeout=60)
+        builder.join(timeout=250)
         assert builder.exitcode == 0
     for result in results:
         np.testing.assert_allclose(result, evaluate(mixed(), Q, P)[0], rtol=1e-13)

@@ -174,9 +174,9 @@ def test_other_processes(kernel, method):
     child = context.Process(target=_in_child, args=(kernel, arrays, queue))
     child.start()
     try:
-        results = queue.get(timeout=60)
+        results = queue.get(timeout=250)
     finally:
-        child.join(timeout=60)
+        child.join(timeout=250)
     assert child.exitcode == 0
     for result, right in zip(results, expected, strict=True):
         np.testing.assert_array_equal(result, right)

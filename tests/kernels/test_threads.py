@@ -171,7 +171,7 @@ def test_keyboard_interrupt_is_not_lost():
         [sys.executable, "-c", _INTERRUPT],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=250,
         env={**os.environ, "PYTHONPATH": "tests"},
     )
     assert run.stdout.strip() == "interrupted 5", run.stderr

@@ -178,7 +178,7 @@ def values_header(model: BaseModel, stem: str, scalar: str) -> str:
     ]
     guard = f"{stem.upper()}_BASE_PARAMETERS_H"
     numbers = "\n".join(lines) or "    0 /* none */"
-    return f"""/* Base parameters of {stem}: the argument `values` of {stem}_{NAME}.
+    return f"""/* Base parameters of {stem}, written by zveno: the argument `values` of {stem}_{NAME}.
    The number in a symbol is the link's; frames are in the joints. I: integrals of products of coordinates
    (Ixx = integral of x x dm), S: first moments, m: mass; Ia: rotor inertia at the motor. */
 #ifndef {guard}

@@ -76,15 +76,17 @@ def calibrate(
     from ..calibration.files.tables import template as empty
     from ..calibration.measurements import measurement as named_measurement
     from ..calibration.measurements.campaigns import Campaign
-    from ..errors import ZvenoError
+    from ..errors import ZvenoError, visible
     from ..report.text.calibration import print_calibration
     from ..robot import Robot
     from .verbs import loaded
 
-    protect(output, [robot, *data], [write, plot])
+    sources = [] if compensation is None else [compensation / name for name in ("compensate.h", "compensate.c")]
+    protect(output, [robot, *data], [write, plot, *sources])
     mechanism = loaded(robot, model)
     if template:
-        print(empty(mechanism, replace(named_measurement(measurement or "pose"), frame=frame)), end="")
+        text = empty(mechanism, replace(named_measurement(measurement or "pose"), frame=frame))
+        print(visible(text), end="")
         return
     if not data:
         raise ZvenoError(

@@ -33,7 +33,7 @@ def demo(
     """
     from .. import load
 
-    protect(output, [], [plot])
+    protect(output, [], [plot or PICTURE])
     robot = load("puma560")
     tour = Tour(robot, plot)
     deliver(Answer(tour.data, tour.show), output)

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from .._version import __version__
-from ..errors import ZvenoError
+from ..errors import UNSEEN, ZvenoError, visible
 from ..io.files import check_replaceable, write_text
 from ..report.text.console import WHOLE, ReportConsole, text_of
 from .options import Output
@@ -28,8 +28,6 @@ class Answer:
 
 UNUSABLE = 3
 """Exit code where there is an answer, and it is that nothing was found, or nothing that can be used."""
-OWN = "zveno"
-"""Files with this word at their beginning were written by zveno: JSON answers, results, pictures, exports."""
 
 
 def protect(
@@ -49,7 +47,7 @@ def protect(
     for target in (output.out, *targets):
         if target is None:
             continue
-        check_replaceable(target, read, output.force, OWN)
+        check_replaceable(target, read, output.force)
         if target.absolute() in written:
             raise ZvenoError("it is named twice as a file to write", file=target, remedy="Give two paths")
         written.add(target.absolute())
@@ -77,10 +75,11 @@ def deliver(answer: Answer, output: Output) -> None:
 
 
 def as_json(data: dict[str, Any]) -> str:
-    """Valid JSON: refuses NaN and infinity rather than writing what other readers do not take."""
-    return json.dumps({OWN: __version__} | data, indent=2, ensure_ascii=False, allow_nan=False)
+    """Valid JSON, safe on a terminal: refuses NaN and infinity, which other readers do not take."""
+    text = json.dumps({"zveno": __version__} | data, indent=2, ensure_ascii=False, allow_nan=False)
+    return UNSEEN.sub(lambda character: f"\\u{ord(character[0]):04x}", text)
 
 
 def say_written(file: Path) -> None:
     """Tell on stderr that a file was written, so that stdout has the answer only."""
-    print(f"wrote {file}", file=sys.stderr)
+    print(f"wrote {visible(str(file))}", file=sys.stderr)

@@ -75,6 +75,8 @@ _ROW = (
     *("limits", "velocity", "effort", "drive", *_INERTIA),
 )
 MAX_KEY_PARTS = 100
+MAX_ROWS = 20_000
+"""More rows than this are refused; each takes some ten kilobytes of memory."""
 _DOTTED_KEY = re.compile(
     r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')(?:[ \t]*+\.[ \t]*+(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+'))*+"""
 )
@@ -171,6 +173,8 @@ class _Reader:
         rows = top.tables("joint", "joint")
         if not rows:
             raise top.error("it has no joint", None, "Add [[joint]] rows")
+        if len(rows) > MAX_ROWS:
+            raise top.error(f"it has {len(rows)} rows, and at most {MAX_ROWS} are read", "joint")
         for row in rows:
             self._add_row(row.only(*_ROW), T_base)
         frames = [self._frame(entry.only("name", "link", "at")) for entry in top.tables("frame", "frame")]

@@ -29,6 +29,14 @@ MAX_LOG_BYTES = 2**40
 """Larger recordings are refused; they are read piece by piece, so that memory does not limit them."""
 
 _DIGITS = re.compile(r"\d{1000}")
+_WRITTEN_HERE = re.compile(
+    rb'\{\n  "zveno": "|\{\n "format": "zveno result"'  # answers of commands, saved results
+    rb"|\x89PNG.*?tEXtSoftware\x00zveno|<\?xml.*?<dc:title>zveno</dc:title>"  # pictures
+    rb"|/\* [^\n]*(?:written|generated) by zveno|/\* (\w+): see \1\.h \*/"  # C sources
+    rb"|# [^\n]*\n\nWritten by zveno for ",  # their README.md
+    re.DOTALL,
+)
+"""How the files begin that say themselves that zveno wrote them; the word alone may stand in anybody's file."""
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -123,10 +131,9 @@ def write_text(
     *,
     inputs: Iterable[str | os.PathLike[str]] = (),
     force: bool = True,
-    own: str = "",
 ) -> Path:
     """Text written whole or not at all, as UTF-8; for the arguments see `replacing`."""
-    with replacing(path, inputs=inputs, force=force, own=own) as temporary:
+    with replacing(path, inputs=inputs, force=force) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
     return Path(path)
 
@@ -137,7 +144,6 @@ def replacing(
     *,
     inputs: Iterable[str | os.PathLike[str]] = (),
     force: bool = True,
-    own: str = "",
 ) -> Iterator[Path]:
     """A new empty file beside `path`, of the same suffix, that takes its place at the end of the block.
 
@@ -146,13 +152,11 @@ def replacing(
     Args:
         path: the file to write. Links, directories and devices are refused: only a regular file is replaced.
         inputs: files that the content was computed from; none of them is overwritten, not even with `force`.
-        force: whether any other file may be replaced.
-        own: without `force`, a file that has this text in its first 4096 bytes may be replaced all the same, as
-            one that was written here before.
+        force: whether any other file may be replaced; without it, only one that says that zveno wrote it.
     """
     try:
         path = Path(path)
-        mode = check_replaceable(path, inputs, force, own)
+        mode = check_replaceable(path, inputs, force)
         temporary = path.with_name(f".{secrets.token_hex(8)}{path.suffix}")
         os.close(os.open(temporary, _CREATE, 0o666))
     except (OSError, ValueError, TypeError) as error:
@@ -168,9 +172,7 @@ def replacing(
         temporary.unlink(missing_ok=True)
 
 
-def check_replaceable(
-    path: Path, inputs: Iterable[str | os.PathLike[str]] = (), force: bool = True, own: str = ""
-) -> int | None:
+def check_replaceable(path: Path, inputs: Iterable[str | os.PathLike[str]] = (), force: bool = True) -> int | None:
     """The permissions of the file that may be replaced, None where there is none; refused if it may not be.
 
     The arguments are those of `replacing`.
@@ -186,9 +188,9 @@ def check_replaceable(
         raise ZvenoError(f"it is {what}", file=path, remedy="Give the path of a file")
     if any(os.path.exists(one) and os.path.samestat(status, os.stat(one)) for one in inputs):
         raise ZvenoError("it is read as input and would be overwritten", file=path, remedy="Give another path")
-    if not force and not (own and own.encode() in _beginning(path)):
+    if not force and not _WRITTEN_HERE.match(_beginning(path)):
         raise ZvenoError(
-            "it exists and was not written by zveno",
+            "it exists and does not say that zveno wrote it",
             file=path,
             remedy="Give another path, or use --force (force=True)",
         )

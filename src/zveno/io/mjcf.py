@@ -29,7 +29,7 @@ from ..mechanism import (
 from ..spatial import inertia, rotations
 from ..spatial.transforms import transform
 from .mjcf_compile import compiled_file, compiled_text, mujoco_module
-from .mjcf_extras import check_numbers, drive_of, limits_of, mimics_of, notes_on_omissions
+from .mjcf_extras import actuators_by_joint, check_numbers, drive_of, limits_of, mimics_of, notes_on_omissions
 from .mjcf_loops import loops_of
 from .near_exact import AngleKeeper, tidy_rotation, tidy_vector
 
@@ -118,6 +118,7 @@ def _names(count: int, accessor, kind: str, taken: Names) -> list[str]:
 def _tree(model, link_names: list[str], joint_names: list[str], taken: Names, angles: AngleKeeper, mimics):
     kinds = mujoco_module().mjtJoint
     taken_joints = Names(tuple(joint_names))
+    actuators = actuators_by_joint(model)
     links, joints = [Link(link_names[0])], []
     for b in range(1, model.nbody):
         name, parent = link_names[b], link_names[model.body_parentid[b]]
@@ -135,8 +136,8 @@ def _tree(model, link_names: list[str], joint_names: list[str], taken: Names, an
                     parent,
                     child,
                     *_motion(model, j, placed, joint_names[j], angles),
-                    limits=limits_of(model, j),
-                    drive=drive_of(model, j),
+                    limits=limits_of(model, j, actuators.get(j, [])),
+                    drive=drive_of(model, j, actuators.get(j, [])),
                     mimic=mimics.get(j),
                 )
             )

@@ -54,7 +54,17 @@ def check_numbers(model: Any, link_names: list[str], joint_names: list[str]) -> 
             )
 
 
-def limits_of(model: Any, j: int) -> Limits:
+def actuators_by_joint(model: Any) -> dict[int, list[int]]:
+    """Numbers of the actuators that act on each joint, by its number; joints without one are left out."""
+    kinds = mujoco_module().mjtTrn
+    on_joints = np.isin(model.actuator_trntype, [int(kinds.mjTRN_JOINT), int(kinds.mjTRN_JOINTINPARENT)])
+    actuators: dict[int, list[int]] = {}
+    for k in np.flatnonzero(on_joints).tolist():
+        actuators.setdefault(int(model.actuator_trnid[k, 0]), []).append(k)
+    return actuators
+
+
+def limits_of(model: Any, j: int, actuators: list[int]) -> Limits:
     """Position limits of joint j, and its effort limit where its actuator or the joint bounds the force."""
     mujoco = mujoco_module()
     kind, kinds = mujoco.mjtJoint(model.jnt_type[j]), mujoco.mjtJoint
@@ -62,18 +72,17 @@ def limits_of(model: Any, j: int) -> Limits:
         return Limits()
     lower, upper = model.jnt_range[j] if model.jnt_limited[j] else (-np.inf, np.inf)
     effort = abs(model.jnt_actfrcrange[j]).max() if model.jnt_actfrclimited[j] else np.inf
-    actuators = _actuators_of(model, j)
     if len(actuators) == 1:
         effort = min(effort, _largest_force(mujoco, model, actuators[0]))
     return Limits(lower, upper, effort=effort)
 
 
-def drive_of(model: Any, j: int) -> Drive | None:
+def drive_of(model: Any, j: int, actuators: list[int]) -> Drive | None:
     """Armature, damping and friction loss of joint j; an armature acts at the joint, so the gear ratio is 1."""
     ends = [*model.jnt_dofadr[j + 1 : j + 2], model.nv]
     dofs = np.arange(model.jnt_dofadr[j], ends[0])
     rotor, viscous = model.dof_armature[dofs], model.dof_damping[dofs]
-    for k in _actuators_of(model, j) if len(dofs) == 1 else ():
+    for k in actuators if len(dofs) == 1 else ():
         squared_gear = _gear(model, k) ** 2
         # Actuators have an armature and damping of their own in newer versions of MuJoCo.
         rotor += squared_gear * _entry(model, "actuator_armature", k)
@@ -167,13 +176,6 @@ def notes_on_omissions(model: Any, link_names: list[str], joint_names: list[str]
     if model.nflex:
         found.append(f"the elasticity of flexes is not represented, {model.nflex} left out")
     return found
-
-
-def _actuators_of(model, j: int) -> list[int]:
-    mujoco = mujoco_module()
-    on_joint = [int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT)]
-    on_this = np.isin(model.actuator_trntype, on_joint) & (model.actuator_trnid[:, 0] == j)
-    return [int(k) for k in np.flatnonzero(on_this)]
 
 
 def _largest_force(mujoco, model, k: int) -> float:

@@ -13,6 +13,7 @@ from ..spatial.transforms import inverse
 from .dh_frames import Row, standard_rows
 from .files import write_text
 from .write_elementary import angle_text, constant_terms, needs_literal_reading
+from .write_losses import coupling_losses, extra_losses, listed, warn_about_losses
 
 FARTHEST = 1000.0
 """Lengths of the table over those of the chain: beyond it, poses would no longer be good to 1e-12."""
@@ -29,10 +30,17 @@ def to_dh(mechanism: Mechanism) -> str:
     Link frames move to where the convention puts them; inertia and named frames are expressed there, links held
     by fixed joints are merged into the one that carries them, and the frame `tool` is where the default frame
     was. A chain that no table describes (branches, other joint types, mimic joints, axes too nearly parallel) is
-    refused with the reason.
+    refused with the reason; a `ZvenoWarning` names what a table cannot hold: closed loops, first moments without
+    mass, shapes and sections of a URDF.
     """
     chain = _Chain(mechanism)
     chain.place(*standard_rows(chain.joints, T_last_link=chain.bodies[-1][0][1]))
+    losses = [
+        *coupling_losses(mechanism, transmission_held=True),
+        *chain.massless_moments(),
+        *extra_losses(mechanism),
+    ]
+    warn_about_losses(mechanism, "a Denavit–Hartenberg table", losses)
     joints = [_joint_block(chain, k) for k in range(len(chain.joints))]
     return "\n".join([_top(chain), *joints, *(_frame_block(chain, frame) for frame in chain.frames)])
 
@@ -135,6 +143,17 @@ class _Chain:
         body = self.number_of[frame.link]
         return body, inverse(self.T_moved_frame[body]) @ self.T_of[frame.link] @ frame.T_link_frame
 
+    def inertia_of(self, body: int) -> np.ndarray:
+        """The ten parameters of all links of a body together, in its table frame."""
+        T = inverse(self.T_moved_frame[body])
+        return sum((inertia.moved(link.inertia, T @ T_link) for link, T_link in self.bodies[body]), np.zeros(10))
+
+    def massless_moments(self) -> list[str]:
+        """Losses: first moments where there is no mass to have a centre."""
+        inertias = [self.inertia_of(body) for body in range(len(self.bodies))]
+        names = [self.link_name(k) for k, p in enumerate(inertias) if p[0] <= 0 and inertia.first_moment(p).any()]
+        return listed("the first moments of links without mass:", names)
+
     def link_name(self, body: int) -> str:
         """The name of the link that carries a body."""
         return self.bodies[body][0][0].name
@@ -208,10 +227,9 @@ def _limit_lines(limits: Limits) -> list[str]:
 
 
 def _inertia_lines(chain: _Chain, body: int) -> list[str]:
-    if not any(link.inertia_given for link, _ in chain.bodies[body]):
+    p = chain.inertia_of(body)
+    if not p.any() and not any(link.inertia_given for link, _ in chain.bodies[body]):
         return []
-    T = inverse(chain.T_moved_frame[body])
-    p = sum((inertia.moved(link.inertia, T @ T_link) for link, T_link in chain.bodies[body]), np.zeros(10))
     lines = [f"mass = {_number(p[0])}"]
     if p[0] > 0:
         lines.append(f"center_of_mass = {_list(inertia.center_of_mass(p))}")

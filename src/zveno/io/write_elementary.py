@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import re
@@ -10,13 +11,14 @@ from os import PathLike
 import numpy as np
 
 from ..errors import ModelError
-from ..mechanism import DEFAULT_GRAVITY, Joint, Mechanism
+from ..mechanism import DEFAULT_GRAVITY, Frame, Joint, Limits, Mechanism
 from ..spatial import angles
 from ..spatial.rotations import elementary as rotation
 from ..spatial.rotations import z_to
 from ..spatial.transforms import transform
 from .elementary import is_joint_word
 from .files import write_text
+from .write_losses import coupling_losses, extra_losses, listed, warn_about_losses
 
 ROUNDING = 2e-15
 """Rotations that agree to this are the same, and metres below it are rounding."""
@@ -32,14 +34,16 @@ def write_elementary(mechanism: Mechanism, path: str | PathLike[str], frame: str
 def to_elementary(mechanism: Mechanism, frame: str | None = None) -> str:
     """The chain from the fixed link to `frame` (the default frame if not named) as text that reads back.
 
-    Geometry only: inertia, limits and drives have no place in this form, and branches off the chain are left out.
-    Fixed joints become constants. A helical joint is a rotation and a translation that follows it; it reads back as
-    these two. Joints of other types than revolute, continuous, prismatic and helical are refused.
+    Geometry and gravity only; a `ZvenoWarning` names the rest: inertia, limits, drives, other frames, branches off
+    the chain, closed loops, names that are no words. Fixed joints become constants. A helical joint is a rotation
+    and a translation that follows it; it reads back as these two. Joints of other types than revolute, continuous,
+    prismatic and helical are refused.
     """
     end = mechanism.frame(frame)
     number = mechanism.link_number(end.link)
     chain = [mechanism.joint_of(i) for i in (*mechanism.tree.ancestors(number), number) if i > 0]
     words = _joint_words(chain)
+    warn_about_losses(mechanism, "a product of elementary transforms", _losses(mechanism, chain, end, words))
     lines, T = [], np.eye(4)
     for joint in chain:
         T = T @ joint.T_parent_joint
@@ -50,6 +54,31 @@ def to_elementary(mechanism: Mechanism, frame: str | None = None) -> str:
         T = T @ joint.T_joint_child
     last = constant_terms(T @ end.T_link_frame)
     return "\n".join([*_header(mechanism, [*lines, *last]), *lines, *([" ".join(last)] if last else [])]) + "\n"
+
+
+def _losses(mechanism: Mechanism, chain: list[Joint], end: Frame, words: dict[str, str]) -> list[str]:
+    on_chain = {mechanism.links[0].name, *(joint.child for joint in chain)}
+    moving = [joint for joint in chain if joint.type.n_q]
+    limits = [joint.name for joint in moving if _is_limited(joint.limits)]
+    drives = [joint.name for joint in moving if joint.drive is not None]
+    frames = [frame.name for frame in mechanism.frames if frame.name != end.name and frame.link in on_chain]
+    return [
+        *listed("links off the chain:", [name for name in mechanism.link_names if name not in on_chain]),
+        *listed(
+            "the inertia of",
+            [link.name for link in mechanism.links if link.inertia.any() and link.name in on_chain],
+        ),
+        *listed("the limits of", limits),
+        *listed("the drives of", drives),
+        *coupling_losses(mechanism),
+        *listed("the frames", frames),
+        *listed("joint names that are no words:", [name for name, word in words.items() if name != word]),
+        *extra_losses(mechanism),
+    ]
+
+
+def _is_limited(limits: Limits) -> bool:
+    return any(np.isfinite(getattr(limits, field.name)).any() for field in dataclasses.fields(limits))
 
 
 def constant_terms(T: np.ndarray) -> list[str]:

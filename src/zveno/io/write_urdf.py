@@ -9,13 +9,12 @@ programs ignore them, except the joint types helical, universal and spherical.
 from __future__ import annotations
 
 import re
-import warnings
 from os import PathLike
 from xml.etree import ElementTree
 
 import numpy as np
 
-from ..errors import ModelError, ZvenoWarning
+from ..errors import ModelError
 from ..mechanism import DEFAULT_GRAVITY, Drive, Joint, Link, Mechanism
 from ..spatial import inertia
 from ..spatial.rotations import to_rpy
@@ -23,6 +22,7 @@ from .files import write_text
 from .urdf_extras import element_of
 from .urdf_joints import JOINT_KINDS, axis_tag
 from .urdf_transmissions import DRAKE
+from .write_losses import coupling_losses, warn_about_losses
 
 _URDF_NAMES = {kind: name for name, kind in JOINT_KINDS.items()}
 _NO_LIMIT = 1e308
@@ -40,7 +40,7 @@ def to_urdf(mechanism: Mechanism) -> str:
 
     Coordinates keep their order, and links and frames their poses by name; extra links appear as described above.
     A `ZvenoWarning` names what cannot be kept: the coupling matrix of a transmission, closed loops, first
-    moments without mass.
+    moments without mass, position limits of continuous joints.
     """
     writer = _Writer(mechanism)
     for link in mechanism.links:
@@ -53,22 +53,20 @@ def to_urdf(mechanism: Mechanism) -> str:
     if mechanism.gravity.tolist() != list(DEFAULT_GRAVITY):
         writer.add(writer.robot, "gravity", xyz=_text(mechanism.gravity))
     writer.robot.extend([element_of(extra) for extra in mechanism.extras if not extra.link and not extra.joint])
-    writer.warn()
+    warn_about_losses(mechanism, "URDF", writer.losses)
     ElementTree.indent(writer.robot)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(writer.robot, encoding="unicode")}\n'
 
 
 class _Writer:
     def __init__(self, mechanism: Mechanism):
-        self.name = mechanism.name
         self.robot = ElementTree.Element("robot", name=_checked(mechanism.name))
         self.links = set(mechanism.frame_names)
         self.joints = {joint.name for joint in mechanism.joints}
-        self.lost = ["the coupling matrix of the transmission"] if mechanism.transmission is not None else []
+        self.losses = coupling_losses(mechanism)
         self.extras: dict[tuple[str, str], list[ElementTree.Element]] = {}
         for extra in mechanism.extras:
             self.extras.setdefault((extra.link, extra.joint), []).append(element_of(extra))
-        self.lost += [loop.label for loop in mechanism.loops]
 
     def add(self, parent, tag: str, **attributes: str):
         return ElementTree.SubElement(parent, tag, attributes)
@@ -76,15 +74,15 @@ class _Writer:
     def link(self, link: Link):
         element = self.add(self.robot, "link", name=_checked(link.name))
         element.extend(self.extras.pop((link.name, ""), []))
-        if not link.inertia_given:
-            return
         p = link.inertia
+        if not link.inertia_given and not p.any():
+            return
         mass = float(inertia.mass(p))
         center, tensor = np.zeros(3), inertia.tensor(p)
         if mass:
             center, tensor = inertia.center_of_mass(p), inertia.tensor_at_center(p)
         elif inertia.first_moment(p).any():
-            self.lost.append(f"the first moments of link {link.name}, which has no mass")
+            self.losses.append(f"the first moments of link {link.name}, which has no mass")
         inertial = self.add(element, "inertial")
         self.add(inertial, "origin", xyz=_text(center))
         self.add(inertial, "mass", value=_text(mass))
@@ -94,7 +92,9 @@ class _Writer:
     def joint(self, joint: Joint):
         kind = joint.type.kind
         if kind == "fixed":
-            self.fixed(joint.name, joint.parent, joint.child, joint.T_parent_joint @ joint.T_joint_child)
+            T_parent_child = joint.T_parent_joint @ joint.T_joint_child
+            element = self.placed(joint.name, kind, joint.parent, joint.child, T_parent_child)
+            self.keep_extras(element, joint)
             return
         moved = joint.child
         if not np.array_equal(joint.T_joint_child, np.eye(4)):
@@ -111,9 +111,15 @@ class _Writer:
         if joint.mimic is not None:
             leader, multiplier, offset = joint.mimic.joint, joint.mimic.multiplier, joint.mimic.offset
             self.add(element, "mimic", joint=leader, multiplier=_text(multiplier), offset=_text(offset))
+        self.drive(element, joint, self.keep_extras(element, joint))
+
+    def keep_extras(self, element, joint: Joint) -> list[ElementTree.Element]:
+        """Write what was kept of a joint; returns its transmissions, which are elements of the robot."""
         extras = self.extras.get(("", joint.name), [])
         element.extend([extra for extra in extras if extra.tag != "transmission"])
-        self.drive(element, joint, [extra for extra in extras if extra.tag == "transmission"])
+        transmissions = [extra for extra in extras if extra.tag == "transmission"]
+        self.robot.extend(transmissions)
+        return transmissions
 
     def fixed(self, name: str, parent: str, child: str, T: np.ndarray):
         self.placed(name, "fixed", parent, child, T)
@@ -127,6 +133,8 @@ class _Writer:
 
     def limit(self, element, joint: Joint):
         limits = joint.limits
+        if joint.type.kind == "continuous" and np.isfinite([limits.lower, limits.upper]).any():
+            self.losses.append(f"the position limits of the continuous joint {joint.name}")
         bounded = joint.type.kind in ("revolute", "prismatic")  # where URDF demands all four
         texts = {
             name: _text(np.clip(value, -_NO_LIMIT, _NO_LIMIT))
@@ -148,7 +156,6 @@ class _Writer:
         if any(np.any(value) for value in dynamics.values()):
             kept = {key: _text(value) for key, value in dynamics.items() if key != "offset" or np.any(value)}
             self.add(element, "dynamics", **kept)
-        self.robot.extend(kept_transmissions)
         for transmission in kept_transmissions:
             for named in transmission.findall("joint"):
                 named.set("name", name)
@@ -178,10 +185,6 @@ class _Writer:
 
     def fresh_joint(self, name: str) -> str:
         return _fresh(name, self.joints)
-
-    def warn(self):
-        if self.lost:
-            warnings.warn(f"{self.name}: URDF cannot hold {'; '.join(self.lost)}", ZvenoWarning, stacklevel=3)
 
 
 def _fresh(name: str, taken: set[str]) -> str:

@@ -1,0 +1,40 @@
+"""What a model format cannot hold: writers name it in one warning, so that nothing is lost in silence."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+from ..errors import ZvenoWarning
+from ..mechanism import Mechanism
+
+_SHOWN = 8
+"""Names that a warning lists."""
+
+
+def warn_about_losses(mechanism: Mechanism, format: str, losses: Sequence[str]) -> None:
+    """One `ZvenoWarning` that names what `format` cannot hold; none if there is nothing.
+
+    `Mechanism.source` and `Mechanism.notes` tell of the file that was read and do not count.
+    """
+    if losses:
+        warnings.warn(f"{mechanism.name}: {format} cannot hold {'; '.join(losses)}", ZvenoWarning, stacklevel=4)
+
+
+def coupling_losses(mechanism: Mechanism, transmission_held: bool = False) -> list[str]:
+    """Closed loops, and the coupling matrix of a transmission unless the format has one."""
+    coupled = mechanism.transmission is not None and not transmission_held
+    matrix = ["the coupling matrix of the transmission"] if coupled else []
+    return matrix + [loop.label for loop in mechanism.loops]
+
+
+def extra_losses(mechanism: Mechanism) -> list[str]:
+    """Shapes, materials and other parts of a URDF that only its writer keeps."""
+    n = len(mechanism.extras)
+    return [f"{n} shape(s), materials and sections of the URDF it was read from"] if n else []
+
+
+def listed(what: str, names: Sequence[str]) -> list[str]:
+    """`what` with the names it is about, shortened; nothing if there are none."""
+    more = f", … ({len(names)} in all)" if len(names) > _SHOWN else ""
+    return [f"{what} {', '.join(names[:_SHOWN])}{more}"] if names else []
