@@ -6,16 +6,16 @@ radius says. That is coarse, but needs no meshes: a posture whose bars cross is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..errors import ZvenoError, unknown_name
+from ..errors import ZvenoError
 from ..mechanism import Mechanism
+from ..mechanism.bars import link_bars
 from ..robot_functions import RobotFunctions
-from ..spatial.transforms import inverse
 
 DEFAULT_SHARE = 0.03
 """Radius of the capsules as a share of the reach, where none is given."""
@@ -98,23 +98,6 @@ class Capsules:
     def _above(self, points: np.ndarray) -> np.ndarray:
         ground = 0.0 if self.clearance.ground is None else self.clearance.ground
         return points[..., 2].min(axis=2) - ground - self.radii
-
-
-def link_bars(mechanism: Mechanism, named: Sequence[str] = ()) -> list[tuple[int, np.ndarray, np.ndarray]]:
-    """(link, start, end) in the link's frame for bars longer than a micrometre; points for named links without."""
-    for name in named:
-        if name not in mechanism.link_names:
-            raise unknown_name("link", name, mechanism.link_names)
-    bars = []
-    for i in range(mechanism.n_links):
-        start = np.zeros(3) if i == 0 else inverse(mechanism.joint_of(i).T_joint_child)[:3, 3]
-        ends = [mechanism.joint_of(c).T_parent_joint[:3, 3] for c in mechanism.tree.children(i)]
-        if not ends:
-            name = mechanism.link_names[i]
-            ends = [np.zeros(3)] + [f.T_link_frame[:3, 3] for f in mechanism.frames if f.link == name]
-        own = [(i, start, end) for end in ends if np.linalg.norm(end - start) > 1e-6]
-        bars += own if own or mechanism.link_names[i] not in named else [(i, start, start)]
-    return bars
 
 
 def _radius(value, link: str) -> float:

@@ -1,0 +1,277 @@
+"""The estimate that bodies can have: Newton's method on the links' pseudo-inertias.
+
+    min ½ (b(p) − b̂)ᵀ Λ (b(p) − b̂) + γ Σ_links [tr(P₀⁻¹P) − log det P] + γ Σ_rotors [J/J₀ − log J]
+
+b̂ is the least-squares estimate and Λ its information; P is a link's pseudo-inertia, positive definite if and only if
+a body can have it (Wensing and others 2018), and the bracket is the entropic distance from the prior P₀ (Lee and
+others 2020). The function is convex and its logarithms keep the iterates inside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from ..base_parameters.result import BaseParameters
+from ..errors import ZvenoError
+from ..spatial.inertia import N_PARAMETERS, pseudo_inertia
+from .prior import Prior
+
+ITERATIONS = 60
+CONTINUATION = (1.0, 0.1, 0.01)
+"""Weights of the prior on the way to a weaker one."""
+DECREMENT = 1e-9
+"""Newton's decrement at which the minimum is reached; the objective is in units of half a squared deviation."""
+BASIS = np.array([pseudo_inertia(unit) for unit in np.eye(N_PARAMETERS)])
+"""(10, 4, 4): the pseudo-inertia is linear in the ten parameters."""
+PRIOR_SHARE = 0.5
+"""A parameter whose variance the data leave above this share of the prior's is the prior's."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unknowns:
+    """Which of all parameters p the consistent estimate moves.
+
+    Attributes:
+        links: numbers of the links whose parameters show in the torques.
+        places: places in p: ten of every link, then drives.
+        positive: places in this list of drive parameters that cannot be negative (rotor inertias).
+        matrix: (kept base parameters, unknowns) their effect.
+    """
+
+    links: list[int]
+    places: np.ndarray
+    positive: np.ndarray
+    matrix: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Consistent:
+    """A physically consistent estimate.
+
+    Attributes:
+        p: (n_parameters,) all parameters of links and drives.
+        x: (p,) parameters of the torque model: base parameters of p, and friction as it follows.
+        covariance: (p, p) of x, with the prior.
+        link_std: (unknowns,) standard deviation of the unknowns.
+        prior_share: (unknowns,) variance left by the data over that of the prior alone; 1 for what is only prior.
+        cost: half the squared deviation from the least-squares estimate, in units of its own information.
+        iterations: of Newton's method.
+        converged: whether the decrement fell below its bound.
+    """
+
+    p: np.ndarray
+    x: np.ndarray
+    covariance: np.ndarray
+    link_std: np.ndarray
+    prior_share: np.ndarray
+    cost: float
+    iterations: int
+    converged: bool
+
+
+def unknowns_of(base: BaseParameters, kept: np.ndarray) -> Unknowns:
+    """The parameters that show in the kept base parameters."""
+    Y = base.matrix[kept]
+    shown = np.abs(Y).sum(axis=0) > 0
+    n_links = len(base.mechanism.joints)
+    massless = set(base.massless)
+    links = [
+        i
+        for i in range(1, n_links + 1)
+        if base.mechanism.link_names[i] not in massless and shown[10 * (i - 1) : 10 * i].any()
+    ]
+    first = 10 * n_links
+    drives = [place for place in range(first, base.n_parameters) if shown[place]]
+    places = np.array([*(10 * (i - 1) + k for i in links for k in range(10)), *drives], dtype=int)
+    rotors = [10 * len(links) + k for k, place in enumerate(drives) if place < first + base.mechanism.n_v]
+    return Unknowns(links, places, np.array(rotors, dtype=int), Y[:, places])
+
+
+def consistent_estimate(
+    unknowns: Unknowns,
+    n_parameters: int,
+    x: np.ndarray,
+    information: np.ndarray,
+    prior: Prior,
+    rotors: np.ndarray,
+) -> Consistent:
+    """The consistent parameters nearest to an estimate, in the measure of its information and the prior.
+
+    Args:
+        unknowns: what may move.
+        n_parameters: length of p.
+        x: (p,) estimate: base parameters first, then friction and the user's own.
+        information: (p, p) of x; zero along what was not seen.
+        prior: bodies of the links.
+        rotors: (positive,) typical rotor inertias.
+    """
+    m = len(unknowns.matrix)
+    spread = _pseudo_inverse(information[m:, m:])
+    back = spread @ information[m:, :m]
+    L = information[:m, :m] - information[:m, m:] @ back  # friction follows: Schur complement
+    A = unknowns.matrix
+    H0, g0 = A.T @ L @ A, A.T @ (L @ x[:m])
+    constant = 0.5 * float(x[:m] @ L @ x[:m])
+    barrier = _Barrier(unknowns, prior, rotors)
+    z, iterations, converged = barrier.start(), 0, False
+    for weight in [w for w in CONTINUATION if w > prior.weight] + [prior.weight]:
+        # A weak prior is approached from a strong one: its minimum is near a boundary that a long step would meet.
+        barrier.weight = weight
+        z, count, converged = _newton(H0, g0, constant, barrier, z)
+        iterations += count
+    _, B = barrier.derivatives(z)
+    p = np.zeros(n_parameters)
+    p[unknowns.places] = z
+    b = A @ z
+    y = x.copy()
+    y[:m] = b
+    y[m:] = x[m:] + back @ (x[:m] - b)
+    posterior = _inverse(H0 + B)
+    Cb = A @ posterior @ A.T
+    T = np.concatenate([np.eye(m), -back])
+    C = T @ Cb @ T.T
+    C[m:, m:] += spread
+    alone = _prior_variances(B, len(unknowns.links))
+    share = np.ones(len(z))
+    known = alone > 0
+    share[known] = np.minimum(posterior.diagonal()[known] / alone[known], 1.0)
+    share[~known] = 0.0
+    d = b - x[:m]
+    cost = 0.5 * float(d @ L @ d)
+    std = np.sqrt(np.maximum(posterior.diagonal(), 0.0))
+    return Consistent(p, y, C, std, share, cost, iterations, converged)
+
+
+def _newton(H0: np.ndarray, g0: np.ndarray, constant: float, barrier: _Barrier, z: np.ndarray):
+    """Newton's method with a line search: (minimum, iterations, whether it was reached)."""
+
+    def objective(z: np.ndarray) -> float:
+        return 0.5 * float(z @ H0 @ z) - float(g0 @ z) + constant + barrier.value(z)
+
+    value = objective(z)
+    for iteration in range(1, ITERATIONS + 1):
+        g, B = barrier.derivatives(z)
+        g = g + H0 @ z - g0
+        step = -_solve(H0 + B, g)
+        decrement = -float(g @ step)
+        if decrement < DECREMENT * max(1.0, 1e-6 * abs(value)):
+            return z, iteration, True
+        length = barrier.longest(z, step)
+        while length > 1e-12:
+            trial = objective(z + length * step)
+            if trial <= value - 0.1 * length * decrement + 1e-13 * abs(constant):
+                break
+            length *= 0.5
+        else:
+            return z, iteration, False
+        z, value = z + length * step, trial
+    return z, ITERATIONS, False
+
+
+class _Barrier:
+    """The entropic distance from the prior, its derivatives, and how far a step may go."""
+
+    def __init__(self, unknowns: Unknowns, prior: Prior, rotors: np.ndarray):
+        self.n = len(unknowns.links)
+        self.positive, self.rotors, self.weight = unknowns.positive, rotors, prior.weight
+        self.size = len(unknowns.places)
+        self.bodies = prior.bodies[[i - 1 for i in unknowns.links]]
+        P0 = self._pseudo(self.bodies)
+        if self.n and np.linalg.eigvalsh(P0).min() <= 0:
+            raise ZvenoError("a prior body does not exist", element="prior")
+        self.linear = np.einsum("nij,kji->nk", np.linalg.inv(P0), BASIS).ravel() if self.n else np.zeros(0)
+
+    @staticmethod
+    def _pseudo(bodies: np.ndarray) -> np.ndarray:
+        return np.einsum("nk,kij->nij", bodies, BASIS)
+
+    def start(self) -> np.ndarray:
+        z = np.zeros(self.size)
+        z[: 10 * self.n] = self.bodies.ravel()
+        z[self.positive] = self.rotors
+        return z
+
+    def value(self, z: np.ndarray) -> float:
+        P = self._pseudo(z[: 10 * self.n].reshape(-1, 10))
+        try:
+            L = np.linalg.cholesky(P)
+        except np.linalg.LinAlgError:
+            return np.inf
+        J = z[self.positive]
+        if (J <= 0).any():
+            return np.inf
+        logs = 2.0 * np.log(np.diagonal(L, axis1=1, axis2=2)).sum() + np.log(J).sum()
+        return self.weight * float(self.linear @ z[: 10 * self.n] + (J / self.rotors).sum() - logs)
+
+    def derivatives(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        n, g, H = self.n, np.zeros(self.size), np.zeros((self.size, self.size))
+        inverse = np.linalg.inv(self._pseudo(z[: 10 * n].reshape(-1, 10)))
+        PB = np.einsum("nij,kjl->nkil", inverse, BASIS)
+        g[: 10 * n] = self.linear - np.einsum("nkii->nk", PB).ravel()
+        blocks = np.einsum("nkil,nmli->nkm", PB, PB)
+        for i in range(n):
+            H[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = blocks[i]
+        J = z[self.positive]
+        g[self.positive] = 1.0 / self.rotors - 1.0 / J
+        H[self.positive, self.positive] = 1.0 / J**2
+        return self.weight * g, self.weight * H
+
+    def longest(self, z: np.ndarray, step: np.ndarray) -> float:
+        """The longest step up to 1 that stays well inside."""
+        longest = 1.0
+        J, d = z[self.positive], step[self.positive]
+        if (d < 0).any():
+            longest = min(longest, 0.95 * float(np.min(-J[d < 0] / d[d < 0])))
+        if self.n:
+            L = np.linalg.cholesky(self._pseudo(z[: 10 * self.n].reshape(-1, 10)))
+            D = self._pseudo(step[: 10 * self.n].reshape(-1, 10))
+            inside = np.linalg.solve(L, np.swapaxes(np.linalg.solve(L, D), 1, 2))
+            lowest = float(np.linalg.eigvalsh(inside).min())
+            if lowest < 0:
+                longest = min(longest, -0.95 / lowest)
+        return longest
+
+
+def _prior_variances(B: np.ndarray, links: int) -> np.ndarray:
+    """Variance of every unknown from the prior alone; 0 where there is no prior (offsets)."""
+    out = np.zeros(len(B))
+    for i in range(links):
+        part = slice(10 * i, 10 * i + 10)
+        out[part] = np.linalg.inv(B[part, part]).diagonal()
+    rest = np.arange(10 * links, len(B))
+    diagonal = B.diagonal()[rest]
+    out[rest] = np.where(diagonal > 0, 1.0 / np.where(diagonal > 0, diagonal, 1.0), 0.0)
+    return out
+
+
+def _scaled(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    s = 1.0 / np.sqrt(np.maximum(H.diagonal(), 1e-300))
+    return s, H * s[:, None] * s + 1e-14 * np.eye(len(H))
+
+
+def _solve(H: np.ndarray, g: np.ndarray) -> np.ndarray:
+    s, scaled = _scaled(H)
+    try:
+        return s * cho_solve(cho_factor(scaled, check_finite=False), s * g, check_finite=False)
+    except np.linalg.LinAlgError:
+        return s * np.linalg.lstsq(scaled, s * g, rcond=1e-14)[0]
+
+
+def _inverse(H: np.ndarray) -> np.ndarray:
+    s, scaled = _scaled(H)
+    return _pseudo_inverse(scaled) * s[:, None] * s
+
+
+def _pseudo_inverse(H: np.ndarray) -> np.ndarray:
+    """Of a positive semidefinite matrix; scaled to a unit diagonal first."""
+    if not len(H):
+        return H
+    s = 1.0 / np.sqrt(np.maximum(H.diagonal(), 1e-300))
+    s[H.diagonal() <= 0] = 0.0
+    w, V = np.linalg.eigh(H * s[:, None] * s)
+    good = w > 1e-12 * w.max(initial=0.0)
+    half = V[:, good] / np.sqrt(w[good])
+    return (half @ half.T) * s[:, None] * s

@@ -1,0 +1,151 @@
+"""Weighted least squares on Gram matrices: every joint weighs as much as its own residual allows (IRLS)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .moments import Moments
+
+ITERATIONS = 12
+SETTLED = 1e-4
+"""Relative change of the joints' residuals at which the weights have settled."""
+RANK = 1e-9
+"""Eigenvalues of the scaled normal matrix below this share of the largest are taken as zero: not excited."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A weighted least-squares fit.
+
+    Attributes:
+        x: (p,) parameters; 0 along what the rows do not show.
+        sigma: (n,) standard deviation of every joint's residual.
+        normal: (p, p) Σ WᵀW/σ², the information if residuals were independent.
+        unseen: (p, k) orthonormal directions of the scaled parameters that the rows do not show.
+        scale: (p,) norms of the columns that `unseen` is scaled by.
+        condition: of the scaled columns that are seen.
+    """
+
+    x: np.ndarray
+    sigma: np.ndarray
+    normal: np.ndarray
+    unseen: np.ndarray
+    scale: np.ndarray
+    condition: float
+
+    @property
+    def seen(self) -> np.ndarray:
+        """(p,) whether the rows determine a parameter."""
+        return (self.unseen**2).sum(axis=1) < 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Normal:
+    """Normal equations of every joint over the columns of one choice.
+
+    Attributes:
+        H: (n, p, p), g: (n, p), s: (n,) the products WᵀW, Wᵀτ, ττ.
+        counts: (n,) rows.
+    """
+
+    H: np.ndarray
+    g: np.ndarray
+    s: np.ndarray
+    counts: np.ndarray
+
+    def squares(self, x: np.ndarray) -> np.ndarray:
+        """(n,) sum of squared residuals of every joint."""
+        return np.maximum(self.s - 2.0 * self.g @ x + (self.H @ x) @ x, 0.0)
+
+    def __add__(self, other: Normal) -> Normal:
+        return Normal(self.H + other.H, self.g + other.g, self.s + other.s, self.counts + other.counts)
+
+    def __sub__(self, other: Normal) -> Normal:
+        return Normal(self.H - other.H, self.g - other.g, self.s - other.s, self.counts - other.counts)
+
+    def columns(self, places: np.ndarray) -> Normal:
+        """The same with some of the columns."""
+        return Normal(self.H[:, places[:, None], places], self.g[:, places], self.s, self.counts)
+
+
+def normal_of(moments: Moments, block: int, shift: int = 0) -> Normal:
+    """Normal equations of a block over all columns of the model."""
+    return _spread(moments, moments.gram[block], moments.counts[block], shift)
+
+
+def normals(moments: Moments, shift: int = 0) -> list[Normal]:
+    """Normal equations of every block."""
+    return [normal_of(moments, k, shift) for k in range(moments.n_blocks)]
+
+
+def total(parts: Sequence[Normal], without: Sequence[int] = ()) -> Normal:
+    """Normal equations of all blocks but some, summed (not subtracted: digits of small blocks stay)."""
+    kept = [part for k, part in enumerate(parts) if k not in without]
+    return Normal(
+        np.sum([part.H for part in kept], axis=0),
+        np.sum([part.g for part in kept], axis=0),
+        np.sum([part.s for part in kept], axis=0),
+        np.sum([part.counts for part in kept], axis=0),
+    )
+
+
+def _spread(moments: Moments, grams: Sequence[np.ndarray], counts: np.ndarray, shift: int) -> Normal:
+    model = moments.model
+    n, p = len(grams), model.n_columns
+    H, g, s = np.zeros((n, p, p)), np.zeros((n, p)), np.zeros(n)
+    for j, (G, columns) in enumerate(zip(grams, model.active, strict=True)):
+        m = len(columns)
+        H[j][np.ix_(columns, columns)] = G[:m, :m]
+        g[j, columns] = G[:m, m + shift]
+        s[j] = G[m + shift, m + shift]
+    return Normal(H, g, s, counts.astype(float))
+
+
+def solve(normal: Normal, sigma: np.ndarray | None = None, iterations: int = ITERATIONS) -> Estimate:
+    """Iteratively reweighted least squares: σ of every joint from its own residuals, until they settle.
+
+    Args:
+        normal: normal equations.
+        sigma: first weights; those of a fit with equal ones if not given.
+        iterations: at most; 1 keeps the first weights.
+    """
+    used = normal.counts > 0
+    p = normal.H.shape[1]
+    if sigma is None:
+        sigma = np.sqrt(np.where(used, normal.s / np.maximum(normal.counts, 1), 1.0))
+        sigma = np.where(sigma > 0, sigma, 1.0)
+    for k in range(iterations):
+        weight = used / sigma**2
+        H = np.einsum("j,jpq->pq", weight, normal.H)
+        x, unseen, scale, condition, inverse = _solved(H, weight @ normal.g)
+        # Each joint pays for the parameters that its own rows determine.
+        spent = weight * np.einsum("jpq,qp->j", normal.H, inverse)
+        free = np.maximum(normal.counts - spent, 0.1 * np.maximum(normal.counts, 1))
+        floor = 1e-9 * np.sqrt(np.maximum(normal.s, 1e-300) / np.maximum(normal.counts, 1))
+        new = np.where(used, np.maximum(np.sqrt(normal.squares(x) / free), floor), 1.0)
+        if iterations == 1:
+            break
+        settled = k > 0 and np.allclose(new, sigma, rtol=SETTLED)
+        sigma = new
+        if settled:
+            break
+    assert p == len(x)
+    return Estimate(x, sigma, H, unseen, scale, condition)
+
+
+def _solved(H: np.ndarray, g: np.ndarray):
+    """Least-squares solution of H x = g with unit diagonal, without directions that H does not show."""
+    scale = np.sqrt(np.maximum(H.diagonal(), 0.0))
+    zero = scale <= 1e-14 * scale.max(initial=0.0)
+    scale = np.where(zero, 1.0, scale)
+    S = H / (scale[:, None] * scale)
+    S[zero], S[:, zero] = 0.0, 0.0
+    w, V = np.linalg.eigh(S)
+    good = w > RANK * w.max(initial=0.0)
+    half = V[:, good] / np.sqrt(w[good])
+    inverse = (half @ half.T) / (scale[:, None] * scale)
+    condition = float(np.sqrt(w[good][-1] / w[good][0])) if good.any() else 1.0
+    return inverse @ g, V[:, ~good], scale, condition, inverse

@@ -1,0 +1,225 @@
+"""The linear model of the torques: base parameters, friction of every joint, and columns of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..base_parameters.analyse import base_parameters
+from ..base_parameters.coupling import COUPLING, couplings
+from ..base_parameters.regressor import regressor_columns, states_of
+from ..base_parameters.result import BaseParameters
+from ..errors import ShapeError, ZvenoError
+from ..kernels.door import compiled
+from ..mechanism import Mechanism
+from .friction import TERMS, Element, elements_of
+
+TorqueFunction = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+"""(q, v, a), each (m, n), → the torques (m, n) of a parameter of 1."""
+
+
+@dataclass(frozen=True)
+class FrictionColumn:
+    """One column of friction: a term of an element; `variant` counts the loads that it may be computed with."""
+
+    element: int
+    term: str
+    variant: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class TorqueModel:
+    """Columns of the torques, linear in the parameters.
+
+    Attributes:
+        mechanism: with the recorded joints only.
+        base: base parameters with rotors and offsets (and couplings).
+        kept: base parameters that are columns; friction of coupled motors is among the friction columns instead.
+        elements: where friction acts.
+        friction: columns of friction.
+        scales: (elements,) large velocities of every element.
+        own: torque columns of the user, by name.
+    """
+
+    mechanism: Mechanism
+    base: BaseParameters
+    kept: np.ndarray
+    elements: tuple[Element, ...]
+    friction: tuple[FrictionColumn, ...]
+    scales: np.ndarray
+    own: Mapping[str, TorqueFunction]
+
+    @property
+    def n_inertial(self) -> int:
+        """Columns of base parameters."""
+        return len(self.kept)
+
+    @property
+    def n_columns(self) -> int:
+        """All columns."""
+        return len(self.names)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Symbols of all parameters: base parameters, friction, the user's own."""
+        inertial = [self.base.names[k] for k in self.kept]
+        friction = [TERMS[c.term].symbol.format(self.elements[c.element].label) for c in self.friction]
+        return (*inertial, *friction, *self.own)
+
+    @cached_property
+    def weightless(self) -> np.ndarray:
+        """(n_inertial,) whether a base parameter is an offset: no part of the load."""
+        first = 10 * len(self.mechanism.joints) + 3 * self.mechanism.n_v
+        places = self.base.columns[self.kept]
+        return (places >= first) & (places < first + self.mechanism.n_v)
+
+    @cached_property
+    def _kernel(self):
+        columns = tuple(self.base.regressor_columns[self.kept].tolist())
+        states = states_of(self.mechanism)
+        return compiled(regressor_columns, states, constants=(self.mechanism, columns), name="base_regressor")
+
+    def inertial(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """(m, n_v, n_inertial) columns of the base parameters."""
+        return np.asarray(self._kernel(q, v, a))
+
+    def load(self, W: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """(m, n_v, variants): torques of inertia and gravity for load parameters (n_inertial, variants)."""
+        return W @ np.where(self.weightless[:, None], 0.0, parameters)
+
+    def friction_values(self, v: np.ndarray, load: np.ndarray | None) -> np.ndarray:
+        """(m, friction columns): every column's curve, along its element."""
+        out = np.empty((len(v), len(self.friction)))
+        speeds = v @ np.array([element.direction for element in self.elements]).T
+        for k, column in enumerate(self.friction):
+            element, term = self.elements[column.element], TERMS[column.term]
+            if term.needs_load and load is None:
+                out[:, k] = 0.0
+                continue
+            carried = None if load is None else load[:, element.coordinate, column.variant]
+            out[:, k] = term.curve(speeds[:, column.element], float(self.scales[column.element]), carried)
+        return out
+
+    @cached_property
+    def active(self) -> tuple[np.ndarray, ...]:
+        """For every velocity coordinate, the columns that are not always zero in its row."""
+        rng = np.random.default_rng(0)
+        n = self.mechanism.n_v
+        q = self.mechanism.neutral() + rng.normal(size=(8, self.mechanism.n_q))
+        W = self.inertial(q, rng.normal(size=(8, n)), rng.normal(size=(8, n)))
+        used = (W != 0.0).any(axis=0)
+        rows = []
+        for j in range(n):
+            of_friction = [abs(self.elements[c.element].direction[j]) > 0 for c in self.friction]
+            rows.append(np.flatnonzero([*used[j], *of_friction, *[True] * len(self.own)]))
+        return tuple(rows)
+
+    @cached_property
+    def slices(self) -> tuple[slice, ...]:
+        """Where every coordinate's columns stand in a packed row."""
+        ends = np.cumsum([0, *map(len, self.active)])
+        return tuple(slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True))
+
+    @property
+    def width(self) -> int:
+        """Numbers in a packed row."""
+        return sum(map(len, self.active))
+
+    def packed(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, loads: np.ndarray | None = None) -> np.ndarray:
+        """(m, width): the columns of every coordinate that are not always zero, coordinate after coordinate.
+
+        Args:
+            q, v, a: (m, n).
+            loads: (n_inertial, variants) parameters that predict the load; columns that need it are 0 without.
+        """
+        W = self.inertial(q, v, a)
+        F = self.friction_values(v, None if loads is None else self.load(W, loads))
+        own = [self._own_torques(name, q, v, a) for name in self.own]
+        out = np.empty((len(q), self.width))
+        n, m = self.n_inertial, len(self.friction)
+        for j, (columns, place) in enumerate(zip(self.active, self.slices, strict=True)):
+            inertial = columns[columns < n]
+            friction = columns[(columns >= n) & (columns < n + m)] - n
+            signs = np.array([self.elements[self.friction[k].element].direction[j] for k in friction])
+            part = out[:, place]
+            part[:, : len(inertial)] = W[:, j, inertial]
+            part[:, len(inertial) : len(inertial) + len(friction)] = F[:, friction] * signs
+            for k, torques in enumerate(own):
+                part[:, len(inertial) + len(friction) + k] = torques[:, j]
+        return out
+
+    def dense(self, packed: np.ndarray) -> np.ndarray:
+        """(m, n_v, n_columns) from packed rows."""
+        out = np.zeros((len(packed), len(self.active), self.n_columns))
+        for j, (columns, place) in enumerate(zip(self.active, self.slices, strict=True)):
+            out[:, j, columns] = packed[:, place]
+        return out
+
+    def _own_torques(self, name: str, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        values = np.asarray(self.own[name](q, v, a), dtype=float)
+        if values.shape != v.shape:
+            raise ShapeError(
+                f"returned shape {values.shape} for {len(q)} states",
+                element=f"torque column {name}",
+                remedy=f"Return {v.shape}: a torque for every state and joint",
+            )
+        if not np.isfinite(values).all():
+            raise ZvenoError("returned numbers that are not finite", element=f"torque column {name}")
+        return values
+
+    def with_friction(self, friction: Sequence[FrictionColumn]) -> TorqueModel:
+        """The same model with other friction columns."""
+        return replace(self, friction=tuple(friction))
+
+    def places(self, variant: int = 0, friction: Sequence[FrictionColumn] | None = None) -> np.ndarray:
+        """Columns of one variant of the load, in the order of the model with one variant.
+
+        Args:
+            variant: which load.
+            friction: the columns wanted (of variant 0); all of them if not given.
+        """
+        wanted = [c for c in self.friction if c.variant == 0] if friction is None else friction
+        number = {c: k for k, c in enumerate(self.friction)}
+        chosen = [number[replace(c, variant=variant if TERMS[c.term].needs_load else 0)] for c in wanted]
+        n, m = self.n_inertial, len(self.friction)
+        own = range(n + m, n + m + len(self.own))
+        return np.array([*range(n), *(n + k for k in chosen), *own], dtype=int)
+
+
+def torque_model(
+    mechanism: Mechanism,
+    terms: Mapping[int, Sequence[str]] | Sequence[str],
+    motor_terms: Sequence[str],
+    scales: np.ndarray,
+    own: Mapping[str, TorqueFunction] | None = None,
+) -> TorqueModel:
+    """The model of a mechanism with some terms of friction at every joint and at every coupled motor.
+
+    Args:
+        mechanism: with the recorded joints only.
+        terms: of every joint, or by number of the element.
+        motor_terms: of motors that two joints turn.
+        scales: (elements,) large velocities.
+        own: torque columns of the user.
+    """
+    drives = ("rotor", "offset", *((COUPLING,) if couplings(mechanism) else ()))
+    base = base_parameters(mechanism, drives=drives, loops=(), exact=False)
+    first = 10 * len(mechanism.joints) + 4 * mechanism.n_v + len(couplings(mechanism))
+    kept = np.flatnonzero(base.columns < first)
+    elements = elements_of(mechanism)
+    friction = []
+    for e, element in enumerate(elements):
+        chosen = motor_terms if element.motor else terms[e] if isinstance(terms, Mapping) else terms
+        friction += [FrictionColumn(e, term) for term in chosen]
+    return TorqueModel(mechanism, base, kept, elements, tuple(friction), scales, dict(own or {}))
+
+
+def with_variants(model: TorqueModel, variants: int) -> TorqueModel:
+    """The model whose columns of the load stand there once for each of several loads."""
+    columns = list(model.friction)
+    for variant in range(1, variants):
+        columns += [replace(c, variant=variant) for c in model.friction if TERMS[c.term].needs_load]
+    return model.with_friction(columns)

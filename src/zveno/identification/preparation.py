@@ -1,0 +1,169 @@
+"""From recordings to motions with derivatives: bands, filters, delay, and what velocities are used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from .filters import Filter, Stream, low_pass, shifted_smoother, smoother
+from .series import Clock, Recording, pieces
+
+SMOOTHING, SMOOTHING_WIDTH = 2.5, 2.2
+"""Cut-off of the positions' filter and width of its transition, in bands of the torque: flat where torques count."""
+EVALUATIONS, ROWS_A_BAND = 20.0, 4.0
+"""Evaluations of the model, and rows that are kept, per second and Hz of the band."""
+CACHED = 96 * 2**20
+"""Bytes of motions that are kept between passes; longer recordings are filtered again in each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Filters:
+    """Filters of one log.
+
+    Attributes:
+        motion: positions → position, velocity, acceleration.
+        speed: recorded velocities → velocity, acceleration.
+        torque: torques, for every delay that is tried.
+        rows: the last filter, at the rate of the model's evaluations.
+        interval: s between evaluations.
+    """
+
+    motion: Filter
+    speed: Filter
+    torque: Filter
+    rows: Filter
+    interval: float
+
+    @property
+    def margin(self) -> float:
+        """s that are lost at each end of a segment."""
+        return self.motion.center * self.interval / self.motion.step + self.rows.center * self.interval
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Consecutive evaluations of a motion.
+
+    Attributes:
+        log: number of the log.
+        first: whether a segment begins here.
+        t: (m,) s.
+        place: (m,) share of all samples that come before, 0 … 1 over all logs.
+        q, v, a: (m, n).
+        tau: (m, shifts, n).
+    """
+
+    log: int
+    first: bool
+    t: np.ndarray
+    place: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    tau: np.ndarray
+
+    @property
+    def size(self) -> int:
+        return self.q.nbytes * 3 + self.tau.nbytes
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """How recordings become rows.
+
+    Attributes:
+        logs, clocks: the recordings.
+        band: Hz; half gain of the filter that torques and columns pass.
+        delay: s by which torques come after positions; taken back.
+        recorded_velocity: (n,) whether a joint's recorded velocity is used.
+    """
+
+    logs: tuple[Recording, ...]
+    clocks: tuple[Clock, ...]
+    band: float
+    delay: float
+    recorded_velocity: np.ndarray
+    _kept: dict[tuple[float, ...], list[Motion]] = field(default_factory=dict)
+
+    def delayed(self, delay: float) -> Preparation:
+        """The same with another delay."""
+        return replace(self, delay=delay, _kept={})
+
+    def filters(self, log: int, shifts: Sequence[float] = (0.0,)) -> Filters:
+        """The filters of a log, for torques that come late by the delay and by each of `shifts`."""
+        return filters_of(self.clocks[log].step, self.band, [self.delay + s for s in shifts])
+
+    def motions(self, shifts: Sequence[float] = (0.0,)) -> Iterator[Motion]:
+        """All motions, log after log."""
+        key = tuple(shifts)
+        if key in self._kept:
+            yield from self._kept[key]
+            return
+        kept: list[Motion] | None = []
+        size = 0
+        for motion in self._computed(key):
+            yield motion
+            if kept is not None:
+                kept.append(motion)
+                size += motion.size
+                kept = kept if size < CACHED else None
+        if kept is not None:
+            self._kept[key] = kept
+
+    def _computed(self, shifts: Sequence[float]) -> Iterator[Motion]:
+        total = sum(clock.samples for clock in self.clocks)
+        seen = 0  # samples of earlier pieces
+        for number, (log, clock) in enumerate(zip(self.logs, self.clocks, strict=True)):
+            filters = self.filters(number, shifts)
+            segment: _Segment | None = None
+            for piece in pieces(log, clock):
+                if piece.first or segment is None:
+                    segment = _Segment(filters, bool(self.recorded_velocity.any()), seen, piece.t0)
+                q, v, a, tau = segment.push(piece.q, piece.v, piece.tau, self.recorded_velocity)
+                seen += len(piece.q)
+                if len(q):
+                    index = filters.motion.center + filters.motion.step * (segment.given + np.arange(len(q)))
+                    place = np.minimum((segment.seen + index) / total, 1.0 - 1e-12)
+                    t = segment.t0 + clock.step * index
+                    yield Motion(number, segment.given == 0, t, place, q, v, a, tau)
+                    segment.given += len(q)
+
+
+class _Segment:
+    """The filters of one segment with what their windows still hold.
+
+    Attributes:
+        seen: samples before the segment.
+        t0: time of its first sample, s.
+        given: evaluations so far.
+    """
+
+    def __init__(self, filters: Filters, velocity: bool, seen: int, t0: float):
+        self.motion, self.torque = Stream(filters.motion), Stream(filters.torque)
+        self.speed = Stream(filters.speed) if velocity else None
+        self.seen, self.t0, self.given = seen, t0, 0
+
+    def push(self, q: np.ndarray, v: np.ndarray | None, tau: np.ndarray, recorded: np.ndarray):
+        moved = self.motion.push(q)
+        torques = self.torque.push(tau)
+        if self.speed is not None and v is not None:
+            speeds = self.speed.push(v)
+            moved[:, 1:, recorded] = speeds[:, :, recorded]
+        return moved[:, 0], moved[:, 1], moved[:, 2], torques
+
+
+def filters_of(step: float, band: float, delays: Sequence[float]) -> Filters:
+    """Filters for a sampling step and a band, for torques that come late by each of `delays`, s."""
+    every = max(1, int(1.0 / step / (EVALUATIONS * band)))
+    cutoff, width = SMOOTHING * band, SMOOTHING_WIDTH * band
+    torque = shifted_smoother(cutoff, width, step, every, delays)
+    motion = smoother(cutoff, width, step, every)
+    more = torque.center - motion.center
+    weights = np.pad(motion.weights, ((0, 0), (more, more)))
+    motion = Filter(weights, every, torque.center)
+    speed = Filter(weights[:2], every, torque.center)
+    interval = every * step
+    thinned = max(1, int(1.0 / interval / (ROWS_A_BAND * band)))
+    return Filters(motion, speed, torque, low_pass(band, band, interval, thinned), interval)

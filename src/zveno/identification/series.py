@@ -1,0 +1,224 @@
+"""Recordings as pieces of fixed size on a uniform clock, whatever the blocks they are read in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+ROWS = 1 << 14
+"""Samples of a piece. Pieces are cut by count alone, so results do not depend on how a file is read."""
+JITTER = 0.02
+"""Times that differ from a uniform clock by less than this share of a step are taken as uniform."""
+
+
+class Block(Protocol):
+    """Consecutive rows of one segment of a log."""
+
+    @property
+    def t(self) -> np.ndarray: ...
+    @property
+    def q(self) -> np.ndarray: ...
+    @property
+    def v(self) -> np.ndarray | None: ...
+    @property
+    def tau(self) -> np.ndarray: ...
+    @property
+    def segment(self) -> int: ...
+
+
+class Recording(Protocol):
+    """What is asked of a log: its usual step, and its rows in blocks, from the beginning in every call."""
+
+    @property
+    def step(self) -> float: ...
+    @property
+    def has_velocity(self) -> bool: ...
+    def blocks(self, rows: int = ROWS) -> Iterable[Block]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Samples on a uniform clock.
+
+    Attributes:
+        first: whether a segment begins here: filters must not reach back.
+        t0: time of the first sample, s.
+        q, tau: (m, n).
+        v: (m, n), or None where no velocity was recorded.
+    """
+
+    first: bool
+    t0: float
+    q: np.ndarray
+    tau: np.ndarray
+    v: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The uniform clock of a log.
+
+    Attributes:
+        step: s.
+        uniform: whether the samples are on it as recorded; otherwise they are interpolated.
+        samples: rows recorded.
+    """
+
+    step: float
+    uniform: bool
+    samples: int
+
+
+def clock_of(log: Recording) -> Clock:
+    """The mean step where all samples are close to it, the usual (median) step otherwise."""
+    ends: dict[int, list[float]] = {}
+    samples = 0
+    for segment, rows in _segment_rows(log):
+        start = ends.setdefault(segment, [rows[0][0], 0.0, 0.0])
+        start[1], start[2] = rows[0][-1], start[2] + len(rows[0])
+        samples += len(rows[0])
+    steps = sum(n - 1 for _, _, n in ends.values())
+    step = sum(last - first for first, last, _ in ends.values()) / max(steps, 1)
+    step = step if step > 0 else log.step
+    worst, seen = 0.0, dict.fromkeys(ends, 0)
+    for segment, rows in _segment_rows(log):
+        t = rows[0]
+        expected = ends[segment][0] + step * (seen[segment] + np.arange(len(t)))
+        worst = max(worst, float(abs(t - expected).max()))
+        seen[segment] += len(t)
+    uniform = worst <= JITTER * step
+    return Clock(step if uniform else log.step, uniform, samples)
+
+
+def pieces(log: Recording, clock: Clock) -> Iterator[Piece]:
+    """The log on its clock, in pieces of `ROWS` samples; the last of a segment may be shorter."""
+    before = None
+    resampler: _Resampler | None = None
+    for segment, rows in _segment_rows(log):
+        if clock.uniform:
+            yield _piece(segment != before, rows)
+        else:
+            if segment != before:
+                if resampler is not None:
+                    yield from resampler.rest()
+                resampler = _Resampler(clock.step)
+            assert resampler is not None
+            yield from resampler.push(rows)
+        before = segment
+    if resampler is not None:
+        yield from resampler.rest()
+
+
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
+"""t, q, tau and v of consecutive rows."""
+
+
+def _piece(first: bool, rows: Rows) -> Piece:
+    t, q, tau, v = rows
+    return Piece(first, float(t[0]), q, tau, v)
+
+
+def _segment_rows(log: Recording) -> Iterator[tuple[int, Rows]]:
+    """(segment, rows): pieces of `ROWS` rows that never reach from one segment into the next."""
+    kept: list[Rows] = []
+    count, segment = 0, None
+    for block in log.blocks(ROWS):
+        if segment is not None and block.segment != segment and count:
+            yield segment, _joined(kept)
+            kept, count = [], 0
+        segment = block.segment
+        rows: Rows = (block.t, block.q, block.tau, block.v)
+        while len(rows[0]):
+            taken, rows = _split(rows, ROWS - count)
+            kept.append(taken)
+            count += len(taken[0])
+            if count == ROWS:
+                yield segment, _joined(kept)
+                kept, count = [], 0
+    if count and segment is not None:
+        yield segment, _joined(kept)
+
+
+def _split(rows: Rows, n: int) -> tuple[Rows, Rows]:
+    t, q, tau, v = rows
+    return (t[:n], q[:n], tau[:n], None if v is None else v[:n]), (
+        t[n:],
+        q[n:],
+        tau[n:],
+        None if v is None else v[n:],
+    )
+
+
+def _joined(parts: list[Rows]) -> Rows:
+    if len(parts) == 1:
+        return parts[0]
+    t, q, tau, v = zip(*parts, strict=True)
+    velocities = None if any(one is None for one in v) else np.concatenate(v)
+    return np.concatenate(t), np.concatenate(q), np.concatenate(tau), velocities
+
+
+class _Resampler:
+    """Samples of one segment interpolated on a uniform clock: positions by cubics, torques and velocities by lines."""
+
+    def __init__(self, step: float):
+        self.step = step
+        self.next = 0
+        self.start = 0.0
+        self.kept: Rows | None = None
+        self.ready: list[Rows] = []
+        self.first = True
+
+    def push(self, rows: Rows) -> Iterator[Piece]:
+        if self.kept is None:
+            self.start = float(rows[0][0])
+        rows = rows if self.kept is None else _joined([self.kept, rows])
+        t = rows[0]
+        if len(t) < 4:
+            self.kept = rows
+            return
+        # The cubic at a time needs two samples after it, which the last step does not have yet.
+        count = int(np.floor((t[-2] - self.start) / self.step)) + 1
+        self._interpolate(rows, count)
+        behind = max(0, int(np.searchsorted(t, self.start + self.next * self.step)) - 3)
+        self.kept = _split(rows, behind)[1]
+        yield from self._full()
+
+    def rest(self) -> Iterator[Piece]:
+        """What is left at the end of the segment."""
+        if self.kept is not None and len(self.kept[0]) >= 4:
+            count = int(np.floor((self.kept[0][-1] - self.start) / self.step + 1e-9)) + 1
+            self._interpolate(self.kept, count)
+        yield from self._full(last=True)
+
+    def _interpolate(self, rows: Rows, count: int) -> None:
+        if count <= self.next:
+            return
+        t, q, tau, v = rows
+        g = self.start + self.step * np.arange(self.next, count)
+        i = np.clip(np.searchsorted(t, g, side="right") - 1, 1, len(t) - 3)
+        at = i[:, None] + np.arange(-1, 3)
+        x = t[at]
+        weights = np.ones((len(g), 4))
+        for k in range(4):
+            for m in range(4):
+                if m != k:
+                    weights[:, k] *= (g - x[:, m]) / (x[:, k] - x[:, m])
+        positions = np.einsum("gk,gkj->gj", weights, q[at])
+        share = ((g - t[i]) / (t[i + 1] - t[i]))[:, None]
+        lines = [None if y is None else y[i] + share * (y[i + 1] - y[i]) for y in (tau, v)]
+        assert lines[0] is not None
+        self.ready.append((g, positions, lines[0], lines[1]))
+        self.next = count
+
+    def _full(self, last: bool = False) -> Iterator[Piece]:
+        if not self.ready:
+            return
+        rows = _joined(self.ready)
+        while len(rows[0]) >= ROWS or (last and len(rows[0])):
+            taken, rows = _split(rows, ROWS)
+            yield _piece(self.first, taken)
+            self.first = False
+        self.ready = [rows] if len(rows[0]) else []
