@@ -24,6 +24,7 @@ FUNCTIONS = (
     "constrained_dynamics",
     "identifiability",
     "calibrate",
+    "identify",
     "plan_poses",
     "export_c",
     "get_threads",
@@ -71,6 +72,7 @@ METHODS = {
     "base_parameters": "base_parameters",
     "identifiability": "identifiability",
     "calibrate": "calibrate",
+    "identify": "identify",
     "plan_poses": "plan_poses",
     "export_c": "export_c",
 }

@@ -15,8 +15,8 @@ import pytest
 import zveno
 from zveno.io.results import HOMES
 
-WITHOUT_PICTURE = {"Compensation", "Export"}
-WITH_MODEL = {"Calibration"}
+WITHOUT_PICTURE = {"Compensation", "Export", "Identification"}
+WITH_MODEL = {"Calibration", "Identification"}
 
 
 def all_result_classes() -> set[type]:
@@ -43,6 +43,11 @@ def results(tmp_path_factory) -> dict[str, zveno.Result]:
     campaign = zveno.Campaign(tracker, q, robot.with_deviations({"Tx1": 1e-3}).forward_kinematics(q)[:, :3, 3])
     calibration = robot.calibrate(campaign, folds=3)
     plan = robot.plan_poses(tracker, 8, candidates=60, refine=False)
+    t = np.linspace(0.0, 8.0, 1600)
+    motion = np.stack([np.sin(2.0 * t) + 0.3 * np.sin(5.0 * t), np.cos(3.0 * t)], axis=1)
+    v = np.gradient(motion, t, axis=0)
+    torques = robot.inverse_dynamics(motion, v, np.gradient(v, t, axis=0)) + 0.2 * np.sign(v) + 0.1 * v
+    log = zveno.Log.of(robot, t, motion, torques)
     found = [
         puma.ik(puma.forward_kinematics(puma.random((), 2))),
         robot.ik_path(np.stack([T, T]), task="position"),
@@ -50,6 +55,7 @@ def results(tmp_path_factory) -> dict[str, zveno.Result]:
         robot.base_parameters(),
         robot.identifiability("position"),
         calibration,
+        robot.identify(log, friction="basic"),
         calibration.accuracy_map(50),
         calibration.compensate(q),
         plan,

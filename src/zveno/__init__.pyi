@@ -41,6 +41,8 @@ from .errors import ZvenoError as ZvenoError
 from .errors import ZvenoWarning as ZvenoWarning
 from .export import Export as Export
 from .export import export_c as export_c
+from .identification.identify import identify as identify
+from .identification.result import Identification as Identification
 from .ik import choose as choose
 from .ik import numbers as numbers
 from .ik.paths.joint_path import JointPath as JointPath

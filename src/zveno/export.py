@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -107,9 +108,6 @@ def export_c(
     for name in functions:
         if name not in EXPORTED:
             raise unknown_name("function", name, EXPORTED)
-    dtype = np.float32 if single else np.float64
-    stem = re.sub(r"\W", "_", robot.name, flags=re.ASCII).lower()
-    stem = stem if stem and not stem[0].isdigit() else f"robot_{stem}"
     base = _base_model(robot) if IN_BASE_PARAMETERS in functions else None
     programs = [
         base.program
@@ -117,6 +115,24 @@ def export_c(
         else _program(robot, name, frame, parameters)
         for name in dict.fromkeys(functions)
     ]
+    return export_programs(robot, programs, directory, base, single=single, timed=timed, force=force)
+
+
+def export_programs(
+    robot: RobotFunctions,
+    programs: Sequence[Program],
+    directory: str | os.PathLike[str],
+    base: Any = None,
+    *,
+    single: bool = False,
+    timed: bool = True,
+    force: bool = False,
+) -> Export:
+    """C sources of traced functions of a robot, an example and a README; `base` is the model of one in base
+    parameters."""
+    dtype = np.float32 if single else np.float64
+    stem = re.sub(r"\W", "_", robot.name, flags=re.ASCII).lower()
+    stem = stem if stem and not stem[0].isdigit() else f"robot_{stem}"
     sources = [source_of(one, dtype, f"{stem}_{one.name}") for one in programs]
     place = Path(directory)
     written = [f"{source.name}.{suffix}" for source in sources for suffix in "hc"]

@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from .design.capsules import Clearance
     from .design.result import Plan
     from .export import Export
+    from .identification.model import TorqueFunction
+    from .identification.result import Identification
     from .ik.paths.joint_path import JointPath
     from .ik.paths.pose_curves import PoseCurve
     from .ik.solutions import Solutions
     from .ik.tolerance import Tolerance
+    from .io.logs.log import Log
     from .mechanism import Loop
     from .progress import Progress
     from .simulation.constraints import Constraint
@@ -169,6 +172,20 @@ class Robot(RobotFunctions):
             self, data, parameters=parameters, joint_terms=joint_terms, strategy=strategy, fixed=fixed,
             priors=priors, bounds=bounds, plausible=plausible, loss=loss, linear=linear, folds=folds, rng=rng,
             progress=progress
+        )
+
+    def identify(
+        self, logs: Log | Sequence[Log], *, validation: Log | Sequence[Log] | None = None,
+        friction: str | Sequence[str] = "auto", torques: Mapping[str, TorqueFunction] | None = None,
+        prior: str = "cad", band: float | None = None, delay: float | None = None, velocity: str = "auto",
+        rest: float | None = None, blocks: int = 6, progress: Progress = None
+    ) -> Identification:
+        """The dynamics that explain recorded torques; see `zveno.identify`."""
+        from .identification.identify import identify
+
+        return identify(
+            self, logs, validation=validation, friction=friction, torques=torques, prior=prior, band=band,
+            delay=delay, velocity=velocity, rest=rest, blocks=blocks, progress=progress
         )
 
     def plan_poses(

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import ZvenoError
-from ..mechanism import Mechanism
 from ..mechanism.bars import link_bars
 from ..robot_functions import RobotFunctions
 

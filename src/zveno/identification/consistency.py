@@ -2,8 +2,8 @@
 
     min ½ (b(p) − b̂)ᵀ Λ (b(p) − b̂) + γ Σ_links [tr(P₀⁻¹P) − log det P] + γ Σ_rotors [J/J₀ − log J]
 
-b̂ is the least-squares estimate and Λ its information; P is a link's pseudo-inertia, positive definite if and only if
-a body can have it (Wensing and others 2018), and the bracket is the entropic distance from the prior P₀ (Lee and
+b̂ is the least-squares estimate and Λ its information; P is a link's pseudo-inertia, positive definite if and only
+if a body can have it (Wensing and others 2018), and the bracket is the entropic distance from the prior P₀ (Lee and
 others 2020). The function is convex and its logarithms keep the iterates inside.
 """
 

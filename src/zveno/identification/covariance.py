@@ -40,7 +40,7 @@ def score_sums(
     places: np.ndarray,
     rows: Iterable[Rows],
     estimate: Estimate,
-    blocks: int,
+    edges: np.ndarray,
 ) -> Scores:
     """One pass over the rows with the residuals of an estimate.
 
@@ -49,9 +49,9 @@ def score_sums(
         places: columns of the estimate.
         rows: all rows.
         estimate: the fit.
-        blocks: number of blocks of time.
+        edges: places between blocks.
     """
-    n, p = model.mechanism.n_v, len(places)
+    n, p, blocks = model.mechanism.n_v, len(places), len(edges) + 1
     x = np.zeros(model.n_columns)
     x[places] = estimate.x
     number = np.full(model.n_columns, -1)
@@ -74,7 +74,7 @@ def score_sums(
         sums = np.cumsum(np.concatenate([np.zeros((1, both.shape[1])), before, both]), axis=0)
         moving = (sums[lags:] - sums[:-lags]) / np.sqrt(lags)
         before = np.concatenate([before, both])[len(both) :]
-        label = block_of(part, blocks)
+        label = block_of(part, edges)
         for k in np.unique(label):
             chosen = label == k
             out[k] += moving[chosen, :p].T @ moving[chosen, :p]

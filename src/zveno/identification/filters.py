@@ -17,7 +17,7 @@ SMOOTHING_TRANSITION = 5.5
 LOW_PASS_TRANSITION, LOW_PASS_BETA = 2.9, 4.55
 """The same for a Kaiser window with this β (50 dB)."""
 FRAME = 1.5
-"""Samples that are filtered together, in lengths of the filter: the cost of a matrix product is least near there."""
+"""Samples that are filtered together, in lengths of the filter: a matrix product costs least near there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,7 @@ def shifted_smoother(cutoff: float, transition: float, dt: float, step: int, shi
 
 
 def low_pass(cutoff: float, transition: float, dt: float, step: int) -> Filter:
-    """The last filter, which torques and all columns pass: half gain at `cutoff`, one output each `step` samples."""
+    """The last filter, which torques and all columns pass: half gain at `cutoff`, an output each `step` samples."""
     half = max(1, int(np.ceil(0.5 * LOW_PASS_TRANSITION / transition / dt)))
     u = np.arange(-half, half + 1) * dt
     h = 2.0 * cutoff * np.sinc(2.0 * cutoff * u) * np.kaiser(2 * half + 3, LOW_PASS_BETA)[1:-1]

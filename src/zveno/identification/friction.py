@@ -1,8 +1,8 @@
 """Terms of friction: torque curves of a joint's velocity, each with one unknown factor.
 
-A term takes the velocity v of a joint (or of a motor that two joints turn), its scale s (a high percentile of |v| in
-the recording) and the load, the torque that inertia and gravity ask of the joint. Functions serve arrays and traced
-scalars alike, so that the same curves are fitted, predicted and exported as C.
+A term takes the velocity v of a joint (or of a motor that two joints turn), its scale s (a high percentile of |v|
+in the recording) and the load, the torque that inertia and gravity ask of the joint. Functions serve arrays and
+traced scalars alike, so that the same curves are fitted, predicted and exported as C.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from ..base_parameters.coupling import COUPLING, couplings
 from ..base_parameters.regressor import regressor_columns, states_of
 from ..base_parameters.result import BaseParameters
 from ..errors import ShapeError, ZvenoError
+from ..io.results import registered
 from ..kernels.door import compiled
 from ..mechanism import Mechanism
 from .friction import TERMS, Element, elements_of
@@ -21,6 +23,7 @@ TorqueFunction = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """(q, v, a), each (m, n), → the torques (m, n) of a parameter of 1."""
 
 
+@registered
 @dataclass(frozen=True)
 class FrictionColumn:
     """One column of friction: a term of an element; `variant` counts the loads that it may be computed with."""
@@ -121,7 +124,7 @@ class TorqueModel:
     def slices(self) -> tuple[slice, ...]:
         """Where every coordinate's columns stand in a packed row."""
         ends = np.cumsum([0, *map(len, self.active)])
-        return tuple(slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True))
+        return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
 
     @property
     def width(self) -> int:
@@ -191,7 +194,7 @@ class TorqueModel:
 
 def torque_model(
     mechanism: Mechanism,
-    terms: Mapping[int, Sequence[str]] | Sequence[str],
+    terms: Sequence[str],
     motor_terms: Sequence[str],
     scales: np.ndarray,
     own: Mapping[str, TorqueFunction] | None = None,
@@ -200,7 +203,7 @@ def torque_model(
 
     Args:
         mechanism: with the recorded joints only.
-        terms: of every joint, or by number of the element.
+        terms: of every joint.
         motor_terms: of motors that two joints turn.
         scales: (elements,) large velocities.
         own: torque columns of the user.
@@ -210,11 +213,16 @@ def torque_model(
     first = 10 * len(mechanism.joints) + 4 * mechanism.n_v + len(couplings(mechanism))
     kept = np.flatnonzero(base.columns < first)
     elements = elements_of(mechanism)
-    friction = []
-    for e, element in enumerate(elements):
-        chosen = motor_terms if element.motor else terms[e] if isinstance(terms, Mapping) else terms
-        friction += [FrictionColumn(e, term) for term in chosen]
-    return TorqueModel(mechanism, base, kept, elements, tuple(friction), scales, dict(own or {}))
+    friction = friction_columns(elements, terms, motor_terms)
+    return TorqueModel(mechanism, base, kept, elements, friction, scales, dict(own or {}))
+
+
+def friction_columns(
+    elements: Sequence[Element], terms: Sequence[str], motor_terms: Sequence[str]
+) -> tuple[FrictionColumn, ...]:
+    """Some terms of friction at every joint, others at every coupled motor."""
+    chosen = ((e, motor_terms if element.motor else terms) for e, element in enumerate(elements))
+    return tuple(FrictionColumn(e, term) for e, own in chosen for term in own)
 
 
 def with_variants(model: TorqueModel, variants: int) -> TorqueModel:

@@ -11,9 +11,6 @@ from ..fit.triangle import triangle
 from .model import TorqueModel
 from .rows import Rows
 
-BLOCKS = 6
-"""Contiguous blocks of time that are held out in turn."""
-
 
 @dataclass(frozen=True, eq=False)
 class Moments:
@@ -38,25 +35,23 @@ class Moments:
         """Number of blocks."""
         return len(self.gram)
 
-    def total(self, without: Iterable[int] = ()) -> list[np.ndarray]:
-        """Gram matrices of every joint over all blocks but some."""
-        left_out = set(without)
-        kept = [k for k in range(self.n_blocks) if k not in left_out]
-        return [sum((self.gram[k][j] for k in kept), np.zeros_like(g)) for j, g in enumerate(self.gram[0])]
-
-    def count(self, without: Iterable[int] = ()) -> np.ndarray:
-        """(n,) rows of every joint over all blocks but some."""
-        return np.delete(self.counts, list(without), axis=0).sum(axis=0)
+    def reference_squares(self, block: int, reference: int) -> np.ndarray:
+        """(n,) sums of squared differences between the torques and those of a reference, behind the one delay."""
+        out = []
+        for G, columns in zip(self.gram[block], self.model.active, strict=True):
+            m, r = len(columns), len(columns) + 1 + reference
+            out.append(G[m, m] - 2.0 * G[m, r] + G[r, r])
+        return np.array(out)
 
 
-def block_of(rows: Rows, blocks: int) -> np.ndarray:
-    """(m,) the block every row belongs to."""
-    return np.minimum((rows.place * blocks).astype(int), blocks - 1)
+def block_of(rows: Rows, edges: np.ndarray) -> np.ndarray:
+    """(m,) the block every row belongs to, from the places between blocks."""
+    return np.searchsorted(edges, rows.place, side="right")
 
 
-def accumulate(model: TorqueModel, rows: Iterable[Rows], blocks: int = BLOCKS, exact: bool = False) -> Moments:
-    """Moments of all rows; with `exact`, triangular factors too, which keep twice the digits."""
-    n = model.mechanism.n_v
+def accumulate(model: TorqueModel, rows: Iterable[Rows], edges: np.ndarray, exact: bool = False) -> Moments:
+    """Moments of all rows by block; with `exact`, triangular factors too, which keep twice the digits."""
+    n, blocks = model.mechanism.n_v, len(edges) + 1
     gram: list[list[np.ndarray]] | None = None
     factors: list[list[np.ndarray]] = []
     counts, all_rows = np.zeros((blocks, n), dtype=int), np.zeros(blocks, dtype=int)
@@ -66,7 +61,7 @@ def accumulate(model: TorqueModel, rows: Iterable[Rows], blocks: int = BLOCKS, e
             sizes = [len(columns) + shifts for columns in model.active]
             gram = [[np.zeros((size, size)) for size in sizes] for _ in range(blocks)]
             factors = [[np.zeros((0, size)) for size in sizes] for _ in range(blocks)]
-        label = block_of(part, blocks)
+        label = block_of(part, edges)
         for k in np.unique(label):
             chosen = label == k
             all_rows[k] += int(chosen.sum())

@@ -7,13 +7,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..io.logs.log import Log
 from .filters import Filter, Stream, low_pass, shifted_smoother, smoother
-from .series import Clock, Recording, pieces
+from .series import ROWS, Clock, pieces
 
-SMOOTHING, SMOOTHING_WIDTH = 2.5, 2.2
-"""Cut-off of the positions' filter and width of its transition, in bands of the torque: flat where torques count."""
+SMOOTHING, SMOOTHING_WIDTH = 2.0, 2.0
+"""Cut-off of the positions' filter and width of its transition, in bands: flat where torques count."""
 EVALUATIONS, ROWS_A_BAND = 20.0, 4.0
 """Evaluations of the model, and rows that are kept, per second and Hz of the band."""
+ENOUGH = 500_000
+"""Samples that are enough to find a delay, the load or the distribution of residuals."""
 CACHED = 96 * 2**20
 """Bytes of motions that are kept between passes; longer recordings are filtered again in each."""
 
@@ -66,6 +69,7 @@ class Motion:
 
     @property
     def size(self) -> int:
+        """Bytes."""
         return self.q.nbytes * 3 + self.tau.nbytes
 
 
@@ -78,18 +82,27 @@ class Preparation:
         band: Hz; half gain of the filter that torques and columns pass.
         delay: s by which torques come after positions; taken back.
         recorded_velocity: (n,) whether a joint's recorded velocity is used.
+        every: 1, or how many pieces there are for each that is looked at, all others being skipped.
     """
 
-    logs: tuple[Recording, ...]
+    logs: tuple[Log, ...]
     clocks: tuple[Clock, ...]
     band: float
     delay: float
     recorded_velocity: np.ndarray
+    every: int = 1
     _kept: dict[tuple[float, ...], list[Motion]] = field(default_factory=dict)
 
     def delayed(self, delay: float) -> Preparation:
         """The same with another delay."""
         return replace(self, delay=delay, _kept={})
+
+    def thinned(self) -> Preparation:
+        """The same, but of long recordings only pieces here and there: enough for statistics."""
+        samples = sum(clock.samples for clock in self.clocks)
+        longest = max((self.filters(k).motion.length for k in range(len(self.logs))), default=1)
+        every = samples // ENOUGH if longest < ROWS // 4 else 1
+        return self if every < 2 else replace(self, every=every, _kept={})
 
     def filters(self, log: int, shifts: Sequence[float] = (0.0,)) -> Filters:
         """The filters of a log, for torques that come late by the delay and by each of `shifts`."""
@@ -118,7 +131,10 @@ class Preparation:
         for number, (log, clock) in enumerate(zip(self.logs, self.clocks, strict=True)):
             filters = self.filters(number, shifts)
             segment: _Segment | None = None
-            for piece in pieces(log, clock):
+            for count, piece in enumerate(pieces(log, clock)):
+                if count % self.every:
+                    seen, segment = seen + len(piece.q), None
+                    continue
                 if piece.first or segment is None:
                     segment = _Segment(filters, bool(self.recorded_velocity.any()), seen, piece.t0)
                 q, v, a, tau = segment.push(piece.q, piece.v, piece.tau, self.recorded_velocity)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,10 @@ REST = 0.02
 """Rows of a joint with less than this share of its large velocities are at rest and left out."""
 
 
+Reference = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+"""(q, v, a), each (m, n), → torques (m, n) of a model without unknowns, to compare with."""
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Prepared rows, consecutive in time.
@@ -29,7 +33,7 @@ class Rows:
         t: (m,) s.
         place: (m,) share of all samples before, 0 … 1.
         columns: (m, width) packed columns of the model.
-        tau: (m, shifts, n) torques.
+        tau: (m, shifts + references, n) torques, then those of reference models.
         v: (m, n) velocities.
         moving: (m, n) whether a joint moves.
     """
@@ -60,12 +64,26 @@ def large_velocities(preparation: Preparation, elements: np.ndarray) -> tuple[np
     return np.where(places == 0, 0.0, BINS[np.minimum(places, len(BINS) - 1)]), seen
 
 
+def block_edges(preparation: Preparation, rest: np.ndarray, blocks: int) -> np.ndarray:
+    """(blocks − 1,) places between blocks that hold equally much motion: rest before and after does not count."""
+    bins = 4096
+    counts = np.zeros(bins)
+    for motion in preparation.motions():
+        moving = (abs(motion.v) > rest).any(axis=1)
+        counts += np.bincount((motion.place[moving] * bins).astype(int), minlength=bins)[:bins]
+    if not counts.any():
+        return np.arange(1, blocks) / blocks
+    reached = np.concatenate([[0.0], np.cumsum(counts)]) / counts.sum()
+    return np.interp(np.arange(1, blocks) / blocks, reached, np.arange(bins + 1) / bins)
+
+
 def rows_of(
     preparation: Preparation,
     model: TorqueModel,
     rest: np.ndarray,
     loads: np.ndarray | None = None,
     shifts: Sequence[float] = (0.0,),
+    references: Sequence[Reference] = (),
 ) -> Iterator[Rows]:
     """All rows of the regression.
 
@@ -75,8 +93,9 @@ def rows_of(
         rest: (n,) velocities below which a joint is at rest.
         loads: (n_inertial, variants) parameters that predict the load, for columns that need it.
         shifts: delays of the torque that are tried beside the preparation's own, s.
+        references: models whose torques pass the same filter.
     """
-    n, width, m = model.mechanism.n_v, model.width, len(shifts)
+    n, width, m = model.mechanism.n_v, model.width, len(shifts) + len(references)
     stream, count = None, 0
     times: list[np.ndarray] = []
     places: list[np.ndarray] = []
@@ -86,7 +105,8 @@ def rows_of(
             count, times, places = 0, [], []
         times, places = [*times, motion.t], [*places, motion.place]
         packed = model.packed(motion.q, motion.v, motion.a, loads)
-        whole = np.concatenate([packed, motion.tau.reshape(len(packed), -1), motion.v], axis=1)
+        others = [reference(motion.q, motion.v, motion.a) for reference in references]
+        whole = np.concatenate([packed, motion.tau.reshape(len(packed), -1), *others, motion.v], axis=1)
         out = stream.push(whole)[:, 0]
         if not len(out):
             continue

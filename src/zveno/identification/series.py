@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
+
+from ..io.logs.log import Log
 
 ROWS = 1 << 14
 """Samples of a piece. Pieces are cut by count alone, so results do not depend on how a file is read."""
 JITTER = 0.02
 """Times that differ from a uniform clock by less than this share of a step are taken as uniform."""
-
-
-class Block(Protocol):
-    """Consecutive rows of one segment of a log."""
-
-    @property
-    def t(self) -> np.ndarray: ...
-    @property
-    def q(self) -> np.ndarray: ...
-    @property
-    def v(self) -> np.ndarray | None: ...
-    @property
-    def tau(self) -> np.ndarray: ...
-    @property
-    def segment(self) -> int: ...
-
-
-class Recording(Protocol):
-    """What is asked of a log: its usual step, and its rows in blocks, from the beginning in every call."""
-
-    @property
-    def step(self) -> float: ...
-    @property
-    def has_velocity(self) -> bool: ...
-    def blocks(self, rows: int = ROWS) -> Iterable[Block]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +48,7 @@ class Clock:
     samples: int
 
 
-def clock_of(log: Recording) -> Clock:
+def clock_of(log: Log) -> Clock:
     """The mean step where all samples are close to it, the usual (median) step otherwise."""
     ends: dict[int, list[float]] = {}
     samples = 0
@@ -81,8 +57,7 @@ def clock_of(log: Recording) -> Clock:
         start[1], start[2] = rows[0][-1], start[2] + len(rows[0])
         samples += len(rows[0])
     steps = sum(n - 1 for _, _, n in ends.values())
-    step = sum(last - first for first, last, _ in ends.values()) / max(steps, 1)
-    step = step if step > 0 else log.step
+    step = float(sum(last - first for first, last, _ in ends.values()) / max(steps, 1)) or log.step
     worst, seen = 0.0, dict.fromkeys(ends, 0)
     for segment, rows in _segment_rows(log):
         t = rows[0]
@@ -93,7 +68,7 @@ def clock_of(log: Recording) -> Clock:
     return Clock(step if uniform else log.step, uniform, samples)
 
 
-def pieces(log: Recording, clock: Clock) -> Iterator[Piece]:
+def pieces(log: Log, clock: Clock) -> Iterator[Piece]:
     """The log on its clock, in pieces of `ROWS` samples; the last of a segment may be shorter."""
     before = None
     resampler: _Resampler | None = None
@@ -121,7 +96,7 @@ def _piece(first: bool, rows: Rows) -> Piece:
     return Piece(first, float(t[0]), q, tau, v)
 
 
-def _segment_rows(log: Recording) -> Iterator[tuple[int, Rows]]:
+def _segment_rows(log: Log) -> Iterator[tuple[int, Rows]]:
     """(segment, rows): pieces of `ROWS` rows that never reach from one segment into the next."""
     kept: list[Rows] = []
     count, segment = 0, None
@@ -161,7 +136,7 @@ def _joined(parts: list[Rows]) -> Rows:
 
 
 class _Resampler:
-    """Samples of one segment interpolated on a uniform clock: positions by cubics, torques and velocities by lines."""
+    """Samples of one segment on a uniform clock: positions by cubics, torques and velocities by lines."""
 
     def __init__(self, step: float):
         self.step = step

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..io.logs.log import Log
 from .filters import Stream, smoother
-from .series import Clock, Recording, pieces
+from .series import Clock, pieces
 
 WINDOW = 4.0
 """Seconds of a window of the spectrum: it tells frequencies 0.25 Hz apart."""
@@ -53,7 +54,7 @@ class Spectrum:
         return max(LOWEST_BAND, HARMONICS * float(np.median(edges)))
 
 
-def velocity_spectrum(logs: Sequence[Recording], clocks: Sequence[Clock]) -> Spectrum:
+def velocity_spectrum(logs: Sequence[Log], clocks: Sequence[Clock]) -> Spectrum:
     """Welch's average over all logs; frequencies up to the lowest Nyquist frequency among them."""
     top = min(0.5 / clock.step for clock in clocks)
     common = np.arange(0.0, top, 1.0 / WINDOW)
@@ -90,7 +91,7 @@ def highest_band(clocks: Sequence[Clock]) -> float:
     return HIGHEST_SHARE * min(1.0 / clock.step for clock in clocks)
 
 
-def velocity_lag(log: Recording, clock: Clock, cutoff: float) -> np.ndarray | None:
+def velocity_lag(log: Log, clock: Clock, cutoff: float) -> np.ndarray | None:
     """(n,) seconds by which the recorded velocity comes after the derivative of the positions; NaN where at rest.
 
     Found where their difference is least; None where no velocity was recorded.

@@ -40,6 +40,7 @@ HOMES = {
     "Curve": "zveno.design.result",
     "Export": "zveno.export",
     "Identifiability": "zveno.calibration.identifiability.analysis",
+    "Identification": "zveno.identification.result",
     "JointPath": "zveno.ik.paths.joint_path",
     "Plan": "zveno.design.result",
     "Solutions": "zveno.ik.solutions",

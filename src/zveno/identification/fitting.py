@@ -1,0 +1,119 @@
+"""From rows to estimates: friction chosen, all blocks fitted and each held out, covariance, consistency."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..algorithms.drives import rotor_inertias
+from .consistency import Consistent, Unknowns, consistent_estimate, unknowns_of
+from .covariance import Scores, inflation, sandwich, score_sums
+from .estimate import Estimate, Normal, normals, solve, total
+from .model import FrictionColumn, TorqueModel, with_variants
+from .moments import Moments, accumulate
+from .prior import Prior, prior_of
+from .problem import Problem
+from .rows import Reference, rows_of
+from .selection import chosen_friction, with_candidates
+from .survey import Survey
+
+TYPICAL_ROTOR = 1.0
+"""kg·m² at the joint: what a rotor is taken for where the model says nothing; the data say more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One fit: to all blocks, or to all but one.
+
+    Attributes:
+        friction: its columns.
+        places: its columns among those of the accumulated rows.
+        estimate: least squares.
+        consistent: the estimate that bodies can have.
+    """
+
+    friction: tuple[FrictionColumn, ...]
+    places: np.ndarray
+    estimate: Estimate
+    consistent: Consistent
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Everything that was fitted.
+
+    Attributes:
+        model: columns of the accumulated rows: all candidates and variants of the load.
+        moments, parts: of these rows; normal equations by block.
+        whole: the fit to all blocks.
+        folds: the fits without each block.
+        scores: what residuals say about scatter.
+        covariance: (p, p) of the least-squares estimate, with correlated residuals.
+        prior, unknowns: of the consistent estimates.
+    """
+
+    model: TorqueModel
+    moments: Moments
+    parts: tuple[Normal, ...]
+    whole: Candidate
+    folds: tuple[Candidate, ...]
+    scores: Scores
+    covariance: np.ndarray
+    prior: Prior
+    unknowns: Unknowns
+
+
+def fitted(problem: Problem, found: Survey, references: tuple[Reference, ...]) -> Fit:
+    """All estimates. `references` are models without unknowns whose torques are accumulated beside."""
+    start = found.model.friction
+    full = with_candidates(found.model, problem.terms, problem.motor_terms) if problem.choose else found.model
+    model = with_variants(full, problem.blocks + 1)
+
+    def rows(extra: tuple[Reference, ...] = ()):
+        return rows_of(found.preparation, model, found.rest, found.loads, (0.0,), extra)
+
+    moments = accumulate(model, rows(references), found.edges)
+    parts = tuple(normals(moments))
+    blocks = range(problem.blocks)
+    estimates = []
+    for k in range(problem.blocks + 1):  # 0: all blocks; k: without block k − 1
+        kept = [block for block in blocks if block != k - 1]
+        friction = chosen_friction(model, start, parts, kept, k) if problem.choose else start
+        places = model.places(k, friction)
+        estimates.append((friction, places, solve(total([parts[block] for block in kept]).columns(places))))
+    friction, places, estimate = estimates[0]
+    scores = score_sums(model, places, rows(), estimate, found.edges)
+    unknowns = unknowns_of(found.model.base, found.model.kept)
+    prior = prior_of(problem.mechanism, problem.prior, unknowns.links)
+    rotors = _typical_rotors(problem, unknowns)
+
+    def candidate(number: int) -> Candidate:
+        friction, places, fit = estimates[number]
+        without = [] if number == 0 else [number - 1]
+        # Residuals that last leave less information than as many independent rows.
+        information = fit.normal / inflation(estimate, scores, without)
+        consistent = consistent_estimate(unknowns, found.model.base.n_parameters, fit.x, information, prior, rotors)
+        return Candidate(friction, places, fit, consistent)
+
+    return Fit(
+        model=model,
+        moments=moments,
+        parts=parts,
+        whole=candidate(0),
+        folds=tuple(candidate(k + 1) for k in blocks),
+        scores=scores,
+        covariance=sandwich(estimate, scores),
+        prior=prior,
+        unknowns=unknowns,
+    )
+
+
+def _typical_rotors(problem: Problem, unknowns: Unknowns) -> np.ndarray:
+    """(positive,) rotor inertias of the model, at the motor; a typical one where it has none."""
+    mechanism = problem.mechanism
+    ratios = np.diag(mechanism.transmission_matrix)
+    given = rotor_inertias(mechanism)
+    values = np.where(given > 0, given, TYPICAL_ROTOR / ratios**2)
+    first = 10 * len(mechanism.joints)
+    return values[unknowns.places[unknowns.positive] - first]

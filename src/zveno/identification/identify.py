@@ -1,0 +1,145 @@
+"""`identify`: from recorded motions and torques to the true dynamics, with its accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..fit.threads import in_one_thread
+from ..io.logs.log import Log
+from ..io.results import hash_of
+from ..progress import Progress, ProgressBar
+from ..robot_functions import RobotFunctions
+from .fitting import Fit, fitted
+from .model import TorqueFunction
+from .problem import AUTO, Problem, problem_of
+from .result import Identification
+from .rows import Reference
+from .survey import Survey, survey
+from .validation import Validation, validated
+from .verdict import judged
+
+
+@in_one_thread
+def identify(
+    robot: RobotFunctions,
+    logs: Log | Sequence[Log],
+    *,
+    validation: Log | Sequence[Log] | None = None,
+    friction: str | Sequence[str] = AUTO,
+    torques: Mapping[str, TorqueFunction] | None = None,
+    prior: str = "cad",
+    band: float | None = None,
+    delay: float | None = None,
+    velocity: str = AUTO,
+    rest: float | None = None,
+    blocks: int = 6,
+    progress: Progress = None,
+) -> Identification:
+    """Inertia, friction and drives of a robot from recorded positions and torques.
+
+    Torques and all columns of the linear model pass the same symmetric low-pass filter and are decimated; rows in
+    which a joint rests are left out for it. Least squares weigh every joint by its own residual; the result is the
+    physically consistent estimate near it. Everything that is chosen is judged by contiguous blocks of time, or
+    logs, that were not fitted.
+
+    Args:
+        robot: the nominal robot; joints that were not recorded are locked.
+        logs: one or several recordings of the same joints (`zveno.read_log`).
+        validation: logs that are only predicted; without them, blocks of `logs` are held out in turn.
+        friction: "auto": viscous, Coulomb, |v|^⅓ and load-dependent friction of every joint, and more where
+            held-out blocks gain more than 5 % by it; "default": without more; "basic": viscous and Coulomb; "none";
+            or terms.
+        torques: further columns by name, such as a spring: functions of (q, v, a), each (m, n), that return the
+            torques (m, n) of a parameter of 1.
+        prior: bodies that links are drawn toward where data say nothing: "cad" (the model's), "geometry" (solid
+            bars along the links), "none".
+        band: Hz; torques are fitted up to there. From the spectrum of the motion by default.
+        delay: s by which torques are recorded after positions; found by default.
+        velocity: "auto" takes recorded velocities where they are not late; "positions" differentiates positions;
+            "recorded".
+        rest: rad/s or m/s; slower rows of a joint are left out. 2 % of its large velocities by default.
+        blocks: number of contiguous blocks.
+        progress: whether a bar is shown, or a function of (done, total).
+    """
+    problem = problem_of(
+        robot,
+        logs,
+        validation,
+        friction=friction,
+        band=band,
+        delay=delay,
+        rest=rest,
+        velocity=velocity,
+        prior=prior,
+        blocks=blocks,
+        torques=torques,
+    )
+    with ProgressBar("identifying", progress) as bar:
+        bar(0, 3)
+        found = survey(problem)
+        bar(1, 3)
+        references = _references(problem)
+        fit = fitted(problem, found, references)
+        bar(2, 3)
+        checked = validated(problem, found, fit, references)
+        bar(3, 3)
+    return _result(problem, found, fit, checked)
+
+
+def _references(problem: Problem) -> tuple[Reference, ...]:
+    """The nominal model with its friction, and its gravity alone."""
+    nominal = RobotFunctions(problem.mechanism)
+
+    def torques(q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        return nominal.inverse_dynamics(q, v, a, friction=True)
+
+    def gravity(q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        return nominal.gravity_torque(q)
+
+    return torques, gravity
+
+
+def _result(problem: Problem, found: Survey, fit: Fit, validation: Validation) -> Identification:
+    whole = fit.whole
+    model = found.model.with_friction(whole.friction)
+    seen = whole.estimate.seen
+    unseen = [name for name, shown in zip(model.names, seen, strict=True) if not shown]
+    result = Identification(
+        nominal=problem.full,
+        mechanism=problem.mechanism,
+        joint_names=problem.logs[0].joint_names,
+        base=model.base,
+        kept=model.kept,
+        friction=whole.friction,
+        scales=model.scales,
+        torque_names=tuple(problem.own),
+        names=model.names,
+        values=whole.consistent.x,
+        covariance=whole.consistent.covariance,
+        base_values=whole.estimate.x,
+        base_covariance=fit.covariance,
+        load=found.loads[:, 0],
+        parameters=whole.consistent.p,
+        unknown_places=fit.unknowns.places,
+        unknown_std=whole.consistent.link_std,
+        prior_share=whole.consistent.prior_share,
+        prior=problem.prior,
+        repaired=fit.prior.repaired,
+        consistency_cost=2.0 * whole.consistent.cost,
+        sigma=whole.estimate.sigma,
+        condition=whole.estimate.condition,
+        converged=whole.consistent.converged,
+        choices=found.choices,
+        validation=validation,
+        judgement=judged(problem.logs[0].joint_names, validation, found.choices, unseen),
+        notes=problem.notes,
+        inputs=hash_of(
+            problem.full.fingerprint,
+            [[log.source, len(log), log.duration] for log in (*problem.logs, *problem.held_out)],
+            [problem.prior, problem.velocity, *problem.terms],
+        ),
+    )
+    object.__setattr__(result, "torques", dict(problem.own))
+    return result

@@ -1,0 +1,148 @@
+"""What is asked: the robot with the recorded joints, the logs and the options, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import ModelError, ShapeError, ZvenoError, unknown_name
+from ..io.logs.log import Log
+from ..mechanism import Mechanism
+from ..mechanism.edit import fix_joints
+from ..robot_functions import RobotFunctions
+from .friction import DEFAULT, MOTOR, checked_terms
+from .model import TorqueFunction
+from .prior import PRIORS
+
+AUTO = "auto"
+VELOCITIES = (AUTO, "positions", "recorded")
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One identification as it was asked for.
+
+    Attributes:
+        full: the robot's mechanism.
+        mechanism: with the recorded joints only; the others are locked.
+        logs, held_out: recordings to fit, and recordings to judge by.
+        terms: friction of every joint in any case.
+        choose: whether further terms are chosen by held-out blocks.
+        motor_terms: friction of motors that two joints turn.
+        band, delay, rest: as given, or None: from the data.
+        velocity: "auto", "positions" or "recorded".
+        prior: "cad", "geometry" or "none".
+        blocks: number of contiguous blocks that are held out in turn.
+        own: torque columns of the user.
+        notes: what should be known about all this.
+    """
+
+    full: Mechanism
+    mechanism: Mechanism
+    logs: tuple[Log, ...]
+    held_out: tuple[Log, ...]
+    terms: tuple[str, ...]
+    choose: bool
+    motor_terms: tuple[str, ...]
+    band: float | None
+    delay: float | None
+    rest: float | None
+    velocity: str
+    prior: str
+    blocks: int
+    own: Mapping[str, TorqueFunction]
+    notes: tuple[str, ...]
+
+
+def problem_of(
+    robot: RobotFunctions,
+    logs: Log | Sequence[Log],
+    validation: Log | Sequence[Log] | None,
+    *,
+    friction: str | Sequence[str],
+    band: float | None,
+    delay: float | None,
+    rest: float | None,
+    velocity: str,
+    prior: str,
+    blocks: int,
+    torques: Mapping[str, TorqueFunction] | None,
+) -> Problem:
+    """The problem, or an error that says which argument cannot be used."""
+    if not isinstance(robot, RobotFunctions):
+        raise ModelError(f"a {type(robot).__name__} is not a robot", element="robot", remedy="Give zveno.load(...)")
+    given = _logs(logs, "logs")
+    held_out = () if validation is None else _logs(validation, "validation")
+    names = given[0].joint_names
+    for log in (*given, *held_out):
+        if log.joint_names != names:
+            raise ModelError(
+                f"{log.source} covers {', '.join(log.joint_names)} and {given[0].source} {', '.join(names)}",
+                remedy="Give logs of the same joints",
+            )
+    unknown = [name for name in names if name not in robot.mechanism.joint_names]
+    if unknown:
+        raise unknown_name("joint", unknown[0], robot.mechanism.joint_names)
+    notes = []
+    others = [name for name in robot.mechanism.joint_names if name not in names]
+    mechanism = fix_joints(robot.mechanism, others) if others else robot.mechanism
+    if others:
+        notes.append(f"joints that were not recorded are taken as locked at their neutral position: {_few(others)}")
+    if mechanism.loops:
+        raise ModelError(
+            "the mechanism has closed loops, which identification does not cover",
+            remedy="Give a model of the tree alone if the loops do not act",
+        )
+    for name, value in (("band", band), ("rest", rest)):
+        if value is not None and not (np.isfinite(value) and value > 0):
+            raise ZvenoError(f"is {value!r}", element=name, remedy="Give a positive number")
+    if delay is not None and not np.isfinite(delay):
+        raise ZvenoError(f"is {delay!r}", element="delay", remedy="Give seconds")
+    if velocity not in VELOCITIES:
+        raise unknown_name("velocity", velocity, VELOCITIES)
+    if prior not in PRIORS:
+        raise unknown_name("prior", prior, PRIORS)
+    if blocks < 2:
+        raise ZvenoError(f"is {blocks}", element="blocks", remedy="Hold out 2 blocks or more in turn; 6 are usual")
+    choose = friction == AUTO
+    terms = DEFAULT if choose else checked_terms(friction)
+    motor = tuple(term for term in terms if term in (*MOTOR, "sign"))
+    own = dict(torques or {})
+    for name, function in own.items():
+        if not callable(function):
+            raise ShapeError("is not a function of (q, v, a)", element=f"torque column {name}")
+    return Problem(
+        full=robot.mechanism,
+        mechanism=mechanism,
+        logs=given,
+        held_out=held_out,
+        terms=terms,
+        choose=choose,
+        motor_terms=motor,
+        band=band,
+        delay=delay,
+        rest=rest,
+        velocity=velocity,
+        prior=prior,
+        blocks=blocks,
+        own=own,
+        notes=tuple(notes),
+    )
+
+
+def _logs(logs: Log | Sequence[Log], word: str) -> tuple[Log, ...]:
+    given = (logs,) if isinstance(logs, Log) else tuple(logs)
+    if not given:
+        raise ZvenoError("is empty", element=word, remedy="Give a log or several")
+    for log in given:
+        if not isinstance(log, Log):
+            raise ShapeError(
+                f"holds a {type(log).__name__}", element=word, remedy="Read files with zveno.read_log(path, robot)"
+            )
+    return given
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")

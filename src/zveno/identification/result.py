@@ -1,0 +1,217 @@
+"""What `identify` returns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..base_parameters.result import BaseParameters
+from ..errors import ZvenoError, ZvenoWarning
+from ..io.results import Result, registered
+from ..io.write import write_model
+from ..mechanism import Mechanism
+from .consistency import PRIOR_SHARE
+from .essential import essential_parameters
+from .friction import elements_of
+from .model import FrictionColumn, TorqueFunction, TorqueModel
+from .output import export_identified, identified_mechanism
+from .prediction import Prediction, predicted
+from .survey import Choices
+from .validation import Validation
+from .verdict import Verdict
+
+if TYPE_CHECKING:
+    from ..export import Export
+    from ..robot import Robot
+
+
+@registered
+@dataclass(frozen=True, eq=False, repr=False)
+class Identification(Result):
+    """The dynamics that explain recorded torques, and how well.
+
+    The identified model is physically consistent: every link is a body that can exist. `base_values` beside it is
+    the least-squares estimate, which fits the rows best and may belong to no body.
+
+    Attributes:
+        nominal: the robot's mechanism as given. mechanism: with the recorded joints only.
+        joint_names: recorded joints, in the order of all arrays by joint.
+        base: base parameters of links, rotors and offsets. kept: those that are columns of the model.
+        friction: columns of friction. scales: large velocities of every place of friction.
+        torque_names: torque columns of the user.
+        names: all parameters of the model, base parameters first.
+        values, covariance: consistent estimate, with the prior's share.
+        base_values, base_covariance: least squares, covariance with residuals correlated in time; infinite variance
+            where the motion does not show a parameter.
+        load: parameters that predict the load of load-dependent friction.
+        parameters: (n_parameters,) all parameters of links and drives of the consistent estimate.
+        unknown_places: places in `parameters` that were estimated; unknown_std, prior_share: standard deviation,
+            and the variance left over that of the prior alone: 1 for what is only prior.
+        prior: "cad", "geometry" or "none". repaired: link → what was wrong with the prior's numbers.
+        consistency_cost: squared deviation of the consistent from the least-squares estimate, in variances.
+        sigma: (n,) standard deviation of the residuals of the fit.
+        condition: of the scaled columns.
+        converged: whether the consistent estimate was reached.
+        choices: how recordings were prepared.
+        validation: errors on what was not fitted.
+        judgement: which joints the model may be used for, and why not.
+        notes: what should be known beside.
+        inputs: hash of the logs and options.
+        torques: functions of the user's torque columns; not kept in files.
+    """
+
+    nominal: Mechanism
+    mechanism: Mechanism
+    joint_names: tuple[str, ...]
+    base: BaseParameters
+    kept: np.ndarray
+    friction: tuple[FrictionColumn, ...]
+    scales: np.ndarray
+    torque_names: tuple[str, ...]
+    names: tuple[str, ...]
+    values: np.ndarray
+    covariance: np.ndarray
+    base_values: np.ndarray
+    base_covariance: np.ndarray
+    load: np.ndarray
+    parameters: np.ndarray
+    unknown_places: np.ndarray
+    unknown_std: np.ndarray
+    prior_share: np.ndarray
+    prior: str
+    repaired: dict[str, str]
+    consistency_cost: float
+    sigma: np.ndarray
+    condition: float
+    converged: bool
+    choices: Choices
+    validation: Validation
+    judgement: Verdict
+    notes: tuple[str, ...]
+    inputs: str
+    torques: Mapping[str, TorqueFunction] = field(default_factory=dict, init=False)
+
+    kind = "identification"
+
+    @property
+    def status(self) -> str:
+        """ "usable", "partly usable", "not usable" or "not converged"."""
+        if not self.converged:
+            return "not converged"
+        if self.judgement.usable:
+            return "usable"
+        return "partly usable" if any(self.judgement.joints) else "not usable"
+
+    @property
+    def summary(self) -> str:
+        """The verdict in a sentence or two."""
+        counted = f"{len(self.names)} parameters of {len(self.joint_names)} joints"
+        return f"{self.nominal.name}: {counted}. {self.verdict}"
+
+    @property
+    def verdict(self) -> str:
+        """What it all means, in words."""
+        return self.judgement.text
+
+    @property
+    def std(self) -> np.ndarray:
+        """(p,) standard deviations of `values`."""
+        return np.sqrt(self.covariance.diagonal())
+
+    @property
+    def base_std(self) -> np.ndarray:
+        """(p,) standard deviations of `base_values`; infinite where the motion does not show a parameter."""
+        return np.sqrt(self.base_covariance.diagonal())
+
+    @property
+    def not_identified(self) -> tuple[str, ...]:
+        """Parameters that the motion does not show: their values are the prior's, or zero."""
+        return tuple(name for name, std in zip(self.names, self.base_std, strict=True) if not np.isfinite(std))
+
+    @cached_property
+    def essential(self) -> tuple[str, ...]:
+        """Parameters that cannot be left out without the data objecting."""
+        chosen = essential_parameters(self.base_values, self.base_covariance, np.isfinite(self.base_std))
+        return tuple(name for name, kept in zip(self.names, chosen, strict=True) if kept)
+
+    @property
+    def only_prior(self) -> tuple[str, ...]:
+        """Link and rotor parameters that the data say little or nothing about: they are the prior's."""
+        names = self.base.parameter_names
+        pairs = zip(self.unknown_places, self.prior_share, strict=True)
+        return tuple(names[place] for place, share in pairs if share > PRIOR_SHARE)
+
+    @property
+    def fit_cost(self) -> float:
+        """Held-out error of the consistent estimate over that of least squares, less 1."""
+        least = self.validation.overall["least squares"]
+        return self.validation.overall["identified"] / least - 1.0 if least > 0 else 0.0
+
+    @cached_property
+    def model(self) -> TorqueModel:
+        """Columns of the identified model."""
+        missing = [name for name in self.torque_names if name not in self.torques]
+        if missing:
+            raise ZvenoError(
+                f"the torque columns {', '.join(missing)} are functions, which files do not hold",
+                remedy="Set result.torques by with_torques({name: function})",
+            )
+        return TorqueModel(
+            self.mechanism,
+            self.base,
+            self.kept,
+            elements_of(self.mechanism),
+            self.friction,
+            self.scales,
+            {name: self.torques[name] for name in self.torque_names},
+        )
+
+    def with_torques(self, torques: Mapping[str, TorqueFunction]) -> Identification:
+        """The same result with functions of its torque columns, which a file does not hold."""
+        from dataclasses import replace
+
+        other = replace(self)
+        object.__setattr__(other, "torques", dict(torques))
+        return other
+
+    def predict(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, level: float = 0.95) -> Prediction:
+        """Torques (..., n) of a motion, their standard deviation, and a band that covers a share `level` of rows.
+
+        q, v and a are those of the recorded joints, (..., n). The band is that of torques in the identified band
+        (`choices.band`): torques as recorded have noise above it.
+        """
+        return predicted(self, q, v, a, level)
+
+    @cached_property
+    def _identified(self) -> tuple[Mechanism, tuple[str, ...]]:
+        return identified_mechanism(self)
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The robot with the consistent inertias and rotors, and as much of the friction as drives can hold."""
+        return self._robot(self._identified[0])
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What of the identified model `robot` and model files cannot hold."""
+        return self._identified[1]
+
+    def write(self, path: str | PathLike[str]) -> Path:
+        """Write the identified robot as .urdf or another model file; a `ZvenoWarning` says what it cannot hold."""
+        if self.left_out:
+            warnings.warn("; ".join(self.left_out), ZvenoWarning, stacklevel=2)
+        return write_model(self._identified[0], path)
+
+    def export_c(
+        self, directory: str | PathLike[str] = ".", *, single: bool = False, force: bool = False
+    ) -> Export:
+        """C sources of the identified inverse dynamics in base parameters, with all of its friction."""
+        return export_identified(self, directory, single=single, force=force)

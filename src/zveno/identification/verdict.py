@@ -1,0 +1,81 @@
+"""What the figures mean, in words: which joints the model may be used for, and why not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..io.results import registered
+from .survey import Choices
+from .validation import Validation
+
+LARGEST_ERROR = 0.3
+"""Held-out error from which a joint's torques are not predicted in a useful sense: 9 % of their power is left."""
+BETTER = 0.9
+"""The error must be below this share of that of models which need no recording, or nothing was learnt."""
+COARSE = 0.25
+"""Error of a joint that is usable but to be taken with care."""
+
+
+@registered
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the identified model can be used.
+
+    Attributes:
+        usable: whether all joints are.
+        joints: (n,) of every joint.
+        reasons: joint → why it is not usable.
+        text: all of it in words.
+    """
+
+    usable: bool
+    joints: tuple[bool, ...]
+    reasons: dict[str, str]
+    text: str
+
+
+def judged(names: Sequence[str], validation: Validation, choices: Choices, unseen: Sequence[str]) -> Verdict:
+    """The verdict on an identification.
+
+    Args:
+        names: joints.
+        validation: errors on what was not fitted.
+        choices: how rows were prepared.
+        unseen: parameters that the motion does not show.
+    """
+    errors = validation.errors["identified"]
+    reasons = {}
+    for j, name in enumerate(names):
+        known = {word: float(validation.errors[word][j]) for word in ("nominal", "gravity only")}
+        best = min(known, key=lambda word: known[word])
+        if choices.moving[j] == 0:
+            reasons[name] = "it does not move"
+        elif errors[j] > LARGEST_ERROR:
+            reasons[name] = f"{errors[j]:.0%} of its torque is not explained"
+        elif errors[j] > BETTER * known[best] and known[best] < LARGEST_ERROR:
+            reasons[name] = (
+                f"the {best} model predicts its torque as well ({known[best]:.1%} against {errors[j]:.1%})"
+            )
+    joints = tuple(name not in reasons for name in names)
+    overall = validation.overall["identified"]
+    where = "logs that were not fitted" if validation.held_out == "logs" else "blocks that were not fitted"
+    figure = f"torques up to {choices.band:.3g} Hz are predicted to {overall:.1%} on {where}"
+    if all(joints):
+        text = f"Usable: {figure} (nominal model {validation.overall['nominal']:.0%})."
+        careful = [name for j, name in enumerate(names) if errors[j] > COARSE]
+        text += f" With care: {', '.join(careful)}." if careful else ""
+    elif any(joints):
+        text = f"Usable for {', '.join(name for name in names if name not in reasons)}: {figure}. "
+        text += "Not usable: " + "; ".join(f"{name}, {why}" for name, why in reasons.items()) + "."
+    else:
+        text = f"Not usable: {figure}; " + "; ".join(f"{name}: {why}" for name, why in reasons.items()) + "."
+    if unseen:
+        shown = ", ".join(unseen[:8]) + (f" and {len(unseen) - 8} more" if len(unseen) > 8 else "")
+        text += f" The motion does not show {shown}."
+    if np.isfinite(choices.velocity_lag).any() and not choices.recorded_velocity.all():
+        worst = np.nanmax(abs(choices.velocity_lag))
+        text += f" Recorded velocities come up to {1e3 * worst:.0f} ms late and were not used."
+    return Verdict(all(joints), joints, reasons, text)
