@@ -84,7 +84,7 @@ class Admissible:
         clearance: Clearance | None = None,
     ):
         self.robot, self.frame = robot, frame
-        self.lower, self.upper = _ranges(robot, limits or {}, margin)
+        self.lower, self.upper = joint_ranges(robot, limits or {}, margin)
         self.box: np.ndarray | None = None if box is None else _box(box)
         several = [visibility] if isinstance(visibility, Visibility) else list(visibility or ())
         self.visibility: list[Visibility] = several
@@ -152,7 +152,7 @@ class Admissible:
         return q, shares
 
 
-def _ranges(
+def joint_ranges(
     robot: RobotFunctions, limits: Mapping[str, tuple[float, float]], margin: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper ends of every coordinate, finite."""

@@ -107,6 +107,12 @@ def _radius(value, link: str) -> float:
 
 def segment_distance(a0: Any, a1: Any, b0: Any, b1: Any) -> np.ndarray:
     """Shortest distance between segments a0–a1 and b0–b1, (...,) for points (..., 3)."""
+    s, t = closest_shares(a0, a1, b0, b1)
+    return np.linalg.norm(a0 - b0 + s[..., None] * (a1 - a0) - t[..., None] * (b1 - b0), axis=-1)
+
+
+def closest_shares(a0: Any, a1: Any, b0: Any, b1: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Where the segments a0–a1 and b0–b1 are closest: shares s, t in [0, 1] of the way from a0 and b0, (...)."""
     u, v, w = a1 - a0, b1 - b0, a0 - b0
     uu, uv, vv = np.sum(u * u, -1), np.sum(u * v, -1), np.sum(v * v, -1)
     uw, vw = np.sum(u * w, -1), np.sum(v * w, -1)
@@ -116,5 +122,4 @@ def segment_distance(a0: Any, a1: Any, b0: Any, b1: Any) -> np.ndarray:
     s = np.clip(s, 0.0, 1.0)
     # The best t for this s, then the best s for the t that was possible: enough, the distance is convex in (s, t).
     t = np.clip((uv * s + vw) / np.maximum(vv, 1e-300), 0.0, 1.0)
-    s = np.clip((uv * t - uw) / np.maximum(uu, 1e-300), 0.0, 1.0)
-    return np.linalg.norm(w + s[..., None] * u - t[..., None] * v, axis=-1)
+    return np.clip((uv * t - uw) / np.maximum(uu, 1e-300), 0.0, 1.0), t

@@ -1,0 +1,1 @@
+"""Exciting trajectories: motions whose torques tell most about the inertial parameters."""

@@ -1,0 +1,220 @@
+"""The best motion: random feasible ones, then a logarithmic barrier and BFGS from the best of them, in threads."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...errors import ZvenoError
+from ...kernels.threads import get_threads
+from .problem import ExcitationProblem
+
+BATCH = 32
+"""Random motions judged at once."""
+WEIGHTS = (1.0, 0.1, 0.01, 0.001)
+"""Of the barrier, one after the other, in units that make the first as strong as the criterion."""
+ITERATIONS = 150
+"""Of BFGS for one weight at most."""
+SHRINK = 0.8
+"""What a random motion is scaled by about its centre while torques or clearances forbid it."""
+
+
+@dataclass(frozen=True)
+class Best:
+    """What a search brought.
+
+    Attributes:
+        x: the best feasible motion; `first` is the best random one.
+        random: criterion of the random feasible motions, in the order drawn.
+        starts: criterion after each start, in the order they ended.
+        interrupted: whether it was stopped before its end.
+    """
+
+    x: np.ndarray
+    first: np.ndarray
+    random: np.ndarray
+    starts: tuple[float, ...]
+    interrupted: bool
+
+
+def random_motions(problem: ExcitationProblem, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Feasible motions (k, f, n) of random shape about random centres, out of n drawn, as large as limits allow."""
+    coefficients = problem.free @ rng.normal(size=(n, *problem.shape))
+    constant, limits = problem.basis.constant, problem.limits
+    # The shape without its mean, then the centre somewhere in the inner part of the range.
+    mean = problem.basis.functions(np.linspace(0.0, problem.basis.duration, 64, endpoint=False)).mean(axis=0)
+    coefficients = coefficients - constant[:, None] * (mean @ coefficients)[:, None]
+    centre = limits.lower + (limits.upper - limits.lower) * rng.uniform(0.3, 0.7, (n, 1, problem.n))
+    shape, still = problem.free.T @ coefficients, problem.free.T @ constant
+    room = np.min(
+        [
+            _room(rows, shape, centre[:, 0] - limits.middle if order == 0 else 0.0, limits.sizes(order))
+            for order, rows in problem._bounds
+        ],
+        axis=0,
+    )
+    shape = shape * (room * rng.uniform(0.6, 0.98, (n, problem.n)))[:, None]
+    placed = still[:, None] * centre
+    kept = np.zeros(n, dtype=bool)
+    for _ in range(12):
+        open_ones = np.flatnonzero(~kept)
+        if not len(open_ones):
+            break
+        kept[open_ones] = problem.feasible(placed[open_ones] + shape[open_ones])
+        shape[~kept] *= SHRINK
+    return (placed + shape)[kept]
+
+
+def _room(rows: np.ndarray, shape: np.ndarray, offset, size: np.ndarray) -> np.ndarray:
+    """By what factor shapes (k, f, n) may be scaled before |offset + rows · shape| reaches the size, (k, n)."""
+    moved = rows @ shape
+    up = (size - offset) / np.maximum(moved.max(axis=1), 1e-12)
+    down = (size + offset) / np.maximum(-moved.min(axis=1), 1e-12)
+    return np.minimum(up, down)
+
+
+def best_motion(
+    problem: ExcitationProblem,
+    starts: int,
+    draws: int,
+    rng: np.random.Generator,
+    seconds: float | None,
+    progress: Callable[[float, float], object],
+) -> Best:
+    """The best motion from the best of `draws` random ones; whatever is reached is kept when it is interrupted."""
+    deadline = np.inf if seconds is None else time.monotonic() + seconds
+    motions, values = _drawn(problem, draws, rng, deadline)
+    order = np.argsort(-values)[:starts]
+    stop = threading.Event()
+    best_value, best = float(values[order[0]]), motions[order[0]]
+    ended: list[float] = []
+
+    def improved(start: np.ndarray) -> np.ndarray:
+        return ascended(problem, start, lambda: stop.is_set() or time.monotonic() > deadline)
+
+    pool = ThreadPoolExecutor(max_workers=max(1, min(get_threads(), len(order))))
+    try:
+        for done in as_completed([pool.submit(improved, motions[k]) for k in order]):
+            x = settled(problem, done.result())
+            value = problem.value(x)
+            ended.append(value)
+            progress(len(ended), len(order))
+            if value > best_value:
+                best_value, best = value, x
+        stopped = time.monotonic() > deadline
+    except KeyboardInterrupt:
+        stopped = True
+    finally:
+        stop.set()
+        pool.shutdown(wait=True, cancel_futures=True)
+    return Best(settled(problem, best), motions[order[0]], values, tuple(ended), stopped)
+
+
+def _drawn(problem: ExcitationProblem, draws: int, rng: np.random.Generator, deadline: float):
+    motions: list[np.ndarray] = []
+    n = 0
+    while n < draws and (time.monotonic() < deadline or not any(map(len, motions))):
+        motions.append(random_motions(problem, min(BATCH, draws - n), rng))
+        n += min(BATCH, draws - n)
+    found = np.concatenate(motions)
+    values = np.array([problem.value(x) for x in found])
+    found, values = found[np.isfinite(values)], values[np.isfinite(values)]
+    if not len(found):
+        raise ZvenoError(
+            f"none of {n} random motions keeps to the limits and shows every parameter",
+            remedy=_why(problem, rng),
+        )
+    return found, values
+
+
+def _why(problem: ExcitationProblem, rng: np.random.Generator) -> str:
+    """What stands in the way of motions, as far as postures at rest show it."""
+    limits = problem.limits
+    q = rng.uniform(limits.lower, limits.upper, (2000, problem.n))
+    rest = np.zeros_like(q)
+    held = abs(problem.torque(q, rest, rest)) < problem.torque_limit
+    names = problem.wanted.mechanism.coordinate_names
+    worst = int(np.argmin(held.mean(axis=0)))
+    if held[:, worst].mean() < 0.02:
+        needed = abs(problem.torque(q, rest, rest))[:, worst].min()
+        return (
+            f"The torque limit of {names[worst]}, {problem.torque_limit[worst]:.4g} less friction and margin, holds "
+            f"{100 * held[:, worst].mean():.2g} % of 2000 postures (the least needed is {needed:.4g}): raise it"
+        )
+    if problem.clearance is not None and problem.clearance.clear(q).mean() < 0.02:
+        return "Almost no posture keeps clear: give smaller radii, or clearance=None"
+    return "Loosen the limits, or give a longer duration or more harmonics"
+
+
+def ascended(problem: ExcitationProblem, x: np.ndarray, enough: Callable[[], bool]) -> np.ndarray:
+    """A feasible motion uphill of x, by BFGS on the barrier for falling weights (Nocedal and Wright, chapter 6)."""
+    flat = x.ravel().copy()
+    for weight in WEIGHTS:
+        mu = 10.0 * weight * problem.wanted.n / problem.n_slacks
+        flat = _descended(lambda y, mu=mu: problem.barrier(y, mu), flat, enough)
+        if enough():
+            break
+    return flat.reshape(problem.shape)
+
+
+def _descended(
+    function: Callable[[np.ndarray], tuple[float, np.ndarray]], x: np.ndarray, enough: Callable[[], bool]
+) -> np.ndarray:
+    f, g = function(x)
+    if not np.isfinite(f):
+        return x
+    H = np.eye(len(x)) * (0.05 / (np.linalg.norm(g) + 1e-300))
+    fresh = True
+    for _ in range(ITERATIONS):
+        d = -H @ g
+        if not g @ d < -1e-9 * abs(f):
+            if fresh:
+                break
+            H, fresh = np.eye(len(x)) * (0.01 / (np.linalg.norm(g) + 1e-300)), True
+            continue
+        step = 1.0
+        for _ in range(40):
+            f_new, g_new = function(x + step * d)
+            if f_new <= f + 1e-4 * step * (g @ d):
+                break
+            step *= 0.5
+        else:  # closest points of bars jump, and slopes with them: begin again along the gradient
+            if fresh:
+                break
+            H, fresh = np.eye(len(x)) * (0.01 / (np.linalg.norm(g) + 1e-300)), True
+            continue
+        s, y = step * d, g_new - g
+        sy = s @ y
+        if sy > 1e-12 * np.linalg.norm(s) * np.linalg.norm(y):
+            if fresh:
+                H = np.eye(len(x)) * (sy / (y @ y))
+            Hy = H @ y
+            H = H + ((sy + y @ Hy) / sy**2) * np.outer(s, s) - (np.outer(Hy, s) + np.outer(s, Hy)) / sy
+            fresh = False
+        little = f - f_new < 1e-6 * max(1.0, abs(f))
+        x, f, g = x + s, f_new, g_new
+        if little or enough():
+            break
+    return x
+
+
+def settled(problem: ExcitationProblem, x: np.ndarray) -> np.ndarray:
+    """x, scaled down about its mean posture as little as the finer grid asks for."""
+    if problem.feasible(x, fine=True):
+        return x
+    constant = problem.basis.constant
+    mean = problem.states(x)[0].mean(axis=0)
+    still = (problem.free.T @ constant)[:, None] * mean
+    low, high = 0.0, 1.0
+    if not problem.feasible(still, fine=True):
+        return still * np.nan
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        good = bool(problem.feasible(still + middle * (x - still), fine=True))
+        low, high = (middle, high) if good else (low, middle)
+    return still + low * (x - still)
