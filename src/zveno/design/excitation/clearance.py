@@ -59,8 +59,9 @@ class ClearanceTerm:
         value, slope = self._barrier(length - self.capsules.radii[self.capsules.pairs].sum(axis=1))
         # The closest points move along the bars without changing the distance, to first order.
         push = (slope / np.maximum(length, 1e-12))[..., None] * apart
-        np.add.at(weights, (slice(None), first), at_a[..., None] * push[:, :, None])
-        np.add.at(weights, (slice(None), second), -at_b[..., None] * push[:, :, None])
+        by_bar = np.moveaxis(weights, 1, 0)  # a bar may be in several pairs
+        np.add.at(by_bar, first, np.moveaxis(at_a[..., None] * push[:, :, None], 1, 0))
+        np.add.at(by_bar, second, np.moveaxis(-at_b[..., None] * push[:, :, None], 1, 0))
         return value
 
     def _above(self, points: np.ndarray, weights: np.ndarray, ground: float) -> float:

@@ -31,7 +31,7 @@ def log_det(M: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def smallest_eigenvalue(M: np.ndarray) -> tuple[float, np.ndarray]:
-    """log of the soft minimum of the eigenvalues of M̄, plus the mean of log D / r: more of everything counts too."""
+    """log of the soft minimum of the eigenvalues of M̄, plus the mean of log D: more of everything counts too."""
     diagonal = np.diag(M)
     value, slope = _scaled(M, lambda values: _soft(values, -SOFT))
     return value + float(np.mean(np.log(diagonal))), slope + np.diag(1.0 / diagonal / len(M))

@@ -124,6 +124,7 @@ class FourierBasis(Basis):
         self.rates: np.ndarray = 2.0 * np.pi / duration * np.arange(1, harmonics + 1)
 
     def functions(self, t: np.ndarray, order: int = 0) -> np.ndarray:
+        """(..., m), see `Basis`."""
         w = self.rates
         angle = t[..., None] * w + order * np.pi / 2  # every derivative turns sines and cosines by a quarter
         size = w ** (order - 1.0)
@@ -131,15 +132,18 @@ class FourierBasis(Basis):
         return np.concatenate([first[..., None], size * np.sin(angle), -size * np.cos(angle)], axis=-1)
 
     def bounds(self, order: int) -> np.ndarray:
+        """(r, m), see `Basis`."""
         n = _SAMPLES_A_HARMONIC * self.harmonics
         t = np.arange(n) * self.duration / n
         return self.functions(t, order) / np.cos(np.pi * self.harmonics / n)
 
     def closing(self) -> np.ndarray:
+        """(r, m), see `Basis`."""
         return np.zeros((0, self.m))
 
     @property
     def constant(self) -> np.ndarray:
+        """(m,), see `Basis`."""
         return np.eye(self.m)[0]
 
 
@@ -153,18 +157,22 @@ class SplineBasis(Basis):
         self.knots: np.ndarray = _knots(points - DEGREE, duration)
 
     def functions(self, t: np.ndarray, order: int = 0) -> np.ndarray:
+        """(..., m), see `Basis`."""
         knots, degree = self.knots[order : len(self.knots) - order], DEGREE - order
         return _design(knots, degree, t) @ _derivative(self.m, self.duration, order)
 
     def bounds(self, order: int) -> np.ndarray:
+        """(r, m), see `Basis`."""
         return _refinement(self.m, self.duration, order) @ _derivative(self.m, self.duration, order)
 
     def closing(self) -> np.ndarray:
+        """(r, m), see `Basis`."""
         ends = np.array([0.0, self.duration])
         return np.concatenate([np.diff(self.functions(ends, order), axis=0) for order in range(DEGREE)])
 
     @property
     def constant(self) -> np.ndarray:
+        """(m,), see `Basis`."""
         return np.ones(self.m)
 
 

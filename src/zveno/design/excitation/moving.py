@@ -34,7 +34,7 @@ def moving_part(
         notes.append(
             f"{', '.join(turning)}: held at the neutral posture, as motions of quaternions are not planned"
         )
-    positions = {name: value for name, value in held.items()}
+    positions: dict[str, object] = dict(held)
     positions |= {name: mechanism.joint(name).type.neutral() for name in turning}
     if positions:
         with warnings.catch_warnings():

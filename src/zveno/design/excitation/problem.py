@@ -96,7 +96,7 @@ class ExcitationProblem:
         return Q @ x, V @ x, A @ x
 
     def shares(self, x: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        """For every limited derivative: its rows on x, and the share of its limit that each row takes, (..., r, n)."""
+        """For every limited derivative its rows on x, and the share of the limit that each takes, (..., r, n)."""
         found = []
         for order, rows in self._bounds:
             moved = x - self.middle if order == 0 else x
@@ -118,7 +118,7 @@ class ExcitationProblem:
             good &= (self.torque_use(x, fine) < 1.0).all(axis=-1)
         if self.clearance is not None:
             good &= self.clearance.clear(self.states(x, fine)[0]).all(axis=-1)
-        return good
+        return np.asarray(good)
 
     def information(self, x: np.ndarray) -> np.ndarray:
         """M (..., r, r) of motions (..., f, n), what is known before included."""

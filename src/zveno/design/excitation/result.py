@@ -124,7 +124,7 @@ class Excitation(Result):
         return (t, *states)
 
     def write(self, path: str | PathLike[str], rate: float = RATE, periods: int = 1) -> Path:
-        """Write the sampled motion by suffix: .csv, .json and .yaml (JointTrajectory), .script (URScript servoj)."""
+        """Write the sampled motion: .csv, .json or .yaml (JointTrajectory), or .script (URScript servoj)."""
         path = Path(path)
         writer = WRITERS.get(path.suffix.lower())
         if writer is None:

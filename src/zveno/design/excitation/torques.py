@@ -19,7 +19,7 @@ from ...mechanism.edit import rebuilt
 
 
 class NominalTorque:
-    """What the motors must give, all but Coulomb friction: it jumps, so its size is taken off the limits instead."""
+    """What motors must give but for Coulomb friction: that jumps, so its size is taken off the limits instead."""
 
     def __init__(self, mechanism: Mechanism):
         smooth = _without_coulomb(mechanism)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -69,31 +68,20 @@ class WantedParameters:
         signs = [(place, c - first) for place, c in enumerate(self.columns) if 0 <= c - first < mechanism.n_v]
         self._signs: np.ndarray = np.array(signs, dtype=int).reshape(-1, 2)
         self._sharpness: np.ndarray = 1.0 / (SHARP * velocity)
+        states, constants = states_of(mechanism), (mechanism, self.columns)
+        self._kernel: Kernel = compiled(regressor_columns, states, constants=constants, name="base_regressor")
+        self._adjoint: Kernel = compiled(
+            regressor_slopes,
+            states | {"weights": (mechanism.n_v, len(self.columns))},
+            constants=constants,
+            name="base_regressor_slopes",
+            outputs=("bar_q", "bar_v", "bar_a"),
+        )
 
     @property
     def n(self) -> int:
         """How many there are."""
         return len(self.columns)
-
-    @cached_property
-    def _kernel(self) -> Kernel:
-        states = states_of(self.mechanism)
-        return compiled(regressor_columns, states, constants=(self.mechanism, self.columns), name="base_regressor")
-
-    @cached_property
-    def _adjoint(self) -> Kernel:
-        states = states_of(self.mechanism) | {"weights": (self.mechanism.n_v, len(self.columns))}
-        return compiled(
-            regressor_slopes,
-            states,
-            constants=(self.mechanism, self.columns),
-            name="base_regressor_slopes",
-            outputs=("bar_q", "bar_v", "bar_a"),
-        )
-
-    def prepare(self) -> None:
-        """Build the kernels, before threads ask for them at once."""
-        self._kernel, self._adjoint  # noqa: B018
 
     def rows(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """(..., n_v, r): torques of the parameters over the standard deviation of a torque."""
