@@ -144,7 +144,7 @@ def _why(problem: ExcitationProblem, rng: np.random.Generator) -> str:
         needed = abs(problem.torque(q, rest, rest))[:, worst].min()
         return (
             f"The torque limit of {names[worst]}, {problem.torque_limit[worst]:.4g} without friction and margin, "
-            f"holds {100 * held[:, worst].mean():.2g} % of 2000 postures (the least needed is {needed:.4g}): raise it"
+            f"holds {100 * held[:, worst].mean():.2g} % of 2000 postures (the least is {needed:.4g}): raise it"
         )
     if problem.clearance is not None and problem.clearance.clear(q).mean() < 0.02:
         return "Almost no posture keeps clear: give smaller radii, or clearance=None"
