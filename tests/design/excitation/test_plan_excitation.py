@@ -1,0 +1,242 @@
+"""Exciting trajectories: limits at all times, gradients, predicted accuracy, and bad input."""
+
+import json
+
+import numpy as np
+import pytest
+
+import zveno
+from mechanisms import SINGLE, random_mechanism
+from zveno.design.capsules import Capsules, Clearance
+from zveno.design.excitation.clearance import ClearanceTerm
+from zveno.design.excitation.criteria import CRITERIA
+from zveno.design.excitation.curves import FourierBasis, SplineBasis
+from zveno.design.excitation.limits import MotionLimits, motion_limits
+from zveno.design.excitation.optimise import random_motions
+from zveno.design.excitation.plan_excitation import plan_excitation
+from zveno.design.excitation.setup import excitation_problem
+from zveno.errors import ZvenoError
+
+QUICK = {"starts": 2, "draws": 64}
+
+
+def problem(robot, basis, ends="rest", criterion="D", clearance=None, jerk=300.0):
+    limits, _ = motion_limits(robot, None, 0.02, 2.0, 8.0, jerk, 60.0, 0.1)
+    return excitation_problem(
+        robot, limits, basis, ends=ends, criterion=criterion, drives=True, payload=None, have=None,
+        clearance=clearance, torque_sigma=0.5, rate=100.0,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return zveno.load("puma560")
+
+
+@pytest.fixture(scope="module")
+def planned(arm):
+    return plan_excitation(arm, 8.0, velocity=2.0, acceleration=8.0, jerk=200.0, torque=90.0, **QUICK)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("basis", [FourierBasis(6.0, 4), SplineBasis(6.0, 14)], ids=["fourier", "spline"])
+def test_gradient_of_the_barrier(arm, criterion, basis):
+    task = problem(arm, basis, criterion=criterion, clearance=Clearance(radius=0.02, ground=-0.5))
+    rng = np.random.default_rng(0)
+    x = random_motions(task, 20, rng)[0].ravel()
+    for mu in (0.0, 1.0):
+        _, slope = task.barrier(x, mu)
+        for _ in range(3):
+            d, h = rng.normal(size=x.size), 1e-6
+            # Two central differences: the error of order h² cancels.
+            rough = [
+                (task.barrier(x + k * h * d, mu)[0] - task.barrier(x - k * h * d, mu)[0]) / (2 * k * h)
+                for k in (1, 2)
+            ]
+            assert slope @ d == pytest.approx((4 * rough[0] - rough[1]) / 3, rel=2e-5, abs=1e-5)
+
+
+def test_clearance_term_is_infinite_where_links_touch():
+    arm = zveno.load("panda")
+    term = ClearanceTerm(Capsules(arm, Clearance(radius=0.07, ground=0.1), arm.random(256, 0)))
+    q = arm.random(400, 1)
+    clear = term.clear(q)
+    assert 0 < clear.sum() < len(q)
+    values = np.array([term.value_and_slope(one[None])[0] for one in q])
+    np.testing.assert_array_equal(np.isfinite(values), clear)
+
+
+def random_limits(rng, n):
+    return {
+        "velocity": rng.uniform(0.3, 3.0, n),
+        "acceleration": rng.uniform(1.0, 20.0, n),
+        "jerk": rng.uniform(20.0, 500.0, n) if rng.random() < 0.5 else None,
+    }
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_limits_are_kept_at_all_times(seed):
+    """On a grid a hundred times finer than the one that was looked at, for random arms, limits and curves."""
+    rng = np.random.default_rng(seed)
+    robot = zveno.Robot(random_mechanism(seed, 3, kinds=SINGLE, branching=0.3))
+    rest = rng.uniform(-0.5, 0.5, (300, robot.n_q))
+    heavy = abs(robot.gravity_torque(rest)).max(axis=0) + 1.0
+    motion = plan_excitation(
+        robot,
+        float(rng.uniform(2.0, 12.0)),
+        basis=("fourier", "spline")[seed % 2],
+        ends=("rest", "periodic")[seed // 2 % 2],
+        harmonics=int(rng.integers(3, 7)),
+        torque=heavy * rng.uniform(1.5, 4.0),
+        starts=1,
+        draws=48,
+        rng=seed,
+        **random_limits(rng, robot.n_v),
+    )
+    limits = motion.limits
+    assert isinstance(limits, MotionLimits)
+    _t, q, v, a = motion.sample(100 * 200 / motion.duration)
+    jerk = motion.curve(np.linspace(0.0, motion.duration, 20_000), 3)
+    tiny = 1.0 + 1e-9
+    assert (q <= limits.upper + 1e-9).all()
+    assert (q >= limits.lower - 1e-9).all()
+    assert (abs(v) <= limits.velocity * tiny).all()
+    assert (abs(a) <= limits.acceleration * tiny).all()
+    assert (abs(jerk) <= limits.jerk * tiny).all()
+    tau = robot.inverse_dynamics(q, v, a, friction=True)
+    assert (abs(tau) <= limits.torque / 0.9).all()  # the margin may be used between samples, the limit never
+    assert abs(v[0]).max() < 1e-9
+    assert abs(v[-1]).max() < 0.05 * limits.velocity.max()
+    assert np.isfinite(motion.sigma).all()
+
+
+def test_optimised_beats_random_and_uses_its_limits(planned):
+    assert planned.status == "good"
+    assert planned.over_random > 1.3
+    assert max(peak.max() for peak in planned.peaks.values()) > 0.95
+    assert max(peak.max() for peak in planned.peaks.values()) <= 1.0
+
+
+def test_predicted_accuracy_is_that_of_many_recordings(arm, planned):
+    """Least squares on simulated torques with an independent regressor and true signs; 400 noisy recordings."""
+    _, q, v, a = planned.sample(planned.rate)
+    base = arm.base_parameters(drives=True, loops=())
+    whole = np.concatenate([arm.regressor(q, v, a), arm.drive_regressor(v, a)], axis=-1)
+    W = whole[..., base.regressor_columns].reshape(-1, base.rank)
+    noise = np.random.default_rng(0).normal(size=(len(W), 400))  # σ of a torque is 1
+    estimates = np.linalg.lstsq(W, noise, rcond=None)[0]
+    ratio = planned.sigma / estimates.std(axis=1)
+    assert planned.names == base.names
+    assert 0.95 < np.exp(np.log(ratio).mean()) < 1.05
+    assert (abs(np.log(ratio)) < 0.25).all()
+
+
+def test_what_is_known_before_is_complemented(arm, planned):
+    limits = {"velocity": 2.0, "acceleration": 8.0, "torque": 90.0}
+    alone = plan_excitation(arm, 4.0, **limits, **QUICK)
+    after = plan_excitation(arm, 4.0, have=[planned, alone], **limits, **QUICK)
+    assert (after.sigma < after.sigma_before).all()
+    # Both together, from their states: the same information as by adding.
+    states = [np.concatenate(part) for part in zip(*(m.sample(100.0)[1:] for m in (planned, alone)), strict=True)]
+    again = plan_excitation(arm, 4.0, have=tuple(states), **limits, **QUICK)
+    np.testing.assert_allclose(again.sigma_before, after.sigma_before, rtol=1e-9)
+    narrow = plan_excitation(arm, 4.0, have=planned, **limits, **QUICK)
+    assert (narrow.sigma_before > after.sigma_before).all()
+
+
+def test_a_payload_alone_needs_its_ten_parameters(arm):
+    motion = plan_excitation(arm, 4.0, payload="link6", velocity=2.0, acceleration=8.0, **QUICK)
+    assert len(motion.names) == 10
+    assert motion.condition < 10.0
+
+
+def test_one_joint_prismatic_and_floating():
+    pendulum = zveno.load("Rx(q1) Tz(-0.5)")
+    pendulum = pendulum.with_inertia(
+        {pendulum.link_names[-1]: np.array([1.0, 0.0, 0.0, -0.1, 0.03, 0.0, 0.03, 0.0, 0.0, 0.01])}
+    )
+    motion = plan_excitation(pendulum, 3.0, harmonics=3, **QUICK)
+    assert motion.curve(0.0).shape == (1,)
+    assert any("no limits" in note for note in motion.notes)
+    arm = zveno.load("puma560")
+    floating = arm.with_base("free")
+    held = plan_excitation(floating, 5.0, velocity=1.0, starts=1, draws=32)
+    fixed = plan_excitation(arm, 5.0, velocity=1.0, starts=1, draws=32)
+    np.testing.assert_array_equal(held.curve.coefficients, fixed.curve.coefficients)
+    assert any("base is held" in note for note in held.notes)
+
+
+def test_held_joints_stand_still(arm):
+    motion = plan_excitation(arm, 4.0, hold={arm.joint_names[0]: 0.4}, velocity=1.0, starts=1, draws=32)
+    assert motion.joint_names == arm.joint_names[1:]
+    assert motion.held == {arm.joint_names[0]: 0.4}
+
+
+def test_interruption_keeps_the_best_feasible_motion(arm):
+    motion = plan_excitation(arm, 5.0, velocity=1.0, torque=90.0, seconds=0.0, starts=3, draws=64)
+    assert motion.status == "interrupted"
+    assert "interrupted" in motion.summary
+    _, q, v, a = motion.sample(2000.0)
+    assert (abs(arm.inverse_dynamics(q, v, a, friction=True)) <= 90.0).all()
+
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    motion = plan_excitation(arm, 5.0, velocity=1.0, torque=90.0, starts=2, draws=64, progress=stop)
+    assert motion.status == "interrupted"
+    assert motion.log_det >= motion.random.max()
+
+
+def test_files(planned, tmp_path, arm):
+    again = zveno.load_result(planned.save(tmp_path / "motion.json"))
+    np.testing.assert_array_equal(again.curve(1.234, 2), planned.curve(1.234, 2))
+    assert again.summary == planned.summary
+    t, q, v, a = planned.sample(50.0)
+    table = np.genfromtxt(planned.write(tmp_path / "m.csv", 50.0), delimiter=",", skip_header=1)
+    np.testing.assert_allclose(table, np.column_stack([t, q, v, a]), rtol=1e-10, atol=1e-11)
+    message = json.loads(planned.write(tmp_path / "m.json", 50.0).read_text())
+    assert message["joint_names"] == list(arm.joint_names)
+    seconds = [p["time_from_start"]["sec"] + 1e-9 * p["time_from_start"]["nanosec"] for p in message["points"]]
+    np.testing.assert_allclose(seconds, t, atol=1e-9)
+    np.testing.assert_array_equal([p["positions"] for p in message["points"]], q)
+    script = planned.write(tmp_path / "m.script", 125.0).read_text()
+    assert script.count("servoj(") == len(planned.sample(125.0)[0])
+    assert script.startswith("def ")
+    yaml = planned.write(tmp_path / "m.yaml", 50.0).read_text()
+    assert yaml.count("- positions: [") == len(t)
+    with pytest.raises(ZvenoError, match="are not written as"):
+        planned.write(tmp_path / "m.xyz")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"duration": 0.0}, "duration"),
+        ({"duration": np.nan}, "duration"),
+        ({"harmonics": 1}, "harmonics"),
+        ({"points": 20}, "splines"),
+        ({"basis": "spline", "points": 7}, "too few"),
+        ({"basis": "polynomial"}, "basis"),
+        ({"criterion": "A"}, "criterion"),
+        ({"ends": "open"}, "ends"),
+        ({"start": np.zeros(6)}, "way in"),
+        ({"start": np.full(6, 9.0), "ends": "periodic"}, "joint1|joint_1|outside"),
+        ({"velocity": {"elbowy": 1.0}}, "elbowy"),
+        ({"velocity": [1.0, 2.0]}, "6 joints"),
+        ({"velocity": -1.0}, "not positive"),
+        ({"torque": 3.0}, "torque limit"),
+        ({"torque_sigma": 0.0}, "torque_sigma"),
+        ({"hold": ["nobody"]}, "nobody"),
+        ({"have": "a.csv"}, "have"),
+        ({"have": (np.zeros((3, 2)),) * 3}, "have"),
+        ({"payload": "nowhere"}, "nowhere"),
+        ({"starts": 0}, "starts"),
+        ({"rate": -1.0}, "rate"),
+        ({"torque_margin": 1.0}, "torque_margin"),
+        ({"margin": 0.7}, "margin"),
+        ({"limits": {"nobody": (0, 1)}}, "nobody"),
+    ],
+)
+def test_bad_input_is_named(arm, options, said):
+    with pytest.raises(ZvenoError, match=said):
+        plan_excitation(arm, **({"duration": 5.0, "velocity": 1.0, "starts": 1, "draws": 32} | options))
