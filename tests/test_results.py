@@ -60,6 +60,7 @@ def results(tmp_path_factory) -> dict[str, zveno.Result]:
         calibration.compensate(q),
         plan,
         zveno.accuracy_curve(robot, tracker, 20, candidates=60),
+        robot.plan_excitation(2.0, harmonics=3, starts=1, draws=16),
         robot.export_c(("gravity_torque",), tmp_path_factory.mktemp("c"), timed=False),
         plan_study.simulate_study(plan_study.proposed_plan(), 3),
     ]

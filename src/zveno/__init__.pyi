@@ -27,6 +27,8 @@ from .calibration.use.compensate import Compensation as Compensation
 from .design.candidates import Visibility as Visibility
 from .design.capsules import Clearance as Clearance
 from .design.curve import accuracy_curve as accuracy_curve
+from .design.excitation.plan_excitation import plan_excitation as plan_excitation
+from .design.excitation.result import Excitation as Excitation
 from .design.poses import judge_poses as judge_poses
 from .design.poses import plan_poses as plan_poses
 from .design.result import Curve as Curve

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .calibration.result import Calibration
     from .design.candidates import Visibility
     from .design.capsules import Clearance
+    from .design.excitation.limits import Bound
+    from .design.excitation.result import Excitation
     from .design.result import Plan
     from .export import Export
     from .identification.model import TorqueFunction
@@ -206,6 +208,27 @@ class Robot(RobotFunctions):
             strategy=strategy, joint_terms=joint_terms, limits=limits, margin=margin, box=box,
             visibility=visibility, clearance=clearance, places=places, repeats=repeats, refine=refine,
             order=order, start=start, workspace=workspace, rng=rng
+        )
+
+    def plan_excitation(
+        self, duration: float = 10.0, *, basis: str = "fourier", harmonics: int | None = None,
+        points: int | None = None, ends: str = "rest", start: ArrayLike | None = None, criterion: str = "D",
+        drives: bool | Sequence[str] = True, payload: str | None = None, have: Any = None,
+        hold: Mapping[str, float] | Sequence[str] = (), limits: Mapping[str, tuple[float, float]] | None = None,
+        margin: float = 0.02, velocity: Bound = None, acceleration: Bound = None, jerk: Bound = None,
+        torque: Bound = None, torque_margin: float = 0.1, clearance: Clearance | None = None,
+        torque_sigma: ArrayLike = 1.0, rate: float = 100.0, starts: int = 6, draws: int = 256,
+        seconds: float | None = None, rng: np.random.Generator | int | None = 0, progress: Progress = None
+    ) -> Excitation:
+        """The motion whose torques determine the dynamic parameters best; see `zveno.plan_excitation`."""
+        from .design.excitation.plan_excitation import plan_excitation
+
+        return plan_excitation(
+            self, duration, basis=basis, harmonics=harmonics, points=points, ends=ends, start=start,
+            criterion=criterion, drives=drives, payload=payload, have=have, hold=hold, limits=limits,
+            margin=margin, velocity=velocity, acceleration=acceleration, jerk=jerk, torque=torque,
+            torque_margin=torque_margin, clearance=clearance, torque_sigma=torque_sigma, rate=rate,
+            starts=starts, draws=draws, seconds=seconds, rng=rng, progress=progress
         )
 
     def export_c(

@@ -58,7 +58,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: list[str]):
     import tyro
 
-    from . import base, calibrate, demo, dynamics, export, identifiability, ik, plan, reproduce, simulate, verbs
+    from . import (
+        base,
+        calibrate,
+        demo,
+        dynamics,
+        excite,
+        export,
+        identifiability,
+        ik,
+        plan,
+        reproduce,
+        simulate,
+        verbs,
+    )
 
     commands = {
         "info": verbs.info,
@@ -70,6 +83,7 @@ def _run(argv: list[str]):
         "identifiability": identifiability.identifiability,
         "plan": plan.plan,
         "calibrate": calibrate.calibrate,
+        "excite": excite.excite,
         "export": export.export,
         "reproduce": reproduce.reproduce,
         "robots": verbs.robots,

@@ -38,6 +38,7 @@ HOMES = {
     "Calibration": "zveno.calibration.result",
     "Compensation": "zveno.calibration.use.compensate",
     "Curve": "zveno.design.result",
+    "Excitation": "zveno.design.excitation.result",
     "Export": "zveno.export",
     "Identifiability": "zveno.calibration.identifiability.analysis",
     "Identification": "zveno.identification.result",

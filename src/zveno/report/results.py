@@ -27,6 +27,7 @@ _PRINTED = {
     "Identifiability": "text.calibration:print_identifiability",
     "Calibration": "text.calibration:print_calibration",
     "Plan": "text.plan:print_plan",
+    "Excitation": "text.excitation:print_excitation",
     "Export": "text.export:print_export",
 }
 """Class of a result → function of (console, result, degrees=…); others print their summary."""
@@ -38,6 +39,7 @@ _DRAWN = {
     "Identifiability": "pictures.calibration:draw_identifiability",
     "Calibration": "pictures.calibration:draw_calibration",
     "AccuracyMap": "pictures.calibration:draw_accuracy",
+    "Excitation": "pictures.excitation:draw_excitation",
     "Plan": "pictures.plan:draw_plan",
     "Curve": "pictures.plan:draw_accuracy_curve",
 }

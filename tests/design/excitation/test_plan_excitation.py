@@ -192,20 +192,20 @@ def test_files(planned, tmp_path, arm):
     np.testing.assert_array_equal(again.curve(1.234, 2), planned.curve(1.234, 2))
     assert again.summary == planned.summary
     t, q, v, a = planned.sample(50.0)
-    table = np.genfromtxt(planned.write(tmp_path / "m.csv", 50.0), delimiter=",", skip_header=1)
+    table = np.genfromtxt(planned.write_trajectory(tmp_path / "m.csv", 50.0), delimiter=",", skip_header=1)
     np.testing.assert_allclose(table, np.column_stack([t, q, v, a]), rtol=1e-10, atol=1e-11)
-    message = json.loads(planned.write(tmp_path / "m.json", 50.0).read_text())
+    message = json.loads(planned.write_trajectory(tmp_path / "m.json", 50.0).read_text())
     assert message["joint_names"] == list(arm.joint_names)
     seconds = [p["time_from_start"]["sec"] + 1e-9 * p["time_from_start"]["nanosec"] for p in message["points"]]
     np.testing.assert_allclose(seconds, t, atol=1e-9)
     np.testing.assert_array_equal([p["positions"] for p in message["points"]], q)
-    script = planned.write(tmp_path / "m.script", 125.0).read_text()
+    script = planned.write_trajectory(tmp_path / "m.script", 125.0).read_text()
     assert script.count("servoj(") == len(planned.sample(125.0)[0])
     assert script.startswith("def ")
-    yaml = planned.write(tmp_path / "m.yaml", 50.0).read_text()
+    yaml = planned.write_trajectory(tmp_path / "m.yaml", 50.0).read_text()
     assert yaml.count("- positions: [") == len(t)
     with pytest.raises(ZvenoError, match="are not written as"):
-        planned.write(tmp_path / "m.xyz")
+        planned.write_trajectory(tmp_path / "m.xyz")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,10 +26,10 @@ def plan_excitation(
     robot: RobotFunctions,
     duration: float = 10.0,
     *,
-    basis: Literal["fourier", "spline"] = "fourier",
-    harmonics: int = 5,
+    basis: str = "fourier",
+    harmonics: int | None = None,
     points: int | None = None,
-    ends: Literal["rest", "periodic"] = "rest",
+    ends: str = "rest",
     start: ArrayLike | None = None,
     criterion: str = "D",
     drives: bool | Sequence[str] = True,
@@ -58,7 +58,7 @@ def plan_excitation(
         robot: the robot. A floating base is held; so are joints with quaternions, at their neutral posture.
         duration: of one period, s.
         basis: "fourier" series or quintic B-"spline".
-        harmonics: of the Fourier series.
+        harmonics: of the Fourier series; one a second of the duration if not given (up to 1 Hz), 5 to 15.
         points: control points of the spline; 2 · harmonics + 7 if not given.
         ends: "rest" begins and ends at rest; "periodic" runs through, with ways in and out.
         start: posture (n_q,) the way in begins at, for "periodic"; near the motion if not given.

@@ -123,7 +123,7 @@ class Excitation(Result):
                 values[trailing] = self.lead_out(t[trailing] - (whole - after), order)
         return (t, *states)
 
-    def write(self, path: str | PathLike[str], rate: float = RATE, periods: int = 1) -> Path:
+    def write_trajectory(self, path: str | PathLike[str], rate: float = RATE, periods: int = 1) -> Path:
         """Write the sampled motion: .csv, .json or .yaml (JointTrajectory), or .script (URScript servoj)."""
         path = Path(path)
         writer = WRITERS.get(path.suffix.lower())

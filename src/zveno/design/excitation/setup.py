@@ -27,6 +27,8 @@ SAMPLES_A_FUNCTION = 10
 """The same for every function of the basis."""
 MOST_UNKNOWNS = 2000
 """Larger problems are refused: BFGS keeps a square matrix of them."""
+USUAL_HARMONICS = (5, 15)
+"""Least and most where none are asked for: otherwise one a second, so that the fastest has 1 Hz."""
 ENDS = ("rest", "periodic")
 
 
@@ -83,18 +85,19 @@ def excitation_problem(
     return problem
 
 
-def chosen_basis(name: str, duration: float, harmonics: int, points: int | None) -> Basis:
+def chosen_basis(name: str, duration: float, harmonics: int | None, points: int | None) -> Basis:
     """The basis of that name."""
     positive(duration, "duration")
-    counted(harmonics, "harmonics")
+    usual = int(np.clip(round(duration), *USUAL_HARMONICS))
+    harmonics = usual if harmonics is None else counted(harmonics, "harmonics")
     if name == "fourier":
         if points is not None:
             raise ZvenoError("belong to splines", element="points", remedy='Give basis="spline", or harmonics')
         if harmonics < 2:
             raise ZvenoError("one harmonic cannot begin at rest", element="harmonics", remedy="Give 2 or more")
-        return FourierBasis(float(duration), int(harmonics))
+        return FourierBasis(float(duration), harmonics)
     if name == "spline":
-        number = 2 * int(harmonics) + 7 if points is None else counted(points, "points")
+        number = 2 * harmonics + 7 if points is None else counted(points, "points")
         if number < DEGREE + 6:
             raise ZvenoError(f"{number} are too few", element="points", remedy=f"Give {DEGREE + 6} or more")
         return SplineBasis(float(duration), number)
