@@ -22,6 +22,8 @@ from kernels.test_gufunc import guarded
 from zveno.kernels import interpreter, single
 from zveno.kernels.calls import UfuncCall
 from zveno.kernels.kernel import Kernel, compile
+from zveno.kernels.structured.build import Builder
+from zveno.kernels.structured.kernel import compiled_structured
 from zveno.kernels.trace import trace
 
 pytestmark = pytest.mark.skipif(interpreter.interpreter() is None, reason="the ufunc is used for every call here")
@@ -51,7 +53,7 @@ def ufunc_calls(kernel, monkeypatch):
 
 
 def owner(kernel: Kernel) -> UfuncCall:
-    return kernel.__call__.__self__
+    return kernel.__call__.__self__.call
 
 
 def told(function, call: Call):
@@ -154,6 +156,28 @@ def test_arguments_without_elements_and_long_programs_stay_with_the_ufunc(monkey
     kernel = compile(mixed())
     assert type(kernel.__call__) is UfuncCall
     assert kernel(np.ones(3), np.eye(2))[0].shape == (2,)
+
+
+def scaled(x, factor):
+    return factor * x
+
+
+def scaling(program: Builder, n: int, factors: tuple[float, ...]) -> None:
+    x, y = program.input("x", (n,)), program.output("y", (n,))
+    table = program.table("factors", np.array(factors, float).reshape(n, 1))
+    with program.each(n) as i:
+        y[i] = program.step(scaled, x[i], table[i])
+
+
+def test_structured_programs():
+    """Kernels of one structure share their code, not their data."""
+    kernels = [compiled_structured(scaling, n, tuple(range(n, 2 * n))) for n in (1, 3, 6)]
+    for kernel in kernels:
+        assert type(kernel.__call__) is not UfuncCall
+        (n,) = kernel.inputs[0].shape
+        x = np.linspace(1, 2, n)
+        assert np.array_equal(kernel(x), x * np.arange(n, 2 * n))
+        assert np.array_equal(kernel(x), owner(kernel)(x))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs mprotect")

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._version import __version__
-from . import cache as disk
 from .batch_driver import write_batch_driver
-from .sources import SOURCES
+from .shared import load_shared
+
+if TYPE_CHECKING:
+    from .host import Code
 
 
 @cache
-def driver_code(dtype: str, lanes: int) -> Any:
+def driver_code(dtype: str, lanes: int) -> Code:
     """The loop over batches, from the disk or compiled now."""
-    from .host import Code, compile_object, host
+    from .host import host
 
-    entry = disk.digest(
-        f"driver {dtype} {lanes}", host().fingerprint(), f"zveno {__version__} {SOURCES.digest((__name__,))}"
+    return load_shared(
+        f"driver {dtype} {lanes}", __name__, lambda: write_batch_driver(np.dtype(dtype), lanes, host().triple)
     )
-    stored = disk.read(entry)
-    if stored is not None:
-        with contextlib.suppress(Exception):
-            return Code(stored[1])
-    code = compile_object(write_batch_driver(np.dtype(dtype), lanes, host().triple))
-    disk.write(entry, {}, code)
-    return Code(code)

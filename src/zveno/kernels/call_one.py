@@ -10,6 +10,7 @@ raised a floating-point flag, because `numpy.errstate` says what is then to be d
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,11 +29,16 @@ from .interpreter import (
     WRITEABLE,
     interpreter,
 )
+from .shared import load_shared
 
-# A kernel is described by words: four of its own, three of each argument, then the sizes of all axes, then the
-# steps that its function `serial` is given. Places in the description are in bytes.
-_INPUTS, _OUTPUTS, _DTYPE, _STEPS, ARGUMENTS = 0, 8, 16, 24, 32
-_RANK, _BYTES, _SIZES, ARGUMENT_SIZE = 0, 8, 16, 24
+if TYPE_CHECKING:
+    from .host import Code
+
+# Where the words of a description are, in bytes: those of the kernel, which begin with the object that takes all
+# other calls, and those of each argument. Then follow the sizes of all axes, and the steps that `serial` is given.
+_OWNER, _SERIAL, _SERIAL_DATA, _INPUTS, _OUTPUTS, _DTYPE, _STEPS = range(0, 56, 8)
+_RANK, _BYTES, _SIZES = range(0, 24, 8)
+N_WORDS, ARGUMENT_WORDS = 7, 3
 
 _INVALID, _DIVISION, _OVERFLOW, _UNDERFLOW = 1, 4, 8, 16
 _REPORTED = _INVALID | _DIVISION | _OVERFLOW | _UNDERFLOW
@@ -42,26 +48,33 @@ _REPORTED = _INVALID | _DIVISION | _OVERFLOW | _UNDERFLOW
 @functools.cache
 def call_one_address() -> int | None:
     """Where the function is; None where the interpreter is none that it can rely on."""
-    from .host import host
-    from .shared import load_shared
-
     python = interpreter()
     if python is None:
         return None
-    module = Module(Types(np.dtype(np.float64), 2))
-    _CallOne(module, python.head).write()
-    code = load_shared(module.text(host().triple))
+    code = load_shared(f"call_one {python.head}", __name__, lambda: _assembly(python.head))
     code.set_pointer("interpreter", python.address)
+    _LOADED.append(code)
     return code.address("call_one")
 
 
+_LOADED: list[Code] = []
+"""The code, never freed: functions keep its address."""
+
+
+def _assembly(head: int) -> str:
+    from .host import host
+
+    module = Module(Types(np.dtype(np.float64), 2))
+    _CallOne(module, head).write()
+    return module.text(host().triple)
+
+
 class _CallOne:
-    """Writes `call_one(owner, args, n_args, keywords, description, serial)`."""
+    """Writes `call_one(self, args, n_args, keywords)`."""
 
     def __init__(self, module: Module, head: int):
         self.module, self.head = module, head
-        given = "ptr %owner, ptr %args, i64 %n_args, ptr %keywords"
-        self.f = Function(module, f"ptr @call_one({given}, ptr %description, ptr %serial)")
+        self.f = Function(module, "ptr @call_one(ptr %self, ptr %args, i64 %n_args, ptr %keywords)")
 
     def write(self) -> None:
         """Write the function."""
@@ -71,9 +84,10 @@ class _CallOne:
         self.numbers = f.let(f"alloca [{MAX_OPERANDS} x double], align 8")
         self.status = f.let("alloca i32, align 4")
         self.table = f.load("ptr", variable, 8)
+        self.description = f.load("ptr", f.at("%self", self.head + DATA), 8)
         self.array_type = self._entry("ndarray")
-        self.dtype = f.load("ptr", f.at(self.table, self._word("%description", _DTYPE)), 8)
-        self.n_inputs, self.n_outputs = (self._word("%description", at) for at in (_INPUTS, _OUTPUTS))
+        self.dtype = f.load("ptr", f.at(self.table, self._word(self.description, _DTYPE)), 8)
+        self.n_inputs, self.n_outputs = (self._word(self.description, at) for at in (_INPUTS, _OUTPUTS))
         self._go_on_if(f"icmp eq i64 %n_args, {self.n_inputs}")
         plain = CONTIGUOUS | ALIGNED
         f.repeat(self.n_inputs, lambda k: self._operand(k, self._checked(k, plain, plain)))
@@ -83,7 +97,9 @@ class _CallOne:
         f.start("new")
         self._into_new()
         f.start("slow")
-        answer = self._call("ptr", "PyObject_Vectorcall", "ptr %owner, ptr %args, i64 %n_args, ptr %keywords")
+        owner = f.load("ptr", f.at(self.description, _OWNER), 8)
+        call = f"ptr {owner}, ptr %args, i64 %n_args, ptr %keywords"
+        answer = self._call("ptr", "PyObject_Vectorcall", call)
         f.do(f"ret ptr {answer}")
         f.start("failed")  # no memory: Python's error is set
         self._let_go_of_made()
@@ -116,8 +132,8 @@ class _CallOne:
 
     def _argument(self, k: str) -> str:
         """Where argument k is described."""
-        place = self.f.let(f"mul i64 {k}, {ARGUMENT_SIZE}")
-        return self.f.at(self.f.at("%description", ARGUMENTS), place)
+        place = self.f.let(f"mul i64 {k}, {8 * ARGUMENT_WORDS}")
+        return self.f.at(self.f.at(self.description, 8 * N_WORDS), place)
 
     def _checked(self, k: str, looked_at: int, wanted: int) -> str:
         """The data of an argument of the call, if it is a plain array with these flags and the shape described."""
@@ -130,7 +146,7 @@ class _CallOne:
         self._go_on_if(f"icmp eq i32 {flags}, {wanted}")
         rank, given = self._word(argument, _RANK), f.load("i32", f.at(array, RANK), 4)
         self._go_on_if(f"icmp eq i64 {f.let(f'sext i32 {given} to i64')}, {rank}")
-        sizes, shape = f.at("%description", self._word(argument, _SIZES)), f.load("ptr", f.at(array, SHAPE), 8)
+        sizes, shape = f.at(self.description, self._word(argument, _SIZES)), f.load("ptr", f.at(array, SHAPE), 8)
 
         def compare(axis: str) -> None:
             size = f.load("i64", self._element(sizes, axis), 8)
@@ -205,7 +221,7 @@ class _CallOne:
         f.do(f"br label %{done}")
         f.start(array)
         self._reference("Py_IncRef", self.dtype)  # the function that makes an array takes over the reference
-        shape = f.at("%description", self._word(self._argument(position), _SIZES))
+        shape = f.at(self.description, self._word(self._argument(position), _SIZES))
         shaped = f"i32 {f.let(f'trunc i64 {rank} to i32')}, ptr {shape}, ptr null"
         arguments = f"ptr {self.array_type}, ptr {self.dtype}, {shaped}, ptr null, i32 0, ptr null"
         result = self._call("ptr", "PyArray_NewFromDescr", arguments)
@@ -245,8 +261,10 @@ class _CallOne:
         f.do(f"call void {self.module.declare('llvm.x86.sse.ldmxcsr', 'void', ['ptr'])}(ptr {self.status})")
         f.do(f"br label %{compute}")
         f.start(compute)
-        steps = f.at("%description", self._word("%description", _STEPS))
-        f.do(f"call void %serial(ptr {self.operands}, i64 1, ptr {steps}, i64 1)")
+        steps = f.at(self.description, self._word(self.description, _STEPS))
+        serial = f.load("ptr", f.at(self.description, _SERIAL), 8)
+        data = self._word(self.description, _SERIAL_DATA)
+        f.do(f"call void {serial}(ptr {self.operands}, i64 1, ptr {steps}, i64 {data})")
         return self._flags()[1]
 
     def _flags(self) -> tuple[str, str]:

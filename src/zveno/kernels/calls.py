@@ -30,9 +30,6 @@ def batch_shape(array: np.ndarray, argument: Argument) -> tuple[int, ...]:
 class UfuncCall:
     """The call of a kernel through its ufunc: for batches, and for all that has to be converted or explained."""
 
-    memory: list[Any]
-    """What must live as long as the call: the code, and what the ufunc refers to."""
-
     def __init__(
         self,
         name: str,
@@ -43,7 +40,7 @@ class UfuncCall:
         code: object,
     ):
         self.name, self.inputs, self.outputs, self.dtype = name, inputs, outputs, dtype
-        self.memory = [code, ufunc.memory]
+        self._memory = code, ufunc.memory
         self._ufunc: Any = ufunc.call
         if not inputs or not all(argument.size for argument in (*inputs, *outputs)):
             self._ufunc = WithEmpty(ufunc.call, inputs, outputs, dtype)

@@ -156,18 +156,16 @@ class _MethodDefinition(ctypes.Structure):
     ]
 
 
-def built_in(address: int, name: str, doc: str, owner: Any) -> Callable[..., Any]:
-    """A built-in function of Python from the address of its code.
+def built_in(address: int, name: str, doc: str, owner: Any) -> tuple[Callable[..., Any], list[Any]]:
+    """A built-in function of Python from the address of its code, and what must live as long.
 
     Args:
         address: `PyObject *(PyObject *owner, PyObject **args, ssize_t n_args, PyObject *keyword_names)`.
         name, doc: as Python shows them.
-        owner: passed to the code; the function keeps it alive. Its attribute `memory`, a list, is given what must
-            live as long, and must hold the code as well.
+        owner: passed to the code. The function keeps it alive; it must keep what is returned beside the function.
     """
     definition = _MethodDefinition(name.encode(), address, _FASTCALL_WITH_KEYWORDS, doc.encode())
-    owner.memory.append(definition)
     make = ctypes.pythonapi.PyCMethod_New
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.POINTER(_MethodDefinition), ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p]
-    return make(ctypes.byref(definition), owner, None, None)
+    return make(ctypes.byref(definition), owner, None, None), [definition]

@@ -82,18 +82,23 @@ class Kernel:
         self.from_cache = from_cache
         self._make_program, self._key = make_program, key
         loaded = Code(code)
-        ufunc = make_ufunc(
-            loaded.address("loop"),
-            threads.team_address(),
-            [argument.shape for argument in self.inputs] or [()],
-            [argument.shape for argument in self.outputs],
-            self.dtype,
-            self.name,
-        )
-        call = UfuncCall(self.name, self.inputs, self.outputs, self.dtype, ufunc, loaded)
-        self.__call__ = single_call(loaded, call) or call
-        self.__signature__ = CALL_SIGNATURE  # which `inspect` does not find through the slot
+        loop, serial = loaded.address("loop"), loaded.address("serial")
+        self._bind((loop, threads.team_address()), (serial, 1), loaded)
         self.build_seconds = time.perf_counter() - started
+
+    def _bind(self, loop: tuple[int, int], serial: tuple[int, int], memory: object) -> None:
+        """Make the call from the addresses of compiled functions, each with its last argument.
+
+        Args:
+            loop: for the ufunc.
+            serial: for one state, see `single_call`.
+            memory: keeps alive what they refer to.
+        """
+        inputs, outputs = ([argument.shape for argument in side] for side in (self.inputs, self.outputs))
+        ufunc = make_ufunc(*loop, inputs or [()], outputs, self.dtype, self.name)
+        call = UfuncCall(self.name, self.inputs, self.outputs, self.dtype, ufunc, memory)
+        self.__call__ = single_call(*serial, call, self.operations.total) or call
+        self.__signature__ = CALL_SIGNATURE  # which `inspect` does not find through the slot
 
     @property
     def program(self) -> Program:

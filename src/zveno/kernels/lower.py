@@ -14,7 +14,6 @@ from .assembly import Function, Module, Types
 from .driver import write_driver
 from .plan import Block, Plan, check, make_plan
 from .program import Program
-from .single import write_single
 from .vector_code import VectorCode
 from .workspace import Workspace
 
@@ -22,7 +21,7 @@ CHUNK_SIZE = 500
 
 
 def lower(program: Program, dtype: np.dtype, lanes: int, triple: str, fma: bool = True) -> str:
-    """Assembly of a module with the functions `loop` (for NumPy), `share` (for threads) and `single` (for a call).
+    """Assembly of a module with the functions `loop` (for NumPy), `share` (for threads) and `serial` (for one).
 
     Args:
         program: what to compute.
@@ -42,7 +41,6 @@ def lower(program: Program, dtype: np.dtype, lanes: int, triple: str, fma: bool 
         _Chunk(module, program, plan, workspace, fma).write(number)
     _write_constants(module, program, plan, workspace)
     write_driver(module, program, plan, workspace)
-    write_single(module, program.inputs, program.outputs, sum(map(len, plan.chunks)))
     return module.text(triple)
 
 

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from .._version import __version__
 from . import cache as disk
-from .host import Code, compile_object, host
+from .sources import SOURCES
 
-_LOADED: list[Code] = []
-"""Never freed: kernels keep addresses."""
+if TYPE_CHECKING:
+    from .host import Code
 
 
-def load_shared(assembly: str) -> Code:
-    """The code of a module, from the cache or compiled now."""
-    entry = disk.digest("shared", assembly, host().fingerprint(), __version__)
-    stored = disk.read(entry)
-    code = None
+def load_shared(name: str, module: str, write: Callable[[], str]) -> Code:
+    """The code that a module writes, from the disk or compiled now.
+
+    Args:
+        name: what it is written for.
+        module: whose sources, and those it reaches by imports, determine the code.
+        write: makes the assembly.
+    """
+    from .host import Code, compile_object, host
+
+    sources = SOURCES.digest((module,))
+    entry = disk.digest(f"shared {name}", host().fingerprint(), f"zveno {__version__} {sources}")
+    stored = None if sources is None else disk.read(entry)
     if stored is not None:
         with contextlib.suppress(Exception):  # whatever is wrong with an entry, the code is compiled anew
-            code = Code(stored[1])
-    if code is None:
-        data = compile_object(assembly)
+            return Code(stored[1])
+    data = compile_object(write())
+    if sources is not None:
         disk.write(entry, {}, data)
-        code = Code(data)
-    _LOADED.append(code)
-    return code
+    return Code(data)

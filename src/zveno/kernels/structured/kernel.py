@@ -15,8 +15,6 @@ from typing import Any
 from numpy.typing import DTypeLike
 
 from ..batch_code import driver_code
-from ..calls import WithEmpty
-from ..gufunc import make_ufunc
 from ..kernel import Kernel
 from .build import structured_program
 from .check import check
@@ -33,21 +31,12 @@ class StructuredKernel(Kernel):
         self.inputs, self.outputs = structured.inputs, structured.outputs
         self.dtype, self.lanes, self.from_cache = request.dtype, request.lanes, compiled.from_cache
         self.operations = total_operations(structured, compiled.operations)
-        self._request, self._n_inputs = request, len(self.inputs)
-        self._code = compiled.code, driver_code(self.dtype.str, self.lanes)
-        run = compiled.code.address("run")
+        self._request = request
+        driver, run = driver_code(self.dtype.str, self.lanes), compiled.code.address("run")
         self._instance = Instance(structured, run, self.dtype, self.lanes, self.operations.total)
-        self._gufunc = make_ufunc(
-            self._code[1].address("loop"),
-            self._instance.address,
-            [argument.shape for argument in self.inputs] or [()],
-            [argument.shape for argument in self.outputs],
-            self.dtype,
-            self.name,
-        )
-        self._call: Any = self._gufunc.call
-        if not self.inputs or not all(argument.size for argument in (*self.inputs, *self.outputs)):
-            self._call = WithEmpty(self._gufunc.call, self.inputs, self.outputs, self.dtype)
+        data = self._instance.address
+        memory = compiled.code, driver, self._instance
+        self._bind((driver.address("loop"), data), (driver.address("serial"), data), memory)
         self.build_seconds = time.perf_counter() - started
 
     @property
