@@ -8,7 +8,7 @@ from typing import Annotated
 
 import tyro
 
-from .options import MODEL, OUTPUT, File, Flag, ModelFlags, OutputFlags, RobotName
+from .options import MODEL, OUTPUT, File, Flag, ModelFlags, OutputFlags, RobotName, pairs
 from .output import UNUSABLE, Answer, deliver, protect, say_written
 
 Words = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")]
@@ -29,6 +29,7 @@ def calibrate(
     measurement: KindName = None,
     frame: FrameName = None,
     settings: Words = (),
+    columns: Words = (),
     sigma: Number = None,
     parameters: Words = (),
     joint_terms: Words = (),
@@ -53,6 +54,7 @@ def calibrate(
             relative_position, distance, plane, point, sockets, direction or camera.
         frame: the frame that was measured; by default the one named tool, or that of the only end link.
         settings: what the files do not say, as KEY=VALUE: unit=mm, angle=deg, rotation=rotvec, distance=0.04, ….
+        columns: what columns are, as NAME=COLUMN, where their names do not say it: x=laser_east joint1=J1.
         sigma: standard deviation of a reading, m or rad; estimated if not given.
         parameters: what may deviate: names, patterns such as Tx*, or classes (dh, controller, tcp, base, …); all.
         joint_terms: gear, compliance, eccentricity, ovality: more terms for every joint; by default those that
@@ -93,16 +95,11 @@ def calibrate(
             "there is no data file", remedy="Give one or several CSV files; --template prints an empty one"
         )
 
-    for pair in settings:
-        if not pair.partition("=")[2]:
-            raise ZvenoError(
-                f"{pair!r} says nothing", element="settings", remedy="Write KEY=VALUE, such as unit=mm"
-            )
-    said = {key.strip(): value.strip() for key, _, value in (pair.partition("=") for pair in settings)}
+    said, renamed = pairs(settings, "settings", "unit=mm"), pairs(columns, "columns", "x=laser_east")
 
     def read(path) -> Campaign:
         kind = None if measurement is None else replace(named_measurement(measurement), frame=frame)
-        campaign = read_campaign(path, mechanism, kind, settings=said)
+        campaign = read_campaign(path, mechanism, kind, settings=said, columns=renamed)
         what = campaign.measurement
         what = replace(what, frame=what.frame or frame, sigma=what.sigma if sigma is None else sigma)
         return replace(campaign, measurement=what, name=campaign.name or Path(path).stem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -72,3 +73,14 @@ ModelFlags = Annotated[Model, _NO_PREFIX]
 PictureFlags = Annotated[Picture, _NO_PREFIX]
 OUTPUT, MODEL, PICTURE = Output(), Model(), Picture()
 """What the flags are when none is given."""
+
+
+def pairs(words: Sequence[str], flag: str, example: str) -> dict[str, str]:
+    """What KEY=VALUE words of a flag say."""
+    said = {}
+    for word in words:
+        key, _, value = (part.strip() for part in word.partition("="))
+        if not key or not value:
+            raise ZvenoError(f"{word!r} says nothing", element=flag, remedy=f"Write KEY=VALUE, such as {example}")
+        said[key] = value
+    return said

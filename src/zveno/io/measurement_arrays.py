@@ -1,4 +1,4 @@
-"""Measurements kept as arrays: .npz of NumPy, and .json of lists or of records."""
+"""Measurements kept as arrays: .npz of NumPy, .mat of MATLAB, and .json of lists or of records."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import numpy as np
 from ..errors import ModelError
 from ..mechanism.assemble import MAX_MAGNITUDE
 from .files import MAX_DATA_BYTES, read_json
+from .mat import read_mat
 from .measurements import MeasurementTable, as_texts, matrices
 from .npz import read_npz
 
-ARRAYS = (".npz", ".json")
+ARRAYS = (".npz", ".mat", ".json")
 """Endings of files that hold arrays."""
 _ROTATION = re.compile(r"rvec|rotvec|rot_vec|rotation_vec|axis_angle", re.IGNORECASE)
 
@@ -97,6 +98,8 @@ def _arrays(path: Path) -> dict:
         return _stacked([_parsed(file) for file in files], path)
     if path.suffix.lower() == ".npz":
         return {name: _array(value) for name, value in read_npz(path, MAX_DATA_BYTES).items()}
+    if path.suffix.lower() == ".mat":
+        return {name: _array(value) for name, value in read_mat(path, MAX_DATA_BYTES).items()}
     return _from_json(path)
 
 

@@ -44,6 +44,7 @@ class MeasurementTable:
         settings: what comments of the form `# key = value` say.
         lines: line number of every row in the file.
         headed: whether the file names its columns; if not, they are called `column 1`, `column 2`, ….
+        account: what columns of other names were taken for.
     """
 
     file: str
@@ -51,6 +52,7 @@ class MeasurementTable:
     settings: dict[str, str]
     lines: np.ndarray
     headed: bool = True
+    account: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.lines)

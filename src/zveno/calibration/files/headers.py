@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 from ...errors import ModelError, ZvenoWarning
 from ...io.column_names import AT_THE_END, IN_BRACKETS, UNIT_WORDS, plain_word, split_unit
@@ -83,7 +84,9 @@ def understood(table: MeasurementTable, mechanism: Mechanism, needed: Sequence[s
         columns[name], origin[name] = cells, given
         if unit:
             columns[name] = _converted(replace(table, columns={given: cells}), given, unit)
-    return _single(with_quaternions(replace(table, columns=columns)))
+    renamed = [f"{given} → {name}" for name, given in origin.items() if given != name]
+    account = (f"columns of {Path(table.file).name}: {', '.join(renamed)}",) if renamed else ()
+    return _single(with_quaternions(replace(table, columns=columns, account=(*table.account, *account))))
 
 
 def _chosen(table: MeasurementTable) -> MeasurementTable:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import ModelError, UnknownNameError, ZvenoWarning
+from ...errors import ModelError, UnknownNameError, ZvenoWarning, unknown_name
 from ...io.measurement_arrays import ARRAYS, read_arrays
 from ...io.measurements import MeasurementTable, group_names, joint_values, read_measurements
 from ...mechanism import Mechanism
@@ -29,8 +29,9 @@ def read_campaign(
     *,
     planned: bool = False,
     settings: Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Campaign:
-    """A campaign from a CSV file, arrays (.npz, .json), or a folder of sockets or of JSON records.
+    """A campaign from a CSV file, arrays (.npz, .mat, .json), or a folder of sockets or of JSON records.
 
     Args:
         path: the file or folder.
@@ -38,6 +39,7 @@ def read_campaign(
         measurement: what was measured; it may stand in the file: `# kind = position`.
         planned: whether readings may be absent.
         settings: what the file itself might say, such as {"unit": "mm", "angle": "deg"}.
+        columns: what columns are, where their names do not say it: {"x": "laser east", "joint1": "J1"}.
     """
     said = {k.lower(): str(v) for k, v in (settings or {}).items()}
     place = Path(path)
@@ -47,8 +49,30 @@ def read_campaign(
         table = read_arrays(place, mechanism.coordinate_names, said.pop("readings", ""))
     else:
         table = read_measurements(path, head_needed=False)
-    table = replace(table, settings=table.settings | said)
+    table = _renamed(replace(table, settings=table.settings | said), columns or {})
     return campaign_from(table, mechanism, measurement, planned=planned)
+
+
+def _renamed(table: MeasurementTable, columns: Mapping[str, str]) -> MeasurementTable:
+    """The table with the columns that the user names; a column that had such a name before is not read."""
+    for meaning, given in columns.items():
+        if given not in table.columns:
+            raise unknown_name("column", given, table.columns).located(
+                file=table.file, element=f"columns, {meaning}"
+            )
+    meanings = {given: meaning for meaning, given in columns.items()}
+    kept = {name: cells for name, cells in table.columns.items() if name in meanings or name not in columns}
+    said = tuple(f"{given} → {meaning}, as said" for given, meaning in meanings.items())
+    return (
+        replace(
+            table,
+            columns={meanings.get(name, name): cells for name, cells in kept.items()},
+            account=said,
+            headed=True,
+        )
+        if columns
+        else table
+    )
 
 
 def campaign_from(
@@ -72,7 +96,14 @@ def campaign_from(
     what = _with_several(what, table)
     q = joint_values(table, mechanism, needed)
     y = None if (what.implicit or planned) and not _has(table, what) else _readings(table, what)
-    made = Campaign(what, q, groups=group_names(table), name=table.settings.get("name", ""), lines=table.lines)
+    made = Campaign(
+        what,
+        q,
+        groups=group_names(table),
+        name=table.settings.get("name", ""),
+        lines=table.lines,
+        account=table.account,
+    )
     return made if y is None else replace(made, y=y)
 
 

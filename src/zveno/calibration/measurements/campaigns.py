@@ -30,6 +30,7 @@ class Campaign:
         groups: a name for every posture, for kinds whose target depends on it (the socket it sits in).
         name: what the campaign is called.
         lines: row numbers the postures had when they were given, from 1.
+        account: what the columns of its file were taken for.
     """
 
     measurement: Measurement
@@ -38,6 +39,7 @@ class Campaign:
     groups: tuple[str, ...] = ()
     name: str = ""
     lines: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
+    account: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "measurement", measurement(self.measurement))
@@ -76,7 +78,7 @@ def prepared(campaigns: Any, mechanism: Mechanism) -> tuple[list[Campaign], list
         remarks += _outside_limits(one, mechanism)
     for note in notes:
         warnings.warn(note, ZvenoWarning, stacklevel=3)
-    return ready, notes + remarks
+    return ready, [line for campaign in given for line in campaign.account] + notes + remarks
 
 
 def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[str]]:

@@ -201,7 +201,7 @@ def parsed_numbers(data: bytes, width: int, indices: list[int]) -> np.ndarray | 
             ignore_errors=True,
             quote_char=None,
         )
-    except polars.exceptions.ComputeError:
+    except polars.exceptions.PolarsError:  # lines of other lengths
         return None
     return np.stack([frame[names[k]].to_numpy() for k in indices], axis=1)
 

@@ -1,0 +1,48 @@
+"""Columns of measurement files that the user names, and the account of those that were understood."""
+
+import numpy as np
+import pytest
+from scipy.io import savemat
+
+import zveno
+from zveno.calibration.measurements.campaigns import prepared
+from zveno.errors import UnknownNameError
+
+ROBOT = zveno.load("planar2")
+Q = np.random.default_rng(0).uniform(-1, 1, (20, 2))
+P = ROBOT.forward_kinematics(Q)[:, :3, 3]
+
+
+def written(path, names):
+    rows = np.column_stack([Q, P])
+    path.write_text("\n".join([",".join(names), *(",".join(map(repr, map(float, row))) for row in rows)]))
+    return path
+
+
+def test_columns_that_the_user_names(tmp_path):
+    file = written(tmp_path / "data.csv", ["first", "second", "east", "north", "up"])
+    names = dict(zip((*ROBOT.joint_names, "x", "y", "z"), ("first", "second", "east", "north", "up"), strict=True))
+    campaign = zveno.read_campaign(file, ROBOT.mechanism, "position", columns=names)
+    assert np.array_equal(campaign.q, Q)
+    assert np.allclose(np.reshape(campaign.y, (20, 3)), P)
+    assert "east → x, as said" in campaign.account
+    with pytest.raises(UnknownNameError, match="no column named 'west'"):
+        zveno.read_campaign(file, ROBOT.mechanism, "position", columns={"x": "west"})
+
+
+def test_the_account_stands_in_the_notes(tmp_path):
+    file = written(tmp_path / "data.csv", ["q1", "q2", "tracker_x", "tracker_y", "tracker_z"])
+    campaign = zveno.read_campaign(file, ROBOT.mechanism, "position")
+    (line,) = campaign.account
+    assert "columns of data.csv: " in line
+    assert "tracker_x → x" in line
+    assert line in prepared([campaign], ROBOT.mechanism)[1]
+    by_the_book = written(tmp_path / "book.csv", [*ROBOT.joint_names, "x", "y", "z"])
+    assert zveno.read_campaign(by_the_book, ROBOT.mechanism, "position").account == ()
+
+
+def test_arrays_of_matlab(tmp_path):
+    savemat(tmp_path / "data.mat", {"q": Q, "p": P})
+    campaign = zveno.read_campaign(tmp_path / "data.mat", ROBOT.mechanism, "position")
+    assert np.array_equal(campaign.q, Q)
+    assert np.allclose(np.reshape(campaign.y, (20, 3)), P)
