@@ -16,6 +16,7 @@ LAYERS = (
     "robots",
     "io",
     "algorithms",
+    "over_bodies",
     "functions",
     "programs",
     "kernel_inputs",

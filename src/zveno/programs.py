@@ -9,6 +9,7 @@ from .functions import evaluated, function_named, input_shapes
 from .kernels.program import Program
 from .kernels.trace import trace
 from .mechanism import Mechanism
+from .over_bodies.engine import loop_kernel
 
 if TYPE_CHECKING:
     from .kernels.kernel import Kernel
@@ -19,8 +20,16 @@ def program(mechanism: Mechanism, name: str, parameters: Sequence[str] = (), **o
     return trace(evaluated, **_recipe(mechanism, name, parameters, options))
 
 
-def kernel(mechanism: Mechanism, name: str, parameters: Sequence[str] = (), **options: Any) -> Kernel:
-    """The kernel of a function of `zveno.functions.FUNCTIONS`; parameters and options as in `evaluated`."""
+def kernel(
+    mechanism: Mechanism, name: str, parameters: Sequence[str] = (), engine: str | None = None, **options: Any
+) -> Kernel:
+    """The kernel of a function of `zveno.functions.FUNCTIONS`; parameters and options as in `evaluated`.
+
+    `engine` is as in `zveno.over_bodies.engine.loop_kernel`.
+    """
+    looped = loop_kernel(mechanism, name, tuple(parameters), engine, options)
+    if looped is not None:
+        return looped
     from .kernels.door import compiled  # kernels are not needed to import the package
 
     return compiled(evaluated, **_recipe(mechanism, name, parameters, options))

@@ -16,6 +16,7 @@ from .function_methods import FunctionMethods, options_of, takes_frame
 from .functions import function_named
 from .kernel_inputs import KernelInputs, explicit_parameters, given_value, kernel_inputs
 from .mechanism import Mechanism, base, edit
+from .over_bodies.engine import is_regular, loop_kernel
 from .parametric import ParametricRobot
 
 if TYPE_CHECKING:
@@ -158,15 +159,19 @@ class RobotFunctions(FunctionMethods):
         explicit_parameters(self.mechanism, parameters)
         return ParametricRobot(self, parameters)
 
-    def kernel(self, name: str, parameters: Sequence[str] = (), **options: Any) -> Kernel:
+    def kernel(
+        self, name: str, parameters: Sequence[str] = (), engine: str | None = None, **options: Any
+    ) -> Kernel:
         """The compiled kernel of a function, for those who want to call, inspect or export it.
 
         Args:
             name: the function, for example "inverse_dynamics".
             parameters: constants that become inputs, as in `parametric`; all others are this robot's.
+            engine: "straight" for straight-line code, fastest for arms and humanoids; "loop" for a loop over
+                bodies, whose code does not grow with the robot; what is better for this robot if None.
             options: frame, frames, reference, friction, external.
         """
-        return programs.kernel(self.mechanism, name, parameters, **options)
+        return programs.kernel(self.mechanism, name, parameters, engine, **options)
 
     # --- private
 
@@ -208,8 +213,12 @@ class RobotFunctions(FunctionMethods):
                 self.mechanism.frame(frame)
             if "reference" in options:
                 checked_reference(options["reference"])
-            if name in _INVERTING:
+            looped = None if given else loop_kernel(self.mechanism, name, (), None, options)
+            if name in _INVERTING and not (looped is not None and is_regular(self.mechanism)):
                 refuse_singular(self.mechanism)
+            if looped is not None:  # what is bound is in its tables: another robot of this kind builds nothing
+                self._kernels[key, given] = looped, ()
+                return looped, ()
             used = function_named(name).depends_on
             bound = {key: value for key, value in self._bound.items() if key.partition(":")[0] in used}
             inputs = kernel_inputs(bound, explicit_parameters(self.mechanism, given))

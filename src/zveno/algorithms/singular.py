@@ -47,7 +47,7 @@ def refuse_singular(mechanism: Mechanism) -> None:
     One inward pass of articulated inertias at a random configuration, O(n): a joint is refused where neither its
     link, nor what that carries, nor a rotor resists it. Massless links within a chain are fine.
     """
-    q = _anywhere(mechanism)
+    q = anywhere(mechanism)
     found = _coupled(mechanism, q) if couples_joints(mechanism) else _separate(mechanism, q)
     if not found:
         return
@@ -128,7 +128,7 @@ def _scale(p: np.ndarray) -> Scale:
     return Scale(abs(p[0]), float(np.linalg.norm(p[1:4])), float(np.linalg.norm(inertia.tensor(p))))
 
 
-def _anywhere(mechanism: Mechanism) -> np.ndarray:
+def anywhere(mechanism: Mechanism) -> np.ndarray:
     """A configuration without any special position, limits or not; always the same one."""
     rng = np.random.default_rng(0)
     free = [

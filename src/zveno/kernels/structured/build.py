@@ -122,7 +122,7 @@ class Builder:
         self._steps.append(tuple(argument.size for argument in step.program.outputs))
         self._blocks[-1].append(step)
         values = tuple(Value(step, number) for number in range(len(step.program.outputs)))
-        return values if len(values) > 1 else values[0]
+        return values[0] if len(values) == 1 else values
 
     @contextmanager
     def each(self, count: int, reverse: bool = False) -> Iterator[Variable]:
@@ -138,6 +138,9 @@ class Builder:
 
     def switch(self, row: Row, cases: Sequence[Case]) -> Iterator[Case]:
         """`for case in program.switch(row, cases)`: what is written in the loop is done where the row says so."""
+        if len(cases) == 1:
+            yield cases[0]
+            return
         bodies: list[Any] = []
         for case in cases:
             self._blocks.append([])

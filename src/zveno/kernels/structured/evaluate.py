@@ -123,7 +123,7 @@ class _Memory:
             case Variable():
                 return counters[row]
             case Shifted():
-                return counters[row.variable] + row.offset
+                return self._row(row.row, counters) + row.offset
             case Entry():
                 return int(self.of(row.table)[self._row(row.row, counters)])
             case _:

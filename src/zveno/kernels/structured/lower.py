@@ -108,7 +108,7 @@ class _Writer:
             case Variable():
                 return counters[row]
             case Shifted():
-                return f.let(f"add i64 {counters[row.variable]}, {row.offset}")
+                return f.let(f"add i64 {self._row(row.row, counters)}, {row.offset}")
             case Entry():
                 offset = f.let(f"mul i64 {self._row(row.row, counters)}, 8")
                 return f.load("i64", f.at(self._begin(row.table), offset), 8)

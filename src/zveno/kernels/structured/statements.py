@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 import numpy as np
 
@@ -79,9 +78,9 @@ class Variable:
 
 @dataclass(frozen=True)
 class Shifted:
-    """A row `offset` behind that of a loop's counter."""
+    """A row `offset` behind another."""
 
-    variable: Variable
+    row: Variable | Entry
     offset: int
 
 
@@ -91,6 +90,9 @@ class Entry:
 
     table: Array
     row: Row
+
+    def __add__(self, offset: int) -> Shifted:
+        return Shifted(self, offset)
 
 
 @dataclass(frozen=True)
@@ -203,23 +205,3 @@ def walk(body: tuple[Statement, ...], trips: int = 1) -> Iterator[tuple[Statemen
         elif isinstance(statement, Switch):
             for case in statement.cases:
                 yield from walk(case, trips)
-
-
-def row_range(row: Row) -> tuple[int, int] | None:
-    """The smallest and largest row that can be meant, None for one that lanes choose, which is cut to the array."""
-    match row:
-        case int():
-            return row, row
-        case Variable():
-            return 0, row.count - 1
-        case Shifted():
-            return row.offset, row.variable.count - 1 + row.offset
-        case Entry():
-            inner = row_range(row.row)
-            values: Any = row.table.values
-            if inner is None or inner[1] < inner[0]:
-                return None if inner is None else (0, -1)
-            used = values[max(inner[0], 0) : inner[1] + 1]
-            return (int(used.min()), int(used.max())) if len(used) else (-1, -1)
-        case Lane():
-            return None

@@ -1,0 +1,139 @@
+"""Which functions of a mechanism run as loops over bodies, and their kernels.
+
+Straight-line code leaves out every operation with a zero or one of one particular robot, so arms and humanoids keep
+it. It is as long as the tree is large: it takes seconds to build from some ten thousand operations on, and from
+about 600 operations a body on it is no faster than a loop, whose code stays in the nearest cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..algorithms.singular import RELATIVE, anywhere
+from ..errors import BuildError
+from ..mechanism import Fixed, Mechanism
+from . import energy, forward_dynamics, inverse_dynamics, kinematics, mass_matrix, regressor, singular
+from .bodies import Bodies, bodies_of
+from .pairs import count_pairs
+
+if TYPE_CHECKING:
+    from ..kernels.structured.kernel import StructuredKernel
+
+LOOPS: dict[str, Callable[..., None]] = {
+    "forward_dynamics": forward_dynamics.forward_dynamics,
+    "inverse_dynamics": inverse_dynamics.inverse_dynamics,
+    "bias": inverse_dynamics.bias,
+    "gravity_torque": inverse_dynamics.gravity_torque,
+    "mass_matrix": mass_matrix.mass_matrix,
+    "energy": energy.energy,
+    "link_poses": kinematics.link_poses,
+    "regressor": regressor.regressor,
+}
+"""Functions that exist as loops, by name."""
+ENGINES = ("loop", "straight")
+OPERATIONS_PER_BODY = {
+    "forward_dynamics": 700,
+    "inverse_dynamics": 232,
+    "bias": 231,
+    "gravity_torque": 94,
+    "mass_matrix": 175,
+    "energy": 204,
+    "link_poses": 148,
+    "regressor": 412,
+}
+"""Operations of a body that turns about an axis, placed in no special way."""
+OPERATIONS_PER_PAIR = {"mass_matrix": 42, "regressor": 420}
+"""Operations for each body and each that carries it."""
+SPECIAL_SHARE = 1 / 3
+"""What is left of the operations in straight-line code where a rotation has zeros."""
+FROM_OPERATIONS, FROM_OPERATIONS_PER_BODY, FROM_BODIES = 30_000, 600, 20
+"""A loop is taken from so many operations in all, or from so many a body if there are some bodies."""
+MOST_KINDS = 16
+"""Kinds of joints in one loop: each adds to the code."""
+MOST_PAIRS = 3_000_000
+
+
+def refusal(mechanism: Mechanism, name: str, parameters: tuple[str, ...], options: Mapping[str, Any]) -> str | None:
+    """Why a function cannot run as a loop over bodies, or None if it can."""
+    given = [key for key, value in options.items() if value not in (None, False)]
+    if name not in LOOPS:
+        return f"{name} does not exist as a loop over bodies, only {', '.join(LOOPS)} do"
+    if parameters or given:
+        return f"loops over bodies do not take {', '.join((*parameters, *given))}"
+    if any(joint.mimic is not None for joint in mechanism.joints) or mechanism.transmission is not None:
+        return "mimic joints and transmissions tie joints together, and a loop takes them one by one"
+    if all(isinstance(joint.type, Fixed) for joint in mechanism.joints):
+        return "nothing moves"
+    bodies = _bodies(mechanism)
+    if len(bodies.kinds) > MOST_KINDS:
+        return f"there are {len(bodies.kinds)} kinds of joints, more than the {MOST_KINDS} a loop can tell apart"
+    if name in OPERATIONS_PER_PAIR and count_pairs(bodies.parents) > MOST_PAIRS:
+        return f"there are more than {MOST_PAIRS} pairs of bodies of which one carries the other"
+    return None
+
+
+def prefers_loop(mechanism: Mechanism, name: str) -> bool:
+    """Whether a loop is the better engine for a function that can run as one."""
+    if len(mechanism.joints) < FROM_BODIES or name not in LOOPS:
+        return False
+    bodies = _bodies(mechanism)
+    operations = straight_operations(bodies, name)
+    many = operations >= FROM_OPERATIONS_PER_BODY * bodies.n and bodies.n >= FROM_BODIES
+    return many or operations >= FROM_OPERATIONS
+
+
+def straight_operations(bodies: Bodies, name: str) -> float:
+    """About how many operations the straight-line code has."""
+    total = OPERATIONS_PER_BODY[name] * bodies.n
+    if name in OPERATIONS_PER_PAIR:
+        total += OPERATIONS_PER_PAIR[name] * count_pairs(bodies.parents)
+    return total * (1.0 - bodies.n_special / bodies.n * (1.0 - SPECIAL_SHARE))
+
+
+def loop_kernel(
+    mechanism: Mechanism, name: str, parameters: tuple[str, ...], engine: str | None, options: Mapping[str, Any]
+) -> StructuredKernel | None:
+    """The kernel of a function as a loop over bodies, None where straight-line code serves better or is asked for.
+
+    Raises:
+        BuildError: a loop is asked for and cannot be had.
+    """
+    if engine not in (None, *ENGINES):
+        raise BuildError(f"there is no engine {engine!r}", element="engine", remedy=f"Known: {', '.join(ENGINES)}")
+    if engine == "straight" or (engine is None and not prefers_loop(mechanism, name)):
+        return None
+    reason = refusal(mechanism, name, parameters, options)
+    if reason is None:
+        return _kernel(mechanism, name)
+    if engine == "loop":
+        raise BuildError(reason, element=f"{mechanism.name}, {name}", remedy="Leave the choice of the engine open")
+    return None
+
+
+def is_regular(mechanism: Mechanism) -> bool:
+    """Whether every joint has an inertia well above rounding at a configuration without any special position.
+
+    False does not say that one has none: `algorithms.singular.refuse_singular` decides, and names it.
+    """
+    from ..kernels.structured.kernel import compiled_structured  # not needed to import the package
+
+    bodies = _bodies(mechanism)
+    with np.errstate(all="ignore"):
+        margin = compiled_structured(singular.margins, bodies)(anywhere(mechanism))
+    return bool((margin > 10.0 * bodies.most_velocities * RELATIVE).all())
+
+
+@lru_cache(maxsize=64)
+def _bodies(mechanism: Mechanism) -> Bodies:
+    return bodies_of(mechanism)
+
+
+@lru_cache(maxsize=256)
+def _kernel(mechanism: Mechanism, name: str) -> StructuredKernel:
+    from ..kernels.structured.kernel import compiled_structured  # not needed to import the package
+
+    return compiled_structured(LOOPS[name], _bodies(mechanism), name=name)

@@ -1,0 +1,73 @@
+"""Inverse dynamics as two loops over bodies: the recursive Newton–Euler algorithm (document 003, corrected)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..algorithms.inverse_dynamics import link_wrench
+from ..algorithms.velocities import carried_motion
+from ..kernels.structured.build import Builder
+from ..spatial.transforms import move_wrench
+from .bodies import Bodies, Kind
+from .numbers import motion_numbers, motion_of, placed, placement
+from .tree_tables import slots, tree_tables
+
+
+def inverse_dynamics(program: Builder, bodies: Bodies, given: tuple[str, ...] = ("q", "v", "a")) -> None:
+    """tau (n_v,) for the accelerations a (n_v,) at the state q (n_q,), v (n_v,); what is not given is zero."""
+    n = bodies.n
+    q = program.input("q", (bodies.n_q,))
+    rates = [program.input(name, (bodies.n_v,)) for name in given[1:]]
+    tau = program.output("tau", (bodies.n_v,))
+    tree, handed = tree_tables(program, bodies), slots(program, bodies.parents)
+    C, f = tree.constants, tree.f
+    T = program.scratch("T", n, 12)
+    motion = program.scratch("motion", n + 1, 9)
+    needed = program.scratch("needed", n, 6)
+    carried = program.scratch("carried", handed.count, 6, zero=True)
+
+    motion[0] = program.step(tree.base_motion, tree.gravity[0])
+    with program.each(n) as i:
+        for kind in program.switch(tree.kind[i], bodies.kinds):
+            own_q, own_v = (tree.q[i], kind.n_q), (tree.v[i], kind.n_v)
+            T[i], motion[i + 1], needed[i] = program.step(
+                partial(moved_body, kind), C[i], q[own_q], motion[f[i]], *(rate[own_v] for rate in rates)
+            )
+    with program.each(n, reverse=True) as i:
+        for kind in program.switch(tree.kind[i], bodies.kinds):
+            own_q, own_v = (tree.q[i], kind.n_q), (tree.v[i], kind.n_v)
+            tau[own_v], up = program.step(
+                partial(torque, kind),
+                *(C[i], q[own_q], T[i], needed[i], carried[handed.taken[i]]),
+                *(rate[own_v] for rate in rates[1:]),
+            )
+            carried[handed.given[i]] = up.added_if(handed.later[i])
+
+
+def moved_body(kind: Kind, constants: Any, q: Any, parent: Any, *rates: Any) -> Any:
+    """T_parent_body, the motion `[w, a, e]` of the body, and the wrench that it needs for it."""
+    v, a = (*rates, *[np.zeros(kind.n_v)] * 2)[:2]
+    joint, c = kind.joint(constants), kind.constants(constants)
+    motion = carried_motion(joint, q, v, a, motion_of(parent))
+    return placement(joint.transform(q), c.p), motion_numbers(motion), link_wrench(c.inertia, motion)
+
+
+def torque(kind: Kind, constants: Any, q: Any, T: Any, needed: Any, carried: Any, *a: Any) -> Any:
+    """What the joint gives, rotors included, and the wrench that the parent gives."""
+    c = kind.constants(constants)
+    wrench = needed + carried
+    rotor = c.rotor * a[0] if a else np.zeros(kind.n_v)
+    return kind.type.subspace(q).T @ wrench + rotor, move_wrench(placed(T, c.p), wrench)
+
+
+def bias(program: Builder, bodies: Bodies) -> None:
+    """tau (n_v,) at zero acceleration."""
+    inverse_dynamics(program, bodies, ("q", "v"))
+
+
+def gravity_torque(program: Builder, bodies: Bodies) -> None:
+    """tau (n_v,) at rest."""
+    inverse_dynamics(program, bodies, ("q",))

@@ -1,0 +1,152 @@
+"""Loops over bodies compute what the straight-line algorithms compute, for any tree and every joint type."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import zveno
+from mechanisms import random_mechanism, relative_error
+from zveno.errors import BuildError, ModelError
+from zveno.functions import function_named
+from zveno.kernels.structured.build import structured_program
+from zveno.kernels.structured.check import check
+from zveno.kernels.structured.code import compiled_code
+from zveno.kernels.structured.evaluate import evaluate
+from zveno.kernels.structured.kernel import StructuredKernel
+from zveno.mechanism import Fixed, Joint, Link, Mechanism, Revolute, assemble
+from zveno.over_bodies.bodies import bodies_of
+from zveno.over_bodies.engine import LOOPS, is_regular, prefers_loop
+
+TOLERANCE = 1e-11
+"""Forward dynamics of random trees loses some digits; the others agree to rounding."""
+
+
+def states(mechanism: Mechanism, batch: int = 3) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    rates = {name: rng.normal(size=(batch, mechanism.n_v)) for name in ("v", "a", "tau")}
+    return {"q": mechanism.random(rng, (batch,)), **rates}
+
+
+def by_algorithm(mechanism: Mechanism, name: str, given: dict[str, np.ndarray]) -> np.ndarray:
+    """The function of `algorithms` in plain NumPy, state by state; several outputs are stacked."""
+    function = function_named(name)
+    rows = zip(*(given[key] for key in function.inputs), strict=True)
+    return np.array([np.array(function.compute(mechanism, *row)) for row in rows])
+
+
+def joined(outputs) -> np.ndarray:
+    return np.stack(outputs, axis=-1) if isinstance(outputs, tuple) else outputs
+
+
+@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize("seed", range(4))
+def test_loops_equal_algorithms_on_every_joint_type(seed, name):
+    mechanism = random_mechanism(seed, 11, mimic=0.0, drives=seed % 2 == 1)
+    given = states(mechanism)
+    structured, _ = structured_program(LOOPS[name], bodies_of(mechanism))
+    check(structured)
+    received = joined(evaluate(structured, *(given[key] for key in function_named(name).inputs)))
+    assert relative_error(received, by_algorithm(mechanism, name, given)) < TOLERANCE
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_compiled_loops_equal_algorithms(name):
+    mechanism = random_mechanism(5, 9, kinds=("revolute", "free", "prismatic", "fixed"), mimic=0.0, drives=True)
+    given = states(mechanism, 5)
+    kernel = zveno.Robot(mechanism).kernel(name, engine="loop")
+    assert isinstance(kernel, StructuredKernel)
+    received = joined(kernel(*(given[key] for key in function_named(name).inputs)))
+    assert relative_error(received, by_algorithm(mechanism, name, given)) < TOLERANCE
+
+
+def test_trees_of_one_structure_share_their_code():
+    first, second = (dense_tree(n, seed) for n, seed in ((5, 0), (40, 1)))
+    kernels = [zveno.Robot(mechanism).kernel("inverse_dynamics", engine="loop") for mechanism in (first, second)]
+    assert isinstance(kernels[0], StructuredKernel)
+    assert isinstance(kernels[1], StructuredKernel)
+    assert compiled_code(kernels[0]._request) is compiled_code(kernels[1]._request)
+    given = states(second)
+    received = kernels[1](*(given[key] for key in ("q", "v", "a")))
+    assert relative_error(received, by_algorithm(second, "inverse_dynamics", given)) < TOLERANCE
+
+
+def dense_tree(n: int, seed: int) -> Mechanism:
+    """A tree of revolute joints placed in no special way."""
+    base = random_mechanism(seed, n, kinds=("revolute",), mimic=0.0)
+    rng = np.random.default_rng(seed)
+    joints = []
+    for joint in base.joints:
+        Q, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+        T = np.eye(4)
+        T[:3, :3], T[:3, 3] = Q * np.linalg.det(Q), rng.normal(size=3)
+        joints.append(Joint(joint.name, joint.parent, joint.child, Revolute(), T))
+    return assemble("dense", base.links, joints, gravity=base.gravity)
+
+
+@pytest.mark.parametrize("robot", ["ur5", "puma560", "panda"])
+def test_arms_stay_straight_line(robot):
+    mechanism = zveno.load(robot).mechanism
+    assert not any(prefers_loop(mechanism, name) for name in LOOPS)
+
+
+def test_large_trees_are_loops():
+    mechanism = dense_tree(60, 0)
+    assert prefers_loop(mechanism, "forward_dynamics")
+    assert prefers_loop(mechanism, "regressor")
+    robot = zveno.Robot(mechanism)
+    q, v, a = (states(mechanism)[key] for key in ("q", "v", "a"))
+    tau = robot.bias(q, v) + np.einsum("nij,nj->ni", robot.mass_matrix(q), a)
+    assert relative_error(robot.forward_dynamics(q, v, tau), a) < 1e-8
+    assert isinstance(robot.kernel("forward_dynamics"), StructuredKernel)
+    assert not isinstance(robot.kernel("jacobian", frame="link60"), StructuredKernel)
+
+
+def test_a_payload_on_a_large_tree_is_in_its_tables():
+    mechanism = dense_tree(60, 0)
+    loaded = zveno.Robot(mechanism).with_payload(3.0, (0.1, 0.2, 0.3), frame="link60").with_gravity((1.0, 2.0, 3.0))
+    q, v, tau = (states(mechanism)[key] for key in ("q", "v", "tau"))
+    expected = by_algorithm(loaded.mechanism, "forward_dynamics", {"q": q, "v": v, "tau": tau})
+    assert relative_error(loaded.forward_dynamics(q, v, tau), expected) < TOLERANCE
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "reason"),
+    [
+        ({"mimic": 1.0}, {}, "mimic"),
+        ({}, {"parameters": ("gravity",)}, "gravity"),
+        ({}, {"friction": True}, "friction"),
+        ({}, {"external": True}, "external"),
+    ],
+)
+def test_what_does_not_fit_a_loop_is_refused_when_asked_for(change, options, reason):
+    mechanism = random_mechanism(3, 6, kinds=("revolute",), **({"mimic": 0.0} | change))
+    with pytest.raises(BuildError, match=reason):
+        zveno.Robot(mechanism).kernel("inverse_dynamics", engine="loop", **options)
+
+
+def test_unknown_engines_and_functions_are_named():
+    robot = zveno.load("ur5")
+    with pytest.raises(BuildError, match="straight"):
+        robot.kernel("inverse_dynamics", engine="fast")
+    with pytest.raises(BuildError, match="jacobian"):
+        robot.kernel("jacobian", engine="loop")
+    assert not isinstance(robot.kernel("inverse_dynamics", engine="straight"), StructuredKernel)
+
+
+def test_a_massless_leaf_of_a_large_tree_is_named():
+    mechanism = dense_tree(60, 0)
+    assert is_regular(mechanism)
+    links = [*mechanism.links, Link("empty")]
+    joints = [*mechanism.joints, Joint("loose", "link60", "empty", Revolute())]
+    broken = assemble("broken", links, joints)
+    assert not is_regular(broken)
+    zeros = np.zeros(61)
+    with pytest.raises(ModelError, match="loose"):
+        zveno.Robot(broken).forward_dynamics(zeros, zeros, zeros)
+
+
+def test_a_mechanism_that_does_not_move_has_no_loop():
+    mechanism = assemble("rigid", [Link("base"), Link("link")], [Joint("joint", "base", "link", Fixed())])
+    with pytest.raises(BuildError, match="nothing moves"):
+        zveno.Robot(mechanism).kernel("energy", engine="loop")
