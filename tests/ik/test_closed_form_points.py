@@ -32,6 +32,28 @@ def robot_of(kinds, placements, tool=None):
     return zveno.Robot(assemble("arm", links, joints, [frame]))
 
 
+@pytest.mark.parametrize("kinds", KINDS)
+def test_a_candidate_that_does_not_arrive_is_told(kinds, monkeypatch):
+    """One candidate is taken away, and the goal it belongs to is not sure any more; all goals were before."""
+    rng = np.random.default_rng(4)
+    h = np.array([v / np.linalg.norm(v) for v in rng.standard_normal((3, 3))])
+    form = point_form(kinds, h, rng.uniform(-0.5, 0.5, (3, 3)), rng.uniform(-0.5, 0.5, 3))
+    goals = rng.uniform(-0.4, 0.4, (40, 3))
+    pose, _, sure = form.solve(goals)
+    assert sure.all()
+    polished = type(form)._polished
+
+    def failing(self, x, goal):
+        x, reached = polished(self, x, goal)
+        reached[np.flatnonzero(reached)[0]] = False
+        return x, reached
+
+    monkeypatch.setattr(type(form), "_polished", failing)
+    fewer, _, sure = form.solve(goals)
+    assert len(fewer) == len(pose) - 1
+    assert np.flatnonzero(~sure).tolist() == [pose[0]]
+
+
 def placed(rng, p=None):
     return exp(np.r_[rng.uniform(-0.6, 0.6, 3) if p is None else p, rng.uniform(-2, 2, 3)])
 

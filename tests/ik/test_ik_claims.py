@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ik_arms import Arm, dh_arm, industrial_arms, known_arms
+from ik_arms import Arm, dh_arm, industrial_arms, known_arms, turns
 
 import zveno
 from zveno.ik import answer, problem_of, scan, solve_ik
@@ -81,6 +81,55 @@ def test_the_configuration_behind_a_singular_pose_is_among_the_answers(name):
             assert np.abs(arm.forward(family.q) - arm.forward(q[k])).max() < 2e-9
 
 
+def test_elbow_and_wrist_singular_at_once():
+    """The sixth angle follows from a sine of 3e-10, so the margin of the elbow is off by 1e-6: it is still real."""
+    arm, rng, n = known_arms()["ur10"], np.random.default_rng(2), 100
+    q = rng.uniform(-PI, PI, (n, 6))
+    q[:, 2], q[:, 4] = 10 ** rng.uniform(-11, -9, n), 10 ** rng.uniform(-9.9, -9.2, n)
+    found = solve_ik(robot_of(arm), arm.forward(q))
+    assert [k for k in range(n) if not told(found, k, q[k])] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "q"),
+    [
+        ("industrial14", [-1.7463, 2.6394, -0.20114, 2.6681, -2.2323e-10, -2.0616]),
+        (
+            "kuka",
+            [-1.025131124995439, -2.8161514955235556, 0.2322985539707716, 2.9645192136340066, 1.5709e-12, 1.75],
+        ),
+        ("kuka", [0.56445, 1.197, -0.38947, 2.4074, 7.3326e-9, -2.6694]),
+    ],
+)
+def test_continua_that_cross_are_both_listed(name, q):
+    """The wrist centre on the first axis and the wrist aligned: two continua meet, and only one was followed."""
+    arm = ({arm.name: arm for arm in industrial_arms(20, seed=1)} | known_arms())[name]
+    q = np.array(q)
+    if name == "industrial14" or q[4] > 1e-10:
+        q[2] = on_first_axis(arm, q)
+    found = solve_ik(robot_of(arm), arm.forward(q)[None])
+    assert told(found, 0, q)
+    assert found.status[0] in ("sampled", "undecided")
+
+
+def on_first_axis(arm: Arm, q) -> float:
+    """The third angle near q[2] that brings the wrist centre onto the first axis."""
+
+    def off(angle):
+        T = np.eye(4)
+        for F, x in zip(arm.F[:5], [q[0], q[1], angle, q[3], q[4]], strict=True):
+            T = T @ F @ turns(x)
+        p = np.linalg.inv(turns(q[0])) @ T[:, 3]
+        return p[0]
+
+    low, high = q[2] - 1e-3, q[2] + 1e-3
+    assert off(low) * off(high) < 0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if off(middle) * off(low) > 0 else (low, middle)
+    return 0.5 * (low + high)
+
+
 UR_LIKE = (
     [0.0, 0.34375135235168847, 0.24501197227912633, 0.0, 0.0, -0.44193304428700536],
     [PI / 2, 0, 0, PI / 2, -PI / 2, PI / 4],
@@ -100,7 +149,7 @@ def test_a_continuum_is_not_unreachable():
     """The fifth axis' point on the first axis: the equation of the first angle is 0 = 0, up to rounding."""
     arm = dh_arm("ur_like", *UR_LIKE)
     found = solve_ik(robot_of(arm), arm.forward(UR_LIKE_Q))
-    assert found.status == "family"
+    assert found.status == "sampled"
     assert np.abs(arm.forward(found.q) - arm.forward(UR_LIKE_Q)).max() < 1e-9
 
 
@@ -200,7 +249,7 @@ def test_a_narrow_joint_is_the_one_that_is_sliced(width):
     q[:, 2] = q[0, 2]
     found = solve_ik(robot, robot.forward_kinematics(q), limits=narrow)
     assert "joint3" in found.method
-    assert set(found.status) == {"family"}
+    assert set(found.status) == {"sampled"}
     assert max(nearest(q[k], found.of(k)) for k in range(6)) < 0.05
 
 
@@ -344,10 +393,46 @@ def test_chosen_is_not_complete():
 def test_without_its_slices_a_redundant_arm_is_undecided(monkeypatch):
     robot = zveno.load("panda")
     T = robot.forward_kinematics(robot.random(4, 0))
-    assert set(solve_ik(robot, T).status) == {"family"}
+    assert set(solve_ik(robot, T).status) == {"sampled"}
 
     def no_slices(problem, T, coordinate, values):
         return Sliced(np.zeros(0, int), np.zeros(0, int), np.zeros((0, 7)))
 
     monkeypatch.setattr(seven_revolute, "solve_slices", no_slices)
     assert set(solve_ik(robot, T).status) == {"undecided"}
+
+
+def test_a_slice_less_takes_nothing_from_the_claim(monkeypatch):
+    """What slices find is a sample, and its status says so: with one of them missing it is as true as before."""
+    robot = zveno.load("panda")
+    T = robot.forward_kinematics(robot.random(3, 0))
+    solve = seven_revolute.solve_slices
+
+    def one_less(problem, T, coordinate, values):
+        sliced = solve(problem, T, coordinate, values)
+        kept = sliced.slice != len(values) // 2
+        return Sliced(sliced.pose[kept], sliced.slice[kept], sliced.x[kept])
+
+    whole = solve_ik(robot, T)
+    monkeypatch.setattr(seven_revolute, "solve_slices", one_less)
+    lacking = solve_ik(robot, T)
+    assert (lacking.count < whole.count).any()
+    assert set(whole.status) == set(lacking.status) == {"sampled"}
+    assert all("there may be others" in whole.reason(k) for k in range(3))
+
+
+def test_a_continuum_less_takes_the_claim_away(monkeypatch):
+    """Candidates of one elbow branch of an aligned wrist are dropped: what is left is not said to be all."""
+    robot = robot_of(known_arms()["puma"])
+    T = robot.forward_kinematics(np.array([0.4, -0.7, 0.3, 0.5, 0.0, -0.8]))
+    assert solve_ik(robot, T).status == "family"
+    solve = forms.ClosedForm.solve
+
+    def off(self, problem, T):
+        raw = solve(self, problem, T)
+        raw.x[:, 0] += 0.7
+        return raw
+
+    monkeypatch.setattr(forms.ClosedForm, "solve", off)
+    monkeypatch.setattr(answer, "newton", lambda problem, x, targets, tool, iterations: (x, np.ones(len(x))))
+    assert solve_ik(robot, T).status == "sampled"

@@ -22,7 +22,7 @@ def test_slices_are_complete_and_ordered(name, method):
     found = solve_ik(robot, T, slices=24, redundant="joint3" if name == "iiwa14" else None, method=method)
     for k in range(3):
         own = found.of(k)
-        assert found.status[k] == "family"
+        assert found.status[k] == "sampled"
         assert np.abs(robot.forward_kinematics(own) - T[k]).max() < 1e-9
         assert np.all((own >= robot.lower) & (own <= robot.upper))
         families = found.families[k]
@@ -86,7 +86,7 @@ def test_two_joints_too_many_are_a_grid_of_complete_slices():
     T = robot.forward_kinematics(robot.random((), 3))
     found = solve_ik(robot, T, slices=10, redundant=("j2", "j5"))
     assert found.method == "scan, 3 × 3 slices of j2, j5"
-    assert found.status == "family"
+    assert found.status == "sampled"
     assert all(family.dimension == 2 for family in found.families[0])
     assert np.abs(robot.forward_kinematics(found.q) - T).max() < 1e-9
     assert sum(len(family.q) for family in found.families[0]) == found.count
@@ -130,7 +130,7 @@ def test_positions_of_six_joints_are_sheets_in_order():
     found = solve_ik(robot, T, task="position", slices=27, redundant=("joint4", "joint5", "joint6"))
     for k in range(2):
         own = found.of(k)
-        assert found.status[k] == "family"
+        assert found.status[k] == "sampled"
         assert {family.dimension for family in found.families[k]} == {3}
         assert np.abs(robot.forward_kinematics(own)[:, :3, 3] - T[k, :3, 3]).max() < 1e-9
         assert np.all((own >= robot.lower) & (own <= robot.upper))

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..errors import ShapeError
 from ..mechanism import Mechanism
 from .ik_problem import TURN
-from .solutions import CHOSEN, FAMILY, Solutions
+from .solutions import CHOSEN, FAMILY, SAMPLED, Solutions
 
 
 def chosen(solutions: Solutions, cost: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
@@ -77,7 +77,9 @@ def only_nearest(solutions: Solutions, q: ArrayLike, robot: Any = None) -> Solut
         condition=taken(solutions.condition),
         families={},
         notes=chosen_of,
-        codes=np.where((solutions.count > 1) | (solutions.codes == FAMILY), CHOSEN, solutions.codes),
+        codes=np.where(
+            (solutions.count > 1) | np.isin(solutions.codes, (FAMILY, SAMPLED)), CHOSEN, solutions.codes
+        ),
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import ShapeError
-from .solutions import COMPLETE, FAMILY, REJECTED, UNDECIDED, Solutions
+from .solutions import COMPLETE, FAMILY, REJECTED, SAMPLED, UNDECIDED, Solutions
 
 AT_ONCE = 1 << 14
 """Poses that are solved at once."""
@@ -120,8 +120,8 @@ def accepted(solutions: Solutions, accept: Accept) -> Solutions:
         notes[i] = f"{count[i] - left[i]} of {count[i]} not accepted"
         if not left[i]:
             codes[i] = REJECTED if codes[i] == COMPLETE else UNDECIDED
-        elif codes[i] == FAMILY and i not in families:
-            codes[i] = UNDECIDED
+        elif codes[i] in (FAMILY, SAMPLED):
+            codes[i] = SAMPLED if i in families else UNDECIDED
     shape = solutions.batch
     return replace(
         solutions, **rows, count=left.reshape(shape), codes=codes.reshape(shape), families=families, notes=notes

@@ -15,7 +15,7 @@ from ..io.results import Result, registered
 from ..mechanism import Mechanism
 from .ik_problem import IkProblem
 
-COMPLETE, FAMILY, UNREACHABLE, EXCLUDED, UNDECIDED, WITHIN, CHOSEN, REJECTED = range(8)
+COMPLETE, FAMILY, UNREACHABLE, EXCLUDED, UNDECIDED, WITHIN, CHOSEN, REJECTED, SAMPLED = range(9)
 STATUSES = (
     "complete",
     "family",
@@ -25,8 +25,9 @@ STATUSES = (
     "within tolerance",
     "chosen",
     "not accepted",
+    "sampled",
 )
-"""Status of a pose, by code."""
+"""Status of a pose, by code. Both "family" and "sampled" list continua; only "family" claims that it lists all."""
 
 
 class Continuum(NamedTuple):
@@ -213,11 +214,12 @@ class Solutions(Result):
         if code == EXCLUDED:
             return f"Limits exclude all solutions ({route}); {self._excess(pose)}"
         note = f", {self.notes[flat]}" if flat in self.notes else ""
-        if code == FAMILY:
+        if code in (FAMILY, SAMPLED):
             kinds = ", ".join(
                 f"one of dimension {family.dimension} with {len(family.q)} points" for family in self.families[flat]
             )
-            return f"{n} configurations, among them families of solutions ({route}): {kinds}{note}"
+            more = "; there may be others" if code == SAMPLED else ""
+            return f"{n} configurations, among them families of solutions ({route}): {kinds}{note}{more}"
         if code == WITHIN and not np.any(self.distance[pose]):
             return f"{n} local nearest configuration{'s' * (n != 1)} within the tolerance ({route}); more may exist"
         if code == WITHIN:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..ik_problem import IkProblem
 from ..objectives import Aim
-from ..solutions import COMPLETE, FAMILY, Family, Solutions, padded
+from ..solutions import COMPLETE, FAMILY, SAMPLED, Family, Solutions, padded
 from ..targets import Targets
 from .distinct import distinct, ranked
 from .judgement import Judgement, judged
@@ -163,6 +163,6 @@ def _said(roots: list[Singular], code: int) -> str:
     parts = [f"{doubles} of them double roots"] if doubles else []
     if doubles < len(roots):
         parts.append(f"{len(roots) - doubles} of a multiplicity that the second order does not tell")
-    elif code not in (COMPLETE, FAMILY):
+    elif code not in (COMPLETE, FAMILY, SAMPLED):
         parts.append("counting beside them does not agree")
     return ", ".join(parts)

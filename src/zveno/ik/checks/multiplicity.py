@@ -34,6 +34,7 @@ class Singular(NamedTuple):
         cokernel: (c, m) what J does not reach.
         forms: (c, d, d).
         x: (n,) the solution, in the chain's units.
+        second: the second least singular value of J: where it is small too, continua may cross.
     """
 
     kind: str
@@ -41,6 +42,7 @@ class Singular(NamedTuple):
     cokernel: np.ndarray
     forms: np.ndarray
     x: np.ndarray
+    second: float
 
 
 def classified(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray) -> Singular:
@@ -53,7 +55,8 @@ def classified(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray) -> Si
     for i, v in enumerate(kernel):
         around = jacobians(problem, np.stack([x + _STEP * v, x - _STEP * v]), lanes, np.repeat(which, 2))
         forms[:, i] = cokernel @ ((around[0] - around[1]) / (2 * _STEP)) @ kernel.T / 2
-    return Singular(_kind(forms), kernel, cokernel, forms, x)
+    second = float(singular[-2]) if len(singular) > 1 else np.inf
+    return Singular(_kind(forms), kernel, cokernel, forms, x, second)
 
 
 def _kind(forms: np.ndarray) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from ..ik_problem import IkProblem
 from ..newton import Lanes, lanes_of
 from ..redundant.families import Curve, families_of, within_limits
-from ..solutions import COMPLETE, FAMILY, UNDECIDED, Continuum, Family, Raw, Solver
+from ..solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Continuum, Family, Raw, Solver
 from .draft import Draft
 from .judgement import SINGULAR, errors, jacobians
 from .multiplicity import countable, sides
@@ -87,8 +87,9 @@ def _classified(draft: Draft, i: int, straight: bool = False) -> list[tuple[int,
     if continua.isolated and not straight:
         draft.roots[i] = continua.isolated
     if continua.doubtful:
-        draft.codes[i] = UNDECIDED
-        draft.notes[i] = "some nearly singular, which may be a continuum or not"
+        _lower(draft, i, "some nearly singular, which may be a continuum or not")
+    elif not continua.all_straight:
+        _lower(draft, i, "continua were followed from solutions on them, others may exist")
     if continua.curves:
         rest = np.ones(len(draft.pose), bool)
         rest[own[continua.member]] = False
@@ -107,12 +108,17 @@ def _family(draft: Draft, i: int, curves: list[Curve]) -> list[tuple[int, np.nda
         if not parts:
             sample.append((i, curve.x[:1]))
         if not certain:
-            draft.codes[i] = UNDECIDED
-            draft.notes[i] = "a continuum was followed in steps, limits may leave more of it"
+            _lower(draft, i, "a continuum was followed in steps, limits may leave more of it")
     if families:
         draft.families[i] = draft.families.get(i, ()) + tuple(families)
-        draft.codes[i] = FAMILY
+        draft.codes[i] = FAMILY if draft.codes[i] in (COMPLETE, FAMILY) else SAMPLED
     return sample
+
+
+def _lower(draft: Draft, i: int, why: str) -> None:
+    """It is not claimed any more that everything is listed."""
+    draft.codes[i] = SAMPLED if i in draft.families else UNDECIDED
+    draft.notes[i] = why
 
 
 def decide_double_roots(draft: Draft, solver: Solver, solved: Any) -> None:

@@ -29,6 +29,10 @@ from .other_forms import (
     sliding_form_of,
 )
 from .recognition import fitting
+from .subproblems import ALIGNED
+
+ANGLE_ROUNDING = 1e-14
+"""Error of an angle that a vector of unit length tells, rad."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +81,14 @@ class Form:
             curves = self._continua(D, aligned)
             margin, gap = np.where(aligned, -1.0, margin), np.where(aligned, 1.0, gap)
         doubt: np.ndarray = np.any(gap < MEETING, axis=1)
-        pose, branch = (margin > -EDGE).nonzero()
+        # The sixth angle is known up to rounding over the sine, and margins that follow from it no better.
+        rounding = ANGLE_ROUNDING / np.sqrt(np.maximum(sines[0], ALIGNED)) if sines else np.zeros_like(margin)
+        pose, branch = (margin > -EDGE - rounding).nonzero()
         q = q[pose, branch]
         links = self.links if self.links.ndim == 3 else self.links[pose]
         q, closed = polish(links, X[pose, :3], q[:, ::-1] if self.backwards else q, steps=30)
         if np.count_nonzero(closed) < len(closed):
-            doubt[pose[~closed & (margin[pose, branch] > REAL)]] = True
+            doubt[pose[~closed & ((margin + rounding)[pose, branch] > REAL)]] = True
             pose, q = pose[closed], q[closed]
         return *merged(pose, q), doubt, curves
 

@@ -27,6 +27,10 @@ SPECIAL = 1e-9
 CLOSED = 1e-22
 """Squared distance, in units of half the arm's size, at which the goal is reached."""
 STEPS, UNROLLED = 24, 3
+REAL = -1e-12
+"""A candidate with a relative margin above this is real, and reaches the goal."""
+FURTHEST = 1e6
+"""Slides further than this, in units of half the arm's size, belong to zeros at infinity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,18 +60,22 @@ class PointForm:
         return np.array([1.0 if kind == "R" else 1.0 / self.scale for kind in self.kinds])
 
     def solve(self, goals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Numbers of goals (n,) and solutions (n, 3) of goals (k, 3); (k,) whether every zero is simple."""
+        """Numbers of goals (n,) and solutions (n, 3) of goals (k, 3); (k,) whether none can be missing.
+
+        One can where a zero is not simple, or where a candidate that is real does not reach the goal.
+        """
         goal = (goals - self.origin) * self.scale
         options = {"kinds": self.kinds, "special": self.special}
         c = roots.polynomials(_kernel(polynomial, **options)(*self._arm, goal[:, None], roots.SAMPLE_POINTS))
-        found = roots.isolate(c)
+        zeros = roots.isolate(c)
         with np.errstate(all="ignore"):  # a slide may have a zero at infinity
-            x = _kernel(candidates, **options)(*self._arm, goal[found.pose], _on_circle(found.y))
-        row, column = np.isfinite(x).all(-1).nonzero()
-        pose, x = found.pose[row], x[row, column]
+            x, margin = _kernel(candidates, **options)(*self._arm, goal[zeros.pose], _on_circle(zeros.y))
+        row, column = (np.isfinite(x) & (np.abs(x) < FURTHEST)).all(-1).nonzero()
+        pose, x, real = zeros.pose[row], x[row, column], margin[row, column] > REAL
         x, reached = self._polished(x, goal[pose])
         sure = np.ones(len(goal), bool)
-        sure[found.pose[~found.simple]] = False
+        sure[zeros.pose[~zeros.simple]] = False
+        sure[pose[real & ~reached]] = False
         return pose[reached], x[reached] * self.units, sure
 
     @property
@@ -206,12 +214,13 @@ def _null_row(rows):
 
 
 def candidates(h: Any, a: Any, start: Any, goal: Any, cs: Any, *, kinds: str, special: bool) -> Any:
-    """Two candidates (2, 3) at a zero of the polynomial; NaN where there is but one, or none."""
+    """Two candidates (2, 3) at a zero of the polynomial, NaN where there is one, and margins: real from 0."""
     u, third, _ = _third(h, a, start, goal, cs, kinds)
     rows, plane = _second(h, a, u, kinds)
     r = _right_sides(h, a, u, goal, kinds)
+    pairs, margin = _moved(h, a, u, rows, plane, r, kinds, special)
     out = []
-    for moved, second in _moved(h, a, u, rows, plane, r, kinds, special):
+    for moved, second in pairs:
         if kinds[0] == "P":
             first = h[0] @ (goal - moved)
         else:
@@ -220,22 +229,23 @@ def candidates(h: Any, a: Any, start: Any, goal: Any, cs: Any, *, kinds: str, sp
         out.append([first, second, third])
     if len(out) == 1:
         out.append([np.nan] * 3)
-    return np.array(out)
+    return np.array(out), np.array([margin, margin])
 
 
 def _moved(h, a, u, rows, plane, r, kinds: str, special: bool):
-    """The point after the second joint and that joint's coordinate, one or two of each."""
+    """The point after the second joint and that joint's coordinate, one or two of each; their relative margin."""
+    margin = 1.0
     if kinds[1] == "P":
         if kinds[0] == "R" and special:
             away = u - a[0]
             half = away @ h[1]
-            root = zm.sqrt(zm.maximum(half * half + r[1], 0.0))
+            root, margin = _root(half * half, -r[1])
             lengths = [-half + root, -half - root]
         elif kinds[0] == "R":
             lengths = [r[0] / rows[0]]
         else:
             lengths = [(rows[0] * r[0] + rows[1] * r[1]) / (rows[0] * rows[0] + rows[1] * rows[1])]
-        return [(u + x * h[1], x) for x in lengths]
+        return [(u + x * h[1], x) for x in lengths], margin
     v = u - a[1]
     if special:
         # One equation m · w = d in the plane, on a circle.
@@ -244,7 +254,7 @@ def _moved(h, a, u, rows, plane, r, kinds: str, special: bool):
         m0, m1, d = zm.select(larger, p0, q0), zm.select(larger, p1, q1), zm.select(larger, r[0], r[1])
         square = m0 * m0 + m1 * m1
         radius = v @ v - (h[1] @ v) * (h[1] @ v)
-        root = zm.sqrt(zm.maximum(square * radius - d * d, 0.0))
+        root, margin = _root(square * radius, d * d)
         pairs = [((m0 * d - m1 * t) / square, (m1 * d + m0 * t) / square) for t in (root, -root)]
     else:
         det = _determinant(rows)
@@ -254,7 +264,13 @@ def _moved(h, a, u, rows, plane, r, kinds: str, special: bool):
         w = w0 * plane[0] + w1 * plane[1]
         c, s = to_direction(h[1], v, w)
         out.append((turned(h[1], (c, s), v) + a[1], zm.atan2(s, c)))
-    return out
+    return out, margin
+
+
+def _root(a, b):
+    """√(a − b), 0 where that is negative, and (a − b) / (|a| + |b|)."""
+    rest = a - b
+    return zm.sqrt(zm.maximum(rest, 0.0)), rest / zm.maximum(zm.abs(a) + zm.abs(b), 1e-300)
 
 
 def _walk(h, a, start, x, kinds: str):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
 
 from ..checks.distinct import near
-from ..checks.judgement import SINGULAR, judged
+from ..checks.judgement import SINGULAR, errors, jacobians, judged
 from ..checks.multiplicity import Singular, classified
 from ..ik_problem import TURN, IkProblem
 from ..newton import Lanes, newton
@@ -15,6 +16,12 @@ from ..newton import Lanes, newton
 STEP = 0.1
 """Distance of neighbours while a curve is followed, radians or lengths over `length`."""
 PROBE = 0.05
+CROSSING = 1e-3
+"""Second least singular value (lengths over `length`) below which continua may cross."""
+BENT = 1e-3
+"""Distance from a straight line of a continuum that follows it."""
+NEAR_CROSSING = 0.1
+"""The same at points of a curve that may be half a step from where they cross."""
 SAMPLE = 16
 """Points kept of a curve."""
 SHORTEST = 10
@@ -49,6 +56,8 @@ class Continua(NamedTuple):
     isolated: list[Singular]
     doubtful: bool
     """Whether something looked like a continuum, and could not be followed."""
+    all_straight: bool
+    """Whether every curve is a straight line that no other continuum comes near: then none is missing."""
 
 
 def families_of(
@@ -62,7 +71,7 @@ def families_of(
     """
     curves: list[Curve] = []
     isolated: list[Singular] = []
-    member, doubtful = np.zeros(len(x), bool), False
+    member, doubtful, all_straight = np.zeros(len(x), bool), False, True
     for i in np.flatnonzero(least < SINGULAR):
         if member[i]:
             continue
@@ -75,13 +84,18 @@ def families_of(
                 if direction is not None:
                     curve = _followed(problem, lanes, pose, x[i], direction, dimension)
                     doubtful |= curve is None
-        if curve is None:
+        new = [] if curve is None else [curve]
+        if not straight and (curve is None or curve.direction is None):
+            new += _crossing_lines(problem, lanes, pose, x[i : i + 1] if curve is None else curve.x)
+        for each in new:
+            if not any(_on(problem, line, each.x[:1])[0] for line in curves if line.direction is not None):
+                member |= _on(problem, each, x)
+                curves.append(each)
+                all_straight &= each.direction is not None and root.second > CROSSING
+        member[i] |= curve is not None
+        if not member[i]:
             isolated.append(root)
-            continue
-        member |= _on(problem, curve, x)
-        member[i] = True
-        curves.append(curve)
-    return Continua(curves, member, isolated, doubtful)
+    return Continua(curves, member, isolated, doubtful, all_straight)
 
 
 def _straight(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, kernel: np.ndarray) -> Curve | None:
@@ -95,6 +109,50 @@ def _straight(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, kernel
     points = x + direction * (TURN * np.arange(SAMPLE) / SAMPLE)[:, None]
     on = judged(problem, points, lanes, np.full(SAMPLE, pose)).miss <= ON_CURVE
     return Curve(points, True, 1, TURN / SAMPLE, direction) if on.all() else None
+
+
+def _crossing_lines(problem: IkProblem, lanes: Lanes, pose: int, points: np.ndarray) -> list[Curve]:
+    """Straight continua that cross a curve through points (s, n): two coordinates turn as one where it crosses.
+
+    There a second singular value vanishes.
+    """
+    lines: list[Curve] = []
+    J = jacobians(problem, points, lanes, np.full(len(points), pose))
+    if min(J.shape[1:]) < 2:
+        return lines
+    second = np.linalg.svd(J, compute_uv=False)[:, -2]
+    least = (second < NEAR_CROSSING) & (second <= np.roll(second, 1)) & (second <= np.roll(second, -1))
+    for k in np.flatnonzero(least):
+        for i, j in itertools.combinations(np.flatnonzero(problem.turning), 2):
+            for sign in (1.0, -1.0):
+                direction = np.zeros(problem.n)
+                direction[i], direction[j] = 1.0, sign
+                if np.linalg.norm(J[k] @ direction) < 2 * NEAR_CROSSING:
+                    x = _onto_line(problem, lanes, pose, points[k], direction)
+                    line = _straight(problem, lanes, pose, x, direction[None]) or _bent(
+                        problem, lanes, pose, x, direction
+                    )
+                    if line is not None and not any(_on(problem, old, line.x[:1])[0] for old in lines):
+                        lines.append(line)
+    return lines
+
+
+def _bent(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, direction: np.ndarray) -> Curve | None:
+    """A continuum beside x + t · direction: where others pass near without crossing, it is nearly straight."""
+    points = x + direction * (TURN * np.arange(SAMPLE) / SAMPLE)[:, None]
+    on, squared = _corrected(problem, lanes, pose, points)
+    if squared.max() > _ACCEPTED or np.abs(on - points).max() > BENT:
+        return None
+    return Curve(on, True, 1, TURN / SAMPLE)
+
+
+def _onto_line(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """x moved to where x + t · direction solves the pose at four t together, by Gauss–Newton."""
+    shifts, which = direction * (TURN * np.arange(4) / 4)[:, None], np.full(4, pose)
+    for _ in range(6):
+        e, J = errors(problem, x + shifts, lanes, which), jacobians(problem, x + shifts, lanes, which)
+        x = x - np.linalg.lstsq(J.reshape(-1, problem.n), e.ravel(), rcond=1e-9)[0]
+    return x
 
 
 def _free_direction(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, kernel: np.ndarray):

@@ -11,7 +11,7 @@ from ..checks.draft import Draft
 from ..ik_problem import IkProblem
 from ..local import solve_local
 from ..objectives import Aim
-from ..solutions import FAMILY, Family, Solutions
+from ..solutions import SAMPLED, Family, Solutions
 from ..targets import Targets
 from . import seven_revolute
 from .grid_slices import redundant_coordinates, regular, sheets_of, slice_grid, solve_sheets, values_each
@@ -41,7 +41,7 @@ def sampled_answer(
         # Between the slices there may still be solutions.
         x, good, _ = solve_local(problem, targets.T[missing], attempts=BETWEEN)
         draft.add(missing[good], x[good] / problem.units)
-    draft.codes[list(draft.families)] = FAMILY
+    draft.codes[list(draft.families)] = SAMPLED
     return concluded(draft, None, inputs)
 
 

@@ -1,0 +1,218 @@
+"""The configuration behind a pose is always among its solutions: random arms, at every distance from singular.
+
+    python -m benchmarks.ik_law --poses 100000
+
+One to three joints of every configuration are placed where det J vanishes along that joint (an aligned wrist, a
+stretched elbow, a wrist centre above the shoulder), plus an offset that is log-uniform from 1e-12 to 1 rad. Poses
+come from the kinematics of the tests, not from the product's. Exit code 1 if a status claims more than is so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from zveno.ik import solve_ik
+from zveno.mechanism import Continuous, Frame, Joint, Link, assemble
+from zveno.robot import Robot
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "ik"))
+from ik_arms import dh_arm, general_arms, industrial_arms, known_arms  # pyright: ignore[reportMissingImports]
+
+PI = np.pi
+OPEN = ("undecided", "sampled")
+SAME, ALONG, POSE = 1e-3, 0.6, 2e-9
+"""A solution is that configuration up to SAME rad, a family up to the spacing of its sample; pose errors, m."""
+
+
+def wrist_arms(n: int, seed: int) -> list:
+    """Random arms with spherical wrists: right-angled or skew, second and third axes parallel or meeting."""
+    rng, arms = np.random.default_rng(seed), []
+    for i in range(n):
+        twist = np.radians(rng.choice([-90.0, -60.0, 60.0, 90.0], 6))
+        twist[1] = rng.choice([0.0, twist[1]])
+        a, d = rng.uniform(-0.5, 0.5, 6), rng.uniform(-0.5, 0.5, 6)
+        a *= rng.random(6) < 0.7
+        a[3] = a[4] = d[4] = 0.0
+        if rng.random() < 0.5:
+            twist[3:5] = rng.choice([-PI / 2, PI / 2], 2)
+        if twist[1] != 0.0:
+            a[1] = d[1] = 0.0  # second and third axes meet
+        arms.append(dh_arm(f"wrist{i}", a, twist, d))
+    return arms
+
+
+def mobile(arm) -> bool:
+    """Whether some configuration has a regular Jacobian."""
+    q = np.random.default_rng(0).uniform(-PI, PI, (20, 6))
+    return max(np.linalg.svd(arm.jacobian(each), compute_uv=False)[-1] for each in q) > 1e-6
+
+
+def parallel_arms(n: int, seed: int) -> list:
+    """Random arms built like a UR: three parallel axes, the last two meeting, some lengths zero."""
+    rng, arms = np.random.default_rng(seed), []
+    for i in range(n):
+        twist = [
+            *rng.choice([-PI / 2, PI / 2], 1),
+            0,
+            0,
+            *rng.choice([-PI / 2, PI / 2], 2),
+            rng.choice([0, PI / 4]),
+        ]
+        a = np.array([0, *rng.uniform(0.2, 0.6, 2) * rng.choice([-1, 1], 2), 0, 0, rng.uniform(-0.3, 0.3)])
+        d = rng.uniform(-0.4, 0.4, 6) * (rng.random(6) < 0.8)
+        arms.append(dh_arm(f"parallel{i}", a, twist, d))
+    return arms
+
+
+CLASSES = {
+    "known arms": lambda n, seed: [arm for arm in known_arms().values() if arm.name != "kuka_limits"],
+    "spherical wrists": lambda n, seed: [arm for arm in wrist_arms(2 * n, seed) if mobile(arm)][:n],
+    "singular everywhere": lambda n, seed: [arm for arm in wrist_arms(3 * n, seed) if not mobile(arm)][: n // 4],
+    "three parallel axes": parallel_arms,
+    "right-angled": industrial_arms,
+    "general": general_arms,
+}
+
+
+def robot_of(arm) -> Robot:
+    """The arm as a robot without limits."""
+    links = [Link(f"l{i}") for i in range(len(arm.F) + 1)]
+    joints = [Joint(f"j{i + 1}", f"l{i}", f"l{i + 1}", Continuous(), F) for i, F in enumerate(arm.F)]
+    return Robot(assemble(arm.name, links, joints, [Frame("tool", links[-1].name, arm.tool)]))
+
+
+def configurations(robot: Robot, n: int, rng: np.random.Generator) -> np.ndarray:
+    """(n, 6) configurations at log-uniform distances from singular ones, in one to three joints."""
+    q = rng.uniform(-PI, PI, (n, 6))
+    for turn in range(3):
+        rows = np.flatnonzero(rng.random(n) < (1.0, 0.5, 0.25)[turn])
+        joint = rng.choice(6, len(rows), p=[0.02, 0.28, 0.28, 0.08, 0.32, 0.02])
+        q[rows, joint] = singular_angles(robot, q[rows], joint, rng)
+        q[rows, joint] += 10 ** rng.uniform(-12, 0, len(rows)) * rng.choice([-1, 1], len(rows))
+    return q
+
+
+def singular_angles(robot: Robot, q: np.ndarray, joint: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """(n,) angles of one joint of each row at which det J vanishes; 0 or π where it never changes its sign."""
+    grid = np.linspace(-PI, PI, 65) + rng.uniform(0, 0.1)
+    row = np.arange(len(q))
+
+    def value(angle: np.ndarray) -> np.ndarray:
+        moved = q.copy()
+        moved[row, joint] = angle
+        return np.linalg.det(robot.jacobian(moved))
+
+    values = np.stack([value(np.full(len(q), angle)) for angle in grid], axis=1)
+    change = (np.sign(values[:, 1:]) != np.sign(values[:, :-1])) & (np.abs(values).max(1, keepdims=True) > 1e-9)
+    pick = np.argmax(change * rng.random(change.shape), axis=1)
+    low, high, below = grid[pick], grid[pick + 1], values[row, pick]
+    for _ in range(52):
+        middle = 0.5 * (low + high)
+        at = value(middle)
+        same = np.sign(at) == np.sign(below)
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    special = rng.choice([0.0, PI], len(q))
+    angle = 0.5 * (low + high)
+    rounded = np.round(angle / (PI / 2)) * (PI / 2)
+    angle = np.where(np.abs(angle - rounded) < 1e-9, rounded, angle)  # exact where the geometry is
+    return np.where(change.any(axis=1), angle, special)
+
+
+def wrapped(d: np.ndarray) -> np.ndarray:
+    """Differences of angles, whole turns aside."""
+    return d - 2 * PI * np.round(d / (2 * PI))
+
+
+def nearest(q: np.ndarray, solutions: np.ndarray) -> float:
+    """How far, rad, the nearest of some configurations is in its worst joint."""
+    return float(np.abs(wrapped(solutions - q)).max(axis=1).min(initial=np.inf))
+
+
+def on_curve(arm, q: np.ndarray, family) -> bool:
+    """Whether q lies on a family: points between those of its sample are corrected until neighbours are close."""
+    points = list(family.q)
+    if family.dimension > 1 or len(points) < 2:
+        return nearest(q, family.q) < ALONG
+    T = arm.forward(points[0])
+    for _ in range(5):
+        ends = [*points[1:], points[0]] if family.closed else points[1:]
+        middles = [corrected(arm, T, p + 0.5 * wrapped(e - p)) for p, e in zip(points, ends, strict=False)]
+        pairs = [part for pair in zip(points, middles, strict=False) for part in pair if part is not None]
+        points = pairs if family.closed else [*pairs, points[-1]]
+    return nearest(q, np.array(points)) < ALONG / 4
+
+
+def corrected(arm, T: np.ndarray, q: np.ndarray) -> np.ndarray | None:
+    """q brought to the pose T by Gauss–Newton; None if it does not arrive."""
+    for _ in range(20):
+        F = arm.forward(q)
+        R = T[:3, :3] @ F[:3, :3].T
+        turn = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+        e = np.concatenate([T[:3, 3] - F[:3, 3], turn])
+        if np.abs(e).max() < 1e-10:
+            return q
+        q = q + np.linalg.pinv(arm.jacobian(q), rcond=1e-4) @ e
+    return None
+
+
+def judged(arm, robot: Robot, q: np.ndarray) -> tuple[Counter, list[dict]]:
+    """Counts of what came out for configurations (n, 6) of an arm, and what is missing or false."""
+    T = arm.forward(q)
+    answer = solve_ik(robot, T)
+    counts, faults = Counter(), []
+    for k, status in enumerate(answer.status):
+        solutions, families = answer.of(k), answer.families.get(k, ())
+        told = nearest(q[k], solutions) < SAME or any(nearest(q[k], family.q) < ALONG for family in families)
+        told = told or any(on_curve(arm, q[k], family) for family in families)
+        every = np.concatenate([solutions, *(family.q for family in families)])
+        off = np.abs(arm.forward(every) - T[k]).max(initial=0.0)
+        counts[str(status)] += 1
+        what = [] if told else ["missing"]
+        what += ["wrong"] if off > POSE else []
+        for word in what:
+            counts[f"{word}, {'not claimed' if status in OPEN else 'claimed'}"] += 1
+            faults.append({"what": word, "status": str(status), "arm": arm.name, "q": q[k].tolist(), "off": off})
+    return counts, faults
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--poses", type=int, default=100_000)
+    parser.add_argument("--arms", type=int, default=20, help="arms of each class")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--classes", nargs="*", default=list(CLASSES), choices=list(CLASSES))
+    parser.add_argument("--out", type=Path, default=None, help="where to write what is missing, JSON")
+    options = parser.parse_args()
+    rng, everything, faults = np.random.default_rng(options.seed), Counter(), []
+    for name in options.classes:
+        started, counts = time.process_time(), Counter()
+        arms = CLASSES[name](options.arms, options.seed)
+        share = 0.01 if name == "singular everywhere" else 0.99 / (len(options.classes) - 1 or 1)
+        each = max(1, int(options.poses * share) // len(arms))
+        for arm in arms:
+            robot = robot_of(arm)
+            found, wrong = judged(arm, robot, configurations(robot, each, rng))
+            counts += found
+            faults += [{"class": name, **fault} for fault in wrong]
+        everything += counts
+        print(f"{name}: {summary(counts)}; {time.process_time() - started:.0f} s CPU", flush=True)
+    print(f"all: {summary(everything)}")
+    if options.out is not None:
+        options.out.write_text(json.dumps(faults))
+    return int(any(count for what, count in everything.items() if what.endswith(", claimed")))
+
+
+def summary(counts: Counter) -> str:
+    """Counts in one line."""
+    return ", ".join(f"{counts[word]} {word}" for word in sorted(counts))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
