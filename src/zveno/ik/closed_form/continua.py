@@ -17,6 +17,8 @@ from .subproblems import ALIGNED, across
 
 HALF_SAMPLE = 8
 """Angles at which either of the two branches of a continuum is sampled."""
+ANGLE_ROUNDING = 1e-14
+"""Error of an angle that a vector of unit length tells, rad."""
 
 
 def aligned_branches(sines: list[np.ndarray]) -> np.ndarray | None:
@@ -24,6 +26,11 @@ def aligned_branches(sines: list[np.ndarray]) -> np.ndarray | None:
     if not sines or sines[0].min(initial=1.0) >= ALIGNED:
         return None
     return sines[0] < ALIGNED
+
+
+def rounding_of_margins(sines: list[np.ndarray]) -> np.ndarray | float:
+    """(k, 8) errors of margins: the sixth angle is known up to rounding over the sine, what follows no better."""
+    return ANGLE_ROUNDING / np.sqrt(np.maximum(sines[0], ALIGNED)) if sines else 0.0
 
 
 def parallel_continua(h: Any, a: Any, e: Any, R: Any, p: Any, aligned: np.ndarray, edge: float) -> list[np.ndarray]:

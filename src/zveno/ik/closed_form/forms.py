@@ -16,7 +16,7 @@ from ..six_revolute.polish import polish
 from ..six_revolute.route import arm_of, as_raw
 from ..six_revolute.templates import FLIP, chain, rigid_inverse
 from ..solutions import Continuum, Raw
-from .continua import aligned_branches, parallel_continua
+from .continua import aligned_branches, parallel_continua, rounding_of_margins
 from .other_forms import (
     EDGE,
     MEETING,
@@ -29,10 +29,6 @@ from .other_forms import (
     sliding_form_of,
 )
 from .recognition import fitting
-from .subproblems import ALIGNED
-
-ANGLE_ROUNDING = 1e-14
-"""Error of an angle that a vector of unit length tells, rad."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +77,7 @@ class Form:
             curves = self._continua(D, aligned)
             margin, gap = np.where(aligned, -1.0, margin), np.where(aligned, 1.0, gap)
         doubt: np.ndarray = np.any(gap < MEETING, axis=1)
-        # The sixth angle is known up to rounding over the sine, and margins that follow from it no better.
-        rounding = ANGLE_ROUNDING / np.sqrt(np.maximum(sines[0], ALIGNED)) if sines else np.zeros_like(margin)
+        rounding = rounding_of_margins(sines)
         pose, branch = (margin > -EDGE - rounding).nonzero()
         q = q[pose, branch]
         links = self.links if self.links.ndim == 3 else self.links[pose]
