@@ -52,7 +52,6 @@ ONLY_MATH_OF_KERNELS = ("spatial", "mechanism", "algorithms")
 SOURCE = Path(zveno.__file__).parent
 MOST_SIBLINGS, MOST_LINES = 10, 350
 TOO_MANY_SIBLINGS = (
-    "cli/app.py",
     "ik/answer.py",
     "simulation/simulate.py",
 )

@@ -182,6 +182,13 @@ def test_arguments_of_the_main_functions():
     assert arguments(zveno.Robot.forward_dynamics)[1:6] == ["q", "v", "tau", "external", "friction"]
 
 
+def test_every_kind_that_users_choose_from_is_public():
+    from zveno.calibration.measurements import KINDS
+
+    for kinds in (KINDS, zveno.JOINT_TYPES):
+        assert {kind.__name__ for kind in kinds.values()} <= set(zveno.__all__)
+
+
 def test_nothing_is_imported_with_a_star():
     starred = [
         f"{path}:{node.lineno}"

@@ -20,6 +20,7 @@ from .calibration.measurements import Position as Position
 from .calibration.measurements import RelativePose as RelativePose
 from .calibration.measurements import RelativePosition as RelativePosition
 from .calibration.measurements import Sockets as Sockets
+from .calibration.measurements import Tilt as Tilt
 from .calibration.measurements.campaigns import Campaign as Campaign
 from .calibration.result import Calibration as Calibration
 from .calibration.use.accuracy import AccuracyMap as AccuracyMap
@@ -65,6 +66,7 @@ from .kernels.threads import set_threads as set_threads
 from .mechanism import JOINT_TYPES as JOINT_TYPES
 from .mechanism import Continuous as Continuous
 from .mechanism import Drive as Drive
+from .mechanism import Extra as Extra
 from .mechanism import Fixed as Fixed
 from .mechanism import Frame as Frame
 from .mechanism import Free as Free

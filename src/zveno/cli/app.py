@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..errors import ZvenoError, ZvenoWarning, visible
 
@@ -22,6 +23,25 @@ transforms), or elementary transforms as one word: "Rz(q1) Tx(0.3) Rz(q2)".
 
 Exit codes: 0 done, 1 an error in zveno itself (--debug shows where),
 2 bad input, 3 nothing found or nothing to be used, 130 interrupted."""
+
+VERBS = {
+    "info": "verbs",
+    "fk": "verbs",
+    "dynamics": "dynamics",
+    "ik": "ik",
+    "simulate": "simulate",
+    "base": "base",
+    "identifiability": "identifiability",
+    "plan": "plan",
+    "calibrate": "calibrate",
+    "excite": "excite",
+    "export": "export",
+    "reproduce": "reproduce",
+    "robots": "verbs",
+    "cache": "verbs",
+    "demo": "demo",
+}
+"""The module of this package that has the function of each verb, which is called like it."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -55,48 +75,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     return OK
 
 
-def _run(argv: list[str]):
+def _run(argv: list[str]) -> None:
     import tyro
 
-    from . import (
-        base,
-        calibrate,
-        demo,
-        dynamics,
-        excite,
-        export,
-        identifiability,
-        ik,
-        plan,
-        reproduce,
-        simulate,
-        verbs,
-    )
+    config = (tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes)
+    if argv[0] in VERBS:  # the modules of other verbs are left alone
+        tyro.cli(_verb(argv[0]), prog=f"zveno {argv[0]}", args=argv[1:], config=config)
+    else:
+        verbs = {name: _verb(name) for name in VERBS}
+        tyro.extras.subcommand_cli_from_dict(verbs, prog="zveno", description=DESCRIPTION, args=argv, config=config)
 
-    commands = {
-        "info": verbs.info,
-        "fk": verbs.fk,
-        "dynamics": dynamics.dynamics,
-        "ik": ik.ik,
-        "simulate": simulate.simulate,
-        "base": base.base,
-        "identifiability": identifiability.identifiability,
-        "plan": plan.plan,
-        "calibrate": calibrate.calibrate,
-        "excite": excite.excite,
-        "export": export.export,
-        "reproduce": reproduce.reproduce,
-        "robots": verbs.robots,
-        "cache": verbs.cache,
-        "demo": demo.demo,
-    }
-    tyro.extras.subcommand_cli_from_dict(
-        commands,
-        prog="zveno",
-        description=DESCRIPTION,
-        args=argv,
-        config=(tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes),
-    )
+
+def _verb(name: str) -> Callable[..., None]:
+    return getattr(importlib.import_module(f".{VERBS[name]}", __package__), name)
 
 
 def _not_an_option(word: str) -> str:

@@ -30,8 +30,8 @@ def identifiability(
 
     Args:
         robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
-        measurement: pose, position, relative_pose, relative_position, distance, plane, point, sockets, direction or
-            camera.
+        measurement: pose, position, relative_pose, relative_position, distance, plane, point, sockets, direction,
+            camera or tilt.
         frame: the frame that is measured; by default the one named tool, or that of the only end link.
         strategy: which of dependent parameters are kept: J (joints), B (base), T (tool) first, then from L or R.
         parameters: what is looked at: names, patterns such as Tx*, or classes (dh, controller, tcp, …); all.

@@ -205,17 +205,15 @@ def _solved(arm, T, method, windings, slices, options):
     at_once = 2000
     if T.ndim == 2 or len(T) <= at_once:
         return solve_ik(arm, T, method=method, windings=windings, slices=slices, **options)
-    from rich.console import Console
-    from rich.progress import track
-
     from ..ik.parts import joined
+    from ..progress import ProgressBar
 
-    console = Console(stderr=True)
-    starts = track(range(0, len(T), at_once), "solving", console=console, disable=not console.is_terminal)
-    parts = [
-        solve_ik(arm, T[k : k + at_once], method=method, windings=windings, slices=slices, **options)
-        for k in starts
-    ]
+    parts = []
+    with ProgressBar("solving") as advance:
+        for k in range(0, len(T), at_once):
+            part = T[k : k + at_once]
+            parts.append(solve_ik(arm, part, method=method, windings=windings, slices=slices, **options))
+            advance(k + len(part), len(T))
     return joined(parts)
 
 

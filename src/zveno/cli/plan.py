@@ -49,8 +49,8 @@ def plan(
 
     Args:
         robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
-        measurement: pose, position, relative_pose, relative_position, distance, plane, point, sockets, direction or
-            camera.
+        measurement: pose, position, relative_pose, relative_position, distance, plane, point, sockets, direction,
+            camera or tilt.
         n: postures to plan.
         criterion: D, A, E, G, T, or O1 to O5.
         sigma: standard deviation of a reading, m or rad; 1e-4 if not given.

@@ -23,6 +23,7 @@ from .kinds.pose import RelativePose as RelativePose
 from .kinds.position import Position as Position
 from .kinds.position import RelativePosition as RelativePosition
 from .kinds.sockets import Sockets as Sockets
+from .kinds.tilt import Tilt as Tilt
 
 for _module in pkgutil.iter_modules(kinds.__path__):
     importlib.import_module(f"{kinds.__name__}.{_module.name}")
