@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ import pytest
 
 from zveno.algorithms.forward_kinematics import frame_pose, link_poses
 from zveno.cli import main
+from zveno.cli.app import VERBS
 from zveno.io.load import load_mechanism
 
 SLIDE = """<robot name="slide">
@@ -248,11 +250,29 @@ def test_help_names_verbs_and_exit_codes(capsys):
     assert code == 0
     for word in ("info", "fk", "robots", "cache", "demo", "Exit codes", "130"):
         assert word in out
-    for verb in ("info", "fk", "robots", "cache", "demo"):
-        code, out, _ = run(capsys, verb, "--help")
+    for verb in VERBS:
+        assert f"• {verb}" in out
+        code, text, _ = run(capsys, verb, "--help")
         assert code == 0
-        assert all(flag in out for flag in ("--json", "--out", "--debug"))
+        assert f"usage: zveno {verb}" in text
+        assert all(flag in text for flag in ("--json", "--out", "--debug"))
     assert run(capsys)[:2] == run(capsys, "--help")[:2]
+
+
+@pytest.mark.parametrize("verb", ["calibrate", "identifiability", "plan"])
+def test_help_names_every_kind_of_measurement(capsys, verb):
+    from zveno.calibration.measurements import KINDS
+
+    words = re.sub(r"[│\s]+", " ", run(capsys, verb, "--help")[1])
+    assert all(kind in words for kind in KINDS)
+
+
+def test_a_verb_does_not_import_the_others():
+    program = "import sys; from zveno.cli import main; main(['robots', '--json']); print(sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    modules = done.stdout.splitlines()[-1]
+    assert "zveno.cli.verbs" in modules
+    assert "zveno.cli.ik" not in modules
 
 
 # --- where answers go
