@@ -22,7 +22,10 @@ from .kernels.export_c import CSource
 from .kernels.export_c import export_c as source_of
 from .kernels.operations import Operations, count_operations
 from .kernels.program import Program
-from .programs import program
+from .kernels.structured.export_c import export_structured
+from .kernels.structured.instance import counted_operations
+from .kernels.structured.statements import Structured
+from .programs import exported_program
 from .robot_functions import RobotFunctions
 
 registered(Operations)  # kernels know no results
@@ -133,7 +136,7 @@ def export_programs(
     dtype = np.float32 if single else np.float64
     stem = re.sub(r"\W", "_", robot.name, flags=re.ASCII).lower()
     stem = stem if stem and not stem[0].isdigit() else f"robot_{stem}"
-    sources = [source_of(one, dtype, f"{stem}_{one.name}") for one in programs]
+    sources = [_source(one, dtype, f"{stem}_{one.name}") for one in programs]
     place = Path(directory)
     written = [f"{source.name}.{suffix}" for source in sources for suffix in "hc"]
     for name in (*written, f"{stem}.h", f"{stem}_base_parameters.h", "example.c", "README.md"):
@@ -143,7 +146,7 @@ def export_programs(
         _measured(one, source, single) if timed else None for one, source in zip(programs, sources, strict=True)
     ]
     exported = tuple(
-        ExportedFunction(source.name, count_operations(one), time)
+        ExportedFunction(source.name, _operations(one), time)
         for one, source, time in zip(programs, sources, times, strict=True)
     )
     texts = {
@@ -158,12 +161,22 @@ def export_programs(
     return Export(place, tuple(files), exported)
 
 
-def _program(robot: RobotFunctions, name: str, frame: str | None, parameters: Sequence[str]) -> Program:
+def _source(one: Program | Structured, dtype: type, name: str) -> CSource:
+    return export_structured(one, dtype, name) if isinstance(one, Structured) else source_of(one, dtype, name)
+
+
+def _operations(one: Program | Structured) -> Operations:
+    return counted_operations(one) if isinstance(one, Structured) else count_operations(one)
+
+
+def _program(
+    robot: RobotFunctions, name: str, frame: str | None, parameters: Sequence[str]
+) -> Program | Structured:
     options = {}
     if name in ("forward_kinematics", "jacobian", "velocity", "acceleration"):
         options["frame"] = robot.mechanism.frame(frame).name
     used = [key for key in parameters if key.partition(":")[0] in FUNCTIONS[name].depends_on]
-    return program(robot.mechanism, name, used, **options)
+    return exported_program(robot.mechanism, name, used, **options)
 
 
 def _base_model(robot: RobotFunctions):
@@ -201,9 +214,11 @@ def _common_header(stem: str, sources: Sequence[CSource]) -> str:
     return f"{title}\n#ifndef {guard}\n#define {guard}\n\n{includes}\n\n#endif\n"
 
 
-def _arrays(one: Program, scalar: str) -> tuple[str, str]:
+def _arrays(one: Program | Structured, source: CSource, scalar: str) -> tuple[str, str]:
     """Declarations of arrays for a call, filled with small numbers, and the call's arguments."""
     lines, names = [], []
+    if source.memory is not None:
+        lines, names = [f"    static {source.memory} memory_;"], ["&memory_"]
     for argument in (*one.inputs, *one.outputs):
         name = f"{argument.name.replace(':', '_')}_"
         lines.append(f"    {scalar} {name}[{max(1, argument.size)}] = {{0}};")
@@ -211,9 +226,9 @@ def _arrays(one: Program, scalar: str) -> tuple[str, str]:
     return "\n".join(lines), ", ".join(names)
 
 
-def _example(robot: RobotFunctions, stem: str, one: Program, source: CSource, single: bool) -> str:
+def _example(robot: RobotFunctions, stem: str, one: Program | Structured, source: CSource, single: bool) -> str:
     scalar = "float" if single else "double"
-    declared, names = _arrays(one, scalar)
+    declared, names = _arrays(one, source, scalar)
     output = one.outputs[0]
     neutral = ", ".join(f"{value:.17g}" for value in robot.neutral())
     first = one.inputs[0].name
@@ -274,16 +289,16 @@ def _plain(name: str) -> str:
     return re.sub(r"[\\`*\[\]<>|#]", lambda mark: f"\\{mark[0]}", visible(" ".join(name.split())))
 
 
-def _measured(one: Program, source: CSource, single: bool) -> float | None:
+def _measured(one: Program | Structured, source: CSource, single: bool) -> float | None:
     """Nanoseconds a call, or None where there is no C compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         return None
     scalar = "float" if single else "double"
-    declared, names = _arrays(one, scalar)
+    declared, names = _arrays(one, source, scalar)
     changing = f"{one.inputs[0].name}_[0]" if one.inputs and one.inputs[0].size else None
     step = f"{changing} = ({scalar})(1e-6 * (double)k);" if changing else ""
-    calls = int(np.clip(3e7 / max(1, one.n_nodes), 200, 1_000_000))
+    calls = int(np.clip(3e7 / max(1, _operations(one).total), 200, 1_000_000))
     text = f"""#include <stdio.h>
 #include <time.h>
 #include "{source.name}.h"

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from .functions import evaluated, function_named, input_shapes
 from .kernels.program import Program
+from .kernels.structured.statements import Structured
 from .kernels.trace import trace
 from .mechanism import Mechanism
-from .over_bodies.engine import loop_kernel
+from .over_bodies.engine import loop_kernel, loop_program
 
 if TYPE_CHECKING:
     from .kernels.kernel import Kernel
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
 def program(mechanism: Mechanism, name: str, parameters: Sequence[str] = (), **options: Any) -> Program:
     """The program of a function of `zveno.functions.FUNCTIONS`; parameters and options as in `evaluated`."""
     return trace(evaluated, **_recipe(mechanism, name, parameters, options))
+
+
+def exported_program(
+    mechanism: Mechanism, name: str, parameters: Sequence[str] = (), **options: Any
+) -> Program | Structured:
+    """The program for C: a loop over bodies where the kernel is one, too."""
+    looped = loop_program(mechanism, name, tuple(parameters), options)
+    return program(mechanism, name, parameters, **options) if looped is None else looped
 
 
 def kernel(

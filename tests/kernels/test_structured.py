@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
+import multiprocessing
 import pickle
+import tempfile
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,11 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from structured_programs import WIDTH, Recipe, random_program
 
+import zveno
+from kernels.test_export_c import build, needs_compiler
+from kernels.test_gufunc import guarded
 from zveno.errors import BuildError, ShapeError
 from zveno.kernels import math as zm
 from zveno.kernels.structured.build import Builder, structured_program
 from zveno.kernels.structured.check import check
 from zveno.kernels.structured.evaluate import evaluate
+from zveno.kernels.structured.export_c import export_structured
 from zveno.kernels.structured.kernel import compiled_structured
 from zveno.kernels.threads import get_threads, set_threads
 
@@ -36,6 +45,25 @@ def test_random_programs_in_numpy_and_in_lanes(seed, n, batch, special):
     with np.errstate(all="ignore"):
         expected, received = evaluate(structured, x), compiled_structured(random_program, recipe)(x)
     np.testing.assert_allclose(received, expected, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@needs_compiler
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 5))
+def test_random_programs_in_c(seed, n):
+    structured, _ = structured_program(random_program, Recipe(seed, n))
+    source = export_structured(structured)
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(6, n, WIDTH))
+    x[4, 0], x[5, 0] = np.nan, np.inf
+    received = np.zeros((6, n + 1, WIDTH))
+    memory = np.full(100_000, np.nan)
+    with tempfile.TemporaryDirectory() as folder:
+        function = build(source, Path(folder))
+        for row, out in zip(x, received, strict=True):
+            function(*(ctypes.c_void_p(array.ctypes.data) for array in (memory, row, out)))
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(received, evaluate(structured, x), rtol=TOLERANCE, atol=TOLERANCE)
 
 
 def doubled(x):
@@ -190,3 +218,29 @@ def test_zeros_that_stay_zero_are_not_stored():
 
 def moved_in_plane(p, x):
     return np.array([p[0] + zm.cos(x[0]), p[1] + zm.sin(x[0]), 2.0 * p[2]])
+
+
+@pytest.mark.skipif(not hasattr(mmap, "PROT_READ"), reason="needs mprotect")
+@pytest.mark.parametrize("at_end", [False, True])
+@pytest.mark.parametrize("batch", [1, 3, 4, 9])
+def test_nothing_beside_the_arrays_is_touched(batch, at_end):
+    kernel = compiled_structured(random_program, Recipe(7, 3))
+    x = np.random.default_rng(0).normal(size=(batch, 3, WIDTH))
+    given = guarded(x.nbytes, at_end).view(float).reshape(x.shape)
+    given[...] = x
+    expected = kernel(x)
+    out = guarded(expected.nbytes, at_end).view(float).reshape(expected.shape)
+    kernel(given, out=out)
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_another_process_computes_the_same(method):
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"no {method} here")
+    kernel = zveno.load("ur5").kernel("inverse_dynamics", engine="loop")
+    q, v, a = np.random.default_rng(0).normal(size=(3, 7, 6))
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        received = pool.apply(kernel, (q, v, a))
+    np.testing.assert_array_equal(received, kernel(q, v, a))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 
 import zveno
+from kernels.test_export_c import build, needs_compiler
 from mechanisms import random_mechanism, relative_error
 from zveno.errors import BuildError, ModelError
 from zveno.functions import function_named
@@ -13,6 +16,7 @@ from zveno.kernels.structured.build import structured_program
 from zveno.kernels.structured.check import check
 from zveno.kernels.structured.code import compiled_code
 from zveno.kernels.structured.evaluate import evaluate
+from zveno.kernels.structured.export_c import export_structured
 from zveno.kernels.structured.kernel import StructuredKernel
 from zveno.mechanism import Fixed, Joint, Link, Mechanism, Revolute, assemble
 from zveno.over_bodies.bodies import bodies_of
@@ -150,3 +154,21 @@ def test_a_mechanism_that_does_not_move_has_no_loop():
     mechanism = assemble("rigid", [Link("base"), Link("link")], [Joint("joint", "base", "link", Fixed())])
     with pytest.raises(BuildError, match="nothing moves"):
         zveno.Robot(mechanism).kernel("energy", engine="loop")
+
+
+@needs_compiler
+def test_a_large_tree_in_c(tmp_path):
+    """Code that does not grow with the tree, compiled without a warning; the same numbers as the kernel."""
+    mechanism = dense_tree(60, 0)
+    robot = zveno.Robot(mechanism)
+    exported = zveno.export_c(robot, ["forward_dynamics"], tmp_path, timed=True)
+    assert (exported.functions[0].nanoseconds or 0) > 0
+    structured, _ = structured_program(LOOPS["forward_dynamics"], bodies_of(mechanism), name="loop")
+    function = build(export_structured(structured), tmp_path)
+    given = states(mechanism)
+    expected = robot.forward_dynamics(*(given[key] for key in ("q", "v", "tau")))
+    memory, out = np.full(100_000, np.nan), np.zeros(60)
+    for k in range(3):
+        arrays = [memory, *(given[key][k] for key in ("q", "v", "tau")), out]
+        function(*(ctypes.c_void_p(array.ctypes.data) for array in arrays))
+        assert relative_error(out, expected[k]) < TOLERANCE

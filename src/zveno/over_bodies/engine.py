@@ -15,6 +15,7 @@ import numpy as np
 
 from ..algorithms.singular import RELATIVE, anywhere
 from ..errors import BuildError
+from ..kernels.structured.build import structured_program
 from ..mechanism import Fixed, Mechanism
 from . import energy, forward_dynamics, inverse_dynamics, kinematics, mass_matrix, regressor, singular
 from .bodies import Bodies, bodies_of
@@ -22,6 +23,7 @@ from .pairs import count_pairs
 
 if TYPE_CHECKING:
     from ..kernels.structured.kernel import StructuredKernel
+    from ..kernels.structured.statements import Structured
 
 LOOPS: dict[str, Callable[..., None]] = {
     "forward_dynamics": forward_dynamics.forward_dynamics,
@@ -94,10 +96,10 @@ def straight_operations(bodies: Bodies, name: str) -> float:
     return total * (1.0 - bodies.n_special / bodies.n * (1.0 - SPECIAL_SHARE))
 
 
-def loop_kernel(
+def is_looped(
     mechanism: Mechanism, name: str, parameters: tuple[str, ...], engine: str | None, options: Mapping[str, Any]
-) -> StructuredKernel | None:
-    """The kernel of a function as a loop over bodies, None where straight-line code serves better or is asked for.
+) -> bool:
+    """Whether a function runs as a loop over bodies: where it is asked for, or better than straight-line code.
 
     Raises:
         BuildError: a loop is asked for and cannot be had.
@@ -105,13 +107,27 @@ def loop_kernel(
     if engine not in (None, *ENGINES):
         raise BuildError(f"there is no engine {engine!r}", element="engine", remedy=f"Known: {', '.join(ENGINES)}")
     if engine == "straight" or (engine is None and not prefers_loop(mechanism, name)):
-        return None
+        return False
     reason = refusal(mechanism, name, parameters, options)
-    if reason is None:
-        return _kernel(mechanism, name)
-    if engine == "loop":
+    if reason is not None and engine == "loop":
         raise BuildError(reason, element=f"{mechanism.name}, {name}", remedy="Leave the choice of the engine open")
-    return None
+    return reason is None
+
+
+def loop_kernel(
+    mechanism: Mechanism, name: str, parameters: tuple[str, ...], engine: str | None, options: Mapping[str, Any]
+) -> StructuredKernel | None:
+    """The kernel of a function as a loop over bodies, None where straight-line code is taken; see `is_looped`."""
+    return _kernel(mechanism, name) if is_looped(mechanism, name, parameters, engine, options) else None
+
+
+def loop_program(
+    mechanism: Mechanism, name: str, parameters: tuple[str, ...], options: Mapping[str, Any]
+) -> Structured | None:
+    """The same as a program."""
+    if not is_looped(mechanism, name, parameters, None, options):
+        return None
+    return structured_program(LOOPS[name], _bodies(mechanism), name=name)[0]
 
 
 def is_regular(mechanism: Mechanism) -> bool:

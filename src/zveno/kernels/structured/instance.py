@@ -10,7 +10,7 @@ import numpy as np
 from .. import threads
 from ..batch_data import RUN, TEAM, WORKSPACE, BatchData
 from ..driver import PARALLEL_WORK
-from ..operations import Operations
+from ..operations import Operations, count_operations
 from .lower import Words
 from .statements import Entry, For, Kind, Run, Statement, Structured, Switch, Variable, While
 
@@ -109,3 +109,8 @@ def total_operations(structured: Structured, each: list[Operations]) -> Operatio
         for name, count in asdict(own).items():
             total[name] += trips * count
     return Operations(**{name: round(count) for name, count in total.items()})
+
+
+def counted_operations(structured: Structured) -> Operations:
+    """Operations for one state of a program that was traced."""
+    return total_operations(structured, [count_operations(run.program) for run, _ in runs(structured.body)])
