@@ -2,11 +2,12 @@
 
 With w = A R + b the velocities or accelerations of the rows and R = (N, T) the reactions of a contact,
 
-    0 ≤ N ⟂ w_n ≥ 0,  |T| ≤ μ N,  T = −μ N w_t / |w_t| where w_t ≠ 0,
+    0 ≤ N ⟂ w_n ≥ 0,  |T| ≤ μ N,  T = −μ N w_t / |w_t| where w_t ≠ 0.
 
-solved by projected Gauss–Seidel, the tangents of a contact together by the larger eigenvalue of their block and
-projected onto the disc (Jean 1999). The number of sweeps is bounded. Where the modes that come out (open, at rest,
-sliding) are certain, the linear equations that follow from them refine the result.
+(μ N, T) and (w_n / μ + |w_t|, w_t) are then complementary on cones (De Saxcé and Feng 1998). With an estimate of
+|w_t|, zero at first, `cones` solves that in about ten steps however close friction is to its limit. The modes that
+come out (open, at rest, sliding) give equations that Newton's method solves to rounding. Where their solution obeys
+the law, it is the result; otherwise |w_t| is estimated anew.
 """
 
 from __future__ import annotations
@@ -16,22 +17,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.door import compiled
-from ..kernels.kernel import Kernel
-from ..kernels.math import maximum, minimum, select, sqrt
-from .redundancy import least_squares
+from .cones import ConePair, complementary_pair
 
 STOP_SPEED = 1e-5
 """A contact slower than this, m/s, may stick: its direction of sliding means nothing."""
-MAX_SWEEPS = 2000
-CAREFUL = 40
-"""Rounds of so many sweeps that decide whether a contact leaves its place: the angle at which a block on four
-corners begins to slide is then right to 1e-5."""
-AT_REST = 1e-4
-"""Tangential w over the largest b below which a contact counts as at rest when its reactions are refined."""
-CONVERGED = 1e-11
-"""Change of a reaction by some sweeps, relative to the largest, at which they end."""
-_OPERATIONS = 4000
+MAX_ROUNDS = 20
+"""Estimates of the speeds of sliding at most; nearly always one or two are enough."""
+LAWFUL = 1e-9
+"""Violation of the law, relative to the largest b and reaction, at which it is obeyed."""
 
 
 class Contact(NamedTuple):
@@ -63,7 +56,7 @@ class Reactions(NamedTuple):
     """A R + b, (m,)"""
 
 
-def contact_reactions(A: Any, b: Any, held: Any, contacts: Sequence[Contact], rounds: int = 1) -> Reactions:
+def contact_reactions(A: Any, b: Any, held: Any, contacts: Sequence[Contact]) -> Reactions:
     """Reactions of contacts, and of the rows that hold both ways.
 
     Args:
@@ -71,113 +64,154 @@ def contact_reactions(A: Any, b: Any, held: Any, contacts: Sequence[Contact], ro
         b: velocities or accelerations of the rows without reactions, (m,).
         held: rows with w = 0 whatever the sign of their reaction, (m,) booleans.
         contacts: those that push; rows of others take no part.
-        rounds: of sweeps at most, where modes stay uncertain: at the edge of sliding sweeps converge slowly.
     """
-    A, b = np.asarray(A, dtype=float), np.asarray(b, dtype=float)
-    held = np.flatnonzero(held)
+    A, b, held = np.asarray(A, dtype=float), np.asarray(b, dtype=float), np.array(held, dtype=bool)
+    rough = [contact for contact in contacts if contact.mu == np.inf]
+    while True:
+        holding = held.copy()
+        for contact in rough:
+            holding[contact.tangents] = True
+        reactions = _with_held(A, b, np.flatnonzero(holding), contacts)
+        lifted = [contact for contact in rough if _lifted(contact, *reactions)]
+        if not lifted:
+            return reactions
+        rough = [contact for contact in rough if contact not in lifted]  # what leaves the ground holds nothing
+
+
+def _lifted(contact: Contact, R: np.ndarray, w: np.ndarray) -> bool:
+    return (
+        contact.side * R[contact.row] <= 1e-9 * abs(R).max() and w[contact.row] * contact.side > 1e-9 * abs(w).max()
+    )
+
+
+def _with_held(A: np.ndarray, b: np.ndarray, held: np.ndarray, contacts: Sequence[Contact]) -> Reactions:
+    """Reactions of contacts with finite friction; `held` are the numbers of rows that do not move."""
     # The held rows answer whatever the contacts do.
     answer = np.linalg.pinv(A[np.ix_(held, held)], rcond=1e-10, hermitian=True) if len(held) else np.zeros((0, 0))
-    reduced = A - A[:, held] @ answer @ A[held]
-    short = b - A[:, held] @ answer @ b[held]
-    S = np.zeros((len(A), 3 * len(contacts)))
-    for k, contact in enumerate(contacts):
-        S[contact.row, 3 * k] = contact.side
-        for j, row in enumerate(contact.tangents, 1):
-            S[row, 3 * k + j] = 1.0
-    r = np.zeros(3 * len(contacts))
     R = np.zeros(len(A))
-    for _ in range(rounds):
-        r = _gauss_seidel(S.T @ reduced @ S, S.T @ short, contacts, r)
-        pushed = S @ r
-        pushed[held] = -answer @ (b[held] + A[held] @ pushed)
-        refined = _refined(A, b, held, contacts, pushed)
-        R = pushed if refined is None else refined
-        if refined is not None:
-            break
+    if contacts:
+        S = np.zeros((len(A), 3 * len(contacts)))
+        for k, contact in enumerate(contacts):
+            S[contact.row, 3 * k] = contact.side
+            for j, row in enumerate(contact.tangents if np.isfinite(contact.mu) else (), 1):
+                S[row, 3 * k + j] = 1.0
+        reduced = A - A[:, held] @ answer @ A[held]
+        moves = np.diagonal(reduced) > 1e-10 * np.diagonal(A)  # the others cannot move for the held ones
+        short = np.where(moves, b - A[:, held] @ answer @ b[held], 0.0)
+        R = S @ _solved(S.T @ (reduced * np.outer(moves, moves)) @ S, S.T @ short, contacts)
+    R[held] = -answer @ (b[held] + A[held] @ R)
     return Reactions(R, A @ R + b)
 
 
-def _gauss_seidel(A, b, contacts: Sequence[Contact], r: np.ndarray) -> np.ndarray:
-    """Reactions (3 n,), three to a contact, from the sweeps that begin at r."""
-    n = len(contacts)
-    if not n:
-        return r
-    A = A + np.diag(np.where(np.diagonal(A) > 0, 0.0, 1.0))  # rows that are not there, or that nothing moves
-    mu = np.array([min(contact.mu, 1e9) for contact in contacts])
-    slips = np.array([(0.0, 0.0) if contact.slip is None else contact.slip for contact in contacts])
-    fixed = np.array([float(contact.slip is not None) for contact in contacts])
-    kernel, sweeps = _sweeps(n)
-    for _ in range(-(-MAX_SWEEPS // sweeps)):
-        new = kernel(A, b, mu, slips, fixed, r)
-        change, r = abs(new - r).max(), new
-        if change <= CONVERGED * abs(r).max():
+def _solved(A: np.ndarray, b: np.ndarray, contacts: Sequence[Contact]) -> np.ndarray:
+    """Reactions (3 n,) of contacts with three rows each."""
+    speed, mobility = float(abs(b).max()), float(np.diagonal(A).max())
+    if speed == 0 or mobility == 0:
+        return np.zeros(len(b))
+    law = _Law(A / mobility, b.reshape(-1, 3) / speed, contacts)
+    sliding, best, least = np.zeros(len(contacts)), np.zeros((len(contacts), 3)), np.inf
+    last, share = np.zeros(0), 1.0
+    for _ in range(MAX_ROUNDS):
+        pair = law.pair(sliding)
+        inner = law.reactions(pair)
+        for r in (law.polished(inner, *law.modes(pair)), inner):
+            violation = law.violation(r)
+            if violation < least:
+                best, least = r, violation
+        missing = law.sliding(pair) - sliding
+        if least < LAWFUL or abs(missing).max() < LAWFUL:
             break
-    return r
+        if len(last):  # Aitken's extrapolation, for vectors (Irons and Tuck 1969)
+            change = missing - last
+            share = min(max(-share * (last @ change) / max(change @ change, 1e-300), 0.5), 20.0)
+        sliding, last = np.maximum(sliding + share * missing, 0.0), missing
+    return best.ravel() * (speed / mobility)
 
 
-def _sweeps(n: int) -> tuple[Kernel, int]:
-    """The kernel of some sweeps over n contacts, and their number."""
-    sweeps = max(1, _OPERATIONS // (18 * n * n + 40 * n))
-    inputs = {"A": (3 * n, 3 * n), "b": (3 * n,), "mu": (n,), "slips": (n, 2), "fixed": (n,), "r": (3 * n,)}
-    return compiled(_swept, inputs, constants=(n, sweeps)), sweeps
+class _Law:
+    """Coulomb's law for reactions r (n, 3) of contacts and w = A r + b, scaled to the order of one."""
 
+    def __init__(self, A: np.ndarray, b: np.ndarray, contacts: Sequence[Contact]):
+        self.A, self.b, self.n = A, b, len(contacts)
+        self.mu = np.array([contact.mu if np.isfinite(contact.mu) else 0.0 for contact in contacts])
+        self.given = np.array([contact.slip is not None for contact in contacts]) | (self.mu == 0)
+        """whose friction is known: a direction of sliding, or none"""
+        self.slip = np.array([contact.slip or (0.0, 0.0) for contact in contacts])
+        # R = Q x, and z = Pᵀ w + (|w_t|, 0, 0)
+        places = np.arange(self.n)
+        P, Q = (np.zeros((self.n, 3, self.n, 3)) for _ in range(2))
+        P[places, 0, places, 0] = Q[places, 0, places, 0] = 1.0 / np.where(self.given, 1.0, self.mu)
+        for j in (1, 2):
+            P[places, j, places, j] = Q[places, j, places, j] = np.where(self.given, 0.0, 1.0)
+            Q[places, j, places, 0] = np.where(self.given, -self.mu * self.slip[:, j - 1], 0.0)
+        self.P, self.Q = P.reshape(A.shape), Q.reshape(A.shape)
+        self.B = self.P.T @ A @ self.Q
 
-def _swept(n: int, sweeps: int, A, b, mu, slips, fixed, r):
-    """Reactions (3 n,) after some sweeps over n contacts; `fixed` says whose direction of sliding is given."""
-    r = list(r)
-    for _ in range(sweeps):
-        for k in range(n):
-            i = 3 * k
-            turned = mu[k] * (A[i][i + 1] * slips[k][0] + A[i][i + 2] * slips[k][1])
-            mobility = A[i][i] - fixed[k] * turned
-            N = r[i] - (A[i] @ np.array(r) + b[i]) / maximum(mobility, 1e-9 * A[i][i])
-            r[i] = N = maximum(N, 0.0)
-            half, skew = 0.5 * (A[i + 1][i + 1] - A[i + 2][i + 2]), A[i + 1][i + 2]
-            stiff = 0.5 * (A[i + 1][i + 1] + A[i + 2][i + 2]) + sqrt(half * half + skew * skew)
-            state = np.array(r)
-            x, y = (r[j] - (A[j] @ state + b[j]) / stiff for j in (i + 1, i + 2))
-            scale = minimum(1.0, mu[k] * N / sqrt(maximum(x * x + y * y, 1e-300)))
-            r[i + 1] = select(fixed[k], -mu[k] * N * slips[k][0], x * scale)
-            r[i + 2] = select(fixed[k], -mu[k] * N * slips[k][1], y * scale)
-    return np.array(r)
+    def pair(self, sliding: np.ndarray) -> ConePair:
+        """The complementary pair where contacts slide at given speeds (n,)."""
+        c = (self.P.T @ self.b.ravel()).reshape(self.n, 3)
+        c[:, 0] += sliding
+        return complementary_pair(self.B, c)
 
+    def reactions(self, pair: ConePair) -> np.ndarray:
+        """r (n, 3) of a pair."""
+        return (self.Q @ pair.x.ravel()).reshape(self.n, 3)
 
-def _refined(A, b, held, contacts: Sequence[Contact], R) -> np.ndarray | None:
-    """R (m,) and the smallest change that makes it satisfy the linear equations of its modes.
+    def sliding(self, pair: ConePair) -> np.ndarray:
+        """Speeds of sliding (n,) of a pair."""
+        return np.hypot(*pair.z[:, 1:].T)
 
-    None where that breaks Coulomb's law by more than rounding: then the modes are not certain, and R is as good.
-    """
-    w, speed = A @ R + b, abs(b).max(initial=0.0)
-    most = max((contact.side * R[contact.row] for contact in contacts), default=0.0)
-    active, G = np.zeros(len(A)), np.eye(len(A))
-    active[held] = 1.0
-    sliding = []
-    for contact in contacts:
-        if contact.side * R[contact.row] <= 1e-9 * most:
-            continue
-        active[contact.row] = 1.0
-        if contact.slip is None and (np.hypot(*w[contact.tangents]) if contact.mu else 0.0) <= AT_REST * speed:
-            active[contact.tangents] = 1.0
-        else:
-            G[contact.tangents, contact.row] = R[contact.tangents] / R[contact.row]
-            sliding.append(contact)
-    R = R + least_squares(A, -w, active, G if sliding else None).reactions
-    w, size = A @ R + b, abs(R).max(initial=0.0)
-    if abs(w * active).max(initial=0.0) > 1e-9 * speed:
-        return None
-    for contact in contacts:
-        N, T = contact.side * R[contact.row], R[contact.tangents]
-        presses = active[contact.row] > 0
-        if N + 1e-12 * size < 0 or (not presses and contact.side * w[contact.row] < -1e-9 * speed):
-            return None
-        if contact.mu and np.hypot(*T) > contact.mu * N * (1 + 1e-7) + 1e-12 * size:
-            return None
-    for contact in sliding:
-        if contact.slip is None and not _opposed(R[contact.tangents], w[contact.tangents]):
-            return None
-    return R
+    def modes(self, pair: ConePair) -> tuple[np.ndarray, np.ndarray]:
+        """(which contacts are closed, which of them are at rest), (n,) booleans each.
 
+        Of the two numbers of a cone's boundary, x₀ ± |x_t|, one vanishes where that of z does not.
+        """
+        x, z = pair.x, pair.z
+        x_t, z_t = np.hypot(*x[:, 1:].T), np.hypot(*z[:, 1:].T)
+        closed = x[:, 0] + x_t > z[:, 0] - z_t
+        return closed, closed & ~self.given & (z[:, 0] + z_t < x[:, 0] - x_t)
 
-def _opposed(T, w) -> bool:
-    """Whether friction acts against the motion."""
-    return T @ w < 0 and abs(T[0] * w[1] - T[1] * w[0]) <= 1e-6 * float(np.hypot(*T) * np.hypot(*w))
+    def w(self, r: np.ndarray) -> np.ndarray:
+        """How the contacts move under r, (n, 3)."""
+        return (self.A @ r.ravel()).reshape(self.n, 3) + self.b
+
+    def polished(self, r: np.ndarray, closed: np.ndarray, rest: np.ndarray) -> np.ndarray:
+        """r (n, 3) that satisfies the equations of the modes: Newton's method, in least squares of least change."""
+        n, slides = self.n, closed & ~rest & ~self.given
+        A, mu = self.A.reshape(n, 3, 3 * n), self.mu
+        r = np.where(closed[:, None], r, 0.0)
+        for _ in range(6):
+            w = self.w(r)
+            F, D = np.array(r), np.eye(3 * n).reshape(n, 3, 3 * n)
+            F[closed, 0], D[closed, 0] = w[closed, 0], A[closed, 0]
+            F[rest, 1:], D[rest, 1:] = w[rest, 1:], A[rest, 1:]
+            for k in np.flatnonzero(closed & self.given):
+                F[k, 1:] += mu[k] * r[k, 0] * self.slip[k]
+                D[k, 1:, 3 * k] = mu[k] * self.slip[k]
+            for k in np.flatnonzero(slides):  # |w_t| T + μ N w_t = 0
+                speed, (N, *T) = float(np.hypot(*w[k, 1:])), r[k]
+                F[k, 1:] = speed * np.array(T) + mu[k] * N * w[k, 1:]
+                D[k, 1:] = np.outer(T, w[k, 1:] @ A[k, 1:]) / max(speed, 1e-300) + mu[k] * N * A[k, 1:]
+                D[k, 1:, 3 * k] += mu[k] * w[k, 1:]
+                D[k, [1, 2], [3 * k + 1, 3 * k + 2]] += speed
+            change = np.linalg.lstsq(D.reshape(3 * n, 3 * n), -F.ravel(), rcond=1e-10)[0]
+            if not np.isfinite(change).all():
+                return r
+            r = r + change.reshape(n, 3)
+            if abs(F).max() < 1e-13:
+                break
+        return r
+
+    def violation(self, r: np.ndarray) -> float:
+        """By how much r (n, 3) breaks the law."""
+        w, N, T = self.w(r), r[:, 0], r[:, 1:]
+        size = np.hypot(*T.T)
+        normal = np.minimum(N, w[:, 0])  # the smaller one is zero
+        cone = np.where(self.given, np.hypot(*(T + (self.mu * N)[:, None] * self.slip).T), size - self.mu * N)
+        # A contact inside its cone, or one that cannot slide, does not move; one that slides does so against T.
+        slip = np.hypot(*w[:, 1:].T)
+        inside = np.minimum(self.mu * N - size, slip)
+        opposed = self.mu * N * slip + (T * w[:, 1:]).sum(axis=1)
+        free = ~self.given
+        parts = (abs(normal), np.maximum(cone, 0.0), np.where(free, inside, 0.0), np.where(free, opposed, 0.0))
+        return float(np.max(parts))

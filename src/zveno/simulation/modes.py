@@ -9,7 +9,7 @@ import numpy as np
 
 from ..algorithms.constraints import slip_direction
 from .contacts import JointLimit
-from .coulomb import CAREFUL, STOP_SPEED, Contact, contact_reactions
+from .coulomb import STOP_SPEED, Contact, contact_reactions
 from .equations import Equations
 from .inputs import Inputs
 from .rates import Stopped
@@ -20,8 +20,9 @@ MOVES = 1e-6
 """A contact at rest slides when it would leave its place with this acceleration, m/s²."""
 LEAVES = 1e-9
 """Speed, m/s or rad/s, beyond which a contact moves away from the ground."""
-SLOW = 1e-3
-"""m/s along its old direction that a sliding contact counts as having at least: friction then turns smoothly."""
+BEGINS, SLOW = 1e-3, 1e-4
+"""m/s along its old direction that a contact counts as having at least, as it begins to slide and later: friction
+turns at a rate of about μ g over the speed, which an integrator must follow."""
 GRAVITY = 10.0
 """m/s², what presses contacts down, roughly"""
 JAM = 1e-9
@@ -75,8 +76,7 @@ class Modes:
         """Contact i slides in a direction (2,) along its tangents."""
         self._write(i, SLIDES, 1.0, 0.0)
         mu = self._sliding[i].mu
-        # Friction turns with the velocity at a rate of about μ g over the speed, which a fixed step must resolve.
-        self._anchors(i)[3:] = (mu, *direction, max(SLOW, GRAVITY * mu * self.step))
+        self._anchors(i)[3:] = (mu, *direction, max(BEGINS, GRAVITY * mu * self.step))
 
     def follow(self, rate: Any, restarts: bool = False) -> None:
         """Remember the directions in which contacts slide, from φ̇ (m,).
@@ -84,12 +84,13 @@ class Modes:
         Unless it restarts, an adaptive method is told only where that does not change its equations: its next step
         relies on the last one.
         """
-        least = STOP_SPEED if self.step or restarts else SLOW
         for i in self.sliding():
-            v = rate[self._tangents(i)]
+            v, floor = rate[self._tangents(i)], float(self._anchors(i)[6])
             speed = float(np.hypot(*v))
-            if speed > least:
+            if speed > (STOP_SPEED if self.step or restarts else floor):
                 self.direction(i)[:] = v / speed
+            if speed > floor and not self.step:
+                self._anchors(i)[6] = SLOW
 
     def slide_where_moving(self, numbers: Iterable[int], rate: Any) -> list[int]:
         """Contacts with friction among those given that move along the ground slide; their numbers."""
@@ -168,7 +169,7 @@ class Modes:
         if self._escapes[0] != key:  # the contacts ask one after the other
             terms = self._terms(t, y, u)
             contacts = self.contacts(terms.rate)
-            w = contact_reactions(terms.A, -terms.short, self.held(), contacts, CAREFUL).w
+            w = contact_reactions(terms.A, -terms.short, self.held(), contacts).w
             resting = [contact for contact in contacts if contact.slip is None and contact.number in self._sliding]
             self._escapes = (key, {one.number: float(np.hypot(*w[one.tangents])) for one in resting})
         return self._escapes[1].get(i, 0.0)

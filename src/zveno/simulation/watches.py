@@ -172,15 +172,17 @@ class Watcher:
         if not hits:
             return None, pending
         first = min(k for k, _, _ in hits)
-        located = [
-            (self._located(watch, armed, times[k - 1], times[k], states), watch)
-            for k, armed, watch in hits
-            if k == first
-        ]
-        return min(located, key=lambda one: one[0]), pending
+        end, earliest = float(times[first]), None
+        for k, armed, watch in hits:
+            if k == first:
+                at = self._located(watch, armed, float(times[k - 1]), end, states)
+                if earliest is None or at < end:
+                    end, earliest = at, watch
+        assert earliest is not None
+        return (end, earliest), pending
 
     def _located(self, watch: Watch, armed: bool, start: float, end: float, states: States) -> float:
-        """When in [start, end] a watch falls below zero."""
+        """When in [start, end] a watch falls below zero; the end if it does not before."""
 
         def value(t):
             times = np.array([t])
@@ -190,7 +192,7 @@ class Watcher:
             return gap if armed or watch.rate is None else max(gap, float(watch.rate(times, Y, report)[0]))
 
         # A contact that was let go and falls back at once is taken up at the end, so that the run goes on.
-        return first_zero(value, float(start), float(end)) if value(start) > 0 > value(end) else float(end)
+        return first_zero(value, start, end) if value(end) < 0 < value(start) else end
 
     def _reported(self, times, Y):
         u = None
