@@ -53,7 +53,8 @@ PROGRAMS = [page for page in PAGES if any(language == "python" for language, _, 
 
 
 @pytest.mark.parametrize("page", PROGRAMS, ids=lambda page: page.name)
-def test_python_blocks_run(page):
+def test_python_blocks_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some of them write files
     assert run_page(page) > 0
 
 

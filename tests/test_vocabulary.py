@@ -45,12 +45,13 @@ def functions() -> dict[str, inspect.Signature]:
 
 
 def commands() -> dict[str, inspect.Signature]:
-    from zveno.cli import base, calibrate, dynamics, export, identifiability, ik, plan, simulate, verbs
+    from zveno.cli import base, calibrate, dynamics, export, identifiability, identify, ik, plan, simulate, verbs
 
     verbs_of = {
         "plan": plan.plan,
         "calibrate": calibrate.calibrate,
         "identifiability": identifiability.identifiability,
+        "identify": identify.identify,
         "ik": ik.ik,
         "simulate": simulate.simulate,
         "dynamics": dynamics.dynamics,

@@ -468,3 +468,18 @@ def test_a_file_that_changes_is_noticed(robot, tmp_path, monkeypatch):
         stream.write("1,2,3,4,5,6,7\n")
     with pytest.raises(ModelError, match="changed while it was read"):
         log.arrays()
+
+
+def test_numbers_count_all_joints_or_all_but_a_gripper(tmp_path):
+    """Seven columns are the Panda's arm; six of them are another robot's."""
+    from zveno.io.logs.columns import choose_columns
+
+    fingers = ("joint1", "joint2", "finger_joint1", "finger_joint2")
+    head = ["t", "q1", "q2", "tau1", "tau2"]
+    chosen = choose_columns([head], ["log.csv"], fingers, counts={2, 4})
+    assert chosen.joint_names == ("joint1", "joint2")
+    assert "not recorded: finger_joint1, finger_joint2" in chosen.account
+    file = tmp_path / "log.csv"
+    file.write_text(csv_text(plain()))
+    with pytest.raises(ModelError, match="q1 … q2: 2 columns"):
+        read_log(file, zveno.load("puma560"))

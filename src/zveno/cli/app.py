@@ -35,6 +35,7 @@ VERBS = {
     "plan": "plan",
     "calibrate": "calibrate",
     "excite": "excite",
+    "identify": "identify",
     "export": "export",
     "reproduce": "reproduce",
     "robots": "verbs",

@@ -124,12 +124,12 @@ def survey(problem: Problem) -> Survey:
     first = model.with_friction([c for c in model.friction if not TERMS[c.term].needs_load])
     shifts = (0.0,) if problem.delay is not None else (0.0, *(SHIFTS / band))
     moments = accumulate(first, rows_of(preparation.thinned(), first, rest, None, shifts), edges)
+    _check_rows(problem, first, moments)
     found = _delay(moments, np.array(shifts[1:])) if problem.delay is None else (problem.delay, True)
     if problem.delay is None and found[1]:
         preparation = preparation.delayed(found[0])
         moments = accumulate(first, rows_of(preparation.thinned(), first, rest), edges)
     parts = normals(moments)
-    _check_rows(problem, first, moments)
     fits = [solve(total(parts, [] if k == 0 else [k - 1])).x for k in range(problem.blocks + 1)]
     filters = [preparation.filters(k) for k in range(len(problem.logs))]
     choices = Choices(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,8 @@ from .units import UnitsOf, checked_units, unit_factor
 
 if TYPE_CHECKING:
     from ...robot import Robot
+
+_GRIPPER = re.compile(r"finger|gripper|hand|knuckle|claw|jaw", re.IGNORECASE)
 
 
 def read_log(
@@ -164,14 +167,10 @@ def _chosen(tables: Sequence[LogTable], mechanism: Mechanism, columns: ColumnsOf
 
 def _counts(mechanism: Mechanism, joints: Sequence[str]) -> set[int]:
     """How many joints numbered columns may count: all, or those before a gripper at the end of the arm."""
-    counts = {len(joints)}
-    links = {joint.name: joint.child for joint in mechanism.joints}
-    for n in range(len(joints) - 1, 0, -1):
-        end = mechanism.link_names.index(links[joints[n - 1]])
-        beyond = [mechanism.link_names.index(links[name]) for name in joints[n:]]
-        if all(mechanism.tree.reachability[k, end] for k in beyond):
-            counts.add(n)
-    return counts
+    n = len(joints)
+    while n > 1 and (_GRIPPER.search(joints[n - 1]) or mechanism.joint(joints[n - 1]).type.units[0] == "m"):
+        n -= 1
+    return {n, len(joints)}
 
 
 def _named(table: LogTable, mechanism: Mechanism) -> LogTable:

@@ -1,0 +1,144 @@
+"""Identifications as plain data, and as tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from ...identification.result import Identification
+from ...io.logs.log import Log
+
+MODELS = ("identified", "least squares", "nominal", "gravity only", "friction only")
+FEW = 12
+"""Names that are listed."""
+
+
+def identification_data(found: Identification, logs: Sequence[Log] = ()) -> dict[str, Any]:
+    """What programs want to know: verdict, errors, choices, parameters with their covariance."""
+    validation, choices = found.validation, found.choices
+    return {
+        "robot": found.nominal.name,
+        "status": found.status,
+        "summary": found.summary,
+        "logs": [{"source": log.source, "rows": len(log), "account": list(log.account)} for log in logs],
+        "joints": {
+            name: {
+                "usable": found.judgement.joints[j],
+                "reason": found.judgement.reasons.get(name),
+                "errors": {model: _plain(validation.errors[model][j]) for model in MODELS},
+                "rms": _plain(validation.rms[j]),
+                "torque_rms": _plain(validation.torque_rms[j]),
+            }
+            for j, name in enumerate(found.joint_names)
+        },
+        "overall": {model: _plain(validation.overall[model]) for model in MODELS},
+        "held_out": validation.held_out,
+        "band": choices.band,
+        "delay": choices.delay,
+        "velocity_lag": [_plain(x) for x in choices.velocity_lag],
+        "parameters": {
+            name: {
+                "value": _plain(found.values[k]),
+                "std": _plain(found.std[k]),
+                "least_squares": _plain(found.base_values[k]),
+                "least_squares_std": _plain(found.base_std[k]),
+            }
+            for k, name in enumerate(found.names)
+        },
+        "covariance": [[_plain(x) for x in row] for row in found.covariance],
+        "essential": list(found.essential),
+        "not_identified": list(found.not_identified),
+        "only_prior": list(found.only_prior),
+        "repaired": found.repaired,
+        "left_out": list(found.left_out),
+        "notes": list(found.notes),
+    }
+
+
+def _plain(x: Any) -> float | None:
+    return float(x) if np.isfinite(x) else None
+
+
+def print_identification(
+    console: Console, found: Identification, degrees: bool = False, *, logs: Sequence[Log] = ()
+) -> None:
+    """Verdict, what the recordings were taken for, errors by joint, choices, and parameters."""
+    console.print(found.summary, style="bold", end="\n\n")
+    for log in logs:
+        console.print(log.source, style="bold")
+        for line in log.account:
+            console.print(f"  {line}")
+    if logs:
+        console.print()
+    console.print(_errors(found))
+    console.print()
+    for line in _choices(found):
+        console.print(line)
+    console.print()
+    console.print(_parameters(found))
+    for word, names in (
+        ("not shown by the motion", found.not_identified),
+        ("only prior", found.only_prior),
+        ("not in the model file", found.left_out),
+    ):
+        if names:
+            more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+            console.print(f"{word}: {', '.join(names[:FEW])}{more}")
+    for link, what in found.repaired.items():
+        console.print(f"prior of {link} repaired: {what}")
+    for note in found.notes:
+        console.print(f"note: {note}")
+
+
+def _errors(found: Identification) -> Table:
+    validation = found.validation
+    table = Table(box=None, pad_edge=False)
+    table.add_column("held-out error", no_wrap=True)
+    for model in MODELS:
+        table.add_column(model, justify="right")
+    table.add_column("rms", justify="right")
+    table.add_column("of torque", justify="right")
+    table.add_column("", no_wrap=True)
+    for j, name in enumerate(found.joint_names):
+        cells = [f"{validation.errors[model][j]:.1%}" for model in MODELS]
+        usable = "" if found.judgement.joints[j] else "not usable"
+        table.add_row(name, *cells, f"{validation.rms[j]:.3g}", f"{validation.torque_rms[j]:.3g}", usable)
+    table.add_row("all", *(f"{validation.overall[model]:.1%}" for model in MODELS), "", "", "", style="bold")
+    return table
+
+
+def _choices(found: Identification) -> list[str]:
+    choices = found.choices
+    lines = [
+        f"band {choices.band:.3g} Hz ({choices.band_from}), {choices.samples} samples, {choices.rows} rows; "
+        f"{choices.margin:.2g} s lost at every end",
+        f"delay of the torques {1e3 * choices.delay:.3g} ms taken back (least residual at "
+        f"{1e3 * choices.delay_found:.3g} ms)",
+    ]
+    if np.isfinite(choices.velocity_lag).any():
+        late = ", ".join(f"{1e3 * lag:.3g}" for lag in choices.velocity_lag)
+        used = "used" if choices.recorded_velocity.all() else "used where they are not late"
+        used = used if choices.recorded_velocity.any() else "not used"
+        lines.append(f"recorded velocities come {late} ms late; {used}")
+    return lines
+
+
+def _parameters(found: Identification) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("parameter", no_wrap=True)
+    for head in ("value", "std", "least squares", "std"):
+        table.add_column(head, justify="right")
+    for k, name in enumerate(found.names):
+        spread = found.base_std[k]
+        table.add_row(
+            name,
+            f"{found.values[k]:.5g}",
+            f"{found.std[k]:.2g}",
+            f"{found.base_values[k]:.5g}" if np.isfinite(spread) else "-",
+            f"{spread:.2g}" if np.isfinite(spread) else "not shown",
+        )
+    return table
