@@ -110,9 +110,7 @@ def _monte_carlo() -> list[Row]:
                 x_scale="jac",
             )
 
-    times = interleaved(
-        {"ours": lambda: study.simulate_study(q, 10_000, threads=1), "scipy": loop}, repeats=3, at_least=0.0
-    )
+    times = interleaved({"ours": lambda: study.simulate_study(q, 10_000), "scipy": loop}, repeats=3, at_least=0.0)
     return [
         Row(
             "calibration of the planar arm, 10 000 at once",

@@ -93,5 +93,5 @@ def test_targets_that_only_held_out_rows_touch_are_fitted_to_those():
 
 def _pairs(problem):
     """Names of the groups whose distances are known."""
-    labels = [unknown.label.partition(":")[2] for unknown in problem.unknowns]
-    return [(labels[problem.unknown_of[a]], labels[problem.unknown_of[b]]) for a, b, *_ in problem.constraints]
+    groups = {unknown.frame: unknown.label.partition(":")[2] for unknown in problem.unknowns}
+    return [(groups[a], groups[b]) for a, b, *_ in problem.constraints]

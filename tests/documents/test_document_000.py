@@ -12,18 +12,26 @@ from zveno import base_parameters
 from zveno.algorithms.energy import kinetic_energy, potential_energy
 from zveno.documents.base_parameters_000.coordinate_matrix import (
     Row,
-    basis_values,
     coordinate_matrix,
     echelon_columns,
     grouping,
+    joint_functions,
     n_matrices,
     n_rows,
-    parts,
-    sparse_product,
-    to_dense,
-    to_sparse,
 )
 from zveno.errors import ZvenoError, ZvenoWarning
+
+
+def basis_values(table, q, v, basis):
+    """b (rows of Z,): values of the basis functions, so that the Lagrangian K − Π is b Z p."""
+    n = len(table)
+    rates = [v[i] * v[j] if i != j else v[i] * v[i] / 2 for i in range(n) for j in range(i + 1)]
+    kinetic, potential = np.ones(1), np.ones(1)
+    for row, x in zip(table, q, strict=True):
+        linear, quadratic = joint_functions(row, x, basis)
+        kinetic = np.outer(kinetic, quadratic).ravel()
+        potential = np.outer(potential, linear).ravel()
+    return np.concatenate([np.outer(rates, kinetic).ravel(), potential])
 
 
 @pytest.mark.parametrize("table", [TABLE, MIXED])
@@ -60,13 +68,6 @@ def test_the_documents_sizes():
         coordinate_matrix([*six, six[0]], GRAVITY)
     with pytest.raises(ZvenoError, match="squares"):
         coordinate_matrix(six[:1], GRAVITY, basis="cubes")
-
-
-def test_sparse_products_take_fewer_multiplications():
-    A, B = parts(TABLE[1])[1:]
-    product, count = sparse_product(to_sparse(A), to_sparse(B))
-    np.testing.assert_allclose(to_dense(product), A @ B)
-    assert 0 < count < 64
 
 
 def random_table(rng) -> list[Row]:

@@ -14,7 +14,6 @@ from ..fit.threads import in_one_thread
 from ..io.units import ERRORS
 from ..progress import Progress, ProgressBar
 from ..robot_functions import RobotFunctions
-from .fit.broken import explained
 from .fit.state import FitSettings, FitState
 from .measurements.campaigns import Campaign, prepared
 from .outcome import calibration_of
@@ -23,7 +22,6 @@ from .stages import STAGES
 
 
 @in_one_thread
-@explained
 def calibrate(
     robot: RobotFunctions,
     data: Campaign | Sequence[Campaign],
@@ -100,25 +98,43 @@ def calibrate(
     return calibration
 
 
-def _calibrated(robot: RobotFunctions, campaigns, settings: FitSettings, notes) -> Calibration:
+def _calibrated(
+    robot: RobotFunctions, campaigns: Sequence[Campaign], settings: FitSettings, notes: Sequence[str]
+) -> Calibration:
+    """All stages; a fit that ends in a singular matrix, or in numbers that are none, is refused."""
     state = FitState(robot, tuple(campaigns), settings, tuple(notes), settings.joint_terms)
-    for stage in STAGES:
-        state = stage(state)
-    return calibration_of(state)
+    broken = ZvenoError(
+        "the fit broke down: the data do not belong to this robot",
+        remedy="Look at the warnings before; check the order, sign and unit of the joint columns, the kind of "
+        "measurement and the frame that was measured",
+    )
+    try:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            for stage in STAGES:
+                state = stage(state)
+            calibration = calibration_of(state)
+    except np.linalg.LinAlgError as error:
+        raise broken from error
+    if not (np.isfinite(calibration.values).all() and np.isfinite(calibration.covariance).all()):
+        raise broken
+    return calibration
 
 
-def _wider(robot: RobotFunctions, campaigns, settings: FitSettings, notes) -> str:
+def _wider(
+    robot: RobotFunctions, campaigns: Sequence[Campaign], settings: FitSettings, notes: Sequence[str]
+) -> str:
     """Which parameters, beside those that were asked for, make a calibration better than the nominal robot."""
     asked = (settings.parameters,) if isinstance(settings.parameters, str) else tuple(settings.parameters)
     for more in (("tcp",), ("base",), ("tcp", "base"), ("offsets", "tcp", "base")):
         wider = replace(settings, parameters=(*asked, *more), folds=0, progress=None)
         try:
-            found = _calibrated(robot, campaigns, wider, notes)
+            calibration = _calibrated(robot, campaigns, wider, notes)
         except ZvenoError:
             continue
-        if found.status == "calibrated" and found.improvement < 0.95:
+        if calibration.status == "calibrated" and calibration.improvement < 0.95:
             shown = ", ".join(
-                f"{after.rms * ERRORS[after.unit][0]:.3g} {ERRORS[after.unit][1]}" for _, after in found.compared
+                f"{after.rms * ERRORS[after.unit][0]:.3g} {ERRORS[after.unit][1]}"
+                for _, after in calibration.compared
             )
             return f"With the parameters {' '.join((*asked, *more))} the errors are {shown} on the postures used."
     return "No other restriction that was tried is better; leave the choice of parameters out."

@@ -17,7 +17,7 @@ from .use.output import calibrated_mechanism
 
 def calibration_of(state: FitState) -> Calibration:
     """What a calibration that has passed all its stages found."""
-    problem, options, whole, known, folds = (
+    problem, options, whole, prior, folds = (
         state.problem,
         state.options,
         state.fit,
@@ -33,7 +33,7 @@ def calibration_of(state: FitState) -> Calibration:
     tested[problem.row[scored & (problem.row >= 0)]] = True
     scored_residual = np.where(scored, unseen, 0.0)
     model = problem.model
-    own = [k for k in options.columns if k < len(model.terms)]
+    parameters = [k for k in options.columns if k < len(model.terms)]
     covariance = whole.covariance()
     noises = [f"{campaign}: {name}" for campaign, name, _ in problem.noise_names]
     shared = [1.0] * len(noises) if options.shared is None else options.shared.tolist()
@@ -42,17 +42,17 @@ def calibration_of(state: FitState) -> Calibration:
         mechanism=calibrated_mechanism(model, whole.values),
         frames=model.frames,
         joint_terms=state.joint_terms,
-        names=tuple(model.names[k] for k in own),
-        values=whole.values[own],
-        units=tuple(model.terms[k].unit for k in own),
-        places=tuple(model.terms[k].place for k in own),
-        covariance=covariance[: len(own), : len(own)],
+        names=tuple(model.names[k] for k in parameters),
+        values=whole.values[parameters],
+        units=tuple(model.terms[k].unit for k in parameters),
+        places=tuple(model.terms[k].place for k in parameters),
+        covariance=covariance[: len(parameters), : len(parameters)],
         unknowns=problem.labelled(whole.frames),
         unknown_names=tuple(problem.names[k] for k in options.columns if k >= len(model.terms)),
-        unknown_std=np.sqrt(np.diag(covariance))[len(own) :],
+        unknown_std=np.sqrt(np.diag(covariance))[len(parameters) :],
         sigma=dict(zip(noises, whole.sigma.tolist(), strict=True)),
         shared_error_factor={name: factor for name, factor in zip(noises, shared, strict=True) if factor > 1.0},
-        plausible={} if known is None else known.sizes,
+        plausible={} if prior is None else prior.sizes,
         identifiability=state.geometry,
         baseline=errors(problem, state.base.residual),
         baseline_unflagged=errors(problem, state.clean_base.residual, tested & good if tested.any() else good),

@@ -203,8 +203,10 @@ class Calibration(Result):
     ) -> AccuracyMap:
         """Predicted accuracy over random postures within limits."""
         q = random_postures(self.nominal, postures, np.random.default_rng(rng))
-        found = self.predict(q, frame)
-        return AccuracyMap(q, found.T_world_frame[:, :3, 3], found.sigma_position, found.sigma_rotation)
+        prediction = self.predict(q, frame)
+        return AccuracyMap(
+            q, prediction.T_world_frame[:, :3, 3], prediction.sigma_position, prediction.sigma_rotation
+        )
 
     @cached_property
     def planning_robot(self) -> Robot:

@@ -103,16 +103,16 @@ class Admissible:
     def rules(self, q: np.ndarray) -> dict[str, np.ndarray]:
         """For every rule, whether each posture (n, n_q) satisfies it."""
         slack = 1e-9 * (1.0 + abs(q))
-        found = {"limits": np.all((q >= self.lower - slack) & (q <= self.upper + slack), axis=1)}
+        satisfied = {"limits": np.all((q >= self.lower - slack) & (q <= self.upper + slack), axis=1)}
         if self.box is not None or self.visibility:
             T = self.robot.forward_kinematics(q, frame=self.frame)
             if self.box is not None:
-                found["box"] = np.all((T[:, :3, 3] >= self.box[0]) & (T[:, :3, 3] <= self.box[1]), axis=1)
+                satisfied["box"] = np.all((T[:, :3, 3] >= self.box[0]) & (T[:, :3, 3] <= self.box[1]), axis=1)
             if self.visibility:
-                found["visibility"] = np.all([one.sees(T) for one in self.visibility], axis=0)
+                satisfied["visibility"] = np.all([instrument.sees(T) for instrument in self.visibility], axis=0)
         if self.capsules is not None:
-            found["clearance"] = self.capsules.clear(q)
-        return found
+            satisfied["clearance"] = self.capsules.clear(q)
+        return satisfied
 
     def __call__(self, q: np.ndarray) -> np.ndarray:
         """Whether each posture (n, n_q) satisfies every rule, (n,)."""
@@ -143,9 +143,9 @@ class Admissible:
         q = np.concatenate(kept)[:n] if kept else np.zeros((0, self.robot.n_q))
         if not len(q):
             tightest = min(shares, key=lambda name: shares[name])
-            said = ", ".join(f"{name} {100 * share:.3g} %" for name, share in shares.items())
+            let_through = ", ".join(f"{name} {100 * share:.3g} %" for name, share in shares.items())
             raise ZvenoError(
-                f"none of {drawn} random postures is allowed (let through: {said})",
+                f"none of {drawn} random postures is allowed (let through: {let_through})",
                 element="candidates",
                 remedy=f"Loosen {tightest}, or give candidates of your own",
             )

@@ -25,18 +25,14 @@ class Criterion:
 
     Attributes:
         name: "D", "A", …
-        meaning: for people.
         of: eigenvalues in rising order (..., k) and number of postures → value (...).
         slope: the derivative by the eigenvalues, (..., k).
-        concave: whether it is concave in M and doubles when everything is measured twice.
         workspace: for G, Jacobians of the tool (w, 3, k) where its variance is looked at.
     """
 
     name: str
-    meaning: str
     of: Callable[[np.ndarray, int], np.ndarray]
     slope: Callable[[np.ndarray, int], np.ndarray]
-    concave: bool = False
     workspace: np.ndarray | None = None
 
     def value(self, S: np.ndarray, n: int = 1) -> np.ndarray:
@@ -79,8 +75,8 @@ def named_criterion(name: str, workspace: np.ndarray | None = None) -> Criterion
     """The criterion of that name; G needs Jacobians of the tool over the workspace, (w, 3, k)."""
     if name not in CRITERIA:
         raise unknown_name("criterion", name, CRITERIA)
-    meaning, of, slope = CRITERIA[name]
-    return Criterion(name, meaning, of, slope, name in "DAEGT", workspace if name == "G" else None)
+    _, of, slope = CRITERIA[name]
+    return Criterion(name, of, slope, workspace if name == "G" else None)
 
 
 def reduced(M: np.ndarray, k: int) -> np.ndarray:

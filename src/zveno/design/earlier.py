@@ -22,14 +22,14 @@ def measured_before(have: Any, kind: Measurement, mechanism: Mechanism) -> tuple
         kind: what is measured; a campaign of another kind is refused.
         mechanism: the robot's.
     """
-    several = isinstance(have, list | tuple) and any(np.ndim(_postures(one)) == 2 for one in have)
+    several = isinstance(have, list | tuple) and any(np.ndim(_postures(part)) == 2 for part in have)
     parts = [] if have is None else list(have) if several else [have]
-    found = [_part(part, kind, mechanism) for part in parts]
-    q = np.concatenate([np.zeros((0, mechanism.n_q)), *(part.q for part, _ in found)])
-    groups = tuple(group for part, _ in found for group in part.groups)
+    campaigns = [_part(part, kind, mechanism) for part in parts]
+    q = np.concatenate([np.zeros((0, mechanism.n_q)), *(part.q for part, _ in campaigns)])
+    groups = tuple(group for part, _ in campaigns for group in part.groups)
     if groups and len(groups) != len(q):
         raise ShapeError(f"{len(q)} postures have {len(groups)} groups", element="have")
-    return Campaign(kind, q, groups=groups, name="have"), [note for _, notes in found for note in notes]
+    return Campaign(kind, q, groups=groups, name="have"), [note for _, notes in campaigns for note in notes]
 
 
 def _postures(part):

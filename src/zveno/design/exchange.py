@@ -85,14 +85,14 @@ def select(
     starts = [start, rounded(weights, n, repeats)]
     rng = np.random.default_rng(0)
     starts += [rng.choice(len(J), n, replace=repeats, p=_spread(weights, slopes)) for _ in range(RESTARTS)]
-    found = []
+    ends = []
     for members in starts:
-        own = np.union1d(pool, members)
-        places = np.searchsorted(own, members)
-        one = exchange(J[own], places, criterion, prior=prior, interest=k, repeats=repeats, thorough=False)
-        found.append(own[one.members])
-    found.sort(key=lambda members: _judged(J, members, criterion, prior, k).value)
-    best = exchange(J, found[-1], criterion, prior=prior, interest=k, repeats=repeats)
+        near = np.union1d(pool, members)
+        places = np.searchsorted(near, members)
+        end = exchange(J[near], places, criterion, prior=prior, interest=k, repeats=repeats, thorough=False)
+        ends.append(near[end.members])
+    ends.sort(key=lambda members: _judged(J, members, criterion, prior, k).value)
+    best = exchange(J, ends[-1], criterion, prior=prior, interest=k, repeats=repeats)
     return replace(best, steps={"greedy": first.value, "exchange": best.value}, bound=limit)
 
 
@@ -221,8 +221,8 @@ def upper_bound(
     power = 1.0 if criterion.name == "D" else 0.5
     least, slopes_all = np.inf, np.zeros(len(J))
     for _ in range(rounds):
-        own = J[support]
-        blocks = np.swapaxes(own, 1, 2) @ own
+        rows = J[support]
+        blocks = np.swapaxes(rows, 1, 2) @ rows
         w = weights[support]
         for _ in range(60):
             M = prior + n * np.tensordot(w, blocks, 1)

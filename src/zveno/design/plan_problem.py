@@ -69,7 +69,9 @@ class PlanProblem:
         size = np.zeros(self.J.shape[-1])
         if self.groups:
             rows = np.sum(self.J[..., self.k :] ** 2, axis=1)
-            size[self.k :] = [WEAK * np.median(one[one > 0]) if (one > 0).any() else 0.0 for one in rows.T]
+            size[self.k :] = [
+                WEAK * np.median(squares[squares > 0]) if (squares > 0).any() else 0.0 for squares in rows.T
+            ]
         return np.diag(size)
 
     def refuse_too_few(self, n: int) -> None:
@@ -124,7 +126,7 @@ def plan_problem(
             element="places",
             remedy="Leave places out",
         )
-    before, said = measured_before(have, kind, robot.mechanism)
+    before, words = measured_before(have, kind, robot.mechanism)
     rows = PlannedRows(
         robot,
         kind,
@@ -138,19 +140,19 @@ def plan_problem(
     allowed = Admissible(
         robot, rows.frame, limits=limits, margin=margin, box=box, visibility=visibility, clearance=clearance
     )
-    notes = list(said)
+    notes = list(words)
     prior = np.zeros((len(rows.names),) * 2)
     groups: tuple[str, ...] = ()
     if kind.implicit:
         q, groups, J = _contacts(rows, allowed, candidates)
         prior = rows.known
     else:
-        q, said = _candidates(rows, allowed, candidates, seed)
-        notes += said
+        q, words = _candidates(rows, allowed, candidates, seed)
+        notes += words
         J = rows.jacobians(q)
     if len(before):
-        own = rows.measured(before).reshape(-1, len(rows.names))
-        prior = prior + own.T @ own
+        rows_before = rows.measured(before).reshape(-1, len(rows.names))
+        prior = prior + rows_before.T @ rows_before
     _refuse_deficient(rows, J, prior)
     if workspace is None:
         anywhere = q[:N_WORKSPACE]

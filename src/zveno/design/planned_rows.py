@@ -147,9 +147,9 @@ class PlannedRows:
         self.groups = group_list(self.measurement, before, places)
         self.placed = touched(self.model, before) if len(before) else {}
         problem = self.imagined(n)
-        found = problem.labelled(problem.frames)
-        self.new_places = tuple(label for label in found if label not in self.placed)
-        self.placed = {**found, **self.placed}
+        frames = problem.labelled(problem.frames)
+        self.new_places = tuple(label for label in frames if label not in self.placed)
+        self.placed = {**frames, **self.placed}
         self.groups = tuple(dict.fromkeys(problem.campaigns[0].groups))  # others are out of reach
         if not len(before):
             return problem
@@ -171,10 +171,8 @@ class PlannedRows:
     def _layout(self) -> RowsLayout:
         problem, part = self.problem, self.problem.parts[0]
         unknowns = {
-            problem.frame_number(k): tuple(
-                (direction, unknown.start + j) for j, direction in enumerate(unknown.free)
-            )
-            for k, unknown in enumerate(problem.unknowns)
+            unknown.frame: tuple((direction, unknown.start + j) for j, direction in enumerate(unknown.free))
+            for unknown in problem.unknowns
         }
         seen = []
         for thing in np.flatnonzero(part.posture == 0):

@@ -112,28 +112,35 @@ def plan_poses(
         seed=seed,
     )
     task.refuse_too_few(n)
-    found = select(task.J, int(n), task.criterion, prior=task.prior + task.weak, interest=task.k, repeats=repeats)
+    selection = select(
+        task.J, int(n), task.criterion, prior=task.prior + task.weak, interest=task.k, repeats=repeats
+    )
     chooser = np.random.default_rng(seed + 1)
     chance = [
         _value(task, chooser.choice(len(task.J), n, replace=len(task.J) < n), int(n)) for _ in range(N_RANDOM)
     ]
-    values = {"random": float(np.median(chance)), **found.steps}
-    q = task.q[found.members]
-    groups = tuple(task.groups[k] for k in found.members) if task.groups else ()
-    M = task.prior + information(task.J, found.members)
+    values = {"random": float(np.median(chance)), **selection.steps}
+    q = task.q[selection.members]
+    groups = tuple(task.groups[k] for k in selection.members) if task.groups else ()
+    M = task.prior + information(task.J, selection.members)
     if groups:
-        values["exchange"] = _value(task, found.members, int(n))
-    if refine and not groups and robot.n_q == robot.n_v and found.value > 0 and not task.rows.measurement.implicit:
+        values["exchange"] = _value(task, selection.members, int(n))
+    if (
+        refine
+        and not groups
+        and robot.n_q == robot.n_v
+        and selection.value > 0
+        and not task.rows.measurement.implicit
+    ):
         objective = Objective(task.rows, task.criterion, task.prior)
         q = refined(objective, q, task.allowed.lower, task.allowed.upper, task.allowed)
         M = objective.information(q)
         values["refined"] = objective.value(q)
     return _plan(
-        task, q, groups, M, values, found.efficiency, order, start, hash_of(robot.mechanism.fingerprint, q)
+        task, q, groups, M, values, selection.efficiency, order, start, hash_of(robot.mechanism.fingerprint, q)
     )
 
 
-@in_one_thread
 def _clearance(clearance: Clearance | str | None) -> Clearance | None:
     if isinstance(clearance, str):
         if clearance != "standard":
@@ -142,6 +149,7 @@ def _clearance(clearance: Clearance | str | None) -> Clearance | None:
     return clearance
 
 
+@in_one_thread
 def judge_poses(
     robot: RobotFunctions,
     measurement: Measurement | str,
@@ -175,11 +183,11 @@ def judge_poses(
         candidates=1000,
     )
     M = task.prior
-    own = task.rows.measured(given).reshape(-1, len(task.rows.names))
+    rows = task.rows.measured(given).reshape(-1, len(task.rows.names))
     if kind.implicit:  # what was touched decides what can be found, so both are known to the problem
-        task = replace(task, have=before.q, prior=M - own.T @ own)
+        task = replace(task, have=before.q, prior=M - rows.T @ rows)
     else:
-        M = M + own.T @ own
+        M = M + rows.T @ rows
     value = float(task.criterion.value(reduced(M, task.k), len(given)))
     inputs = hash_of(robot.mechanism.fingerprint, given.q)
     return _plan(task, given.q, given.groups, M, {"given": value}, float("nan"), False, None, inputs)

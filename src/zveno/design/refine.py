@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,15 +11,13 @@ from .criteria import Criterion, lifted, reduced
 from .planned_rows import PlannedRows
 
 
+@dataclass(frozen=True, eq=False)
 class Objective:
     """log φ of n postures and its gradient; what was known before counts as `prior` information."""
 
     rows: PlannedRows
     criterion: Criterion
     prior: np.ndarray
-
-    def __init__(self, rows: PlannedRows, criterion: Criterion, prior: np.ndarray):
-        self.rows, self.criterion, self.prior = rows, criterion, prior
 
     def information(self, q: np.ndarray) -> np.ndarray:
         """M, (K, K)."""
@@ -66,7 +65,7 @@ def refined(
     for _ in range(rounds):
         start = best
         x0 = np.clip((start[free] - lower) / width, 0.0, 1.0).ravel()
-        found = minimize(
+        end = minimize(
             _cost,
             x0,
             (objective, start, free, lower, width),
@@ -76,7 +75,7 @@ def refined(
             options={"maxiter": iterations, "ftol": 1e-13},
         )
         trial = start.copy()
-        trial[free] = lower + width * found.x.reshape(-1, len(lower))
+        trial[free] = lower + width * end.x.reshape(-1, len(lower))
         trial, blocked = _pulled_back(start, trial, allowed)
         now = objective.value(trial)
         if now <= value * (1.0 + 1e-9):

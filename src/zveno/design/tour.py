@@ -93,12 +93,12 @@ def _moved_pieces(D: np.ndarray, order: np.ndarray, fixed_start: bool) -> np.nda
                 continue
             base = tour_length(D, rest)
             now = tour_length(D, order) - base - tour_length(D, piece)
-            for one in (piece, piece[::-1]):
-                first, last = one[0], one[-1]
+            for turned in (piece, piece[::-1]):
+                first, last = turned[0], turned[-1]
                 gap = D[rest[:-1], first] + D[last, rest[1:]] - D[rest[:-1], rest[1:]]
                 ends = np.r_[np.inf if fixed_start else D[last, rest[0]], gap, D[rest[-1], first]]
                 best = int(np.argmin(ends))
                 if ends[best] < now - 1e-12:
-                    order = np.r_[rest[:best], one, rest[best:]]
+                    order = np.r_[rest[:best], turned, rest[best:]]
                     break
     return order

@@ -85,5 +85,5 @@ def _in_turns(sets: list[Postures]) -> Postures:
     """One of each after the other."""
     if len(sets) == 1:
         return sets[0]
-    pairs = zip(*((one.q, one.T, one.J, one.by_joints) for one in sets), strict=True)
+    pairs = zip(*((postures.q, postures.T, postures.J, postures.by_joints) for postures in sets), strict=True)
     return Postures(*(np.stack(arrays, axis=1).reshape(-1, *arrays[0].shape[1:]) for arrays in pairs))

@@ -115,14 +115,14 @@ def doubt(problem: FitProblem, base: Solution) -> str:
 
 
 def check_enough(
-    problem: FitProblem, found: Identifiability, robot: RobotFunctions, parameters: str | Sequence[str]
+    problem: FitProblem, structure: Identifiability, robot: RobotFunctions, parameters: str | Sequence[str]
 ) -> str:
     """Refuse data that cannot determine what the measurement could because there are too few postures; say so where
     they are on a singular manifold, or the measurement tells nothing of what was asked. Empty if all is well."""
-    rows, needed = problem.n_rows, found.rank + len(found.unknowns)
-    lost = _lost(problem, found, robot, parameters)
+    rows, needed = problem.n_rows, structure.rank + len(structure.unknowns)
+    lost = _lost(problem, structure, robot, parameters)
     if not lost and rows >= needed:
-        return "" if found.chosen else _nothing(found)
+        return "" if structure.chosen else _nothing(structure)
     a_posture = max(1.0, rows / max(problem.n_postures, 1))
     enough = int(np.ceil((needed + len(lost)) / a_posture))
     if problem.n_postures < enough or rows < needed:
@@ -141,10 +141,10 @@ def check_enough(
     return text
 
 
-def _nothing(found: Identifiability) -> str:
+def _nothing(structure: Identifiability) -> str:
     text = (
-        f"a {found.measurement} measurement of {found.robot} cannot find any of the parameters asked for; only "
-        "frames and targets were fitted"
+        f"a {structure.measurement} measurement of {structure.robot} cannot find any of the parameters asked for; "
+        "only frames and targets were fitted"
     )
     warnings.warn(text, ZvenoWarning, stacklevel=4)
     return text
@@ -159,7 +159,7 @@ def _stuck(problem: FitProblem) -> str:
     q = q - q.mean(axis=0)
     size = np.linalg.norm(q, axis=0)
     still = size <= 1e-4 * np.sqrt(len(q))
-    words = [f"{name} never moves" for name, its in zip(names, still, strict=True) if its]
+    words = [f"{name} never moves" for name, rests in zip(names, still, strict=True) if rests]
     together = abs(q.T @ q) > 0.9999 * np.outer(size, size)
     words += [
         f"{names[a]} always moves with {names[b]}"
@@ -173,13 +173,13 @@ def _stuck(problem: FitProblem) -> str:
     return f" ({', '.join(words[:4])})" if words else ""
 
 
-def _lost(problem: FitProblem, found: Identifiability, robot: RobotFunctions, parameters) -> list[str]:
+def _lost(problem: FitProblem, structure: Identifiability, robot: RobotFunctions, parameters) -> list[str]:
     """Parameters that random postures would determine beyond those the measured ones do."""
     kinds = {type(part.measurement): part.measurement for part in problem.parts}
-    proved = found.counts is not None and found.counts.proved == found.rank
+    proved = structure.counts is not None and structure.counts.proved == structure.rank
     if proved or len(kinds) > 1 or problem.n_postures >= 4 * len(problem.model.terms):
         return []
-    if parameters == "all" and _as_good_as_random(problem, found):
+    if parameters == "all" and _as_good_as_random(problem, structure):
         return []
     terms = [
         word
@@ -187,16 +187,16 @@ def _lost(problem: FitProblem, found: Identifiability, robot: RobotFunctions, pa
         if any(t.kind == letter for t in problem.model.terms)
     ]
     could = identifiability(
-        robot, problem.parts[0].measurement, strategy=found.strategy, parameters=parameters, joint_terms=terms
+        robot, problem.parts[0].measurement, strategy=structure.strategy, parameters=parameters, joint_terms=terms
     )
-    missing = could.rank - found.rank
+    missing = could.rank - structure.rank
     if missing <= 0:
         return []
-    lost = [name for name in could.chosen if name not in found.chosen]
+    lost = [name for name in could.chosen if name not in structure.chosen]
     return lost[-missing:] if len(lost) >= missing else lost
 
 
-def _as_good_as_random(problem: FitProblem, found: Identifiability) -> bool:
+def _as_good_as_random(problem: FitProblem, structure: Identifiability) -> bool:
     """Whether random postures, read as the measured ones were, would determine no more."""
     if any(part.measurement.implicit or not part.known.all() for part in problem.parts):
         return False
@@ -208,7 +208,7 @@ def _as_good_as_random(problem: FitProblem, found: Identifiability) -> bool:
     A = triangle(np.concatenate([scaled_jacobian(problem, q, compiled=True) for q in draws]))
     columns = [*range(len(problem.model.terms)), *problem.columns_of(True)]
     s = np.linalg.svd(beyond(A, problem.columns_of(False), columns)[0], compute_uv=False)
-    return int((s > TOLERANCE * s[0]).sum()) <= found.rank
+    return int((s > TOLERANCE * s[0]).sum()) <= structure.rank
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,11 +1,11 @@
-"""What a fit knows about every term of its model, also about those that its measurements do not see.
+"""Posterior covariance of all terms of a model, also of those that the measurements do not determine.
 
-The data tell the combinations β = B p of terms that the irreducible model stands for, with covariance C. What they
-do not tell is known beforehand, p ~ N(0, S): given the data, terms have the covariance (S − G P Gᵀ) + G C Gᵀ, with
+The data determine the combinations β = B p of terms that the irreducible model stands for, with covariance C; the
+rest is left to the prior p ~ N(0, S). Given the data, terms have the covariance (S − G P Gᵀ) + G C Gᵀ, with
 P = B S Bᵀ and G = S Bᵀ P⁻¹.
 
-How much that matters is judged at the tool: by the mean variance of its position over the workspace, where base and
-tool are moved as far as the measurements do not see that (as for the nominal robot "with frames fitted").
+What matters of it is judged at the tool: by the mean variance of its position over the workspace, base and tool
+moved freely where the measurements do not see them (as for the nominal robot "with frames fitted").
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ NULL = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """Terms that may deviate, and what is known of them beside the data. Terms are in units of their size.
+    """Terms that may deviate, and their prior. Terms are in units of their prior standard deviation.
 
     Attributes:
         columns: their numbers among the terms of the model, (t,).
         chosen: places among them of the parameters that were fitted, (c,).
-        size: standard deviation of each before anything is measured, (t,).
-        relations: B, (c, t): what the parameters that were fitted stand for, in units of `size`.
+        size: prior standard deviation of each, (t,), m or rad.
+        relations: B, (c, t): the combination that each fitted parameter stands for, in units of `size`.
     """
 
     columns: np.ndarray
@@ -56,13 +56,13 @@ class Knowledge:
         return self.rest + G @ C @ G.T
 
 
-def knowledge(model: Model, found: Identifiability, known: Prior | None) -> Knowledge | None:
-    """What is known beside the data; usual sizes where the fit has no prior. None if no term was fitted."""
-    given = {} if known is None else known.given
-    known = known or prior(model, found, USUAL, {})
+def knowledge(model: Model, structure: Identifiability, fitted: Prior | None) -> Knowledge | None:
+    """What is known beside the data; usual prior scales where the fit has no prior. None if no term was fitted."""
+    given = {} if fitted is None else fitted.given
+    known = fitted or prior(model, structure, USUAL, {})
     if known is None:
         return None
-    names = [name for name in found.names if name in model.numbers]
+    names = [name for name in structure.names if name in model.numbers]
     columns = np.array([model.numbers[name] for name in names])
     place = {int(column): k for k, column in enumerate(columns)}
     chosen = np.array([place[column] for column in known.columns])
@@ -73,29 +73,29 @@ def knowledge(model: Model, found: Identifiability, known: Prior | None) -> Know
     return Knowledge(columns, chosen, size, B * size / size[chosen][:, None])
 
 
-def aligned_slopes(model: Model, own: Knowledge, J: np.ndarray) -> np.ndarray:
+def aligned_slopes(model: Model, terms: Knowledge, J: np.ndarray) -> np.ndarray:
     """M, (t, t): the mean square of the tool's displacement is pᵀ M p, for terms p in units of their size.
 
     Args:
-        model, own: the terms.
+        model, terms: the terms.
         J: derivatives of the tool's position in the world by the terms, (postures, 3, t), m and rad.
     """
-    rows = (J * own.size).reshape(-1, len(own.columns))
+    rows = (J * terms.size).reshape(-1, len(terms.columns))
     M = rows.T @ rows
     unseen = []
     for role, kinds in (("base", "TR"), ("tool", "T")):
         at = [
             k
-            for k, column in enumerate(own.columns)
+            for k, column in enumerate(terms.columns)
             if model.terms[column].role == role and model.terms[column].kind in kinds
         ]
         if at:
-            _, s, Vt = np.linalg.svd(own.relations[:, at])
+            _, s, Vt = np.linalg.svd(terms.relations[:, at])
             s = np.pad(s, (0, len(at) - len(s)))
-            null = np.zeros((len(own.columns), int((s < NULL).sum())))
+            null = np.zeros((len(terms.columns), int((s < NULL).sum())))
             null[at] = Vt[s < NULL].T
             unseen.append(null)
-    N = np.concatenate([*unseen, np.zeros((len(own.columns), 0))], axis=1)
+    N = np.concatenate([*unseen, np.zeros((len(terms.columns), 0))], axis=1)
     return eliminated(M, M @ N, N.T @ M @ N) / len(J)
 
 

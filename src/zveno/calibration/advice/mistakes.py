@@ -28,29 +28,29 @@ class Mistake:
 
 def likely_mistake(problem: FitProblem) -> tuple[str, float]:
     """The mistake without which the nominal robot, frames fitted, misses least; and by how much it then misses."""
-    found = []
+    tried = []
     for number, mistake in enumerate(mistakes(problem)):
         other = _without(problem, mistake)
         residual, _ = other.evaluate(other.nominal, first_frames(other, other.nominal), ())
-        found.append((miss(other, residual), number, mistake))
+        tried.append((miss(other, residual), number, mistake))
     best, words = np.inf, ""
     # Some come to the same, such as signs and half turns in a wrist: the more usual one comes first and is meant.
-    for _, _, mistake in sorted(sorted(found, key=lambda one: one[:2])[:BEST], key=lambda one: one[1]):
-        got = _fitted_miss(_without(problem, mistake))
-        if got < 0.99 * best:
-            best, words = got, mistake.words
+    for _, _, mistake in sorted(sorted(tried, key=lambda trial: trial[:2])[:BEST], key=lambda trial: trial[1]):
+        fitted = _fitted_miss(_without(problem, mistake))
+        if fitted < 0.99 * best:
+            best, words = fitted, mistake.words
     return words, best
 
 
 def miss(problem: FitProblem, residual: np.ndarray, rms: bool = False) -> float:
     """Median (or root mean square) of residuals, of the worst noise; lengths in units of the robot's size."""
-    found = []
+    misses = []
     for k, (*_, unit) in enumerate(problem.noise_names):
-        own = residual[problem.noise == k]
-        if len(own):
-            typical = np.sqrt(np.mean(own**2)) if rms else np.median(abs(own))
-            found.append(float(typical) / (size(problem) if unit == "m" else 1.0))
-    return max(found, default=0.0)
+        residuals = residual[problem.noise == k]
+        if len(residuals):
+            typical = np.sqrt(np.mean(residuals**2)) if rms else np.median(abs(residuals))
+            misses.append(float(typical) / (size(problem) if unit == "m" else 1.0))
+    return max(misses, default=0.0)
 
 
 def size(problem: FitProblem) -> float:

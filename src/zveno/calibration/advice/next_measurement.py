@@ -64,7 +64,7 @@ def advise(state: FitState) -> Advice | None:
     problem, options, whole = state.problem, state.options, state.fit
     model, mechanism = problem.model, problem.model.mechanism
     covariance = whole.covariance()
-    own = [k for k, column in enumerate(options.columns) if column < len(model.terms)]
+    of_terms = [k for k, column in enumerate(options.columns) if column < len(model.terms)]
     terms = knowledge(model, state.structure, state.prior)
     if terms is None or not covariance.any():
         return None
@@ -78,10 +78,10 @@ def advise(state: FitState) -> Advice | None:
     rest = float(np.sum(M_terms * terms.rest))
     G = terms.gain / terms.size[terms.chosen]
     M = np.zeros_like(covariance)
-    M[np.ix_(own, own)] = G.T @ M_terms @ G
+    M[np.ix_(of_terms, of_terms)] = G.T @ M_terms @ G
     distances = _known_distances(state)
     better = None if distances is None else _size(M, updated(covariance, np.sqrt(99.0) * distances), rest)
-    C = terms.covariance(covariance[np.ix_(own, own)])
+    C = terms.covariance(covariance[np.ix_(of_terms, of_terms)])
     kinds = proposals(Situation(problem, whole, tool, terms, C, M_terms, at))
     now = _size(M, covariance, rest)
     none = np.zeros((0, mechanism.n_q))

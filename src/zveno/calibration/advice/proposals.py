@@ -81,7 +81,7 @@ def proposals(here: Situation) -> tuple[Proposal, ...]:
     # One root for all kinds: trace(M (C⁻¹ + H)⁻¹) = trace(Fᵀ M F (1 + Fᵀ H F)⁻¹), C = F Fᵀ.
     s, V = np.linalg.eigh(here.C)
     F = V * np.sqrt(np.maximum(s, 0.0))
-    inside, one = F.T @ here.M @ F, np.eye(len(F))
+    inside, identity = F.T @ here.M @ F, np.eye(len(F))
     size = here.terms.size
     done = []
     distance = max(0.05, round(0.5 * here.problem.model.scale, 1))
@@ -94,7 +94,7 @@ def proposals(here: Situation) -> tuple[Proposal, ...]:
         sigma = kind.component_sigma(noise)
         products = candidate.products(at, targets, sigma, sigma_q, len(at) // MORE)
         H = products.each() * np.outer(size, size)
-        variance = np.trace(np.linalg.solve(one + F.T @ H @ F, inside[None]), axis1=1, axis2=2).mean()
+        variance = np.trace(np.linalg.solve(identity + F.T @ H @ F, inside[None]), axis1=1, axis2=2).mean()
         shows = hidden.seen(products, size) if hidden.names else ()
         used = {part.unit: float(sigma[part.rows.start]) for part in kind.noises}
         after = float(np.sqrt(max(variance, 0.0)))
@@ -102,7 +102,7 @@ def proposals(here: Situation) -> tuple[Proposal, ...]:
     return tuple(sorted(done, key=lambda proposal: proposal.after))
 
 
-def unseen(problem: FitProblem, found: tuple[Proposal, ...]) -> dict[str, tuple[str, ...]]:
+def unseen(problem: FitProblem, kinds: tuple[Proposal, ...]) -> dict[str, tuple[str, ...]]:
     """What present measurements do not see, in words, and how it would be seen.
 
     Of proposals that show as much, those come first that need the same instrument, fewer points on the tool, and no
@@ -110,11 +110,11 @@ def unseen(problem: FitProblem, found: tuple[Proposal, ...]) -> dict[str, tuple[
     """
     model, present = problem.model, {_instrument(part.measurement.kind) for part in problem.parts}
 
-    def effort(one: Proposal):
-        return _instrument(one.kind) not in present, one.points, KINDS[one.kind].in_robot_world
+    def effort(proposal: Proposal):
+        return _instrument(proposal.kind) not in present, proposal.points, KINDS[proposal.kind].in_robot_world
 
     groups: dict[str, dict[str, list[str]]] = {}
-    for proposal in sorted(found, key=effort):
+    for proposal in sorted(kinds, key=effort):
         for name in proposal.shows:
             role = name if name == SCALE else model.term(name).role
             group = role if role in (SCALE, "base", "tool") else "link"
@@ -142,10 +142,10 @@ def _words(group: str, names: list[str]) -> str:
     return group if group == SCALE else ", ".join(names)
 
 
-def distinct(found: Sequence[Proposal], most: int) -> list[Proposal]:
+def distinct(kinds: Sequence[Proposal], most: int) -> list[Proposal]:
     """Best proposal for every instrument, at most `most` of them."""
     best: dict[str, Proposal] = {}
-    for proposal in found:
+    for proposal in kinds:
         best.setdefault(_instrument(proposal.kind), proposal)
     return list(best.values())[:most]
 
@@ -166,20 +166,21 @@ class _Hidden:
     basis: np.ndarray
 
     @staticmethod
-    def of(model: Model, own: Knowledge) -> _Hidden:
+    def of(model: Model, known: Knowledge) -> _Hidden:
         """Displacements of base and tool alone first, which are placed by hand: the others are the robot's own."""
-        t = len(own.columns)
-        others = np.setdiff1d(np.arange(t), own.chosen)
+        t = len(known.columns)
+        others = np.setdiff1d(np.arange(t), known.chosen)
         E = np.zeros((t, len(others)))
         E[others, np.arange(len(others))] = 1.0
-        E[own.chosen] = -own.relations[:, others]
-        terms = [model.terms[column] for column in own.columns[others]]
-        alone = ~np.any(own.relations[:, others], axis=0)
+        E[known.chosen] = -known.relations[:, others]
+        terms = [model.terms[column] for column in known.columns[others]]
+        alone = ~np.any(known.relations[:, others], axis=0)
         order = sorted(range(len(others)), key=lambda k: _place(terms[k], alone[k]))
         names, basis = [terms[k].name for k in order], E[:, order]
-        lengths = np.array([model.terms[k].nominal * (model.terms[k].kind == "T") for k in own.columns]) / own.size
-        miss, length = np.linalg.norm(own.relations @ lengths), np.linalg.norm(lengths)
-        fixed = {k for k, term in enumerate(model.terms) if term.kind == "T" and term.nominal} - {*own.columns}
+        nominal = [model.terms[k].nominal * (model.terms[k].kind == "T") for k in known.columns]
+        lengths = np.array(nominal) / known.size
+        miss, length = np.linalg.norm(known.relations @ lengths), np.linalg.norm(lengths)
+        fixed = {k for k, term in enumerate(model.terms) if term.kind == "T" and term.nominal} - {*known.columns}
         turning = all(move.sigma == 1 for move in model.moves)
         if turning and not fixed and length and miss < 1e-6 * length:
             names, basis = [SCALE, *names], np.concatenate([lengths[:, None], basis], axis=1)

@@ -60,8 +60,8 @@ def _outliers(result: Calibration) -> str:
         text = f"{share} do not belong and were left out."
     runs = [
         f"{first}–{last}"
-        for campaign in dict.fromkeys(one.campaign for one in result.outliers)
-        for first, last in _runs({one.row for one in result.outliers if one.campaign == campaign})
+        for campaign in dict.fromkeys(outlier.campaign for outlier in result.outliers)
+        for first, last in _runs({outlier.row for outlier in result.outliers if outlier.campaign == campaign})
     ]
     if runs:
         text += f" Rows {', '.join(runs)} follow each other: if something was moved there, give them as a campaign "
@@ -88,8 +88,8 @@ def _joint_terms(result: Calibration) -> str:
     """Which terms the data asked for, and how strongly."""
     if not result.evidence:
         return ""
-    found = ", ".join(f"{IN_WORDS[word]} (evidence e^{how:.0f})" for word, how in result.evidence.items())
-    return f"The data ask for {found}, which were fitted besides; a URDF cannot hold them, `compensate` does."
+    fitted = ", ".join(f"{IN_WORDS[word]} (evidence e^{how:.0f})" for word, how in result.evidence.items())
+    return f"The data ask for {fitted}, which were fitted besides; a URDF cannot hold them, `compensate` does."
 
 
 def _knowledge(result: Calibration) -> str:
@@ -125,7 +125,7 @@ def _sizes(result: Calibration) -> str:
     for word, size in result.plausible.items():
         what, _, unit = word.rstrip(")").partition(" (")
         sizes.setdefault(what, []).append(_size(size, unit))
-    shown = ", ".join(f"{what} {' and '.join(own)}" for what, own in sizes.items())
+    shown = ", ".join(f"{what} {' and '.join(values)}" for what, values in sizes.items())
     return f"Weakly determined parameters were held near nominal (prior scales: {shown})." if shown else ""
 
 
@@ -158,18 +158,14 @@ def _advice(result: Calibration) -> list[str]:
             f"joint_terms={[word]}."
         )
     if result.advice is not None:
-        words += _next(result, result.advice)
+        words += [_more(result.advice), _other_kinds(result.advice), _unseen(result.advice)]
     if result.identifiability.gap < 1e3:
         words.append("The geometry is nearly degenerate: some parameters can hardly be seen.")
     return words
 
 
-def _next(result: Calibration, advice: Advice) -> list[str]:
-    """What more postures, and other kinds of measurement, would bring."""
-    return [_more(result, advice), _other_kinds(advice), _unseen(advice)]
-
-
-def _more(result: Calibration, advice: Advice) -> str:
+def _more(advice: Advice) -> str:
+    """What more postures would bring."""
     start = f"Parameters leave {_size(advice.now, 'm')} (rms over the workspace) at the tool"
     known = advice.distances if advice.distances is not None else np.inf
     if known < min(0.9 * advice.now, advice.chosen):
@@ -187,8 +183,8 @@ def _more(result: Calibration, advice: Advice) -> str:
 
 def _other_kinds(advice: Advice) -> str:
     """Kinds that would do clearly better than going on."""
-    better = [one for one in distinct(advice.kinds, 3) if one.after < 0.8 * advice.others]
-    shown = ", ".join(f"{_size(one.after, 'm')} with {one.described}" for one in better)
+    better = [proposal for proposal in distinct(advice.kinds, 3) if proposal.after < 0.8 * advice.others]
+    shown = ", ".join(f"{_size(proposal.after, 'm')} with {proposal.described}" for proposal in better)
     return f"{better[0].postures} random postures of another kind would make it {shown}." if better else ""
 
 

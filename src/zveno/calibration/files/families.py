@@ -29,9 +29,9 @@ def numbered_columns(words: Sequence[str], mechanism: Mechanism, needed: Sequenc
     """
     families: dict[tuple[str, str], dict[str, str]] = {}
     for word in words:
-        found = _NUMBERED.fullmatch(word)
-        if found:
-            families.setdefault((found[1], found[3] or ""), {})[found[2]] = word
+        match = _NUMBERED.fullmatch(word)
+        if match:
+            families.setdefault((match[1], match[3] or ""), {})[match[2]] = word
     out: dict[str, str] = {}
     for (prefix, _), members in families.items():
         if _MATRIX.fullmatch(prefix):
@@ -46,7 +46,7 @@ def numbered_columns(words: Sequence[str], mechanism: Mechanism, needed: Sequenc
 
 def _joints(families: dict, mechanism: Mechanism, needed: Sequence[str]) -> dict[str, str]:
     """The family that counts the joints from 0 or 1, over those needed or all, and is not commanded."""
-    found = []
+    candidates = []
     for (prefix, suffix), members in families.items():
         if not _JOINT.fullmatch(prefix):
             continue
@@ -55,9 +55,9 @@ def _joints(families: dict, mechanism: Mechanism, needed: Sequence[str]) -> dict
         for names in (list(needed), list(mechanism.coordinate_names)):
             if set(numbers) == set(range(first, first + len(names))):
                 meant = {word: names[k - first] for k, word in numbers.items()}
-                found.append((bool(_NOT_MEASURED.search(f"{prefix}_{suffix}")), meant))
+                candidates.append((bool(_NOT_MEASURED.search(f"{prefix}_{suffix}")), meant))
                 break
-    measured = [meant for commanded, meant in found if not commanded]
+    measured = [meant for commanded, meant in candidates if not commanded]
     if len(measured) > 1:
         first, second = (next(iter(meant)) for meant in measured[:2])
         raise ModelError(

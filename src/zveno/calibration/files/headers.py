@@ -94,10 +94,10 @@ def _chosen(table: MeasurementTable) -> MeasurementTable:
     prefix = table.settings.get("readings", "").lower()
     if not prefix:
         return table
-    own = [name for name in table.columns if name.lower().startswith(prefix)]
-    if not own:
+    chosen = [name for name in table.columns if name.lower().startswith(prefix)]
+    if not chosen:
         raise ModelError(f"no column begins with {prefix}", file=table.file, element="readings")
-    meant = {name: name[len(prefix) :].lstrip("_. ") for name in own}
+    meant = {name: name[len(prefix) :].lstrip("_. ") for name in chosen}
     read = {_meaning(word, set(), {})[0] for word in meant.values()}
     dropped = {name for name in table.columns if name not in meant and _meaning(name, set(), {})[0] in read}
     columns = {meant.get(name, name): cells for name, cells in table.columns.items() if name not in dropped}
@@ -109,10 +109,10 @@ def _meaning(given: str, taken: set[str], numbered: dict[str, str]) -> tuple[str
     if given in taken:
         return given, ""
     for pattern in (None, IN_BRACKETS, AT_THE_END):
-        found = pattern.match(given) if pattern else None
-        if pattern and not found:
+        match = pattern.match(given) if pattern else None
+        if pattern and not match:
             continue
-        word, unit = (found[1], found[2]) if found else (given, "")
+        word, unit = (match[1], match[2]) if match else (given, "")
         unit = UNIT_WORDS.get(unit.lower(), unit.lower())
         if unit and unit not in UNITS:
             continue
@@ -130,9 +130,9 @@ def _known(word: str, taken: set[str], numbered: dict[str, str]) -> str:
     if plain in numbered:
         return numbered[plain]
     for pattern, name in READINGS:
-        found = re.fullmatch(pattern, plain)
-        if found:
-            return name(found)
+        match = re.fullmatch(pattern, plain)
+        if match:
+            return name(match)
     return ""
 
 
@@ -160,8 +160,8 @@ def _by_place(table: MeasurementTable, taken: set[str], numbered: dict[str, str]
     if any(name and name != place for (_, name), place in zip(run, needed, strict=True)):
         return {}
     made = {word: place for (word, name), place in zip(run, needed, strict=True) if not name}
-    said = ", ".join(f"{word} for {place}" for word, place in made.items())
-    warnings.warn(f"{table.file}: columns are taken by their places: {said}", ZvenoWarning, stacklevel=4)
+    words = ", ".join(f"{word} for {place}" for word, place in made.items())
+    warnings.warn(f"{table.file}: columns are taken by their places: {words}", ZvenoWarning, stacklevel=4)
     return made
 
 

@@ -43,13 +43,13 @@ def with_quaternions(table: MeasurementTable) -> MeasurementTable:
     table = _with_matrix(table)
     if "qw" in table.columns:
         return table
-    said = table.settings.get("rotation", "").lower().replace("-", "_").replace(" ", "_")
-    if said and said not in CONVENTIONS:
-        raise unknown_name("rotation", said, CONVENTIONS).located(file=table.file)
+    convention = table.settings.get("rotation", "").lower().replace("-", "_").replace(" ", "_")
+    if convention and convention not in CONVENTIONS:
+        raise unknown_name("rotation", convention, CONVENTIONS).located(file=table.file)
     for names, usual in TRIPLES:
         if not all(name in table.columns for name in names):
             continue
-        meant = CONVENTIONS.get(said, "") if not usual or names[0] in "awo" else usual
+        meant = CONVENTIONS.get(convention, "") if not usual or names[0] in "awo" else usual
         meant = meant or usual
         if not meant:
             raise ModelError(
@@ -104,21 +104,23 @@ def _with_matrix(table: MeasurementTable) -> MeasurementTable:
 
 def _from_entries(table: MeasurementTable) -> MeasurementTable:
     """Entries m1 … m12 or m16 of a pose, row by row or (sixteen only) column by column, as r11 … r34."""
-    found = sorted((int(name[1:]), name) for name in table.columns if name[:1] == "m" and name[1:].isdecimal())
-    count = len(found)
-    if count not in (12, 16) or [k for k, _ in found] not in (list(range(count)), list(range(1, count + 1))):
+    entries = sorted((int(name[1:]), name) for name in table.columns if name[:1] == "m" and name[1:].isdecimal())
+    count = len(entries)
+    if count not in (12, 16) or [k for k, _ in entries] not in (list(range(count)), list(range(1, count + 1))):
         return table
-    rows = np.stack([table.numbers(name) for _, name in found], axis=1)
+    rows = np.stack([table.numbers(name) for _, name in entries], axis=1)
     T = matrices(rows) if count == 16 else rows.reshape(-1, 3, 4)
     if count == 16 and abs(np.nan_to_num(T[:, 3] - [0.0, 0.0, 0.0, 1.0])).max() > 1e-6:
-        raise ModelError("has sixteen numbers that are not a pose", file=table.file, element=found[0][1])
+        raise ModelError("has sixteen numbers that are not a pose", file=table.file, element=entries[0][1])
     made = {f"r{i + 1}{j + 1}": as_texts(T[:, i, j]) for i in range(3) for j in range(4)}
     return replace(table, columns=table.columns | made)
 
 
 def _with(table: MeasurementTable, rows: np.ndarray, rotation: Callable) -> MeasurementTable:
-    found = np.array([to_quaternion(rotation(row)) if np.isfinite(row).all() else [np.nan] * 4 for row in rows])
-    made = {name: as_texts(column) for name, column in zip(QUATERNION, found.T, strict=True)}
+    quaternions = np.array(
+        [to_quaternion(rotation(row)) if np.isfinite(row).all() else [np.nan] * 4 for row in rows]
+    )
+    made = {name: as_texts(column) for name, column in zip(QUATERNION, quaternions.T, strict=True)}
     return replace(table, columns=table.columns | made)
 
 

@@ -41,15 +41,15 @@ def read_campaign(
         settings: what the file itself might say, such as {"unit": "mm", "angle": "deg"}.
         columns: what columns are, where their names do not say it: {"x": "laser east", "joint1": "J1"}.
     """
-    said = {k.lower(): str(v) for k, v in (settings or {}).items()}
+    given = {k.lower(): str(v) for k, v in (settings or {}).items()}
     place = Path(path)
     if place.is_dir() and contacts(place):
         table = read_folder(place)
     elif place.is_dir() or place.suffix.lower() in ARRAYS:
-        table = read_arrays(place, mechanism.coordinate_names, said.pop("readings", ""))
+        table = read_arrays(place, mechanism.coordinate_names, given.pop("readings", ""))
     else:
         table = read_measurements(path, head_needed=False)
-    table = _renamed(replace(table, settings=table.settings | said), columns or {})
+    table = _renamed(replace(table, settings=table.settings | given), columns or {})
     return campaign_from(table, mechanism, measurement, planned=planned)
 
 
@@ -184,16 +184,18 @@ def _spread(table: MeasurementTable, what: Measurement) -> MeasurementTable:
     for k, point in enumerate(points, start=1):
         for a in what.columns:
             cells = table.columns[a]
-            columns[f"{a}{k}"] = [cell if own == point else "" for cell, own in zip(cells, which, strict=True)]
+            columns[f"{a}{k}"] = [
+                cell if point_of_row == point else "" for cell, point_of_row in zip(cells, which, strict=True)
+            ]
     return replace(table, columns=columns)
 
 
 def _likely(table: MeasurementTable, mechanism: Mechanism) -> str:
     """What the columns look like, as a remedy."""
-    found = understood(table, mechanism, mechanism.coordinate_names).columns
+    columns = understood(table, mechanism, mechanism.coordinate_names).columns
     for what in sorted(KINDS.values(), key=lambda cls: -len(cls.columns)):
         names = what.columns or what.group_columns
-        here = all(name in found for name in names) or (what.columns and f"{names[0]}1" in found)
+        here = all(name in columns for name in names) or (what.columns and f"{names[0]}1" in columns)
         if what.looks_like and here:
             text = what.looks_like
             return f"Give --measure (kind= in Python), or write what it is into the file. It looks like {text}"

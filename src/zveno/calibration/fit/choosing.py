@@ -46,10 +46,10 @@ def chosen_parameters(state: FitState) -> str | list[str]:
     return chosen
 
 
-def fit_columns(problem: FitProblem, found: Identifiability) -> tuple[int, ...]:
+def fit_columns(problem: FitProblem, structure: Identifiability) -> tuple[int, ...]:
     """Columns that are estimated: the irreducible model, and every unknown that can be told apart."""
     numbers = {name: k for k, name in enumerate(problem.names)}
-    return tuple(sorted(numbers[name] for name in (*found.chosen, *found.unknowns)))
+    return tuple(sorted(numbers[name] for name in (*structure.chosen, *structure.unknowns)))
 
 
 def fit_options(problem: FitProblem, columns: Any, loss: str, bounds: Any, linear: bool) -> FitOptions:

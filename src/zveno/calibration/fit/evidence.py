@@ -1,14 +1,13 @@
-"""Whether joints have more to them than an offset, as far as measurements tell.
+"""Evidence for joint terms: gear ratio, compliance, eccentricity, ovality (Bayes factor against none).
 
-A fit without such terms leaves residuals r. Columns C of a kind of terms, as far as the fit could not absorb them,
-have the information M = CᵀC and the score b = Cᵀr. If the parameters are of size s (times what is usual, S = s²
-diag(usual²)), the data are more probable by
+A fit without such terms leaves residuals r. Columns C of a kind of terms, orthogonal to what was fitted, have the
+information M = CᵀC and the score b = Cᵀr. With the prior N(0, S), S = s² diag(usual²), the log evidence against a
+model without them is
 
     ln ratio = ½ bᵀ (S⁻¹ + M)⁻¹ b − ½ ln det(1 + S M)
 
-than if there are none (type-II likelihood of a linear model): what the terms explain, less what their number
-explains by chance. The best s decides. Noise and other sizes stay as they were found without the terms, which is on
-the safe side.
+(marginal likelihood of a linear model): what the terms explain, less what their number explains by chance. The best
+prior scale s decides. Noise and other prior scales stay as they were without the terms, which is conservative.
 """
 
 from __future__ import annotations
@@ -25,19 +24,19 @@ from .solve import Solution
 from .weighting import FitOptions, scalar_weights
 
 STRONG = 5.0
-"""Logarithm of the ratio from which terms are taken to be there."""
+"""Log evidence from which terms are fitted."""
 SIZES = np.geomspace(1e-2, 1e1, 25)
-"""Sizes that are tried, in units of what is usual."""
+"""Prior scales that are tried, in units of the usual size."""
 
 
 @dataclass(frozen=True)
 class Lack:
-    """Joint terms that were not fitted and seem to be there.
+    """Joint terms that were not fitted and for which there is strong evidence.
 
     Attributes:
         word: which.
-        evidence: logarithm of how much more probable the data are with them.
-        share: of the variance of the residuals that they explain.
+        evidence: log evidence against a model without them.
+        share: of the residual variance that they explain.
     """
 
     word: str
@@ -66,14 +65,14 @@ def lacking(problem: FitProblem, options: FitOptions, whole: Solution, fitted: S
         C = C[:, C.any(axis=0)]
         if word not in fitted and C.shape[1]:
             candidates[word] = C
-    found = []
+    lacks = []
     while candidates:
         Q = np.linalg.qr(J / np.maximum(np.linalg.norm(J, axis=0), 1e-300))[0]
         free = {word: C - Q @ (Q.T @ C) for word, C in candidates.items()}
         word, (gain, s) = max(((word, _evidence(C, r)) for word, C in free.items()), key=lambda one: one[1][0])
         if gain < STRONG:
             break
-        # The terms join the fit, with their size as a prior; what is left is the residual, and the noise smaller.
+        # The terms join the fit with their prior; the residual is what is left, and the noise is smaller.
         C, before = candidates.pop(word), float(r @ r)
         k = C.shape[1]
         J = np.block([[J, s * C], [np.zeros((k, J.shape[1])), np.eye(k)]])
@@ -81,16 +80,16 @@ def lacking(problem: FitProblem, options: FitOptions, whole: Solution, fitted: S
         step = np.linalg.lstsq(J, r, rcond=None)[0]
         r = r - J @ step
         ratio = float(r @ r) / before
-        found.append(Lack(word, gain, 1.0 - ratio))
+        lacks.append(Lack(word, gain, 1.0 - ratio))
         J, r = J / np.sqrt(ratio), r / np.sqrt(ratio)
         candidates = {
             word: np.concatenate([C, np.zeros((k, C.shape[1]))]) / np.sqrt(ratio) for word, C in candidates.items()
         }
-    return found
+    return lacks
 
 
 def _evidence(C: np.ndarray, r: np.ndarray) -> tuple[float, float]:
-    """The largest logarithm of the ratio over `SIZES`, and the size that gives it."""
+    """The largest log evidence over `SIZES`, and the prior scale that gives it."""
     M, V = np.linalg.eigh(C.T @ C)
     M, b = np.maximum(M, 0.0), V.T @ (C.T @ r)
     S = SIZES[:, None] ** 2
@@ -114,4 +113,5 @@ def _columns(problem: FitProblem, whole: Solution) -> dict[str, tuple[np.ndarray
                 shift = term.shift(read, tau[:, move.velocity.start])
                 columns[term.word].append(J[:, number] * shift[problem.posture])
                 sizes[term.word].append(term.size[move.sigma])
-    return {word: (np.stack(own, axis=1), np.array(sizes[word])) for word, own in columns.items() if own}
+    fitted = {word: parts for word, parts in columns.items() if parts}
+    return {word: (np.stack(parts, axis=1), np.array(sizes[word])) for word, parts in fitted.items()}

@@ -59,16 +59,16 @@ def held_out(
             progress(first, len(groups))
         tests = [np.isin(problem.posture, postures) for postures in groups[first : first + at_once]]
         fits = [(test, *split(problem, options.columns, test)) for test in tests]
-        fits = [one for one in fits if (good & one[2]).sum() >= one[1].sum()]
+        fits = [fit for fit in fits if (good & fit[2]).sum() >= fit[1].sum()]
         if not fits:
             continue
-        test, kept, train, alone = (np.array(one) for one in zip(*fits, strict=True))
-        found = refits(problem, fixed, start, good & train, kept)
+        test, kept, train, alone = (np.array(fit) for fit in zip(*fits, strict=True))
+        refitted = refits(problem, fixed, start, good & train, kept)
         if not kept.all():
             use = np.where((good & test).any(axis=1, keepdims=True), good & alone, alone)
-            again = FitPoint.of(problem, options.columns, found.values, found.frames)
-            found = refits(problem, fixed, again, use, ~kept)
-        for rows, r in zip(test, found.r, strict=True):
+            again = FitPoint.of(problem, options.columns, refitted.values, refitted.frames)
+            refitted = refits(problem, fixed, again, use, ~kept)
+        for rows, r in zip(test, refitted.r, strict=True):
             residual[rows] = r[rows]
     return residual
 
@@ -88,13 +88,13 @@ def split(problem: FitProblem, columns: Any, test: np.ndarray) -> tuple[Any, Any
         seen = np.asarray(~(rows.all(axis=1) | ~part.known.any(axis=1)))
         for scattered in part.scattered:
             if scattered is not None and seen.any():
-                rows, own, _ = scattered
-                touched_by_train[own if isinstance(rows, slice) else own[seen[rows]]] = True
+                rows, unknown_columns, _ = scattered
+                touched_by_train[unknown_columns if isinstance(rows, slice) else unknown_columns[seen[rows]]] = True
         start += n
     train_rows, test_rows = ~test, test.copy()
     for k, (a, b, *_) in enumerate(problem.constraints):
         row = problem.n_rows - len(problem.constraints) + k
-        ends = [problem.unknowns[problem.unknown_of[frame]].start for frame in (a, b)]
+        ends = [problem.unknown_at[frame].start for frame in (a, b)]
         train_rows[row] = all(touched_by_train[end] for end in ends)
         test_rows[row] = not any(touched_by_train[end] for end in ends)
     return touched_by_train[list(columns)], train_rows, test_rows

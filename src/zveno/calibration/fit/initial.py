@@ -37,9 +37,7 @@ def _check_complete(problem: FitProblem, number: int, use: np.ndarray, done: set
     """Refuse rows of which none is complete where they must say where something is."""
     part = problem.parts[number]
     slots = np.unique(np.concatenate([part.left, part.right, part.target]))
-    wanted = [
-        label for frame in slots if (label := _unknown_label(problem, frame)) is not None and label not in done
-    ]
+    wanted = [unknown.label for unknown in problem.unknowns if unknown.frame in slots and unknown.label not in done]
     if wanted and not use.any():
         raise ZvenoError(
             f"no row has all its numbers, and without one {', '.join(wanted)} cannot be placed",
@@ -48,17 +46,12 @@ def _check_complete(problem: FitProblem, number: int, use: np.ndarray, done: set
         )
 
 
-def _unknown_label(problem: FitProblem, frame: int) -> str | None:
-    unknown = problem.unknown_at(frame)
-    return None if unknown is None else unknown.label
-
-
 def _seen_from_and_in(problem: FitProblem, part: Part, T, use, frames, done):
     """L and R."""
     left = int(part.left[0])
     rights = [int(frame) for frame in np.unique(part.right)]
-    labels = {frame: _unknown_label(problem, frame) for frame in (left, *rights)}
-    wanted = {frame for frame, label in labels.items() if label is not None and label not in done}
+    unknowns = {frame: problem.unknown_at[frame].label for frame in (left, *rights) if frame in problem.unknown_at}
+    wanted = {frame for frame, label in unknowns.items() if label not in done}
     data = StartData(
         T[use],
         part.y[use],
@@ -67,20 +60,19 @@ def _seen_from_and_in(problem: FitProblem, part: Part, T, use, frames, done):
         frames,
         left if left in wanted else None,
         [frame for frame in rights if frame in wanted],
-        [frame for frame in rights if labels[frame] is not None],
+        [frame for frame in rights if frame in unknowns],
     )
     for number, frame in part.measurement.first_frames(data).items():
         frames[number] = frame
-    done.update(label for label in labels.values() if label is not None)
+    done.update(unknowns.values())
 
 
 def _targets(problem: FitProblem, part: Part, T, use, frames, done):
     p = (frames[part.left] @ T @ frames[part.right])[:, :3, 3]
-    for frame in np.unique(part.target):
-        label = _unknown_label(problem, frame)
-        if label is None or label in done:
+    for unknown in problem.unknowns:
+        rows = part.target == unknown.frame
+        if unknown.label in done or not rows.any():
             continue
-        rows = part.target == frame
         rows = rows & use if (rows & use).any() else rows
-        frames[frame] = part.measurement.first_target(p[rows], part.y[rows])
-        done.add(label)
+        frames[unknown.frame] = part.measurement.first_target(p[rows], part.y[rows])
+        done.add(unknown.label)

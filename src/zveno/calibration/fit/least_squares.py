@@ -49,11 +49,11 @@ def least_squares(
     rows = use & (scale > 0)
     used = slice(None) if rows.all() else rows
     scale = scale[used]
-    prior_columns, own, prior_rows = prior_of(options)
+    prior_columns, prior_weights, prior_rows = prior_of(options)
     bounds = {columns.index(k): (k, *sides) for k, sides in (options.bounds or {}).items() if k in columns}
 
     def whitened(at: FitPoint):
-        r = np.concatenate([scale * at.r[used], own @ at.values[prior_columns]])
+        r = np.concatenate([scale * at.r[used], prior_weights @ at.values[prior_columns]])
         return r, np.concatenate([scale[:, None] * at.J[used], prior_rows])
 
     def moved(at: FitPoint, step):

@@ -84,13 +84,12 @@ def keeping_unknowns_placed(
     ]
     kept = flagged.copy()
     touched = {int(frame) for slot in slots for frame in np.unique(slot[flagged])}
-    for k, unknown in enumerate(problem.unknowns):
-        frame = problem.frame_number(k)
-        if frame not in touched:
+    for unknown in problem.unknowns:
+        if unknown.frame not in touched:
             continue
-        own = np.flatnonzero(inside & np.any([slot == frame for slot in slots], axis=0))
-        lacking = len(unknown.free) - int(numbers[own[~kept[own]]].sum())
-        for row in sorted(own[kept[own]].tolist(), key=lambda one: distance[one]):
+        of_unknown = np.flatnonzero(inside & np.any([slot == unknown.frame for slot in slots], axis=0))
+        lacking = len(unknown.free) - int(numbers[of_unknown[~kept[of_unknown]]].sum())
+        for row in sorted(of_unknown[kept[of_unknown]].tolist(), key=lambda k: distance[k]):
             if lacking <= 0:
                 break
             kept[row] = False
@@ -101,19 +100,19 @@ def keeping_unknowns_placed(
 def named_outliers(problem: FitProblem, whole: Solution, good: np.ndarray) -> tuple[Outlier, ...]:
     """Rows of a fit that do not belong (`good` says which do), the farthest first."""
     limits = outlier_limits(problem, whole.components, freedom(problem, whole.fit, whole.weight))
-    found, first = [], 0
+    outliers, first = [], 0
     for part, campaign in zip(problem.parts, problem.campaigns, strict=True):
         for k in np.flatnonzero(~good[first : first + len(part.y)]):
-            own = problem.row == first + k
+            of_row = problem.row == first + k
             off = {
-                f"{name} ({unit})": float(np.linalg.norm(whole.residual[own & (problem.noise == number)]))
+                f"{name} ({unit})": float(np.linalg.norm(whole.residual[of_row & (problem.noise == number)]))
                 for number, (_, name, unit) in enumerate(problem.noise_names)
-                if (own & (problem.noise == number)).any()
+                if (of_row & (problem.noise == number)).any()
             }
             far = float(whole.distance[first + k]), float(limits[first + k])
-            found.append(Outlier(campaign.name, int(part.line[k]), _thing(part, campaign, int(k)), *far, off))
+            outliers.append(Outlier(campaign.name, int(part.line[k]), _thing(part, campaign, int(k)), *far, off))
         first += len(part.y)
-    return tuple(sorted(found, key=lambda one: -one.distance))
+    return tuple(sorted(outliers, key=lambda outlier: -outlier.distance))
 
 
 def _thing(part: Part, campaign: Campaign, k: int) -> str:

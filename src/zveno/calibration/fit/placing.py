@@ -14,7 +14,7 @@ from .initial import first_frames
 from .solve import Solution, solve
 from .state import FitState
 from .structure import frame_columns
-from .weighting import with_columns
+from .weighting import FitOptions
 
 
 def assemble_rows(state: FitState) -> FitState:
@@ -35,17 +35,19 @@ def assemble_rows(state: FitState) -> FitState:
 def place_frames(state: FitState) -> FitState:
     """The nominal robot with its frames fitted."""
     problem = state.problem.placed(first_frames(state.problem, state.problem.nominal))
-    options = with_columns(fit_options(problem, (), "none", None, False), frame_columns(problem))
-    base = solve(problem, options, problem.nominal, problem.frames)
+    base = solve(problem, _frame_options(problem), problem.nominal, problem.frames)
     return replace(state, problem=problem.placed(base.frames), base=base)
 
 
 def refitted_frames(state: FitState) -> Solution:
     """The nominal robot with its frames fitted to the rows that belong to the fit."""
     problem = state.problem
-    options = with_columns(fit_options(problem, (), "none", None, False), frame_columns(problem))
     use = np.concatenate([state.good, [True]])[problem.row]
-    return solve(problem, options, problem.nominal, state.base.frames, use)
+    return solve(problem, _frame_options(problem), problem.nominal, state.base.frames, use)
+
+
+def _frame_options(problem: FitProblem) -> FitOptions:
+    return fit_options(problem, frame_columns(problem), "none", None, False)
 
 
 def _renumbered(solution: Solution, old: FitProblem, new: FitProblem) -> Solution:

@@ -1,9 +1,9 @@
-"""How far a robot may be off before anything is measured, and how far its measurements say it is.
+"""The prior of geometric parameters, and its scales from the data (empirical Bayes).
 
-Every term of the redundant model is taken to deviate by chance, terms of one kind by as much. The irreducible model
-stands for combinations of them (its relations), so its parameters are known together: N(0, B S Bᵀ), whichever of
-dependent parameters were chosen. The sizes S are found from the data by expectation and maximisation (type-II
-maximum likelihood), with the noise.
+Every term of the redundant model has a normal prior about nominal, with one scale for all terms of a kind. The
+irreducible model stands for combinations of terms (its relations B), so its parameters have the joint prior
+N(0, B S Bᵀ), whichever of dependent parameters were chosen. The scales S maximise the marginal likelihood (type-II
+maximum likelihood); they are found by expectation–maximisation, with the noise.
 """
 
 from __future__ import annotations
@@ -23,31 +23,32 @@ from .weighting import FitOptions, scalar_weights
 USUAL = (0.005, 0.01)
 """Standard deviation, m and rad, of links about nominal, to begin with."""
 LARGEST = 10.0
-"""Most a size may become, in units of what it begins with."""
+"""Largest prior scale, in units of its start value."""
 SMALLEST = 0.1
-"""Size, in units of what it begins with, of the one more term that each kind is thought to have: with few terms, or
-little that the data tell, the size of a kind does not vanish by chance."""
+"""Size, in units of the start value, of one pseudo-observation that is added to each kind: with few terms,
+or little information, a prior scale does not vanish by chance."""
 FEWEST = 3
-"""Terms of a kind that are needed to judge their size."""
+"""Terms of a kind that are needed to estimate its prior scale."""
 TURNS = 60
+"""Iterations of expectation and maximisation at most."""
 WORDS = {
     ("link", "m"): "links (m)",
     ("link", "rad"): "links (rad)",
     ("joint", "rad"): "joint offsets (rad)",
     ("joint", "m"): "joint offsets (m)",
 } | {(term.word, unit): f"{term.word} ({unit})" for term in JOINT_TERMS for unit in term.units if unit}
-"""Kinds of terms whose size is found. Base and tool are placed by hand: what they are off tells nothing."""
+"""Kinds of terms whose prior scale is estimated. Base and tool are placed by hand: they have no common scale."""
 
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """Sizes of the terms of a model, and what they mean for the chosen ones.
+    """Prior of the chosen parameters, from prior scales of all terms.
 
     Attributes:
-        columns: chosen parameters by column of the system, (c,).
+        columns: chosen parameters by column of the problem, (c,).
         relations: B, (c, p): the combination of terms that each of them stands for.
-        size: standard deviation of every term, (p,).
-        kinds: terms of every kind whose size may be found, by word.
+        size: prior standard deviation of every term, (p,).
+        kinds: terms of every kind whose prior scale may be estimated, by word.
         given: standard deviations that people gave, by place among the columns: such a parameter stands for itself.
     """
 
@@ -70,29 +71,30 @@ class Prior:
 
     @property
     def sizes(self) -> dict[str, float]:
-        """Standard deviation of the terms of every kind."""
-        return {word: float(self.size[own[0]]) for word, own in self.kinds.items()}
+        """Prior scale of every kind of terms."""
+        return {word: float(self.size[terms[0]]) for word, terms in self.kinds.items()}
 
 
 def prior(
-    model: Model, found: Identifiability, plausible: tuple[float, float], given: Mapping[int, float]
+    model: Model, structure: Identifiability, plausible: tuple[float, float], given: Mapping[int, float]
 ) -> Prior | None:
     """The prior of the chosen parameters; None where there are none.
 
     Args:
         model: the redundant model.
-        found: its chosen parameters, and the terms they stand for.
+        structure: its chosen parameters, and the terms they stand for.
         plausible: standard deviation, m and rad, of links; ten times as much for offsets, base and tool.
         given: standard deviations by column.
     """
-    terms = [name for name in found.names if name in model.numbers]
-    chosen = sorted((name for name in found.chosen if name in model.numbers), key=model.numbers.__getitem__)
+    terms = [name for name in structure.names if name in model.numbers]
+    chosen = sorted((name for name in structure.chosen if name in model.numbers), key=model.numbers.__getitem__)
     if not chosen:
         return None
     place = {name: k for k, name in enumerate(terms)}
     B = np.zeros((len(chosen), len(terms)))
     stands = {
-        next(name for name in relation if name in set(found.chosen)): relation for relation in found.relations
+        next(name for name in relation if name in set(structure.chosen)): relation
+        for relation in structure.relations
     }
     columns = tuple(model.numbers[name] for name in chosen)
     for row, name in enumerate(chosen):
@@ -101,42 +103,41 @@ def prior(
         for other, weight in stands.get(name, {name: 1.0}).items():
             if other in place:
                 B[row, place[other]] = weight
-    own = [model.term(name) for name in terms]
-    size = np.array([usual(term, plausible) for term in own])
-    seen = np.any(B != 0, axis=0)
-    kinds = {
-        word: np.array([k for k, term in enumerate(own) if (term.role, term.unit) == kind and seen[k]], dtype=int)
-        for kind, word in WORDS.items()
-    }
+    size = np.array([usual(model.term(name), plausible) for name in terms])
+    kinds: dict[str, list[int]] = {word: [] for word in WORDS.values()}
+    for k in np.flatnonzero(np.any(B != 0, axis=0)):
+        term = model.term(terms[k])
+        if (term.role, term.unit) in WORDS:
+            kinds[WORDS[term.role, term.unit]].append(int(k))
     return Prior(
         columns,
         B,
         size,
-        {word: terms_ for word, terms_ in kinds.items() if len(terms_) >= FEWEST},
+        {word: np.array(numbers) for word, numbers in kinds.items() if len(numbers) >= FEWEST},
         {k: given[column] for k, column in enumerate(columns) if column in given},
     )
 
 
 def usual(term: Term, plausible: tuple[float, float] = USUAL) -> float:
-    """Standard deviation that a term begins with, where links are off by `plausible`, m and rad."""
+    """Start value of the prior standard deviation of a term, where links have `plausible`, m and rad."""
     off = plausible[0] if term.unit == "m" else plausible[1]
     if term.role in ("link", "joint", "base", "tool"):
         return off if term.role == "link" else 10.0 * off
-    one = next(one for one in JOINT_TERMS if one.letters == term.kind)
-    return one.size[one.units.index(term.unit)]
+    joint_term = next(joint_term for joint_term in JOINT_TERMS if joint_term.letters == term.kind)
+    return joint_term.size[joint_term.units.index(term.unit)]
 
 
 def alone(given: Mapping[int, float], columns: Sequence[int]) -> tuple[tuple[int, ...], np.ndarray]:
     """Rows, as of `Prior.rows`, of nothing but standard deviations that people gave."""
-    own = tuple(column for column in columns if column in given)
-    return own, np.diag([1.0 / given[column] for column in own])
+    with_prior = tuple(column for column in columns if column in given)
+    return with_prior, np.diag([1.0 / given[column] for column in with_prior])
 
 
 def learned(problem: FitProblem, options: FitOptions, whole: Solution, start: Prior) -> Prior:
-    """The prior with the sizes that data suggest, from the linearised problem at a solution.
+    """The prior with the scales of largest marginal likelihood, from the linearised problem at a solution.
 
-    The terms are not seen, only combinations of them: their expected squares, given the data and the sizes so far,
-    are the next sizes. The noise that was estimated is estimated anew in every turn.
+    Single terms are not determined, only combinations of them: their expected squares, given the data and the
+    scales so far, give the next scales. Noise that was estimated is estimated anew in every iteration.
     """
     scale = scalar_weights(problem, options, whole.sigma, whole.weight)
     used = scale > 0
@@ -153,17 +154,17 @@ def learned(problem: FitProblem, options: FitOptions, whole: Solution, start: Pr
     g = [J[rows].T @ y[rows] for rows in groups]
     free = [bool(noise[rows][0] >= 0) for rows in groups]
     factor = np.ones(len(groups))
-    norms = np.sqrt(np.maximum(np.sum([np.diag(one) for one in H], axis=0), 1e-300))
+    norms = np.sqrt(np.maximum(np.sum([np.diag(matrix) for matrix in H], axis=0), 1e-300))
     # What a bound holds back is known: as if it had been measured there.
     bound = np.where(fit.free, 0.0, 1e12)
     now = start
     for _ in range(TURNS):
         P = now.covariance()
         inverse = np.linalg.inv(P)
-        A = np.sum([one / f for one, f in zip(H, factor, strict=True)], axis=0)
+        A = np.sum([matrix / f for matrix, f in zip(H, factor, strict=True)], axis=0)
         A[np.ix_(at, at)] += inverse
         A = A / np.outer(norms, norms) + np.diag(bound)
-        b = np.sum([one / f for one, f in zip(g, factor, strict=True)], axis=0) / norms + bound * norms * x
+        b = np.sum([matrix / f for matrix, f in zip(g, factor, strict=True)], axis=0) / norms + bound * norms * x
         C = _inverse(A) / np.outer(norms, norms)
         x_now = C @ (b * norms)
         before = np.array([*now.sizes.values(), *np.sqrt(factor)])
@@ -188,12 +189,12 @@ def _inverse(A: np.ndarray) -> np.ndarray:
 
 
 def _maximised(now: Prior, start: Prior, x, C, P, inverse) -> Prior:
-    """Sizes from the expected squares of all terms, given the chosen ones x with covariance C."""
+    """Prior scales from the expected squares of all terms, given the chosen ones x with covariance C."""
     G = (now.size**2)[:, None] * now.relations.T @ inverse
     squares = (G @ x) ** 2 + now.size**2 - np.sum((G @ (P - C)) * G, axis=1)
     size = now.size.copy()
-    for own in now.kinds.values():
-        first = start.size[own[0]]
-        found = np.sqrt((squares[own].sum() + (SMALLEST * first) ** 2) / (len(own) + 1))
-        size[own] = min(found, LARGEST * first)
+    for terms in now.kinds.values():
+        first = start.size[terms[0]]
+        scale = np.sqrt((squares[terms].sum() + (SMALLEST * first) ** 2) / (len(terms) + 1))
+        size[terms] = min(scale, LARGEST * first)
     return replace(now, size=size)

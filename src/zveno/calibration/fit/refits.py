@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..measurements.fit_problem import FitProblem
 from .least_squares import FitPoint, least_squares
-from .weighting import FitOptions, prior_of, weighing_sigma, with_columns
+from .weighting import FitOptions, prior_of, weighing_sigma
 
 TURNS = 6
 """Steps after which a fit is left to Levenberg and Marquardt."""
@@ -47,11 +49,11 @@ def refits(
             break
         now = FitPoint.of(problem, columns, values[~settled], frames[~settled])
     for k in left:
-        own = with_columns(options, np.array(columns)[kept[k]].tolist())
-        one = FitPoint(first.values[k], first.frames[k], first.r[k], J[k][:, kept[k]])
+        single = replace(options, columns=tuple(np.array(columns)[kept[k]].tolist()))
+        point = FitPoint(first.values[k], first.frames[k], first.r[k], J[k][:, kept[k]])
         weight = np.ones(problem.n_data_rows)
-        found = least_squares(problem, own, one, options.sigma, weight, use[k], rough=True, near=True).state
-        end.values[k], end.frames[k], end.r[k] = found.values, found.frames, found.r
+        fit = least_squares(problem, single, point, options.sigma, weight, use[k], rough=True, near=True)
+        end.values[k], end.frames[k], end.r[k] = fit.state.values, fit.state.frames, fit.state.r
     return end
 
 
@@ -61,7 +63,7 @@ def _steps(
     """Steps (fits, n) from where fits stand, and whether each is negligible."""
     prior_columns, prior, prior_rows = prior_of(options)
     A = [J[weight > 0] * weight[weight > 0, None] for J, weight in zip(now.J, scale, strict=True)]
-    H = prior_rows.T @ prior_rows + np.array([one.T @ one for one in A])
+    H = prior_rows.T @ prior_rows + np.array([rows.T @ rows for rows in A])
     norms = np.sqrt(np.maximum(np.diagonal(H, axis1=1, axis2=2), 1e-300))
     seen = kept[:, :, None] & kept[:, None, :]
     H = np.where(seen, H / (norms[:, :, None] * norms[:, None, :]), 0.0)

@@ -24,17 +24,17 @@ def shared_errors(problem: FitProblem, whole: Solution) -> np.ndarray | None:
     factor = np.ones(len(problem.noise_names))
     good = np.concatenate([whole.weight > 0.05, [False]])[problem.row]
     for number in range(len(factor)):
-        own = np.flatnonzero(good & (problem.noise == number))
-        component = problem.component[own]
-        key = problem.posture[own] * (component.max(initial=0) + 1) + component
+        rows = np.flatnonzero(good & (problem.noise == number))
+        component = problem.component[rows]
+        key = problem.posture[rows] * (component.max(initial=0) + 1) + component
         _, place, count = np.unique(key, return_inverse=True, return_counts=True)
-        r = whole.residual[own]
+        r = whole.residual[rows]
         sums, squares = np.bincount(place, r), np.bincount(place, r**2)
         several = count > 1
         if not several.any():
             continue
-        found = float(np.sum(sums[several] ** 2) / np.sum(squares[several]))
+        ratio = float(np.sum(sums[several] ** 2) / np.sum(squares[several]))
         chance = np.sqrt(2.0 * np.mean(count[several] - 1.0) / several.sum())
-        if found > 1.0 + SURE * chance:
-            factor[number] = found
+        if ratio > 1.0 + SURE * chance:
+            factor[number] = ratio
     return factor if (factor > 1.0).any() else None

@@ -157,30 +157,30 @@ def _started(problem, options, state, use) -> np.ndarray:
     """Noise from the residuals at the start, at most as small as they are."""
     sigma = options.sigma.copy()
     for k in np.flatnonzero(options.estimated):
-        own = state.r[use & (problem.noise == k)]
-        if len(own):
-            sigma[k] = max(1.5 * float(np.median(abs(own))), LEAST_SIGMA)
+        residuals = state.r[use & (problem.noise == k)]
+        if len(residuals):
+            sigma[k] = max(1.5 * float(np.median(abs(residuals))), LEAST_SIGMA)
     return sigma
 
 
 def _judged(problem, options, fit: Fit, sigma, weight, use):
     """Noise judged from the residuals, and distances of all rows, corrected for what the fit has absorbed."""
-    own_sigma = row_sigma(problem, options, sigma)
+    sigma_by_row = row_sigma(problem, options, sigma)
     row_weight = np.concatenate([weight, [1.0]])[problem.row]
     rows = use & (row_weight > 0)
-    whitened = fit.state.r / own_sigma
+    whitened = fit.state.r / sigma_by_row
     free = slice(None) if fit.free.all() else fit.free
     # Variance of what the fit predicts for every row, in units of the row's own.
-    predicted = leverages(fit.jacobian[:, free], fit.state.J[:, free] / own_sigma[:, None])
+    predicted = leverages(fit.jacobian[:, free], fit.state.J[:, free] / sigma_by_row[:, None])
     leverage = np.where(rows, row_weight * predicted, 0.0)
     new = sigma.copy()
     if options.estimated.any():
         group = np.where(rows, problem.noise, CONSTRAINT)
-        found = np.sqrt(variance_factors(whitened, leverage, group, row_weight))
+        ratios = np.sqrt(variance_factors(whitened, leverage, group, row_weight))
         # Weights below one take their share from large residuals: undo it by what they take from good rows.
         for k in np.flatnonzero(options.estimated):
-            if k < len(found) and (group == k).any():
-                new[k] = max(sigma[k] * found[k], LEAST_SIGMA)
+            if k < len(ratios) and (group == k).any():
+                new[k] = max(sigma[k] * ratios[k], LEAST_SIGMA)
     # To rows the fit has not seen, its own uncertainty adds.
     spread = np.where(rows, np.clip(1.0 - leverage, 0.05, 1.0), np.where(use, 1.0 + predicted, 1.0))
     ratio = np.concatenate([sigma / new, [1.0]])[problem.noise]

@@ -39,15 +39,15 @@ def structure(
     for a, b, distance, _ in problem.constraints:
         apart = frames[b, :3, 3] - frames[a, :3, 3]
         frames[b, :3, 3] = frames[a, :3, 3] + apart * (distance / max(float(np.linalg.norm(apart)), 1e-12))
-    one = len(problem.parts) == 1 and parameters == "all"
-    counted = counts(problem.model, problem.parts[0].measurement) if one else None
+    single = len(problem.parts) == 1 and parameters == "all"
+    counted = counts(problem.model, problem.parts[0].measurement) if single else None
     if values is not None:
         for part in problem.parts:
             moved = moved_tool(problem.model, part.frame, values)
             if moved is not None:
                 places = np.unique(part.right)
                 frames[places] = moved @ frames[places]
-                counted = counts(problem.model, part.measurement, moved) if one else None
+                counted = counts(problem.model, part.measurement, moved) if single else None
     problem = problem.placed(frames)
     q = [
         into_contact(problem, k, part.q, compiled=True)[0] if part.measurement.implicit else part.q
@@ -70,7 +70,7 @@ def sees_scale(problem: FitProblem) -> bool:
     """
     read = any(not part.measurement.implicit or part.y.any() for part in problem.parts)
     slides = any(move.sigma == 0 for move in problem.model.moves)
-    placed = any(problem.known_targets(part).any() for part in problem.parts)
+    placed = any(not set(part.target.tolist()) <= set(problem.unknown_at) for part in problem.parts)
     return bool(read or slides or placed or problem.constraints)
 
 
@@ -83,9 +83,9 @@ def placed_tools(problem: FitProblem, base: Solution) -> np.ndarray:
     left = [error.rms for error in errors(problem, base.residual) if error.unit == "m"]
     far = max(CLEAR * max(left, default=np.inf), FAR * problem.model.scale)
     for block in problem.model.blocks:
-        own = slice(block.first, block.first + 3)
-        if block.frame is not None and np.linalg.norm(base.values[own]) > far:
-            values[own] = base.values[own]
+        place = slice(block.first, block.first + 3)
+        if block.frame is not None and np.linalg.norm(base.values[place]) > far:
+            values[place] = base.values[place]
     return values
 
 

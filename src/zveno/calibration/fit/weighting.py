@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,28 +45,23 @@ class FitOptions:
         return np.concatenate([self.shared, [1.0]])[problem.noise]
 
 
-def with_columns(options: FitOptions, columns: Sequence[int]) -> FitOptions:
-    """The same options for other columns."""
-    return replace(options, columns=tuple(columns))
-
-
 def prior_of(options: FitOptions) -> tuple[list[int], np.ndarray, np.ndarray]:
     """Columns of the prior, its rows by them, and by all of the fit; none where the fit lacks some of them."""
     columns = list(options.columns)
     if options.prior is None or not set(options.prior[0]) <= set(columns):
         return [], np.zeros((0, 0)), np.zeros((0, len(columns)))
-    own, rows = options.prior
+    prior_columns, rows = options.prior
     place = {column: k for k, column in enumerate(columns)}
     by_columns = np.zeros((len(rows), len(columns)))
-    by_columns[:, [place[column] for column in own]] = rows
-    return list(own), rows, by_columns
+    by_columns[:, [place[column] for column in prior_columns]] = rows
+    return list(prior_columns), rows, by_columns
 
 
 def row_sigma(problem: FitProblem, options: FitOptions, sigma: np.ndarray) -> np.ndarray:
     """Standard deviation of every scalar row, (rows,): σ² = σ_g² + r²σ_q²."""
-    own = np.concatenate([sigma, [1.0]])[problem.noise]
-    own[problem.noise == CONSTRAINT] = [s for *_, s in problem.constraints]
-    return own if options.extra is None else np.sqrt(own**2 + options.extra)
+    by_row = np.concatenate([sigma, [1.0]])[problem.noise]
+    by_row[problem.noise == CONSTRAINT] = [s for *_, s in problem.constraints]
+    return by_row if options.extra is None else np.sqrt(by_row**2 + options.extra)
 
 
 def weighing_sigma(problem: FitProblem, options: FitOptions, sigma: np.ndarray) -> np.ndarray:
@@ -89,6 +84,6 @@ def rows_used(problem: FitProblem, use: np.ndarray) -> np.ndarray:
 
 def row_distances(problem: FitProblem, whitened: np.ndarray, use: np.ndarray | None = None) -> tuple[Any, Any]:
     """Root of the sum of squares of the whitened components of every row of data, and their number."""
-    own = problem.row >= 0 if use is None else (problem.row >= 0) & use
-    squares = np.bincount(problem.row[own], whitened[own] ** 2, problem.n_data_rows)
-    return np.sqrt(squares), np.bincount(problem.row[own], minlength=problem.n_data_rows)
+    counted = problem.row >= 0 if use is None else (problem.row >= 0) & use
+    squares = np.bincount(problem.row[counted], whitened[counted] ** 2, problem.n_data_rows)
+    return np.sqrt(squares), np.bincount(problem.row[counted], minlength=problem.n_data_rows)

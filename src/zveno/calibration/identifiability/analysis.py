@@ -88,8 +88,8 @@ class Identifiability(Result):
     def summary(self) -> str:
         """A sentence for people."""
         groups = len(self.relations)
-        found = f"{self.rank} of {len(self.names)} parameters can be found"
-        of = f"{found} by {self.measurement} measurements of {self.robot}"
+        share = f"{self.rank} of {len(self.names)} parameters can be found"
+        of = f"{share} by {self.measurement} measurements of {self.robot}"
         tied = f"; {groups} of them stand for groups" if groups else ""
         weak = "" if self.gap > 1e3 else f"; the gap is only {self.gap:.2g}, so the geometry is nearly degenerate"
         why = f"; {self.counts.why}" if self.counts is not None and self.counts.why else ""
@@ -97,7 +97,7 @@ class Identifiability(Result):
 
     def of_class(self, word: str) -> tuple[str, ...]:
         """Names of one class: "identifiable", "semi-identifiable" or "unidentifiable"."""
-        return tuple(name for name, its in zip(self.names, self.classes, strict=True) if its == word)
+        return tuple(name for name, kind in zip(self.names, self.classes, strict=True) if kind == word)
 
     @property
     def expressions(self) -> tuple[str, ...]:

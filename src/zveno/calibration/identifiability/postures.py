@@ -83,8 +83,8 @@ def _imagined_frames(problem: FitProblem, rng: np.random.Generator) -> np.ndarra
     part, frames = problem.parts[0], problem.frames.copy()
     T, _ = problem.poses(part, problem.nominal, part.q, compiled=False)
     reach = (frames[part.left] @ T[part.posture] @ frames[part.right])[:, :3, 3]
-    for number, unknown in enumerate(problem.unknowns):
-        at = problem.frame_number(number)
+    for unknown in problem.unknowns:
+        at = unknown.frame
         rows = np.flatnonzero(part.target == at)
         if not len(rows) or unknown.given:
             continue

@@ -68,8 +68,8 @@ def prove(model: Model, point: np.ndarray | None = None) -> Proof:
     if flint() is not None:
         try:
             return _walked(ExactRows(steps), steps, point is not None)
-        except NotExact as found:
-            obstacle = str(found)
+        except NotExact as reason:
+            obstacle = str(reason)
     return _walked(FloatRows(model.scale), steps, point is not None, obstacle)
 
 

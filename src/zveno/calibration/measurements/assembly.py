@@ -35,7 +35,6 @@ class _Assembly:
         self.parts: list[Part] = []
         self.unknowns: list[Unknown] = []
         self.frames: list[np.ndarray] = []
-        self.unknown_of: list[int] = []
         self.constraints: list[tuple[int, int, float, float]] = []
         self.noise_names: list[tuple[str, str, str]] = []
         self.n_postures = 0
@@ -50,8 +49,6 @@ class _Assembly:
 
     def made(self) -> FitProblem:
         """The problem; every scalar row knows its noise, posture and row of data."""
-        of = [(self.unknown_of.index(k), axis) for k, unknown in enumerate(self.unknowns) for axis in unknown.free]
-        frame, axis = np.array(of, dtype=int).reshape(-1, 2).T
         noise, component, posture, row, rows = [], [], [], [], 0
         for part in self.parts:
             n, m = part.known.shape
@@ -71,7 +68,6 @@ class _Assembly:
             tuple(self.parts),
             tuple(self.unknowns),
             np.array(self.frames),
-            tuple(self.unknown_of),
             tuple(self.constraints),
             tuple(self.noise_names),
             np.concatenate([*noise, none]),
@@ -80,7 +76,6 @@ class _Assembly:
             np.concatenate([*row, none]),
             self.n_postures,
             rows,
-            (frame, axis),
         )
 
     def _part(self, campaign: Campaign) -> Part:
@@ -91,9 +86,11 @@ class _Assembly:
         grouped = kind.grouped
         if grouped is not None:
             labels = [f"{grouped.label}:{group}" if group else grouped.label for group in campaign.groups]
-            own = {label: self._slot(Slot(label, grouped.free, grouped.value)) for label in dict.fromkeys(labels)}
-            targets = np.array([[own[label]] for label in labels])
-            by_group = dict(zip(campaign.groups, (own[label] for label in labels), strict=True))
+            frame_of = {
+                label: self._slot(Slot(label, grouped.free, grouped.value)) for label in dict.fromkeys(labels)
+            }
+            targets = np.array([[frame_of[label]] for label in labels])
+            by_group = dict(zip(campaign.groups, (frame_of[label] for label in labels), strict=True))
             for a, b, distance, sigma in kind.constraints(list(campaign.groups)):
                 self.constraints.append((by_group[a], by_group[b], distance, sigma))
         else:
@@ -136,25 +133,24 @@ class _Assembly:
             return self._numbers[slot.label]
         number = len(self.frames)
         self.frames.append(np.eye(4) if slot.value is None else slot.value)
-        self.unknown_of.append(-1)
         if slot.free:
             self._numbers[slot.label] = number
-            self.unknown_of[number] = len(self.unknowns)
-            self.unknowns.append(Unknown(slot.label, slot.free, self._width, slot.wanted, slot.value is not None))
+            given = slot.value is not None
+            self.unknowns.append(Unknown(slot.label, number, slot.free, self._width, slot.wanted, given))
             self._width += len(slot.free)
         return number
 
     def _scattered(self, slot: np.ndarray) -> tuple[np.ndarray | slice, np.ndarray, np.ndarray] | None:
         """Rows, columns and displacements by which the frames of a slot (rows,) are unknown."""
-        found = []
-        for frame in np.unique(slot):
-            if self.unknown_of[frame] >= 0:
-                unknown, rows = self.unknowns[self.unknown_of[frame]], np.flatnonzero(slot == frame)
-                columns, free = unknown.start + np.arange(len(unknown.free)), np.array(unknown.free)
-                if len(rows) == len(slot):
-                    return slice(None), columns, free
-                found.append((np.repeat(rows, len(free)), np.tile(columns, len(rows)), np.tile(free, len(rows))))
-        if not found:
+        pieces = []
+        for unknown in self.unknowns:
+            rows = np.flatnonzero(slot == unknown.frame)
+            columns, free = unknown.start + np.arange(len(unknown.free)), np.array(unknown.free)
+            if len(rows) == len(slot):
+                return slice(None), columns, free
+            if len(rows):
+                pieces.append((np.repeat(rows, len(free)), np.tile(columns, len(rows)), np.tile(free, len(rows))))
+        if not pieces:
             return None
-        rows, columns, free = (np.concatenate(pieces) for pieces in zip(*found, strict=True))
+        rows, columns, free = (np.concatenate(arrays) for arrays in zip(*pieces, strict=True))
         return rows, columns, free

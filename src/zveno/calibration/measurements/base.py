@@ -8,12 +8,14 @@ are free: a point has three, a plane three, a direction two.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...errors import ShapeError, ZvenoError, unknown_name
 from ...spatial.transforms import is_transform, transform
@@ -92,6 +94,10 @@ class Slot:
 KNOWN = Slot("world", (), np.eye(4))
 
 
+Spelling = tuple[str, Callable[[re.Match[str]], str]]
+"""A pattern of column names, and the name meant by a match."""
+Mistake = tuple[str, Callable[[np.ndarray], np.ndarray]]
+"""What may have gone wrong with readings, in words, and the function (n, n_data) → (n, n_data) that undoes it."""
 KINDS: dict[str, type[Measurement]] = {}
 """Every kind by name: a class is entered when it is defined."""
 
@@ -134,8 +140,8 @@ class Measurement(ABC):
     """Readings that a contact may have."""
     group_columns: ClassVar[tuple[str, ...]] = ()
     """Columns that say what a posture touches."""
-    spellings: ClassVar[tuple[tuple[str, Callable[[Any], str]], ...]] = ()
-    """Other names of its columns: patterns, and the name meant by a match."""
+    spellings: ClassVar[tuple[Spelling, ...]] = ()
+    """Other names of its columns."""
     looks_like: ClassVar[str] = ""
     """What people are told whose file has these columns and does not say its kind."""
     lesser: ClassVar[str] = ""
@@ -152,8 +158,8 @@ class Measurement(ABC):
     described: ClassVar[str] = ""
     """What is done, for people; empty for kinds that are never proposed."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         if "kind" in cls.__dict__:
             KINDS[cls.kind] = cls
 
@@ -189,15 +195,15 @@ class Measurement(ABC):
 
     @staticmethod
     @abstractmethod
-    def residual(P: Any, X: Any, y: Any) -> Any:
+    def residual(P: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         """(m,) predicted less read, of one row; entries may be traced."""
 
     @staticmethod
     @abstractmethod
-    def reading(P: Any, X: Any) -> np.ndarray:
+    def reading(P: np.ndarray, X: np.ndarray) -> np.ndarray:
         """y (..., n_data) of a noise-free measurement, for batches of P and X."""
 
-    def data(self, y: Any, n: int) -> tuple[np.ndarray, list[Remark]]:
+    def data(self, y: ArrayLike | None, n: int) -> tuple[np.ndarray, list[Remark]]:
         """Readings as (n, things seen, n_data), NaN where a number is missing; and what is wrong with some."""
         if y is None:
             if not self.implicit:
@@ -270,9 +276,8 @@ class Measurement(ABC):
         """The measurement and its readings without points that repeat the readings of others; pairs (copy, of)."""
         return self, y, []
 
-    def mistakes(self) -> Iterator[tuple[str, Callable[[np.ndarray], np.ndarray]]]:
-        """What may have gone wrong with readings, in words, and the function (n, n_data) → (n, n_data) that undoes
-        it."""
+    def mistakes(self) -> Iterator[Mistake]:
+        """What people do wrong with its readings."""
         yield from ()
 
     # --- proposed or planned instead of others
@@ -317,7 +322,7 @@ class Measurement(ABC):
         return None
 
 
-def frame_slot(given: Any, label: str, wanted: bool = False) -> Slot:
+def frame_slot(given: str | ArrayLike, label: str, wanted: bool = False) -> Slot:
     """A slot for a whole frame: "world" is known and identity, another word an unknown, a (4, 4) array is known."""
     if isinstance(given, str):
         return KNOWN if given == "world" else Slot(given, ALL_SIX, None, wanted)
@@ -327,6 +332,6 @@ def frame_slot(given: Any, label: str, wanted: bool = False) -> Slot:
     return Slot(label, (), T)
 
 
-def point_frame(p: Any) -> np.ndarray:
+def point_frame(p: ArrayLike) -> np.ndarray:
     """A frame at a point with the axes of its surroundings."""
     return transform(None, np.asarray(p, dtype=float))

@@ -72,10 +72,10 @@ def prepared(campaigns: Any, mechanism: Mechanism) -> tuple[list[Campaign], list
     ready, notes, remarks = [], [], []
     for number, campaign in enumerate(given, start=1):
         name = campaign.name or (f"campaign {number}" if len(given) > 1 else campaign.measurement.kind)
-        one, said = _prepared(replace(campaign, name=name), mechanism)
-        ready.append(one)
-        notes += said
-        remarks += _outside_limits(one, mechanism)
+        checked, words = _prepared(replace(campaign, name=name), mechanism)
+        ready.append(checked)
+        notes += words
+        remarks += _outside_limits(checked, mechanism)
     for note in notes:
         warnings.warn(note, ZvenoWarning, stacklevel=3)
     return ready, [line for campaign in given for line in campaign.account] + notes + remarks
@@ -99,14 +99,14 @@ def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[
     remarks = [*remarks, Remark(endless, "have infinite readings, which are taken for missing", left_out=False)]
     y = np.where(np.isfinite(y), y, np.nan)
     notes += [
-        f"{campaign.name}: rows {_listed(lines[one.rows])} {one.words}"
-        for one in remarks
-        if one.rows.any() and not one.left_out
+        f"{campaign.name}: rows {_listed(lines[remark.rows])} {remark.words}"
+        for remark in remarks
+        if remark.rows.any() and not remark.left_out
     ]
     keep = np.ones(n, dtype=bool)
     for bad, why in (
         (~np.isfinite(q).all(axis=1), "have joint values that are not finite"),
-        *((one.rows, one.words) for one in remarks if one.left_out),
+        *((remark.rows, remark.words) for remark in remarks if remark.left_out),
         _out_of_reach(campaign.measurement, q, y, mechanism),
         (~np.isfinite(y).any(axis=(1, 2)), "have no reading"),
         (_repeated(q, y, groups), "repeat an earlier row"),
@@ -126,11 +126,11 @@ def _out_of_reach(what: Measurement, q, y: np.ndarray, mechanism: Mechanism) -> 
     none = np.zeros(len(y), dtype=bool)
     if what.implicit or what.noises[0].unit != "m" or len(y) < 3:
         return none, ""
-    own = y[..., what.noises[0].rows]
-    seen = np.isfinite(own).all(axis=(1, 2))
+    positions = y[..., what.noises[0].rows]
+    seen = np.isfinite(positions).all(axis=(1, 2))
     if seen.sum() < 3:
         return none, ""
-    away = np.linalg.norm(own - np.median(own[seen], axis=0), axis=2).max(axis=1)
+    away = np.linalg.norm(positions - np.median(positions[seen], axis=0), axis=2).max(axis=1)
     model = redundant_model(mechanism, what.frame)
     slid = sum(float(np.ptp(q[seen, move.position.start])) for move in model.moves if move.sigma == 0)
     limit = FAR * (model.scale + 0.5 * np.nan_to_num(slid))
@@ -143,12 +143,12 @@ def _out_of_reach(what: Measurement, q, y: np.ndarray, mechanism: Mechanism) -> 
 def _outside_limits(campaign: Campaign, mechanism: Mechanism) -> list[str]:
     """A word about joint values that the robot is said not to have; they are used all the same."""
     out = (campaign.q < mechanism.lower - 1e-3) | (campaign.q > mechanism.upper + 1e-3)
-    found = []
+    remarks = []
     for k in np.flatnonzero(out.any(axis=0)):
         rows, name = campaign.lines[out[:, k]], mechanism.coordinate_names[k]
         limits = f"{mechanism.lower[k]:.4g} to {mechanism.upper[k]:.4g}"
-        found.append(f"{campaign.name}: rows {_listed(rows)} have {name} outside its limits, {limits}")
-    return found
+        remarks.append(f"{campaign.name}: rows {_listed(rows)} have {name} outside its limits, {limits}")
+    return remarks
 
 
 def _groups(campaign: Campaign, n: int) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -28,8 +27,11 @@ class Unknown:
     """A frame that is estimated with the robot, by some of its six displacements."""
 
     label: str
+    frame: int
+    """Its number among the frames."""
     free: tuple[int, ...]
     start: int
+    """Column of its first displacement."""
     wanted: bool
     given: bool
     """Whether its value is more than a place holder."""
@@ -80,13 +82,11 @@ class FitProblem:
         parts: the rows of every campaign.
         unknowns: frames that are estimated with the robot.
         frames: all known and unknown frames, (frames, 4, 4); first values of those that are unknown.
-        unknown_of: for every frame, its number among the unknowns, or −1.
         constraints: known distances between targets: (frame, frame, distance, its standard deviation).
         noise_names: campaign, name and unit of every noise.
         noise, component, posture, row: of every scalar row, the number of its noise, its place among the components
             of that noise, its posture and its row of data, (rows,); −1 for known distances.
         n_postures, n_data_rows: postures and rows of data.
-        displaced: numbers of the frame and of its displacement that every column of the unknowns is.
     """
 
     model: Model
@@ -94,7 +94,6 @@ class FitProblem:
     parts: tuple[Part, ...]
     unknowns: tuple[Unknown, ...]
     frames: np.ndarray
-    unknown_of: tuple[int, ...]
     constraints: tuple[tuple[int, int, float, float], ...]
     noise_names: tuple[tuple[str, str, str], ...]
     noise: np.ndarray
@@ -103,7 +102,6 @@ class FitProblem:
     row: np.ndarray
     n_postures: int
     n_data_rows: int
-    displaced: tuple[np.ndarray, np.ndarray]
 
     def __post_init__(self) -> None:
         self.frames.setflags(write=False)
@@ -147,18 +145,17 @@ class FitProblem:
             for k in range(len(unknown.free))
         ]
 
-    def frame_number(self, unknown: int) -> int:
-        """Where an unknown stands among the frames."""
-        return self.unknown_of.index(unknown)
+    @cached_property
+    def unknown_at(self) -> dict[int, Unknown]:
+        """Unknowns by the number of their frame."""
+        return {unknown.frame: unknown for unknown in self.unknowns}
 
-    def unknown_at(self, frame: int) -> Unknown | None:
-        """The unknown that a frame is, by number."""
-        number = self.unknown_of[frame]
-        return None if number < 0 else self.unknowns[number]
-
-    def known_targets(self, part: Part) -> np.ndarray:
-        """(rows,) whether the target of each row of a part is known."""
-        return np.asarray(self.unknown_of)[part.target] < 0
+    @cached_property
+    def _displacements(self) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the frame and of its displacement that every column of the unknowns is."""
+        pairs = [(unknown.frame, axis) for unknown in self.unknowns for axis in unknown.free]
+        frame, axis = np.array(pairs, dtype=int).reshape(-1, 2).T
+        return frame, axis
 
     # --- other first values, other rows
 
@@ -166,14 +163,14 @@ class FitProblem:
         """The problem with other first values: of all frames, (frames, 4, 4), or of unknowns by label."""
         if isinstance(frames, Mapping):
             given, frames = frames, self.frames.copy()
-            for k, unknown in enumerate(self.unknowns):
+            for unknown in self.unknowns:
                 if unknown.label in given:
-                    frames[self.frame_number(k)] = given[unknown.label]
+                    frames[unknown.frame] = given[unknown.label]
         return replace(self, frames=np.array(frames))
 
     def labelled(self, frames: np.ndarray) -> dict[str, np.ndarray]:
         """Frames (4, 4) of the unknowns by label."""
-        return {unknown.label: frames[self.frame_number(k)] for k, unknown in enumerate(self.unknowns)}
+        return {unknown.label: frames[unknown.frame] for unknown in self.unknowns}
 
     def with_parts(self, parts: Sequence[Part]) -> FitProblem:
         """The problem with other postures or readings; as many numbers must have been read."""
@@ -190,7 +187,7 @@ class FitProblem:
         q: Sequence[np.ndarray] | None = None,
         compiled: bool = True,
         exact: bool = False,
-    ) -> tuple[Any, Any]:
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Residuals (..., M) of all rows and their derivatives (..., M, columns).
 
         Args:
@@ -226,7 +223,9 @@ class FitProblem:
             self._constrain(r[..., start:], J[..., start:, :], frames, place)
         return r, J
 
-    def poses(self, part: Part, values: np.ndarray, q: np.ndarray, compiled: bool = True) -> Any:
+    def poses(
+        self, part: Part, values: np.ndarray, q: np.ndarray, compiled: bool = True
+    ) -> tuple[np.ndarray, np.ndarray]:
         """T (..., n, 4, 4) and J (..., n, 6, P) of a part's frame in every posture."""
         if compiled:
             return pose_kernel(self.model, part.frame)(q, values[..., None, :], part.tau)
@@ -247,21 +246,21 @@ class FitProblem:
     def moved(self, frames: np.ndarray, step: np.ndarray) -> np.ndarray:
         """Frames after a step (..., columns) of the unknowns."""
         d = np.zeros((*step.shape[:-1], len(self.frames), 6))
-        d[(..., *self.displaced)] = step[..., len(self.model.terms) :]
+        d[(..., *self._displacements)] = step[..., len(self.model.terms) :]
         return displaced(frames, d)
 
     def _slopes(self, part: Part, by_T, by_values, by_slots, chosen: np.ndarray, place: np.ndarray) -> np.ndarray:
         """Derivatives (..., rows, m, columns) of a part by parameters and unknowns."""
         shape = by_T.shape[:-1]
-        own = chosen < len(self.model.terms)
+        of_model = chosen < len(self.model.terms)
         # The rows of a posture follow each other: one product a posture.
-        product = by_T.reshape(*by_values.shape[:-2], -1, 6) @ by_values.take(chosen[own], axis=-1)
+        product = by_T.reshape(*by_values.shape[:-2], -1, 6) @ by_values.take(chosen[of_model], axis=-1)
         product = product.reshape(*shape, product.shape[-1])
-        if own.all():
+        if of_model.all():
             return product
         full = np.zeros((*shape, len(chosen)))
         n = product.shape[-1]
-        full[..., slice(n) if own[:n].all() else own] = product
+        full[..., slice(n) if of_model[:n].all() else of_model] = product
         for scattered, slope in zip(part.scattered, by_slots, strict=True):
             if scattered is not None:
                 rows, columns, free = scattered
@@ -281,7 +280,7 @@ class FitProblem:
         length = np.linalg.norm(d, axis=-1)
         r[...] = length - [distance for *_, distance, _ in self.constraints]
         for frame, sign in zip(ends.T, (1.0, -1.0), strict=True):
-            starts = [self.unknowns[self.unknown_of[k]].start for k in frame]
+            starts = [self.unknown_at[k].start for k in frame]
             at = place[np.array(starts)[:, None] + np.arange(3)]
             slope = np.einsum("...i,...ij->...j", sign * d / length[..., None], frames[..., frame, :3, :3])
             rows, axes = np.nonzero(at >= 0)

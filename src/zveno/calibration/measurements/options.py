@@ -19,54 +19,25 @@ Reader = Callable[[str, float], Any]
 NO = ("no", "false", "0")
 
 
-def _word(text: str, length: float) -> str:
-    """A word as it stands."""
-    return text
-
-
-def _flag(text: str, length: float) -> bool:
-    """Yes or no."""
-    return text.lower() not in NO
-
-
-def _metres(text: str, length: float) -> float:
-    """A length."""
-    return float(_numbers(text, "a number")[0] * length)
-
-
-def _direction(text: str, length: float) -> np.ndarray:
-    """Three numbers without a unit."""
-    return _triples(text).ravel()
-
-
-def _point(text: str, length: float) -> np.ndarray:
-    """Three lengths."""
-    return _triples(text).ravel() * length
-
-
-def _points(text: str, length: float) -> np.ndarray:
-    """Three lengths for every point, (k, 3)."""
-    return _triples(text) * length
-
-
-WORD = {"read": _word}
-FLAG = {"read": _flag}
-METRES = {"read": _metres}
-DIRECTION = {"read": _direction}
-POINT = {"read": _point}
-POINTS = {"read": _points}
+WORD: dict[str, Reader] = {"read": lambda text, length: text}
+FLAG: dict[str, Reader] = {"read": lambda text, length: text.lower() not in NO}
+METRES: dict[str, Reader] = {"read": lambda text, length: float(_numbers(text, "a number")[0] * length)}
+DIRECTION: dict[str, Reader] = {"read": lambda text, length: _triples(text).ravel()}
+POINT: dict[str, Reader] = {"read": lambda text, length: _triples(text).ravel() * length}
+POINTS: dict[str, Reader] = {"read": lambda text, length: _triples(text) * length}
+"""A word as it stands, yes or no, a length, three numbers without a unit, three lengths, three for every point."""
 
 
 def read_options(cls: type, settings: Mapping[str, str], length: float, file: str) -> dict[str, Any]:
     """Values of the options of a kind that are among the settings of a file."""
     values = {}
-    for one in fields(cls):
-        if one.name in settings and "read" in one.metadata:
-            text = settings[one.name]
+    for option in fields(cls):
+        if option.name in settings and "read" in option.metadata:
+            text = settings[option.name]
             try:
-                values[one.name] = one.metadata["read"](text, length)
+                values[option.name] = option.metadata["read"](text, length)
             except ValueError as expected:
-                raise ModelError(f"{text!r} is not {expected}", file=file, element=one.name) from None
+                raise ModelError(f"{text!r} is not {expected}", file=file, element=option.name) from None
     return values
 
 

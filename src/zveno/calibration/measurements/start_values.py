@@ -46,13 +46,13 @@ def hand_eye(T: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     R_Lᵀ R_Y = R_T R_R is linear in the 18 entries of both rotations.
     """
-    one = np.eye(3)
-    rows = [np.hstack([np.kron(one, y[:3, :3].T), -np.kron(t[:3, :3], one)]) for t, y in zip(T, Y, strict=True)]
+    eye = np.eye(3)
+    rows = [np.hstack([np.kron(eye, y[:3, :3].T), -np.kron(t[:3, :3], eye)]) for t, y in zip(T, Y, strict=True)]
     null = np.linalg.svd(triangle(np.concatenate(rows)))[2][-1]
     A, B = null[:9].reshape(3, 3), null[9:].reshape(3, 3)
     sign = np.sign(np.linalg.det(A)) or 1.0
     R_L, R_R = nearest_rotation(sign * A).T, nearest_rotation(sign * B)
-    G = np.concatenate([np.hstack([one, R_L @ t[:3, :3]]) for t in T])
+    G = np.concatenate([np.hstack([eye, R_L @ t[:3, :3]]) for t in T])
     h = np.concatenate([y[:3, 3] - R_L @ t[:3, 3] for t, y in zip(T, Y, strict=True)])
     R = triangle(np.column_stack([G, h]))
     x = np.linalg.lstsq(R[:, :6], R[:, 6], rcond=None)[0]
@@ -79,10 +79,10 @@ def frames_of_points(rows: StartData) -> dict[int, np.ndarray]:
     for _ in range(20 if rows.adjustable else 1):
         frames[rows.find_left] = aligned(rows.seen(frames)[:, :3, 3], rows.y)
         for number in rows.adjustable:
-            own = rows.right == number
-            read = np.column_stack([rows.y[own], np.ones(own.sum())])[..., None]
+            rows_of_point = rows.right == number
+            read = np.column_stack([rows.y[rows_of_point], np.ones(rows_of_point.sum())])[..., None]
             # The mean over postures of where the point was seen.
-            at = inverses(frames[rows.left[own]] @ rows.T[own]) @ read
+            at = inverses(frames[rows.left[rows_of_point]] @ rows.T[rows_of_point]) @ read
             frames[number, :3, 3] = at[:, :3, 0].mean(axis=0)
     return {number: frames[number] for number in (rows.find_left, *rows.adjustable)}
 

@@ -27,13 +27,13 @@ def frame_motion(model: Model, frame: str, q: Any, values: Any, tau: Any = None)
         tau: torques that hold the robot at rest, (..., n_v), where joints of the model yield.
     """
     columns, p = list(_EYE), (0.0, 0.0, 0.0)
-    found: list[tuple[int, str, tuple, tuple, object]] = []
+    screws: list[tuple[int, str, tuple, tuple, object]] = []
     for place, number in enumerate(model.paths[frame]):
         if place % 2 == 0:
-            columns, p = _along_block(model.blocks[number], columns, p, values, found)
+            columns, p = _along_block(model.blocks[number], columns, p, values, screws)
         else:
-            columns, p = _along_joint(model.moves[number], columns, p, q, values, tau, found)
-    return _assembled(model, columns, p, found, np.broadcast_shapes(np.shape(q)[:-1], np.shape(values)[:-1]))
+            columns, p = _along_joint(model.moves[number], columns, p, q, values, tau, screws)
+    return _assembled(model, columns, p, screws, np.broadcast_shapes(np.shape(q)[:-1], np.shape(values)[:-1]))
 
 
 def pose_kernel(model: Model, frame: str) -> Kernel:
@@ -53,22 +53,22 @@ def _entry(array, k: int):
     return array[..., k][()]
 
 
-def _along_block(block: Block, columns, p, values, found):
+def _along_block(block: Block, columns, p, values, screws):
     here = block.first
     for axis in range(3):
-        found.append((here + axis, "T", columns[axis], p, 1.0))
+        screws.append((here + axis, "T", columns[axis], p, 1.0))
     for axis in range(3):
         p = _moved(p, columns[axis], block.T[axis, 3] + _entry(values, here + axis))
     R = block.T[:3, :3]
     columns = [_combined(columns, R[:, k]) for k in range(3)]
     for axis in range(3):
-        found.append((here + 3 + axis, "R", columns[axis], p, 1.0))
+        screws.append((here + 3 + axis, "R", columns[axis], p, 1.0))
         angle = _entry(values, here + 3 + axis)
         columns = _turned(columns, axis, zm.cos(angle), zm.sin(angle))
     return columns, p
 
 
-def _along_joint(move: Move, columns, p, q, values, tau, found):
+def _along_joint(move: Move, columns, p, q, values, tau, screws):
     if move.sigma is None:
         return _along_other_joint(move, columns, p, q)
     read = move.multiplier * _entry(q, move.position.start) + move.offset
@@ -80,23 +80,23 @@ def _along_joint(move: Move, columns, p, q, values, tau, found):
     angle = move.sign * angle
     kind = "TR"[move.sigma]
     direction = columns[move.axis]
-    found.append((move.offset_term, kind, direction, p, move.sign))
+    screws.append((move.offset_term, kind, direction, p, move.sign))
     for number, shift in shifts:
-        found.append((number, kind, direction, p, move.sign * shift))
+        screws.append((number, kind, direction, p, move.sign * shift))
     if move.sigma:
         return _turned(columns, move.axis, zm.cos(angle), zm.sin(angle)), p
     return columns, _moved(p, direction, angle)
 
 
 def _along_other_joint(move: Move, columns, p, q):
-    own = q[..., move.position]
+    coordinates = q[..., move.position]
     if move.joint.mimic is not None:
-        own = move.multiplier * own + move.offset
-    if own.dtype == object:
-        T = move.joint.type.motion(own)
+        coordinates = move.multiplier * coordinates + move.offset
+    if coordinates.dtype == object:
+        T = move.joint.type.motion(coordinates)
     else:
-        flat = [move.joint.type.motion(one) for one in own.reshape(-1, own.shape[-1])]
-        T = np.array(flat).reshape(*own.shape[:-1], 4, 4)
+        flat = [move.joint.type.motion(x) for x in coordinates.reshape(-1, coordinates.shape[-1])]
+        T = np.array(flat).reshape(*coordinates.shape[:-1], 4, 4)
     for axis in range(3):
         p = _moved(p, columns[axis], T[..., axis, 3][()])
     return [_combined(columns, [T[..., i, k][()] for i in range(3)]) for k in range(3)], p
@@ -122,7 +122,7 @@ def _turned(columns, axis: int, c, s):
     return turned
 
 
-def _assembled(model: Model, columns, p, found, batch):
+def _assembled(model: Model, columns, p, screws, batch):
     number = np.result_type(*(np.asarray(x).dtype for vector in (*columns, p) for x in vector))
 
     def stacked(vectors):
@@ -133,10 +133,10 @@ def _assembled(model: Model, columns, p, found, batch):
         return out
 
     Rt = stacked(columns)  # rows are the frame's axes: Rᵀ
-    directions = stacked([direction for _, _, direction, _, _ in found])
-    arms = stacked([tuple(b - a for a, b in zip(origin, p, strict=True)) for _, _, _, origin, _ in found])
-    factors = stacked([(factor,) for *_, factor in found])
-    turning = np.array([kind == "R" for _, kind, *_ in found])
+    directions = stacked([direction for _, _, direction, _, _ in screws])
+    arms = stacked([tuple(b - a for a, b in zip(origin, p, strict=True)) for _, _, _, origin, _ in screws])
+    factors = stacked([(factor,) for *_, factor in screws])
+    turning = np.array([kind == "R" for _, kind, *_ in screws])
     d = directions * factors
     crossed = np.stack(
         [
@@ -150,7 +150,7 @@ def _assembled(model: Model, columns, p, found, batch):
     linear = np.where(turning[:, None], crossed, d) @ R
     angular = np.where(turning[:, None], d, 0.0 * d if d.dtype != object else 0.0) @ R
     J = np.zeros((*batch, 6, len(model.terms)), dtype=linear.dtype)
-    places = [place for place, *_ in found]
+    places = [place for place, *_ in screws]
     J[..., :3, places] = np.swapaxes(linear, -1, -2)
     J[..., 3:, places] = np.swapaxes(angular, -1, -2)
     T = np.zeros((*batch, 4, 4), dtype=J.dtype)
@@ -196,9 +196,9 @@ def other_joint_rates(model: Model, frame: str, q: Any, values: Any, tau: Any = 
     R, end = stacked(columns), stacked([p])[..., 0]
     rates = np.zeros((*batch, 6, model.mechanism.n_v))
     for move, at, origin in passed:
-        own = move.multiplier * q[..., move.position] + move.offset
-        flat = [move.joint.type.subspace(x) for x in own.reshape(-1, own.shape[-1])]
-        S = move.multiplier * np.array(flat).reshape(*own.shape[:-1], 6, -1)
+        coordinates = move.multiplier * q[..., move.position] + move.offset
+        flat = [move.joint.type.subspace(x) for x in coordinates.reshape(-1, coordinates.shape[-1])]
+        S = move.multiplier * np.array(flat).reshape(*coordinates.shape[:-1], 6, -1)
         inward = np.swapaxes(R, -1, -2) @ stacked(at)
         arm = np.swapaxes(R, -1, -2) @ (end - stacked([origin])[..., 0])[..., None]
         angular = inward @ S[..., 3:, :]

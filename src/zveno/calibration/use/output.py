@@ -18,9 +18,9 @@ from ..model.models import LETTERS, Block, Model
 
 def deviation(block: Block, values: np.ndarray) -> np.ndarray:
     """Δ (4, 4) of a block: its constant transform becomes T Δ."""
-    own = values[block.first : block.first + 6]
-    T = transform(block.T[:3, :3], block.T[:3, 3] + own[:3])
-    for axis, angle in enumerate(own[3:]):
+    terms = values[block.first : block.first + 6]
+    T = transform(block.T[:3, :3], block.T[:3, 3] + terms[:3])
+    for axis, angle in enumerate(terms[3:]):
         T = T @ transform(elementary(LETTERS[axis], float(angle)))
     return inverse(block.T) @ T
 

@@ -217,18 +217,6 @@ def joint_functions(row: Row, x: Any, basis: str = "squares") -> tuple[tuple[Any
     return (1.0, c, s), (1.0, c, s, *second)
 
 
-def basis_values(table: Sequence[Row], q: np.ndarray, v: np.ndarray, basis: str = "squares") -> np.ndarray:
-    """b (rows of Z,): values of the basis functions, so that the Lagrangian K − Π is b Z p."""
-    n = len(table)
-    rates = [v[i] * v[j] if i != j else v[i] * v[i] / 2 for i in range(n) for j in range(i + 1)]
-    kinetic, potential = np.ones(1), np.ones(1)
-    for row, x in zip(table, q, strict=True):
-        linear, quadratic = joint_functions(row, x, basis)
-        kinetic = np.outer(kinetic, quadratic).ravel()
-        potential = np.outer(potential, linear).ravel()
-    return np.concatenate([np.outer(rates, kinetic).ravel(), potential])
-
-
 def echelon_columns(Z: np.ndarray, tolerance: float = 1e-9) -> list[int]:
     """Independent columns from left to right, by elimination to echelon form with partial pivoting."""
     Z = Z[np.any(Z, axis=1)].copy()
@@ -254,34 +242,3 @@ def grouping(Z: np.ndarray, columns: Sequence[int]) -> np.ndarray:
     """Y = Z̃⁺ Z with Z̃ the base columns."""
     R = np.asarray(np.linalg.qr(Z[np.any(Z, axis=1)], mode="r"))
     return np.linalg.lstsq(R[:, list(columns)], R, rcond=None)[0]
-
-
-Sparse = dict[int, float]
-"""The document's sparse matrix: linear index l = 4 i + j → entry."""
-
-
-def to_sparse(A: np.ndarray) -> Sparse:
-    """The non-zero entries of a 4×4 matrix."""
-    return {l: float(x) for l, x in enumerate(A.ravel()) if x}
-
-
-def to_dense(A: Sparse) -> np.ndarray:
-    """The 4×4 matrix with these entries."""
-    found = np.zeros(16)
-    found[list(A)] = list(A.values())
-    return found.reshape(4, 4)
-
-
-def sparse_product(A: Sparse, B: Sparse) -> tuple[Sparse, int]:
-    """A B by indices i = l/4, j = l%4, and how many multiplications it took (a dense product takes 64)."""
-    rows: dict[int, list[tuple[int, float]]] = {}
-    for l, x in B.items():
-        rows.setdefault(l // 4, []).append((l % 4, x))
-    found: Sparse = {}
-    count = 0
-    for l, x in A.items():
-        i, k = divmod(l, 4)
-        for j, y in rows.get(k, ()):
-            found[4 * i + j] = found.get(4 * i + j, 0.0) + x * y
-            count += 1
-    return found, count

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from ...errors import ShapeError, ZvenoError
 from ...mechanism import Frame, Joint, Limits, Link, Mechanism, Prismatic, Revolute, assemble
+from ...spatial.rotations import nearest_rotation
 from ...spatial.transforms import inverse, transform
 from ...spatial.vectors import skew
 
@@ -83,7 +84,7 @@ def joint_axis(q: ArrayLike, g: ArrayLike, kind: str = "revolute", sigma: float 
             f"the joint moved too little, or to too few places, for a {kind} axis",
             remedy=f"Measure at least {needed} different joint values, as far apart as the joint allows",
         )
-    R = _turned(a, b)
+    R = nearest_rotation(b.T @ a)
     scale = float(np.sum(b * (a @ R.T)) / np.sum(a * a))
     t = g.mean(axis=0) - scale * (R @ p.mean(axis=0))
     r = g - (scale * p @ R.T + t)
@@ -166,10 +167,3 @@ def identify_chain(
         p = (inverse(T_measure_link) @ np.array([*np.asarray(tool, dtype=float), 1.0]))[:3]
         frames = [Frame("tool", links[-1].name, transform(None, p))]
     return assemble("identified", links, joints, frames, source="joint axes identified from points")
-
-
-def _turned(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The proper rotation R for which Σ bᵀR a is largest: V diag(1, 1, det(V Uᵀ)) Uᵀ, never a reflection."""
-    U, _, Vt = np.linalg.svd(a.T @ b)
-    V = Vt.T
-    return V @ np.diag([1.0, 1.0, np.sign(np.linalg.det(V @ U.T))]) @ U.T

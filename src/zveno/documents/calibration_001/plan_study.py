@@ -2,8 +2,7 @@
 
 The RzRzTzRz arm is the planar chain p = (x0, y0) + (a1 + Δa1) e(q1 + Δq1) + (a2 + Δa2) e(q1 + Δq1 + q2 + Δq2) with
 six deviations (Δa1, Δa2, Δq1, Δq2, x0, y0). Lengths are in mm as in the document. Calibration is least squares by
-Gauss–Newton for all experiments at once. As a check there is a closed form: in complex numbers the model is linear
-in x0 + i y0, (a1 + Δa1) e^{iΔq1} and (a2 + Δa2) e^{i(Δq1 + Δq2)}.
+Gauss–Newton for all experiments at once.
 """
 
 from __future__ import annotations
@@ -91,27 +90,6 @@ def calibrated(
     return P
 
 
-def calibrated_closed_form(readings: ArrayLike, q: np.ndarray, lengths: Sequence[float] = LENGTHS) -> np.ndarray:
-    """The same, exactly: linear least squares in complex numbers."""
-    y = np.asarray(readings, dtype=float)
-    q = np.asarray(q, dtype=float)
-    z1 = np.exp(1j * q[:, 0])
-    A = np.stack([np.ones_like(z1), z1, z1 * np.exp(1j * q[:, 1])], axis=1)
-    base, one, two = np.moveaxis((y[..., 0] + 1j * y[..., 1]) @ np.linalg.pinv(A).T, -1, 0)
-    first = np.angle(one)
-    return np.stack(
-        [
-            abs(one) - lengths[0],
-            abs(two) - lengths[1],
-            first,
-            np.angle(two * np.exp(-1j * first)),
-            base.real,
-            base.imag,
-        ],
-        axis=-1,
-    )
-
-
 @registered
 @dataclass(frozen=True, eq=False, repr=False)
 class Study(Result):
@@ -179,7 +157,6 @@ def simulate_study(
     bias: ArrayLike = (0.0, 0.0),
     true: ArrayLike = TRUE,
     seed: int = 0,
-    threads: int = 2,
     progress: Callable[[int], None] | None = None,
 ) -> Study:
     """Simulate calibrations with a plan.
@@ -190,12 +167,9 @@ def simulate_study(
         sigma: standard deviation of x and y, mm.
         bias: constant error of the measuring system, (2,), mm.
         true: deviations of the arm, (6,).
-        seed: of the noise; chunks have their own streams, so the result does not depend on `threads`.
-        threads: chunks worked on at the same time.
+        seed: of the noise.
         progress: called with the number of experiments finished so far.
     """
-    from concurrent.futures import ThreadPoolExecutor
-
     q = np.asarray(q, dtype=float)
     if q.ndim != 2 or q.shape[1] != 2 or len(q) < 3:
         raise ShapeError(f"has shape {q.shape}", element="q", remedy="Give at least 3 postures, (n, 2)")
@@ -204,17 +178,12 @@ def simulate_study(
     sizes = [min(CHUNK, experiments - k) for k in range(0, experiments, CHUNK)]
     streams = np.random.default_rng(seed).spawn(len(sizes))
 
-    def one(stream, size):
-        return calibrated(exact + sigma * stream.normal(size=(size, *exact.shape)), q) - true
-
-    found, done = [], 0
-    with ThreadPoolExecutor(max(1, threads)) as pool:
-        for errors in pool.map(one, streams, sizes):
-            found.append(errors)
-            done += len(errors)
-            if progress is not None:
-                progress(done)
-    return Study(q, np.concatenate(found), predicted_std(q, sigma), sigma, bias, hash_of(q, sigma, bias, seed))
+    errors = []
+    for stream, size in zip(streams, sizes, strict=True):
+        errors.append(calibrated(exact + sigma * stream.normal(size=(size, *exact.shape)), q) - true)
+        if progress is not None:
+            progress(sum(map(len, errors)))
+    return Study(q, np.concatenate(errors), predicted_std(q, sigma), sigma, bias, hash_of(q, sigma, bias, seed))
 
 
 def ratio_band(n: int, confidence: float = 0.95) -> tuple[float, float]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from ....errors import unknown_name
 from ...model.batches import inverses
 from .. import options
-from ..base import ALL_SIX, Countable, Slot, frame_slot
+from ..base import ALL_SIX, Countable, Remark, Slot, frame_slot
 from .pose import PoseReadings, as_transforms
 
 
@@ -25,8 +27,8 @@ class Camera(PoseReadings):
 
     mount: str = field(default="hand", metadata=options.WORD)
     gives: str = field(default="camera", metadata=options.WORD)
-    board: Any = field(default="board", metadata=options.WORD)
-    camera: Any = field(default="camera", metadata=options.WORD)
+    board: str | ArrayLike = field(default="board", metadata=options.WORD)
+    camera: str | ArrayLike = field(default="camera", metadata=options.WORD)
 
     kind = "camera"
     lesser = "relative_position"
@@ -54,7 +56,7 @@ class Camera(PoseReadings):
         given = getattr(self, which)
         return Slot(given, ALL_SIX, None, True) if isinstance(given, str) else frame_slot(given, which)
 
-    def data(self, y: Any, n: Any) -> tuple[Any, Any]:
+    def data(self, y: ArrayLike | None, n: int) -> tuple[np.ndarray, list[Remark]]:
         """Turned round so that it is what moves, seen from what stands."""
         poses, remarks = super().data(y, n)
         moving = "camera" if self.mount == "hand" else "board"
@@ -62,6 +64,6 @@ class Camera(PoseReadings):
             return poses, remarks
         return self.reading(inverses(as_transforms(poses[:, 0])), None)[:, None], remarks
 
-    def countable(self) -> Any:
+    def countable(self) -> Countable | None:
         """Poses; frames of camera and board are of interest."""
         return Countable(None, False)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ....errors import ShapeError
 from ....kernels.math import atan2, select, sqrt
 from ....spatial.rotations import z_to
 from ....spatial.transforms import transform
 from .. import options
-from ..base import DIRECTION, Measurement, Noise, Remark, Slot, frame_slot
-from ..start_values import turn
+from ..base import DIRECTION, Measurement, Mistake, Noise, Remark, Slot, Spelling, frame_slot
+from ..start_values import StartData, turn
 
 UNIT = 2e-3
 """Lengths nearer to one are rounding of unit vectors and not worth a word."""
@@ -30,15 +31,15 @@ class AxisDirection(Measurement):
         reference: as for `Pose`.
     """
 
-    axis: Any = field(default=(0.0, 0.0, 1.0), metadata=options.DIRECTION)
+    axis: ArrayLike = field(default=(0.0, 0.0, 1.0), metadata=options.DIRECTION)
     unknown_axis: bool = field(default=False, metadata=options.FLAG)
-    reference: Any = field(default="world", metadata=options.WORD)
+    reference: str | ArrayLike = field(default="world", metadata=options.WORD)
 
     kind = "direction"
     n_data = 3
     noises: ClassVar[tuple[Noise, ...]] = (Noise("direction", slice(0, 2), "rad", 1e-3, slice(0, 3)),)
     columns: ClassVar[tuple[str, ...]] = ("ax", "ay", "az")
-    spellings: ClassVar[tuple[tuple[str, Callable[[Any], str]], ...]] = (
+    spellings: ClassVar[tuple[Spelling, ...]] = (
         (r"(?:a|axis|n|normal|dir|direction)_?([xyz])", lambda m: f"a{m[1]}"),
     )
     looks_like = "a direction: # kind = direction"
@@ -61,16 +62,16 @@ class AxisDirection(Measurement):
         return (Slot("axis", DIRECTION if self.unknown_axis else (), T),)
 
     @staticmethod
-    def residual(P: Any, X: Any, y: Any) -> Any:
+    def residual(P: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         """The angle from the direction read to the predicted one, along two axes across the former."""
         return angle_across(y, P[:3, 2])
 
     @staticmethod
-    def reading(P: Any, X: Any) -> Any:
+    def reading(P: np.ndarray, X: np.ndarray) -> np.ndarray:
         """The direction."""
         return P[..., :3, 2]
 
-    def data(self, y: Any, n: Any) -> tuple[Any, Any]:
+    def data(self, y: ArrayLike | None, n: int) -> tuple[np.ndarray, list[Remark]]:
         """Unit vectors; rows that have no direction are left out."""
         y, remarks = super().data(y, n)
         read = np.isfinite(y).sum(axis=(1, 2))
@@ -84,18 +85,18 @@ class AxisDirection(Measurement):
         usable = np.isfinite(length) & (length > 0)
         return np.where(usable, y[:, 0].T / np.where(usable, length, 1.0), np.nan).T[:, None], remarks
 
-    def mistakes(self) -> Iterator[Any]:
+    def mistakes(self) -> Iterator[Mistake]:
         """The other end of the axis."""
         yield "directions were the opposite", lambda y: -y
 
-    def first_frames(self, rows: Any) -> Any:
+    def first_frames(self, rows: StartData) -> dict[int, np.ndarray]:
         """The orientation of the measuring frame."""
         if rows.find_left is None:
             return {}
         return {rows.find_left: transform(turn(rows.seen(rows.frames)[:, :3, 2], rows.y))}
 
 
-def angle_across(y: Any, z: Any) -> Any:
+def angle_across(y: np.ndarray, z: np.ndarray) -> np.ndarray:
     """(2,) angle from the unit vector y to z, π at most, as a vector across y; entries may be traced.
 
     It lies in the plane orthogonal to y, along axes that are smooth but where y crosses the plane of its first two

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
+
+import numpy as np
 
 from ..base import POINT, Measurement, Noise, Slot, point_frame
 
@@ -32,15 +34,15 @@ class FixedPoint(Measurement):
         return Slot("socket", POINT)
 
     @staticmethod
-    def residual(P: Any, X: Any, y: Any) -> Any:
+    def residual(P: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         """From the socket to the point."""
         return P[:3, 3] - X[:3, 3] - y
 
     @staticmethod
-    def reading(P: Any, X: Any) -> Any:
+    def reading(P: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Where the point is from the socket."""
         return P[..., :3, 3] - X[..., :3, 3]
 
-    def imagined_targets(self, points: Any, goals: Any) -> Any:
+    def imagined_targets(self, points: np.ndarray, goals: np.ndarray) -> list[np.ndarray]:
         """One socket."""
         return [point_frame(goals[0])]

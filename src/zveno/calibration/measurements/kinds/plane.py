@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ....errors import ShapeError
 from ....spatial.rotations import z_to
 from ....spatial.transforms import transform
 from .. import options
-from ..base import PLANE, Measurement, Noise, Slot, point_frame
+from ..base import PLANE, Measurement, Noise, Slot, Spelling, point_frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class Plane(Measurement):
         group_planes: whether every group of postures has its own unknown plane.
     """
 
-    normal: Any = field(default=None, metadata=options.DIRECTION)
+    normal: ArrayLike | None = field(default=None, metadata=options.DIRECTION)
     offset: float = field(default=0.0, metadata=options.METRES)
     group_planes: bool = field(default=False, metadata=options.FLAG)
 
@@ -34,7 +34,7 @@ class Plane(Measurement):
     noises: ClassVar[tuple[Noise, ...]] = (Noise("height", slice(0, 1), "m", 1e-4),)
     implicit = True
     optional_columns = metric = ("height",)
-    spellings: ClassVar[tuple[tuple[str, Callable[[Any], str]], ...]] = ((r"(?:h|height)", lambda m: "height"),)
+    spellings: ClassVar[tuple[Spelling, ...]] = ((r"(?:h|height)", lambda m: "height"),)
     instrument = "contact"
     of_point = True
     described = "touches of one plane"
@@ -57,20 +57,20 @@ class Plane(Measurement):
         return Slot("plane", PLANE) if self.group_planes else None
 
     @staticmethod
-    def residual(P: Any, X: Any, y: Any) -> Any:
+    def residual(P: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Height of the point above the plane."""
         return np.array([X[:3, 2] @ (P[:3, 3] - X[:3, 3]) - y[0]])
 
     @staticmethod
-    def reading(P: Any, X: Any) -> Any:
+    def reading(P: np.ndarray, X: np.ndarray) -> np.ndarray:
         """The height."""
         return np.sum(X[..., :3, 2] * (P[..., :3, 3] - X[..., :3, 3]), axis=-1)[..., None]
 
-    def imagined_targets(self, points: Any, goals: Any) -> Any:
+    def imagined_targets(self, points: np.ndarray, goals: np.ndarray) -> list[np.ndarray]:
         """A level plane."""
         return [point_frame(goals[0])]
 
-    def first_target(self, p: Any, y: Any) -> Any:
+    def first_target(self, p: np.ndarray, y: np.ndarray) -> np.ndarray:
         """The plane nearest to the points."""
         center = p.mean(axis=0)
         return transform(z_to(np.linalg.svd(p - center)[2][-1]), center)

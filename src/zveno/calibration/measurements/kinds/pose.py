@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ....errors import ShapeError
 from ....kernels.math import atan2, select, sqrt
 from ....spatial.rotations import from_quaternion, is_rotation, to_quaternion
 from ...model.batches import inverses
 from .. import options
-from ..base import Countable, Measurement, Noise, Remark, Slot, frame_slot
-from ..start_values import frames_of_poses
+from ..base import Countable, Measurement, Mistake, Noise, Remark, Slot, frame_slot
+from ..start_values import StartData, frames_of_poses
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,34 +32,34 @@ class PoseReadings(Measurement):
     instrument = "poses"
 
     @staticmethod
-    def residual(P: Any, X: Any, y: Any) -> Any:
+    def residual(P: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Difference of positions, and the rotation vector from the orientation read to the predicted one."""
         R = y[3:].reshape(3, 3).T @ P[:3, :3]
         return np.concatenate([P[:3, 3] - y[:3], rotation_vector(R)])
 
     @staticmethod
-    def reading(P: Any, X: Any) -> Any:
+    def reading(P: np.ndarray, X: np.ndarray | None) -> np.ndarray:
         """Position and rotation matrix, (..., 12)."""
         return np.concatenate([P[..., :3, 3], P[..., :3, :3].reshape(*P.shape[:-2], 9)], axis=-1)
 
-    def data(self, y: Any, n: Any) -> tuple[Any, Any]:
+    def data(self, y: ArrayLike | None, n: int) -> tuple[np.ndarray, list[Remark]]:
         """From (n, 4, 4), (n, 7) or (n, 12) to (n, 1, 12)."""
         rows, remarks = poses_as_rows(y, n)
         return super().data(rows, n)[0], remarks
 
-    def filled(self, y: Any, missing: Any) -> Any:
+    def filled(self, y: np.ndarray, missing: np.ndarray) -> np.ndarray:
         """No rotation where the orientation is missing."""
         filled = super().filled(y, missing)
         filled[missing[:, 3:].any(axis=1), 3:] = np.eye(3).ravel()
         return filled
 
-    def mistakes(self) -> Iterator[Any]:
+    def mistakes(self) -> Iterator[Mistake]:
         """Orders of quaternions, and inverses."""
         yield "quaternions were x y z w", lambda y: _turned(y, _reordered)
         yield "orientations were those of the inverse", lambda y: _turned(y, lambda R: np.swapaxes(R, 1, 2))
         yield "poses were those of the inverse", lambda y: PoseReadings.reading(inverses(as_transforms(y)), None)
 
-    def first_frames(self, rows: Any) -> Any:
+    def first_frames(self, rows: StartData) -> dict[int, np.ndarray]:
         """The measuring frame, and what is mounted on the robot."""
         return frames_of_poses(rows, as_transforms(rows.y))
 
@@ -72,7 +73,7 @@ class Pose(PoseReadings):
             word for an unknown frame of that name; or the (4, 4) pose of the world in the measuring frame.
     """
 
-    reference: Any = field(default="world", metadata=options.WORD)
+    reference: str | ArrayLike = field(default="world", metadata=options.WORD)
 
     kind = "pose"
     looks_like = "a pose: # kind = relative_pose, or pose if it is given in the robot's own world"
@@ -85,7 +86,7 @@ class Pose(PoseReadings):
         """The measuring frame."""
         return frame_slot(self.reference, "reference")
 
-    def countable(self) -> Any:
+    def countable(self) -> Countable | None:
         """Poses."""
         return Countable(None, bool(self.left.free))
 
@@ -94,7 +95,7 @@ class Pose(PoseReadings):
 class RelativePose(Pose):
     """Position and orientation of the frame, seen from a place that is not known."""
 
-    reference: Any = field(default="tracker", metadata=options.WORD)
+    reference: str | ArrayLike = field(default="tracker", metadata=options.WORD)
 
     kind = "relative_pose"
     lesser = "relative_position"
@@ -118,7 +119,7 @@ def _reordered(R: np.ndarray) -> np.ndarray:
     return np.array([from_quaternion(to_quaternion(rotation)[[3, 0, 1, 2]]) for rotation in R])
 
 
-def poses_as_rows(y: Any, n: int) -> tuple[Any, list[Remark]]:
+def poses_as_rows(y: ArrayLike | None, n: int) -> tuple[ArrayLike | None, list[Remark]]:
     """Poses (n, 4, 4) or (n, 7) as positions and rotation matrices, (n, 12), anything else as it is; rows without a
     proper orientation are left out, unless all are like that."""
     try:
@@ -135,7 +136,7 @@ def poses_as_rows(y: Any, n: int) -> tuple[Any, list[Remark]]:
                 remedy="Give unit quaternions qw qx qy qz",
             )
         norms[bad] = np.nan
-        R = np.array([from_quaternion(one) for one in array[:, 3:] / norms[:, None]])
+        R = np.array([from_quaternion(quaternion) for quaternion in array[:, 3:] / norms[:, None]])
         rows = np.concatenate([array[:, :3], R.reshape(n, 9)], axis=1)
         return np.where(bad[:, None], np.nan, rows), [Remark(bad, "have quaternions whose norm is not one")]
     if array.shape == (n, 4, 4):
@@ -148,7 +149,7 @@ def poses_as_rows(y: Any, n: int) -> tuple[Any, list[Remark]]:
     return y, []
 
 
-def rotation_vector(R: Any) -> Any:
+def rotation_vector(R: np.ndarray) -> np.ndarray:
     """Rotation vector of a rotation matrix, smooth up to just below π; entries may be traced.
 
     At π, where R is symmetric, the axis is the direction of the largest column of R + 1 = 2aaᵀ: a frame turned by
@@ -162,12 +163,12 @@ def rotation_vector(R: Any) -> Any:
     vector = select(small, 1.0 + squared / 6.0, atan2(sine, c) / sine) * s
     a = _largest_column(R)
     half = select(small, select(c < 0.0, np.pi, 0.0), 0.0) / sqrt(a @ a)
-    return np.array([select(half > 0.0, half * x, own) for x, own in zip(a, vector, strict=True)])
+    return np.array([select(half > 0.0, half * x, small_angle) for x, small_angle in zip(a, vector, strict=True)])
 
 
 def _largest_column(R):
     """The column of R + 1 with the largest diagonal."""
     first, second = R[0, 0] < R[1, 1], select(R[0, 0] < R[1, 1], R[1, 1], R[0, 0]) < R[2, 2]
-    one = np.eye(3)
-    columns = [[R[i, k] + one[i, k] for i in range(3)] for k in range(3)]
+    identity = np.eye(3)
+    columns = [[R[i, k] + identity[i, k] for i in range(3)] for k in range(3)]
     return np.array([select(second, z, select(first, y, x)) for x, y, z in zip(*columns, strict=True)])

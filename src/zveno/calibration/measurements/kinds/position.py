@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ....errors import ShapeError
 from .. import options
-from ..base import KNOWN, POINT, Countable, Measurement, Noise, Slot, frame_slot, point_frame
-from ..start_values import frames_of_points
+from ..base import KNOWN, POINT, Countable, Measurement, Mistake, Noise, Slot, frame_slot, point_frame
+from ..start_values import StartData, frames_of_points
 
 MARKERS = 0.1 * np.array([[1.0, 0.0, 0.0], [-0.5, 0.8, 0.0], [-0.5, -0.4, 0.7]])
 """Three markers about the measured frame, m, as they are proposed."""
@@ -27,9 +28,9 @@ class Position(Measurement):
         reference: as for `Pose`.
     """
 
-    points: Any = field(default=None, metadata=options.POINTS)
+    points: ArrayLike | None = field(default=None, metadata=options.POINTS)
     unknown_points: bool = field(default=False, metadata=options.FLAG)
-    reference: Any = field(default="world", metadata=options.WORD)
+    reference: str | ArrayLike = field(default="world", metadata=options.WORD)
 
     kind = "position"
     n_data = 3
@@ -59,27 +60,27 @@ class Position(Measurement):
         return tuple(Slot(f"marker{k}", free, point_frame(p)) for k, p in enumerate(points, start=1))
 
     @staticmethod
-    def residual(P: Any, X: Any, y: Any) -> Any:
+    def residual(P: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Difference of positions."""
         return P[:3, 3] - y
 
     @staticmethod
-    def reading(P: Any, X: Any) -> Any:
+    def reading(P: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Position."""
         return P[..., :3, 3]
 
-    def with_settings(self, settings: Any, length: Any = 1.0, file: Any = "") -> Any:
+    def with_settings(self, settings: Mapping[str, str], length: float = 1.0, file: str = "") -> Self:
         """Points that a file gives are first values unless it says otherwise."""
         said = {"unknown_points": "yes"} if "points" in settings else {}
         return super().with_settings(said | dict(settings), length, file)
 
-    def with_several(self, count: Any) -> Any:
+    def with_several(self, count: int) -> Self:
         """As many unknown points."""
         if self.points is not None:
             return self
         return replace(self, points=np.zeros((count, 3)), unknown_points=True)
 
-    def without_copies(self, y: Any) -> tuple[Any, Any, Any]:
+    def without_copies(self, y: np.ndarray) -> tuple[Measurement, np.ndarray, list[tuple[int, int]]]:
         """Without points whose every reading is a copy of another's: they would only seem to add evidence."""
         if self.points is None or len(y) < 3:
             return self, y, []
@@ -91,15 +92,15 @@ class Position(Measurement):
         points = np.atleast_2d(np.asarray(self.points, dtype=float))[kept]
         return replace(self, points=points), y[:, kept], copies
 
-    def mistakes(self) -> Iterator[Any]:
+    def mistakes(self) -> Iterator[Mistake]:
         """Readings in a left-handed frame."""
         yield "positions were given in a left-handed frame", lambda y: y * [1.0, 1.0, -1.0]
 
-    def first_frames(self, rows: Any) -> Any:
+    def first_frames(self, rows: StartData) -> dict[int, np.ndarray]:
         """The measuring frame and the points, in turns."""
         return frames_of_points(rows)
 
-    def countable(self) -> Any:
+    def countable(self) -> Countable | None:
         """One known point."""
         if len(self.right) > 1 or self.unknown_points:
             return None
@@ -111,14 +112,14 @@ class Position(Measurement):
 class RelativePosition(Position):
     """Position seen from a place that is not known."""
 
-    reference: Any = field(default="tracker", metadata=options.WORD)
+    reference: str | ArrayLike = field(default="tracker", metadata=options.WORD)
 
     kind = "relative_position"
     in_robot_world = False
     described = "positions seen from anywhere"
 
     @classmethod
-    def proposals(cls, distance: Any) -> Any:
+    def proposals(cls, distance: float) -> list[tuple[Measurement, str]]:
         """Of one point, or of three markers on the tool."""
         markers = cls(points=MARKERS, unknown_points=True)
         return [(cls(), cls.described), (markers, "positions of three markers on the tool seen from anywhere")]

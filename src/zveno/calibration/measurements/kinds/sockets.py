@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
+
+import numpy as np
 
 from ....errors import ZvenoError
 from .. import options
-from ..base import point_frame
+from ..base import Measurement, point_frame
 from .fixed_point import FixedPoint
 
 
@@ -32,7 +34,7 @@ class Sockets(FixedPoint):
         if not (self.distance > 0 and self.sigma_distance > 0):
             raise ZvenoError("the distance of the sockets and its sigma must be positive")
 
-    def constraints(self, groups: Any) -> Any:
+    def constraints(self, groups: list[str]) -> list[tuple[str, str, float, float]]:
         """Both sockets of a place."""
         places: dict[str, list[str]] = {}
         for group in dict.fromkeys(groups):
@@ -45,12 +47,12 @@ class Sockets(FixedPoint):
         ]
 
     @classmethod
-    def proposals(cls, distance: Any) -> Any:
+    def proposals(cls, distance: float) -> list[tuple[Measurement, str]]:
         """Two sockets at one place."""
         kind = cls(distance=distance)
         apart = f"{1e3 * distance:.0f} mm apart, known to {1e3 * kind.sigma_distance:.2g} mm"
         return [(kind, f"touches of two sockets {apart}")]
 
-    def imagined_targets(self, points: Any, goals: Any) -> Any:
+    def imagined_targets(self, points: np.ndarray, goals: np.ndarray) -> list[np.ndarray]:
         """Both sockets."""
         return [point_frame(goal) for goal in goals]

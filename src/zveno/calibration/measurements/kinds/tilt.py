@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from ....kernels.math import atan2, cos, sin, sqrt
 from ....spatial.transforms import transform
 from .. import options
-from ..base import KNOWN, Measurement, Noise, Slot
-from ..start_values import turn
+from ..base import KNOWN, Measurement, Mistake, Noise, Slot, Spelling
+from ..start_values import StartData, turn
 from .direction import angle_across
 
 
@@ -33,9 +33,7 @@ class Tilt(Measurement):
     n_data = 2
     noises: ClassVar[tuple[Noise, ...]] = (Noise("tilt", slice(0, 2), "rad", 1e-3, slice(0, 2)),)
     columns = angular = ("tilt_x", "tilt_y")
-    spellings: ClassVar[tuple[tuple[str, Callable[[Any], str]], ...]] = (
-        (r"(?:tilt|incl|inclination)_?([xy])", lambda m: f"tilt_{m[1]}"),
-    )
+    spellings: ClassVar[tuple[Spelling, ...]] = ((r"(?:tilt|incl|inclination)_?([xy])", lambda m: f"tilt_{m[1]}"),)
     looks_like = "readings of an inclinometer: # kind = tilt"
     instrument = "inclinometer"
     described = "tilts of the tool by an inclinometer"
@@ -46,23 +44,23 @@ class Tilt(Measurement):
         return (Slot("instrument", (3, 4, 5)) if self.unknown_mount else KNOWN,)
 
     @staticmethod
-    def residual(P: Any, X: Any, y: Any) -> Any:
+    def residual(P: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         """The angle from up as read to up as predicted, along two axes across the former."""
         up = np.array([-sin(y[1]), sin(y[0]) * cos(y[1]), cos(y[0]) * cos(y[1])])
         return angle_across(up, P[2, :3])
 
     @staticmethod
-    def reading(P: Any, X: Any) -> Any:
+    def reading(P: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Both angles."""
         x, y, z = P[..., 2, 0], P[..., 2, 1], P[..., 2, 2]
         return np.stack([atan2(y, z), atan2(-x, sqrt(y * y + z * z))], axis=-1)
 
-    def mistakes(self) -> Iterator[Any]:
+    def mistakes(self) -> Iterator[Mistake]:
         """The axes of the instrument swapped or reversed."""
         yield "the axes of the inclinometer were swapped", lambda y: y[:, ::-1]
         yield "tilts had the opposite sign", lambda y: -y
 
-    def first_frames(self, rows: Any) -> Any:
+    def first_frames(self, rows: StartData) -> dict[int, np.ndarray]:
         """How the instrument is turned."""
         if not rows.find_right:
             return {}
