@@ -25,7 +25,7 @@ def calibration_of(state: FitState) -> Calibration:
         state.settings.folds,
     )
     notes, good, unseen = state.notes, state.good, state.unseen
-    kept = np.concatenate([good, [True]])[problem.row]
+    kept = problem.by_row(good, True)
     scored = np.isfinite(unseen)
     if folds and not scored.any():
         notes = (*notes, "there are too few rows to leave any out: errors are those of the rows used")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +32,7 @@ from .use.scoring import score
 
 if TYPE_CHECKING:
     from ..robot import Robot
+    from .measurements.campaigns import Campaign
 
 
 MANY = 0.15
@@ -245,7 +247,7 @@ class Calibration(Result):
         source = compensation_c(self.model, self._frame(frame), self._all_values, _checked_tool(tool))
         return source.write(directory)
 
-    def score(self, data: Any) -> tuple[Error, ...]:
+    def score(self, data: Campaign | Sequence[Campaign]) -> tuple[Error, ...]:
         """Errors on other measurements: parameters and frames as found; unknowns that are new are fitted to
         them."""
         return score(self.model, data, self._all_values, self.unknowns)

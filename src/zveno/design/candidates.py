@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,10 +29,10 @@ class Visibility:
         nearest, farthest: range of the instrument, m.
     """
 
-    viewer: Any
+    viewer: ArrayLike
     half_angle: float = np.pi / 3
-    axis: Any = (0.0, 0.0, 1.0)
-    direction: Any = None
+    axis: ArrayLike = (0.0, 0.0, 1.0)
+    direction: ArrayLike | None = None
     field: float = np.pi / 4
     nearest: float = 0.0
     farthest: float = np.inf
@@ -184,7 +183,7 @@ def joint_ranges(
     return lower + inside, upper - inside
 
 
-def _box(box) -> np.ndarray:
+def _box(box: ArrayLike) -> np.ndarray:
     try:
         ends = np.asarray(box, dtype=float)
     except (TypeError, ValueError):
@@ -194,7 +193,7 @@ def _box(box) -> np.ndarray:
     return ends
 
 
-def _unit(direction, what: str) -> np.ndarray:
+def _unit(direction: ArrayLike, what: str) -> np.ndarray:
     v = np.asarray(direction, dtype=float)
     length = np.linalg.norm(v)
     if v.shape != (3,) or not length > 0:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -105,13 +104,13 @@ def _radius(value, link: str) -> float:
     return float(value)
 
 
-def segment_distance(a0: Any, a1: Any, b0: Any, b1: Any) -> np.ndarray:
+def segment_distance(a0: np.ndarray, a1: np.ndarray, b0: np.ndarray, b1: np.ndarray) -> np.ndarray:
     """Shortest distance between segments a0–a1 and b0–b1, (...,) for points (..., 3)."""
     s, t = closest_shares(a0, a1, b0, b1)
     return np.linalg.norm(a0 - b0 + s[..., None] * (a1 - a0) - t[..., None] * (b1 - b0), axis=-1)
 
 
-def closest_shares(a0: Any, a1: Any, b0: Any, b1: Any) -> tuple[np.ndarray, np.ndarray]:
+def closest_shares(a0: np.ndarray, a1: np.ndarray, b0: np.ndarray, b1: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where the segments a0–a1 and b0–b1 are closest: shares s, t in [0, 1] of the way from a0 and b0, (...)."""
     u, v, w = a1 - a0, b1 - b0, a0 - b0
     uu, uv, vv = np.sum(u * u, -1), np.sum(u * v, -1), np.sum(v * v, -1)

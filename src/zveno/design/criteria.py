@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..errors import unknown_name
 
 TINY = 1e-300
+Function = Callable[[np.ndarray, int], np.ndarray]
+"""Of eigenvalues in rising order (..., k) and the number of postures."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +32,8 @@ class Criterion:
     """
 
     name: str
-    of: Callable[[np.ndarray, int], np.ndarray]
-    slope: Callable[[np.ndarray, int], np.ndarray]
+    of: Function
+    slope: Function
     workspace: np.ndarray | None = None
 
     def value(self, S: np.ndarray, n: int = 1) -> np.ndarray:
@@ -164,7 +165,7 @@ def _o4_slope(values, n):
     return _first(values) / np.sqrt(high) - 0.5 * low * high**-1.5 * _last(values)
 
 
-CRITERIA: dict[str, tuple[str, Callable[..., Any], Callable[..., Any]]] = {
+CRITERIA: dict[str, tuple[str, Function, Function]] = {
     "D": (
         "volume of the confidence ellipsoid: det(S)^(1/k)",
         lambda x, n: _geometric(x),

@@ -15,6 +15,7 @@ from ..fit.threads import in_one_thread
 from ..io.results import hash_of
 from ..robot_functions import RobotFunctions
 from .criteria import named_criterion, reduced
+from .earlier import Earlier
 from .engines import Determinant
 from .exchange import greedy, information
 from .plan_problem import covariance_of, plan_problem
@@ -27,7 +28,7 @@ def accuracy_curve(
     measurement: Measurement | str = "pose",
     n: int = 100,
     *,
-    have: Any = None,
+    have: Earlier | None = None,
     rng: np.random.Generator | int | None = 0,
     **options: Any,
 ) -> Curve:

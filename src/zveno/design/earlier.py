@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..calibration.measurements import Measurement
 from ..calibration.measurements.campaigns import Campaign
@@ -13,8 +15,11 @@ from ..errors import ShapeError, ZvenoError
 from ..mechanism import Mechanism
 from .result import Plan
 
+Earlier = ArrayLike | Campaign | Plan | Sequence["ArrayLike | Campaign | Plan"]
+"""Postures (n, n_q), a campaign or plan of them, or several of these."""
 
-def measured_before(have: Any, kind: Measurement, mechanism: Mechanism) -> tuple[Campaign, list[str]]:
+
+def measured_before(have: Earlier | None, kind: Measurement, mechanism: Mechanism) -> tuple[Campaign, list[str]]:
     """Earlier postures as one campaign without readings, and notes on rows that do not count.
 
     Args:
@@ -22,8 +27,9 @@ def measured_before(have: Any, kind: Measurement, mechanism: Mechanism) -> tuple
         kind: what is measured; a campaign of another kind is refused.
         mechanism: the robot's.
     """
-    several = isinstance(have, list | tuple) and any(np.ndim(_postures(part)) == 2 for part in have)
-    parts = [] if have is None else list(have) if several else [have]
+    parts: list[Any] = [] if have is None else [have]
+    if isinstance(have, list | tuple) and any(np.ndim(_postures(part)) == 2 for part in have):
+        parts = list(have)
     campaigns = [_part(part, kind, mechanism) for part in parts]
     q = np.concatenate([np.zeros((0, mechanism.n_q)), *(part.q for part, _ in campaigns)])
     groups = tuple(group for part, _ in campaigns for group in part.groups)
@@ -32,11 +38,11 @@ def measured_before(have: Any, kind: Measurement, mechanism: Mechanism) -> tuple
     return Campaign(kind, q, groups=groups, name="have"), [note for _, notes in campaigns for note in notes]
 
 
-def _postures(part):
+def _postures(part: ArrayLike | Campaign | Plan) -> ArrayLike:
     return part.q if isinstance(part, Campaign | Plan) else part
 
 
-def _part(part, kind: Measurement, mechanism: Mechanism) -> tuple[Campaign, list[str]]:
+def _part(part: ArrayLike | Campaign | Plan, kind: Measurement, mechanism: Mechanism) -> tuple[Campaign, list[str]]:
     q = mechanism.checked_q(np.atleast_2d(_postures(part)), "have")
     if q.ndim != 2:
         raise ShapeError(f"has shape {q.shape}", element="have", remedy=f"Give (postures, {mechanism.n_q}) numbers")

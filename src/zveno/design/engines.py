@@ -7,7 +7,7 @@ the slope of the (smoothed) criterion, and the best few are computed exactly, so
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +19,8 @@ SINGULAR = 1e-10
 """A determinant that falls below this share of itself when a member is taken away is zero up to rounding."""
 LOOKED_AT = 32
 """Candidates that `Screened` computes exactly in one step."""
+Members = list[int] | np.ndarray | slice
+"""Numbers of candidates."""
 
 
 def engine(J: np.ndarray, M: np.ndarray, k: int, criterion: Criterion, n: int) -> Determinant | Screened:
@@ -28,118 +30,94 @@ def engine(J: np.ndarray, M: np.ndarray, k: int, criterion: Criterion, n: int) -
     return Screened(J, M, k, criterion, n)
 
 
+@dataclass(frozen=True, eq=False)
 class _Quadratic:
-    """C = M⁻¹ and J_i C J_iᵀ for every candidate, kept up to date.
+    """C = M⁻¹ and J_i C J_iᵀ for every candidate.
 
     Candidates are the last axis everywhere, so that small matrices are vectors of their entries over candidates.
+
+    Attributes:
+        J: rows of every candidate, (N, m, K); `flat` has them as (K, m N).
+        M, C: information (K, K), and its inverse.
+        A: upper triangles of J_i C J_iᵀ, (m (m + 1)/2, N).
+        age: low-rank updates since C was computed.
     """
 
-    def __init__(self, J: np.ndarray, M: np.ndarray):
-        N, m, K = J.shape
-        self.J, self.M = J, M.copy()
-        self.flat = np.ascontiguousarray(J.transpose(2, 1, 0)).reshape(K, m * N)
-        self.refresh()
+    J: np.ndarray
+    flat: np.ndarray
+    M: np.ndarray
+    C: np.ndarray
+    A: np.ndarray
+    age: int = 0
 
-    def refresh(self):
+    @classmethod
+    def of(cls, J: np.ndarray, M: np.ndarray, flat: np.ndarray | None = None) -> _Quadratic:
         """Everything anew from M."""
-        self.age = 0
-        self.C = np.linalg.inv(self.M)
-        half = blockwise(np.linalg.cholesky(0.5 * (self.C + self.C.T)).T, self.flat)
-        self.A = self._products(half)
+        if flat is None:
+            flat = np.ascontiguousarray(J.transpose(2, 1, 0)).reshape(J.shape[2], -1)
+        C = np.linalg.inv(M)
+        half = blockwise(np.linalg.cholesky(0.5 * (C + C.T)).T, flat)
+        return cls(J, flat, M, C, _products(half, J))
 
-    def _products(self, thin: np.ndarray) -> np.ndarray:
-        """Upper triangles, entries (m (m + 1)/2, N), of X_iᵀ X_i for the columns X_i of thin (c, m N)."""
-        N, m, _ = self.J.shape
-        X = thin.reshape(len(thin), m, N)
-        return np.concatenate([np.einsum("cn,cbn->bn", X[:, a], X[:, a:]) for a in range(m)])
-
-    def change(self, i: int, sign: float):
-        """Add (sign 1) or take away (−1) candidate i: the Woodbury formula."""
+    def changed(self, i: int, sign: float) -> _Quadratic:
+        """With candidate i added (sign 1) or taken away (−1): the Woodbury formula."""
         Ji = self.J[i]
-        self.M = self.M + sign * Ji.T @ Ji
-        self.age += 1
-        if self.age >= REFRESH:
-            self.refresh()
-            return
+        M = self.M + sign * Ji.T @ Ji
+        if self.age + 1 >= REFRESH:
+            return _Quadratic.of(self.J, M, self.flat)
         P = Ji @ self.C
         U = P.T @ np.linalg.cholesky(np.linalg.inv(np.eye(len(Ji)) + sign * P @ Ji.T))
-        self.C = self.C - sign * U @ U.T
-        self.A = self.A - sign * self._products(blockwise(U.T, self.flat))
+        A = self.A - sign * _products(blockwise(U.T, self.flat), self.J)
+        return _Quadratic(self.J, self.flat, M, self.C - sign * U @ U.T, A, self.age + 1)
 
-    def log_ratio(self, sign: float, members: Any = slice(None)) -> np.ndarray:
+    def log_ratio(self, sign: float, members: Members) -> np.ndarray:
         """log det(M ± J_iᵀJ_i) − log det M for every candidate."""
         return _log_det(self.A[:, members], self.J.shape[1], sign)
 
-    @property
-    def state(self) -> Any:
-        """What `back_to` takes."""
-        return self.M, self.C, self.A, self.age
 
-    def back_to(self, state: Any):
-        """Undo every change since `state`."""
-        self.M, self.C, self.A, self.age = state
+class _Engine:
+    """What all engines share; see `Screened` for the arguments. A copy keeps the plan as it was."""
 
+    M: np.ndarray
 
-class Determinant:
-    """Engine of the D criterion; see `Screened` for the arguments."""
-
-    criterion: Criterion
-    k: int
-    n: int
-
-    def __init__(self, J: np.ndarray, M: np.ndarray, k: int, criterion: Criterion, n: int):
-        self.criterion, self.k, self.n = criterion, k, n
-        self.whole: _Quadratic = _Quadratic(J, M)
-        self.rest: _Quadratic | None = (
-            _Quadratic(np.ascontiguousarray(J[:, :, k:]), M[k:, k:]) if J.shape[-1] > k else None
-        )
-
-    @property
-    def M(self) -> np.ndarray:
-        """Information of the plan now."""
-        return self.whole.M
+    def __init__(self, M: np.ndarray, k: int, criterion: Criterion, n: int):
+        self.M, self._k, self._criterion, self._n = M, k, criterion, n
 
     @property
     def value(self) -> float:
         """The criterion now."""
-        return float(self.criterion.value(reduced(self.M, self.k), self.n))
+        return float(self._criterion.value(reduced(self.M, self._k), self._n))
 
-    def gains(self, sign: float, members: Any = slice(None)) -> np.ndarray:
+
+class Determinant(_Engine):
+    """Engine of the D criterion; see `Screened` for the arguments."""
+
+    def __init__(self, J: np.ndarray, M: np.ndarray, k: int, criterion: Criterion, n: int):
+        super().__init__(M, k, criterion, n)
+        self._parts = [_Quadratic.of(J, M)]
+        if J.shape[-1] > k:  # det S = det M / det of the block of unknowns in the way
+            self._parts.append(_Quadratic.of(np.ascontiguousarray(J[:, :, k:]), M[k:, k:]))
+
+    def gains(self, sign: float, members: Members = slice(None)) -> np.ndarray:
         """Change of log det S when each candidate is added (1) or taken away (−1)."""
-        gain = self.whole.log_ratio(sign, members)
-        if self.rest is None:
-            return gain
-        # Without this member some unknown in the way would be lost too: not a plan to go on from.
-        rest = self.rest.log_ratio(sign, members)
-        return np.where(
-            np.isfinite(gain) & np.isfinite(rest), gain - np.where(np.isfinite(rest), rest, 0.0), -np.inf
-        )
+        gain, *rest = (part.log_ratio(sign, members) for part in self._parts)
+        for unknowns in rest:
+            # Without this member some unknown in the way would be lost too: not a plan to go on from.
+            lost = ~(np.isfinite(gain) & np.isfinite(unknowns))
+            gain = np.where(lost, -np.inf, gain - np.where(lost, 0.0, unknowns))
+        return gain
 
     def change(self, i: int, sign: float) -> None:
         """Add (1) or take away (−1) candidate i."""
-        self.whole.change(i, sign)
-        if self.rest is not None:
-            self.rest.change(i, sign)
+        self._parts = [part.changed(i, sign) for part in self._parts]
+        self.M = self._parts[0].M
 
     def refresh(self) -> None:
         """Remove what rounding has added up."""
-        self.whole.refresh()
-        if self.rest is not None:
-            self.rest.refresh()
-
-    @property
-    def state(self) -> Any:
-        """What `back_to` takes."""
-        return self.whole.state, None if self.rest is None else self.rest.state
-
-    def back_to(self, state: Any) -> None:
-        """Undo every change since `state`."""
-        self.whole.back_to(state[0])
-        if self.rest is not None:
-            self.rest.back_to(state[1])
+        self._parts = [_Quadratic.of(part.J, part.M, part.flat) for part in self._parts]
 
 
-class Screened:
+class Screened(_Engine):
     """Engine of any criterion.
 
     Args:
@@ -150,50 +128,40 @@ class Screened:
         n: number of postures the plan will have.
     """
 
-    k: int
-    criterion: Criterion
-    n: int
-
     def __init__(self, J: np.ndarray, M: np.ndarray, k: int, criterion: Criterion, n: int):
-        self.J, self.M, self.k, self.criterion, self.n = J, M.copy(), k, criterion, n
-        self.flat: np.ndarray = J.reshape(-1, J.shape[-1])
+        super().__init__(M, k, criterion, n)
+        self._J = J
 
-    @property
-    def value(self) -> float:
-        """The criterion now."""
-        return float(self.criterion.value(reduced(self.M, self.k), self.n))
-
-    def gains(self, sign: float, members: Any = None) -> np.ndarray:
+    def gains(self, sign: float, members: Members | None = None) -> np.ndarray:
         """Change of the criterion, −inf for candidates that were not looked at."""
-        if members is None:
-            H = lifted(self.criterion.outlook(reduced(self.M, self.k), self.n), self.M)
-            values, vectors = np.linalg.eigh(0.5 * (H + H.T))
-            scores = np.sum((self.flat @ (vectors * np.sqrt(np.maximum(values, 0.0)))) ** 2, axis=1)
-            scores = scores.reshape(len(self.J), -1).sum(axis=1)
-            few = min(LOOKED_AT, len(scores))
-            members = np.argpartition(sign * scores, -few)[-few:]
-            out = np.full(len(self.J), -np.inf)
-            out[members] = self._exactly(members, sign)
-            return out
-        return self._exactly(np.asarray(members), sign)
+        if members is not None:
+            return self._exactly(members, sign)
+        H = lifted(self._criterion.outlook(reduced(self.M, self._k), self._n), self.M)
+        values, vectors = np.linalg.eigh(0.5 * (H + H.T))
+        flat = self._J.reshape(-1, self._J.shape[-1])
+        scores = np.sum((flat @ (vectors * np.sqrt(np.maximum(values, 0.0)))) ** 2, axis=1)
+        scores = scores.reshape(len(self._J), -1).sum(axis=1)
+        few = min(LOOKED_AT, len(scores))
+        best = np.argpartition(sign * scores, -few)[-few:]
+        gains = np.full(len(self._J), -np.inf)
+        gains[best] = self._exactly(best, sign)
+        return gains
 
     def change(self, i: int, sign: float) -> None:
         """Add (1) or take away (−1) candidate i."""
-        self.M = self.M + sign * self.J[i].T @ self.J[i]
+        self.M = self.M + sign * self._J[i].T @ self._J[i]
 
-    @property
-    def state(self) -> Any:
-        """What `back_to` takes."""
-        return self.M
+    def _exactly(self, members: Members, sign: float) -> np.ndarray:
+        rows = self._J[members]
+        S = reduced(self.M + sign * (np.swapaxes(rows, 1, 2) @ rows), self._k)
+        return self._criterion.value(S, self._n) - self.value
 
-    def back_to(self, state: Any) -> None:
-        """Undo every change since `state`."""
-        self.M = state
 
-    def _exactly(self, members: np.ndarray, sign: float) -> np.ndarray:
-        rows = self.J[members]
-        S = reduced(self.M + sign * (np.swapaxes(rows, 1, 2) @ rows), self.k)
-        return self.criterion.value(S, self.n) - self.value
+def _products(thin: np.ndarray, J: np.ndarray) -> np.ndarray:
+    """Upper triangles, entries (m (m + 1)/2, N), of X_iᵀ X_i for the columns X_i of thin (c, m N)."""
+    N, m, _ = J.shape
+    X = thin.reshape(len(thin), m, N)
+    return np.concatenate([np.einsum("cn,cbn->bn", X[:, a], X[:, a:]) for a in range(m)])
 
 
 def blockwise(A: np.ndarray, B: np.ndarray) -> np.ndarray:

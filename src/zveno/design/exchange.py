@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import ZvenoError
 from ..fit.greedy import add_best
@@ -103,10 +104,10 @@ def _spread(weights: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     return p / p.sum()
 
 
-def _judged(J: np.ndarray, members, criterion: Criterion, prior: np.ndarray, k: int) -> Selection:
-    M = prior + information(J, members)
+def _judged(J: np.ndarray, members: ArrayLike, criterion: Criterion, prior: np.ndarray, k: int) -> Selection:
+    members, M = np.sort(np.asarray(members, dtype=int)), prior + information(J, members)
     value = float(criterion.value(reduced(M, k), len(members)))
-    return Selection(np.sort(np.asarray(members, dtype=int)), value, M, np.array([value]))
+    return Selection(members, value, M, np.array([value]))
 
 
 def greedy(J: np.ndarray, n: int, prior: np.ndarray, k: int, repeats: bool = True) -> np.ndarray:
@@ -125,7 +126,7 @@ def greedy(J: np.ndarray, n: int, prior: np.ndarray, k: int, repeats: bool = Tru
 
 def exchange(
     J: np.ndarray,
-    start: Any,
+    start: ArrayLike,
     criterion: Criterion,
     *,
     prior: np.ndarray,
@@ -139,62 +140,61 @@ def exchange(
     First the best candidate is added and the least useful member taken away, in excursions of growing depth; then
     every member in turn is replaced by the best candidate, if the search is to be `thorough`.
     """
-    members = [int(i) for i in start]
+    members = np.asarray(start, dtype=int).tolist()
     first = _judged(J, members, criterion, prior, interest)
     history, M = [first.value], first.information
     if first.value <= 0.0 or np.linalg.cond(M) > 1e15:
         return first
     state = engine(J, M, interest, criterion, len(members))
-    value, depth, accepted = history[0], 1, 0
-    while accepted < most:
-        before, kept = list(members), state.state
-        members = _excursion(state, members, depth, repeats)
-        if depth > EXCURSION:
-            if not thorough:
-                break
-            members, done = _one_by_one(state, before, repeats, value)
-            if done:
-                break
-        now = state.value if len(members) == len(before) else -np.inf
-        if now > value * (1.0 + IMPROVEMENT):
-            value, depth, accepted = now, 1, accepted + 1
-            history.append(value)
+    value, depth = history[0], 1
+    while len(history) <= most:
+        if depth <= EXCURSION:
+            trial = _excursion(state, members, depth, repeats)
         else:
-            members, depth = before, depth + 1
-            state.back_to(kept)
+            trial = _one_by_one(state, members, repeats, value) if thorough else None
+        if trial is not None and trial[0].value > value * (1.0 + IMPROVEMENT):
+            state, members = trial
+            value, depth = state.value, 1
+            history.append(value)
+        elif depth > EXCURSION:
+            break
+        else:
+            depth += 1
     return replace(_judged(J, members, criterion, prior, interest), history=np.array(history))
 
 
-def _excursion(state: Determinant | Screened, members: list[int], depth: int, repeats: bool) -> list[int]:
-    if depth > EXCURSION:
-        return members
-    members = list(members)
+Plan = tuple[Determinant | Screened, list[int]]
+"""An engine, and the members it stands for."""
+
+
+def _excursion(state: Determinant | Screened, members: list[int], depth: int, repeats: bool) -> Plan | None:
+    """The plan after `depth` candidates are added, best first, and as many members taken away, least useful first;
+    None if that cannot be done."""
+    state, members = copy(state), list(members)
     for _ in range(depth):
         if not add_best(state, members, repeats):
-            return members
+            return None
     for _ in range(depth):
         gains = state.gains(-1.0, members)
         worst = int(np.argmax(gains))
         if not np.isfinite(gains[worst]):
-            break  # nothing can be spared; the caller goes back
+            return None  # nothing can be spared
         state.change(members.pop(worst), -1.0)
-    return members
+    return state, members
 
 
-def _one_by_one(state, members: list[int], repeats: bool, value: float) -> tuple[list[int], bool]:
-    """The first member whose replacement improves the criterion is replaced; whether none was."""
+def _one_by_one(state: Determinant | Screened, members: list[int], repeats: bool, value: float) -> Plan | None:
+    """The plan with the first member replaced whose replacement improves the criterion; None if there is none."""
     gains = state.gains(-1.0, members)
     for place in np.argsort(-gains)[: int(np.isfinite(gains).sum())]:
-        kept = state.state
-        trial = list(members)
-        state.change(trial.pop(int(place)), -1.0)
-        if add_best(state, trial, repeats) and state.value > value * (1.0 + IMPROVEMENT):
-            return trial, False
-        state.back_to(kept)
-    return members, True
+        trial, others = copy(state), list(members)
+        trial.change(others.pop(int(place)), -1.0)
+        if add_best(trial, others, repeats) and trial.value > value * (1.0 + IMPROVEMENT):
+            return trial, others
+    return None
 
 
-def information(J: np.ndarray, members: Any) -> np.ndarray:
+def information(J: np.ndarray, members: ArrayLike) -> np.ndarray:
     """Σ JᵀJ over members, (K, K)."""
     rows = J[np.asarray(members, dtype=int)].reshape(-1, J.shape[-1])
     return rows.T @ rows

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..calibration.measurements import Measurement
 from ..calibration.measurements import measurement as named_measurement
@@ -17,7 +17,7 @@ from ..robot_functions import RobotFunctions
 from .candidates import Admissible, Visibility
 from .capsules import Clearance
 from .criteria import Criterion, named_criterion, reduced
-from .earlier import measured_before
+from .earlier import Earlier, measured_before
 from .planned_rows import PlannedRows
 
 N_WORKSPACE = 300
@@ -104,18 +104,18 @@ def plan_problem(
     measurement: Measurement | str,
     *,
     criterion_name: str = "D",
-    have: Any = None,
+    have: Earlier | None = None,
     candidates: int | np.ndarray = 5000,
     parameters: str | Sequence[str] = "all",
     strategy: str = "JL",
     joint_terms: Sequence[str] = (),
     limits: Mapping[str, tuple[float, float]] | None = None,
     margin: float = 0.0,
-    box: Any = None,
+    box: ArrayLike | None = None,
     visibility: Visibility | Sequence[Visibility] | None = None,
     clearance: Clearance | None = None,
     places: int | None = None,
-    workspace: Any = None,
+    workspace: ArrayLike | None = None,
     seed: int = 0,
 ) -> PlanProblem:
     """The problem of `plan_poses`; arguments as there."""
@@ -164,7 +164,9 @@ def plan_problem(
     return PlanProblem(rows, allowed, q, groups, J, before.q, prior, made, positions, F, tuple(notes))
 
 
-def _candidates(rows: PlannedRows, allowed: Admissible, candidates, seed: int) -> tuple[np.ndarray, list[str]]:
+def _candidates(
+    rows: PlannedRows, allowed: Admissible, candidates: int | np.ndarray, seed: int
+) -> tuple[np.ndarray, list[str]]:
     robot = rows.robot
     if isinstance(candidates, int | np.integer):
         if candidates < 1:
@@ -186,7 +188,9 @@ def _candidates(rows: PlannedRows, allowed: Admissible, candidates, seed: int) -
     return q[ok], [f"{left} of {len(ok)} candidates are not allowed and left out"] if left else []
 
 
-def _contacts(rows: PlannedRows, allowed: Admissible, candidates):
+def _contacts(
+    rows: PlannedRows, allowed: Admissible, candidates: int | np.ndarray
+) -> tuple[np.ndarray, tuple[str, ...], np.ndarray]:
     if not isinstance(candidates, int | np.integer):
         raise ZvenoError(
             f"a {rows.measurement.kind} measurement is made in contact, and its candidates are found by touching",
@@ -203,7 +207,7 @@ def _contacts(rows: PlannedRows, allowed: Admissible, candidates):
     return q[ok], chosen, J[ok]
 
 
-def _refuse_deficient(rows: PlannedRows, J: np.ndarray, prior: np.ndarray):
+def _refuse_deficient(rows: PlannedRows, J: np.ndarray, prior: np.ndarray) -> None:
     """An error that names the parameters the candidates cannot tell apart."""
     R = np.linalg.qr(J.reshape(-1, J.shape[-1]), mode="r")
     values, vectors = np.linalg.eigh(prior)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..calibration.identifiability.analysis import Identifiability, analyse
 from ..calibration.identifiability.postures import imagined
@@ -100,17 +100,17 @@ class PlannedRows:
         """The measured frame."""
         return self.problem.parts[0].frame
 
-    def jacobians(self, q: Any) -> np.ndarray:
+    def jacobians(self, q: ArrayLike) -> np.ndarray:
         """Whitened rows by scaled parameters in every posture, (n, rows, parameters)."""
         q = self.robot.mechanism.checked_q(q)
         return self._kernel(q, self.sigmas**2, self.measurement.sigma_q**2) * self.scales
 
-    def pullback(self, q: Any, weights: Any) -> np.ndarray:
+    def pullback(self, q: ArrayLike, weights: np.ndarray) -> np.ndarray:
         """d/dq Σ weights · rows in the tangent of q, (n, n_v), for weights (n, rows, parameters) held constant."""
         q = self.robot.mechanism.checked_q(q)
         return self._slope(q, self.sigmas**2, self.measurement.sigma_q**2, weights * self.scales)
 
-    def tool(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
+    def tool(self, q: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Position (n, 3) of the measured point, m, and its Jacobian (n, 3, interest) by scaled parameters."""
         p, F = self._tool_kernel(self.robot.mechanism.checked_q(q))
         return p, F * self.scales[: self.n_interest]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +19,7 @@ from ..robot_functions import RobotFunctions
 from .candidates import Visibility
 from .capsules import Clearance
 from .criteria import CRITERIA, reduced
-from .earlier import measured_before
+from .earlier import Earlier, measured_before
 from .exchange import information, select
 from .plan_problem import PlanProblem, plan_problem
 from .refine import Objective, refined
@@ -40,7 +39,7 @@ def plan_poses(
     n: int = 30,
     criterion: str = "D",
     *,
-    have: Any = None,
+    have: Earlier | None = None,
     candidates: int | np.ndarray = 5000,
     parameters: str | Sequence[str] = "all",
     strategy: str = "JL",
@@ -55,7 +54,7 @@ def plan_poses(
     refine: bool = True,
     order: bool = True,
     start: ArrayLike | None = None,
-    workspace: Any = None,
+    workspace: ArrayLike | None = None,
     rng: np.random.Generator | int | None = 0,
 ) -> Plan:
     """n postures whose measurements determine the robot's geometry best.
@@ -153,15 +152,15 @@ def _clearance(clearance: Clearance | str | None) -> Clearance | None:
 def judge_poses(
     robot: RobotFunctions,
     measurement: Measurement | str,
-    q: Any,
+    q: Earlier,
     criterion: str = "D",
     *,
-    have: Any = None,
+    have: Earlier | None = None,
     parameters: str | Sequence[str] = "all",
     strategy: str = "JL",
     joint_terms: Sequence[str] = (),
     limits: Mapping[str, tuple[float, float]] | None = None,
-    workspace: Any = None,
+    workspace: ArrayLike | None = None,
     rng: np.random.Generator | int | None = 0,
 ) -> Plan:
     """The accuracy that postures will give, as a Plan: (n, n_q), a Campaign or a Plan; for measurements by contact
@@ -193,20 +192,20 @@ def judge_poses(
     return _plan(task, given.q, given.groups, M, {"given": value}, float("nan"), False, None, inputs)
 
 
-def _value(task: PlanProblem, members, n: int) -> float:
+def _value(task: PlanProblem, members: ArrayLike, n: int) -> float:
     return float(task.criterion.value(reduced(task.prior + information(task.J, members), task.k), n))
 
 
 def _plan(
     task: PlanProblem,
-    q,
-    groups,
+    q: np.ndarray,
+    groups: tuple[str, ...],
     M: np.ndarray,
     values: dict[str, float],
     efficiency: float,
     order: bool,
-    start,
-    inputs,
+    start: ArrayLike | None,
+    inputs: str,
 ) -> Plan:
     rows, robot, k = task.rows, task.rows.robot, task.k
     C, std = task.covariance(M)
@@ -256,7 +255,7 @@ def _plan(
     )
 
 
-def _way(robot: RobotFunctions, q: np.ndarray, start) -> np.ndarray:
+def _way(robot: RobotFunctions, q: np.ndarray, start: ArrayLike | None) -> np.ndarray:
     if start is None:
         return short_tour(travel_times(robot, q))
     first = robot.mechanism.checked_q(start, "start")

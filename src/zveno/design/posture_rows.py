@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -62,7 +61,7 @@ class RowsLayout:
         return {"q": (self.model.mechanism.n_q,), "variance": (n_rows,), "variance_q": ()}
 
 
-def whitened_rows(layout: RowsLayout, q: Any, variance: Any, variance_q: Any) -> Any:
+def whitened_rows(layout: RowsLayout, q: np.ndarray, variance: np.ndarray, variance_q: np.ndarray) -> np.ndarray:
     """J (rows, parameters), rows divided by their standard deviation.
 
     Args:
@@ -90,14 +89,18 @@ def whitened_rows(layout: RowsLayout, q: Any, variance: Any, variance_q: Any) ->
     return np.concatenate(rows)
 
 
-def rows_pullback(layout: RowsLayout, q: Any, variance: Any, variance_q: Any, weights: Any) -> Any:
+def rows_pullback(
+    layout: RowsLayout, q: np.ndarray, variance: np.ndarray, variance_q: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
     """d/dq Σ weights · rows in the tangent of q, (n_v,), for weights (rows, parameters) held constant."""
     program = trace(whitened_rows, layout.inputs, outputs=("J",), constants=(layout,))
     backwards = derivatives.reverse(program, of="J", wrt="q")
     return layout.model.mechanism.tangent(q).T @ call(backwards, q, variance, variance_q, weights)
 
 
-def tool_point(layout: RowsLayout, point: np.ndarray, n_interest: int, q: Any) -> tuple[Any, Any]:
+def tool_point(
+    layout: RowsLayout, point: np.ndarray, n_interest: int, q: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Position (3,) of a point of the measured frame and its Jacobian (3, n_interest) by the wanted parameters."""
     T, J = _motion(layout, q)
     # A point of the frame moves with v + w × point in the frame's axes.

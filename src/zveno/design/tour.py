@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..robot_functions import RobotFunctions
@@ -23,9 +21,8 @@ def travel_times(robot: RobotFunctions, q: np.ndarray) -> np.ndarray:
     return np.max(abs(moved) / speed, axis=-1)
 
 
-def tour_length(D: np.ndarray, order: Any) -> float:
+def tour_length(D: np.ndarray, order: np.ndarray) -> float:
     """Length of the open tour through `order`."""
-    order = np.asarray(order, dtype=int)
     return float(D[order[:-1], order[1:]].sum())
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic, TypeVar
 
 import numpy as np
 from scipy.linalg import get_lapack_funcs, solve_triangular
@@ -24,11 +24,13 @@ RIGHT = 0.1
 ROUNDING = 1e-11
 """Share of the cost below which it is not known well enough to tell which of two is less."""
 
+State = TypeVar("State")
+"""What is fitted: anything that `evaluate` and `move` understand."""
 (_solve_positive,) = get_lapack_funcs(("posv",), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class Fit(Generic[State]):
     """Where a fit ended.
 
     Attributes:
@@ -41,7 +43,7 @@ class Fit:
         active: (n,) −1 where a lower bound holds a parameter back, 1 where an upper one does, 0 inside.
     """
 
-    state: Any
+    state: State
     residual: np.ndarray
     jacobian: np.ndarray
     cost: float
@@ -56,16 +58,16 @@ class Fit:
 
 
 def minimize(
-    evaluate: Callable[[Any], tuple[np.ndarray, np.ndarray]],
-    state: Any,
-    move: Callable[[Any, np.ndarray], Any],
+    evaluate: Callable[[State], tuple[np.ndarray, np.ndarray]],
+    state: State,
+    move: Callable[[State, np.ndarray], State],
     *,
-    room: Callable[[Any], tuple[np.ndarray, np.ndarray]] | None = None,
-    last: Callable[[Any, np.ndarray], Any] | None = None,
+    room: Callable[[State], tuple[np.ndarray, np.ndarray]] | None = None,
+    last: Callable[[State, np.ndarray], State] | None = None,
     max_iterations: int = 100,
     tolerance: float = 1e-10,
     damping: float = 1e-4,
-) -> Fit:
+) -> Fit[State]:
     """A state at which the sum of squares of residuals is least.
 
     Args:
@@ -83,7 +85,7 @@ def minimize(
     if not J.shape[1]:
         return Fit(state, r, J, cost, 1, True, np.zeros(0, dtype=int))
 
-    def ended(iteration: int, converged: bool) -> Fit:
+    def ended(iteration: int, converged: bool) -> Fit[State]:
         return Fit(state, r, J, cost, iteration, converged, held_back(J, r, None if room is None else room(state)))
 
     for iteration in range(1, max_iterations + 1):

@@ -111,5 +111,5 @@ def _known_distances(state: FitState) -> np.ndarray | None:
     problem, whole = state.problem, state.fit
     if not problem.constraints:
         return None
-    rows = problem.row[np.concatenate([whole.weight, [1.0]])[problem.row] > 0]
+    rows = problem.row[problem.by_row(whole.weight, 1.0) > 0]
     return whole.fit.jacobian[: len(rows)][rows < 0]

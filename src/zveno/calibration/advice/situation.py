@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ class Postures:
     def __len__(self) -> int:
         return len(self.q)
 
-    def only(self, rows: Any) -> Postures:
+    def only(self, rows: np.ndarray | slice) -> Postures:
         """Some of them."""
         return Postures(self.q[rows], self.T[rows], self.J[rows], self.by_joints[rows])
 

@@ -197,9 +197,9 @@ def _likely(table: MeasurementTable, mechanism: Mechanism) -> str:
         names = what.columns or what.group_columns
         here = all(name in columns for name in names) or (what.columns and f"{names[0]}1" in columns)
         if what.looks_like and here:
-            text = what.looks_like
-            return f"Give --measure (kind= in Python), or write what it is into the file. It looks like {text}"
-    return "Give --measure (kind= in Python), or write # kind = position"
+            given = "Give --measurement (measurement= in Python), or write what it is into the file"
+            return f"{given}. It looks like {what.looks_like}"
+    return "Give --measurement (measurement= in Python), or write # kind = position"
 
 
 def _with_several(what: Measurement, table: MeasurementTable) -> Measurement:

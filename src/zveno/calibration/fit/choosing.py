@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from ..model.models import Model
 from .prior import USUAL, Prior, alone, prior
 from .state import FitState
 from .structure import placed_tools, sees_scale, structure
-from .weighting import FitOptions
+from .weighting import Bounds, FitOptions
 
 
 def choose_parameters(state: FitState) -> FitState:
@@ -52,7 +51,7 @@ def fit_columns(problem: FitProblem, structure: Identifiability) -> tuple[int, .
     return tuple(sorted(numbers[name] for name in (*structure.chosen, *structure.unknowns)))
 
 
-def fit_options(problem: FitProblem, columns: Any, loss: str, bounds: Any, linear: bool) -> FitOptions:
+def fit_options(problem: FitProblem, columns: Sequence[int], loss: str, bounds: Bounds, linear: bool) -> FitOptions:
     """Options with the noise that measurements state; where they state none, it is estimated."""
     sigma, estimated = [], []
     for part in problem.parts:
@@ -64,7 +63,7 @@ def fit_options(problem: FitProblem, columns: Any, loss: str, bounds: Any, linea
     return FitOptions(tuple(columns), np.array(sigma), np.array(estimated), loss, None, bounds, linear)
 
 
-def _bounds(model: Model, given: Mapping) -> dict[int, tuple[float, float]]:
+def _bounds(model: Model, given: Mapping[str, tuple[float, float]]) -> dict[int, tuple[float, float]]:
     bounds = {}
     for pattern, sides in given.items():
         try:

@@ -107,11 +107,12 @@ def _columns(problem: FitProblem, whole: Solution) -> dict[str, tuple[np.ndarray
     columns: dict[str, list[np.ndarray]] = {word: [] for word in WORDS}
     sizes: dict[str, list[float]] = {word: [] for word in WORDS}
     for number, move in enumerate(problem.model.axes):
+        sigma = 1 if move.sigma else 0
         read = move.multiplier * q[:, move.position.start] + move.offset
         for term in JOINT_TERMS:
-            if term.units[move.sigma] is not None:
+            if term.units[sigma] is not None:
                 shift = term.shift(read, tau[:, move.velocity.start])
                 columns[term.word].append(J[:, number] * shift[problem.posture])
-                sizes[term.word].append(term.size[move.sigma])
+                sizes[term.word].append(term.size[sigma])
     fitted = {word: parts for word, parts in columns.items() if parts}
     return {word: (np.stack(parts, axis=1), np.array(sizes[word])) for word, parts in fitted.items()}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -39,7 +39,12 @@ def folds_of(problem: FitProblem, folds: int, seed: int) -> list[np.ndarray]:
 
 
 def held_out(
-    problem: FitProblem, options: FitOptions, whole: Solution, folds: int, seed: int, progress: Any = None
+    problem: FitProblem,
+    options: FitOptions,
+    whole: Solution,
+    folds: int,
+    seed: int,
+    progress: Callable[[float, float], object] | None = None,
 ) -> np.ndarray:
     """Residual of every scalar row from a fit that did not see its posture; NaN where there was none.
 
@@ -50,7 +55,7 @@ def held_out(
         return np.full(problem.n_rows, np.nan)
     fixed = replace(options, sigma=whole.sigma, estimated=np.zeros_like(options.estimated), loss="none")
     residual = np.full(problem.n_rows, np.nan)
-    good = np.concatenate([whole.weight > 0.05, [True]])[problem.row]
+    good = problem.by_row(whole.weight > 0.05, True)
     start = whole.fit.state
     groups = folds_of(problem, folds, seed)
     at_once = max(1, LARGEST // max(start.J.size, 1))
@@ -73,7 +78,9 @@ def held_out(
     return residual
 
 
-def split(problem: FitProblem, columns: Any, test: np.ndarray) -> tuple[Any, Any, Any]:
+def split(
+    problem: FitProblem, columns: Sequence[int], test: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Columns (n,) and scalar rows (rows,) for training, and the rows that other columns are fitted to, booleans.
 
     A known distance between two targets belongs to the rows that touch both.

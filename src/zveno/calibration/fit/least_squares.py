@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...fit.levenberg_marquardt import Fit, bounded_step, held_back, minimize
 from ..measurements.fit_problem import FitProblem
-from .weighting import FitOptions, prior_of, scalar_weights
+from .weighting import Bounds, FitOptions, prior_of, scalar_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ def least_squares(
     *,
     rough: bool = False,
     near: bool = False,
-) -> Fit:
+) -> Fit[FitPoint]:
     """Least squares with given noise and weights.
 
     Where it may be `rough`, the last step, a small one, is taken along the tangent: residuals are not evaluated
@@ -89,7 +89,7 @@ def least_squares(
     )
 
 
-def within_bounds(values: np.ndarray, bounds: Mapping[int, tuple[float, float]] | None) -> np.ndarray:
+def within_bounds(values: np.ndarray, bounds: Bounds) -> np.ndarray:
     """Values moved into their bounds."""
     values = values.copy()
     for column, (low, high) in (bounds or {}).items():

@@ -15,6 +15,7 @@ from ..measurements.campaigns import Campaign
 from ..measurements.fit_problem import FitProblem, Part
 
 if TYPE_CHECKING:
+    from .least_squares import FitPoint
     from .solve import Solution
 
 CHANCE = 0.01
@@ -52,9 +53,9 @@ class Outlier:
         return f"{where}: off by {', '.join(sizes)}, {far}"
 
 
-def freedom(problem: FitProblem, fit: Fit, weight: np.ndarray, use: np.ndarray | None = None) -> int:
+def freedom(problem: FitProblem, fit: Fit[FitPoint], weight: np.ndarray, use: np.ndarray | None = None) -> int:
     """Scalar rows of a fit less its parameters: how well its noise is known."""
-    rows = np.concatenate([weight, [1.0]])[problem.row] > 0
+    rows = problem.by_row(weight, 1.0) > 0
     return max(int((rows if use is None else rows & use).sum()) - int(fit.free.sum()), 1)
 
 

@@ -42,7 +42,7 @@ def place_frames(state: FitState) -> FitState:
 def refitted_frames(state: FitState) -> Solution:
     """The nominal robot with its frames fitted to the rows that belong to the fit."""
     problem = state.problem
-    use = np.concatenate([state.good, [True]])[problem.row]
+    use = problem.by_row(state.good, True)
     return solve(problem, _frame_options(problem), problem.nominal, state.base.frames, use)
 
 

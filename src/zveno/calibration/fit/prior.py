@@ -147,8 +147,8 @@ def learned(problem: FitProblem, options: FitOptions, whole: Solution, start: Pr
     x = np.zeros(len(options.columns))
     x[at] = whole.values[list(start.columns)]
     y = J @ x - r
-    weight = (np.concatenate([whole.weight, [1.0]])[problem.row] / options.shared_by_row(problem))[used]
-    noise = np.where(np.concatenate([options.estimated, [False]])[problem.noise], problem.noise, -1)[used]
+    weight = (problem.by_row(whole.weight, 1.0) / options.shared_by_row(problem))[used]
+    noise = np.where(problem.by_noise(options.estimated, False), problem.noise, -1)[used]
     groups = [noise == k for k in np.unique(noise)]
     H = [J[rows].T @ J[rows] for rows in groups]
     g = [J[rows].T @ y[rows] for rows in groups]

@@ -22,7 +22,7 @@ def shared_errors(problem: FitProblem, whole: Solution) -> np.ndarray | None:
     large as the sums of the squares if rows err alone, and m times as large if all m err alike.
     """
     factor = np.ones(len(problem.noise_names))
-    good = np.concatenate([whole.weight > 0.05, [False]])[problem.row]
+    good = problem.by_row(whole.weight > 0.05, False)
     for number in range(len(factor)):
         rows = np.flatnonzero(good & (problem.noise == number))
         component = problem.component[rows]

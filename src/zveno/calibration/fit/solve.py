@@ -43,7 +43,7 @@ class Solution:
     weight: np.ndarray
     distance: np.ndarray
     components: np.ndarray
-    fit: Fit
+    fit: Fit[FitPoint]
 
     @cached_property
     def factors(self) -> Factors:
@@ -77,112 +77,120 @@ def solve(
     """
     use = np.ones(problem.n_rows, dtype=bool) if use is None else use
     weight = np.ones(problem.n_data_rows)
-    loss = "tukey" if options.loss == "auto" else options.loss
-    state = FitPoint.of(problem, options.columns, within_bounds(values, options.bounds), frames)
-    if loss == "none" and not options.estimated.any():
+    point = FitPoint.of(problem, options.columns, within_bounds(values, options.bounds), frames)
+    rounds = _Rounds(problem, options, use)
+    if options.loss == "none" and not options.estimated.any():
         sigma = options.sigma.copy()
-        fit = least_squares(problem, options, state, sigma, weight, use)
+        fit = least_squares(problem, options, point, sigma, weight, use)
     elif after is not None and options.loss == "auto":
-        fit, sigma, weight = _without_outliers(problem, options, state, after.sigma, use)
+        fit, sigma, weight = rounds.without_outliers(point, after.sigma)
     else:
-        # The noise is judged where the fit starts, so that nothing is weighted absurdly.
-        sigma = _started(problem, options, state, use)
-        state, sigma, weight = _reweighted(problem, options, loss, state, sigma, use)
+        point, sigma, weight = rounds.reweighted(point, rounds.first_sigma(point))
         if options.loss == "auto":
-            fit, sigma, weight = _without_outliers(problem, options, state, sigma, use)
+            fit, sigma, weight = rounds.without_outliers(point, sigma)
         else:
-            fit = _polished(problem, options, state, sigma, weight, use)
-    _, distance, components = _judged(problem, options, fit, sigma, weight, use)
+            fit = rounds.polished(point, sigma, weight)
+    _, distance, components = rounds.judged(fit, sigma, weight)
     end = fit.state
     return Solution(end.values, end.frames, sigma, end.r, weight, distance, components, fit)
 
 
-def _reweighted(problem, options, loss: str, state, sigma, use):
-    """State, noise and weights that agree with each other: least squares, then judged anew, until they stay.
+@dataclass(frozen=True, eq=False)
+class _Rounds:
+    """Least squares and estimates of noise and weights in turns, on the scalar rows `use` (rows,)."""
 
-    Where only a start is wanted, from which flags are judged anew, they agree roughly.
-    """
-    start = options.loss == "auto"
-    enough = 2e-2 if start else 1e-3, 2e-2 if start else 5e-3
-    weight = np.ones(problem.n_data_rows)
-    inside = rows_used(problem, use)
-    for turn in range(TURNS // 2 if start else TURNS):
-        fit = least_squares(problem, options, state, sigma, weight, use, rough=True, near=turn > 0)
-        state = fit.state
-        new_sigma, distance, components = _judged(problem, options, fit, sigma, weight, use)
-        new = np.ones_like(weight)
-        if loss != "none":
-            new = np.where(inside, robust.weights(loss, distance, components), 1.0)
-        steady = abs(new - weight).max() < enough[0] and abs(new_sigma / sigma - 1.0).max() < enough[1]
-        weight, sigma = new, new_sigma
-        if steady and turn > 0:
-            break
-    return state, sigma, weight
+    problem: FitProblem
+    options: FitOptions
+    use: np.ndarray
 
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Rows of data that are used, (data rows,)."""
+        return rows_used(self.problem, self.use)
 
-def _without_outliers(problem, options, state, sigma, use):
-    """Least squares on the rows that are not flagged; the flags are judged anew until they stay."""
-    flagged = np.zeros(problem.n_data_rows, dtype=bool)
-    inside = rows_used(problem, use)
-    weight = _robust_start(problem, options, state, sigma, use)
-    fit = least_squares(problem, options, state, sigma, weight, use, rough=True, near=True)
-    for turn in range(TURNS):
-        new_sigma, distance, components = _judged(problem, options, fit, sigma, weight, use)
-        new = inside & (distance > outlier_limits(problem, components, freedom(problem, fit, weight, use)))
-        new = keeping_unknowns_placed(problem, new, inside, distance)
-        settled = turn and (new == flagged).all() and abs(new_sigma / sigma - 1.0).max() < 5e-3
-        if settled:
-            break
-        flagged, sigma = new, new_sigma
-        weight = np.where(flagged, 0.0, 1.0)
-        fit = least_squares(problem, options, fit.state, sigma, weight, use, rough=True, near=True)
-    if not options.linear:
-        fit = _polished(problem, options, fit.state, sigma, weight, use)
-    return fit, new_sigma, weight
+    def rough(self, point: FitPoint, sigma: np.ndarray, weight: np.ndarray, near: bool = True) -> Fit[FitPoint]:
+        """Least squares whose last, small step is taken along the tangent."""
+        return least_squares(self.problem, self.options, point, sigma, weight, self.use, rough=True, near=near)
 
+    def polished(self, point: FitPoint, sigma: np.ndarray, weight: np.ndarray) -> Fit[FitPoint]:
+        """Least squares from where a rough fit has ended."""
+        point = FitPoint.of(self.problem, self.options.columns, point.values, point.frames)
+        return least_squares(self.problem, self.options, point, sigma, weight, self.use, near=True)
 
-def _polished(problem, options, state: FitPoint, sigma, weight, use) -> Fit:
-    """Least squares from where a rough fit has ended."""
-    state = FitPoint.of(problem, options.columns, state.values, state.frames)
-    return least_squares(problem, options, state, sigma, weight, use, near=True)
+    def first_sigma(self, point: FitPoint) -> np.ndarray:
+        """Noise from the residuals where the fit starts, so that nothing is weighted absurdly."""
+        sigma = self.options.sigma.copy()
+        for k in np.flatnonzero(self.options.estimated):
+            residuals = point.r[self.use & (self.problem.noise == k)]
+            if len(residuals):
+                sigma[k] = max(1.5 * float(np.median(abs(residuals))), LEAST_SIGMA)
+        return sigma
 
+    def reweighted(self, point: FitPoint, sigma: np.ndarray) -> tuple[FitPoint, np.ndarray, np.ndarray]:
+        """Where noise and weights agree with the fit: least squares, then both anew, until they stay.
 
-def _robust_start(problem, options, state, sigma, use) -> np.ndarray:
-    """Tukey weights at a state, the last of the robust fit."""
-    distance, components = row_distances(problem, state.r / row_sigma(problem, options, sigma), use)
-    return np.where(rows_used(problem, use), robust.weights("tukey", distance, components), 1.0)
+        Before outliers are flagged they agree roughly.
+        """
+        roughly = self.options.loss == "auto"
+        loss = "tukey" if roughly else self.options.loss
+        steady_weight, steady_sigma = (2e-2, 2e-2) if roughly else (1e-3, 5e-3)
+        weight = np.ones(self.problem.n_data_rows)
+        for turn in range(TURNS // 2 if roughly else TURNS):
+            fit = self.rough(point, sigma, weight, near=turn > 0)
+            point = fit.state
+            new_sigma, distance, components = self.judged(fit, sigma, weight)
+            new = np.ones_like(weight)
+            if loss != "none":
+                new = np.where(self.rows, robust.weights(loss, distance, components), 1.0)
+            steady = abs(new - weight).max() < steady_weight and abs(new_sigma / sigma - 1.0).max() < steady_sigma
+            weight, sigma = new, new_sigma
+            if steady and turn > 0:
+                break
+        return point, sigma, weight
 
+    def without_outliers(self, point: FitPoint, sigma: np.ndarray) -> tuple[Fit[FitPoint], np.ndarray, np.ndarray]:
+        """Least squares on the rows that are not flagged; the flags are judged anew until they stay."""
+        problem = self.problem
+        flagged = np.zeros(problem.n_data_rows, dtype=bool)
+        distance, components = row_distances(problem, point.r / row_sigma(problem, self.options, sigma), self.use)
+        weight = np.where(self.rows, robust.weights("tukey", distance, components), 1.0)
+        fit = self.rough(point, sigma, weight)
+        for turn in range(TURNS):
+            new_sigma, distance, components = self.judged(fit, sigma, weight)
+            limits = outlier_limits(problem, components, freedom(problem, fit, weight, self.use))
+            new = keeping_unknowns_placed(problem, self.rows & (distance > limits), self.rows, distance)
+            if turn and (new == flagged).all() and abs(new_sigma / sigma - 1.0).max() < 5e-3:
+                break
+            flagged, sigma = new, new_sigma
+            weight = np.where(flagged, 0.0, 1.0)
+            fit = self.rough(fit.state, sigma, weight)
+        if not self.options.linear:
+            fit = self.polished(fit.state, sigma, weight)
+        return fit, new_sigma, weight
 
-def _started(problem, options, state, use) -> np.ndarray:
-    """Noise from the residuals at the start, at most as small as they are."""
-    sigma = options.sigma.copy()
-    for k in np.flatnonzero(options.estimated):
-        residuals = state.r[use & (problem.noise == k)]
-        if len(residuals):
-            sigma[k] = max(1.5 * float(np.median(abs(residuals))), LEAST_SIGMA)
-    return sigma
-
-
-def _judged(problem, options, fit: Fit, sigma, weight, use):
-    """Noise judged from the residuals, and distances of all rows, corrected for what the fit has absorbed."""
-    sigma_by_row = row_sigma(problem, options, sigma)
-    row_weight = np.concatenate([weight, [1.0]])[problem.row]
-    rows = use & (row_weight > 0)
-    whitened = fit.state.r / sigma_by_row
-    free = slice(None) if fit.free.all() else fit.free
-    # Variance of what the fit predicts for every row, in units of the row's own.
-    predicted = leverages(fit.jacobian[:, free], fit.state.J[:, free] / sigma_by_row[:, None])
-    leverage = np.where(rows, row_weight * predicted, 0.0)
-    new = sigma.copy()
-    if options.estimated.any():
-        group = np.where(rows, problem.noise, CONSTRAINT)
-        ratios = np.sqrt(variance_factors(whitened, leverage, group, row_weight))
-        # Weights below one take their share from large residuals: undo it by what they take from good rows.
-        for k in np.flatnonzero(options.estimated):
-            if k < len(ratios) and (group == k).any():
-                new[k] = max(sigma[k] * ratios[k], LEAST_SIGMA)
-    # To rows the fit has not seen, its own uncertainty adds.
-    spread = np.where(rows, np.clip(1.0 - leverage, 0.05, 1.0), np.where(use, 1.0 + predicted, 1.0))
-    ratio = np.concatenate([sigma / new, [1.0]])[problem.noise]
-    distance, components = row_distances(problem, whitened * ratio / np.sqrt(spread), use)
-    return new, distance, components
+    def judged(
+        self, fit: Fit[FitPoint], sigma: np.ndarray, weight: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Noise estimated from the residuals; distances of all rows in units of it, corrected for the leverage of
+        the fit; and their numbers of components."""
+        problem, use, estimated = self.problem, self.use, self.options.estimated
+        sigma_by_row = row_sigma(problem, self.options, sigma)
+        row_weight = problem.by_row(weight, 1.0)
+        rows = use & (row_weight > 0)
+        whitened = fit.state.r / sigma_by_row
+        free = slice(None) if fit.free.all() else fit.free
+        # Variance of what the fit predicts for every row, in units of the row's own.
+        predicted = leverages(fit.jacobian[:, free], fit.state.J[:, free] / sigma_by_row[:, None])
+        leverage = np.where(rows, row_weight * predicted, 0.0)
+        new = sigma.copy()
+        if estimated.any():
+            group = np.where(rows, problem.noise, CONSTRAINT)
+            ratios = np.sqrt(variance_factors(whitened, leverage, group, row_weight))
+            # Weights below one take their share from large residuals: undo it by what they take from good rows.
+            for k in np.flatnonzero(estimated):
+                if k < len(ratios) and (group == k).any():
+                    new[k] = max(sigma[k] * ratios[k], LEAST_SIGMA)
+        # To rows the fit has not seen, its own uncertainty adds.
+        spread = np.where(rows, np.clip(1.0 - leverage, 0.05, 1.0), np.where(use, 1.0 + predicted, 1.0))
+        scaled = whitened * problem.by_noise(sigma / new, 1.0) / np.sqrt(spread)
+        return new, *row_distances(problem, scaled, use)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..measurements.fit_problem import CONSTRAINT, FitProblem
+
+Bounds = Mapping[int, tuple[float, float]] | None
+"""Column → (lower, upper)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,7 @@ class FitOptions:
     estimated: np.ndarray
     loss: str = "auto"
     prior: tuple[tuple[int, ...], np.ndarray] | None = None
-    bounds: Mapping[int, tuple[float, float]] | None = None
+    bounds: Bounds = None
     linear: bool = False
     extra: np.ndarray | None = None
     shared: np.ndarray | None = None
@@ -42,7 +44,7 @@ class FitOptions:
         """`shared` of every scalar row, (rows,)."""
         if self.shared is None:
             return np.ones(problem.n_rows)
-        return np.concatenate([self.shared, [1.0]])[problem.noise]
+        return problem.by_noise(self.shared, 1.0)
 
 
 def prior_of(options: FitOptions) -> tuple[list[int], np.ndarray, np.ndarray]:
@@ -59,7 +61,7 @@ def prior_of(options: FitOptions) -> tuple[list[int], np.ndarray, np.ndarray]:
 
 def row_sigma(problem: FitProblem, options: FitOptions, sigma: np.ndarray) -> np.ndarray:
     """Standard deviation of every scalar row, (rows,): σ² = σ_g² + r²σ_q²."""
-    by_row = np.concatenate([sigma, [1.0]])[problem.noise]
+    by_row = problem.by_noise(sigma, 1.0)
     by_row[problem.noise == CONSTRAINT] = [s for *_, s in problem.constraints]
     return by_row if options.extra is None else np.sqrt(by_row**2 + options.extra)
 
@@ -71,7 +73,7 @@ def weighing_sigma(problem: FitProblem, options: FitOptions, sigma: np.ndarray) 
 
 def scalar_weights(problem: FitProblem, options: FitOptions, sigma: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """What every scalar row is multiplied by, (rows,), with weights (data rows,)."""
-    return np.sqrt(np.concatenate([weight, [1.0]])[problem.row]) / weighing_sigma(problem, options, sigma)
+    return np.sqrt(problem.by_row(weight, 1.0)) / weighing_sigma(problem, options, sigma)
 
 
 def rows_used(problem: FitProblem, use: np.ndarray) -> np.ndarray:
@@ -82,7 +84,9 @@ def rows_used(problem: FitProblem, use: np.ndarray) -> np.ndarray:
     return inside
 
 
-def row_distances(problem: FitProblem, whitened: np.ndarray, use: np.ndarray | None = None) -> tuple[Any, Any]:
+def row_distances(
+    problem: FitProblem, whitened: np.ndarray, use: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Root of the sum of squares of the whitened components of every row of data, and their number."""
     counted = problem.row >= 0 if use is None else (problem.row >= 0) & use
     squares = np.bincount(problem.row[counted], whitened[counted] ** 2, problem.n_data_rows)

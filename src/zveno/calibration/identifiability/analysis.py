@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -62,7 +61,7 @@ class Identifiability(Result):
     strategy: str
     chosen: tuple[str, ...]
     unknowns: tuple[str, ...]
-    relations: tuple[dict[Any, Any], ...]
+    relations: tuple[dict[str, float], ...]
     singular_values: np.ndarray
     gap: float
     text: str

@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...base_parameters.exact import NotExact, flint
 from ...spatial.transforms import transform
@@ -120,10 +120,10 @@ def _steps(model: Model, point: np.ndarray | None) -> list[Step]:
     return tip
 
 
-def tail_axes_through(model: Model, point: Any = (0.0, 0.0, 0.0)) -> int:
+def tail_axes_through(model: Model, point: ArrayLike = (0.0, 0.0, 0.0)) -> int:
     """s: how many of the last joints are revolute with axes through a point of the frame, (3,)."""
     path = model.paths[model.frames[0]]
-    p = np.array([*point, 1.0])
+    p = np.append(np.asarray(point, dtype=float), 1.0)
     count = 0
     for place in range(len(path) - 2, 0, -2):
         p = model.blocks[path[place + 1]].T @ p

@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...errors import ShapeError, ZvenoWarning
 from ...mechanism import Mechanism
@@ -54,17 +54,17 @@ class Campaign:
         named = tuple(groups) if len(groups) or kind.grouped is None else ("",) * n
         return cls(kind, q, np.zeros((n, kind.n_seen, kind.n_data)), named, name or kind.kind, np.arange(1, n + 1))
 
-    def only(self, rows: Any) -> Campaign:
+    def only(self, rows: ArrayLike) -> Campaign:
         """The campaign with some of its postures (numbers or booleans)."""
-        rows = np.asarray(rows)
-        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
-        groups = tuple(self.groups[k] for k in rows) if self.groups else ()
-        y = None if self.y is None else self.y[rows]
-        lines = self.lines[rows] if len(self.lines) else rows + 1
-        return replace(self, q=self.q[rows], y=y, groups=groups, lines=lines)
+        chosen = np.asarray(rows)
+        chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+        groups = tuple(self.groups[k] for k in chosen) if self.groups else ()
+        y = None if self.y is None else self.y[chosen]
+        lines = self.lines[chosen] if len(self.lines) else chosen + 1
+        return replace(self, q=self.q[chosen], y=y, groups=groups, lines=lines)
 
 
-def prepared(campaigns: Any, mechanism: Mechanism) -> tuple[list[Campaign], list[str]]:
+def prepared(campaigns: Campaign | Sequence[Campaign], mechanism: Mechanism) -> tuple[list[Campaign], list[str]]:
     """Campaigns with checked arrays, rows that cannot be used left out, and notes that say which and why."""
     given = [campaigns] if isinstance(campaigns, Campaign) else list(campaigns)
     if not given:

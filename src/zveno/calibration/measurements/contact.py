@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ def into_contact(
     problem: FitProblem,
     number: int,
     q: np.ndarray,
-    many: Callable[..., Any] | None = None,
+    many: Callable[[int], np.ndarray] | None = None,
     tolerance: float = 1e-12,
     values: np.ndarray | None = None,
     compiled: bool = False,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,9 @@ def residual_kernel(kind: type[Measurement]) -> Kernel:
     )
 
 
-def residual_and_slopes(kind: type[Measurement], T: Any, L: Any, R: Any, X: Any, y: Any) -> tuple[Any, ...]:
+def residual_and_slopes(
+    kind: type[Measurement], T: np.ndarray, L: np.ndarray, R: np.ndarray, X: np.ndarray, y: np.ndarray
+) -> tuple[np.ndarray, ...]:
     """What `residual_kernel` computes, for one row."""
     return call(_displaced(kind), T, L, R, X, y, *[np.zeros(6)] * len(_TWISTS))
 

@@ -5,7 +5,7 @@ A joint read as a is at a + offset + Σ p_k f_k(a, load): every term adds its pa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +51,7 @@ IN_WORDS = {
 }
 
 
-def terms_of(words: Any) -> list[JointTerm]:
+def terms_of(words: Sequence[str]) -> list[JointTerm]:
     """The terms of some words, in the order of the table."""
     for word in words:
         if word not in WORDS:

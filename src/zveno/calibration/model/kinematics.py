@@ -6,8 +6,6 @@ on the scalars of a trace.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...kernels import math as zm
@@ -16,7 +14,9 @@ from ...kernels.kernel import Kernel
 from .models import Block, Model, Move
 
 
-def frame_motion(model: Model, frame: str, q: Any, values: Any, tau: Any = None) -> Any:
+def frame_motion(
+    model: Model, frame: str, q: np.ndarray, values: np.ndarray, tau: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """T (..., 4, 4) of a frame in the world and J (..., 6, P) with T⁻¹ dT = [v, w] = J d(values).
 
     Args:
@@ -160,7 +160,7 @@ def _assembled(model: Model, columns, p, screws, batch):
     return T, J
 
 
-def by_coordinates(model: Model, by_offsets: Any) -> Any:
+def by_coordinates(model: Model, by_offsets: np.ndarray) -> np.ndarray:
     """Derivatives (..., n_v) by joint coordinates from those by the offsets of `model.axes`, (..., axes).
 
     A coordinate does what the offset of its joint does, and what those of joints that follow it do.
@@ -171,7 +171,9 @@ def by_coordinates(model: Model, by_offsets: Any) -> Any:
     return total
 
 
-def other_joint_rates(model: Model, frame: str, q: Any, values: Any, tau: Any = None) -> np.ndarray:
+def other_joint_rates(
+    model: Model, frame: str, q: np.ndarray, values: np.ndarray, tau: np.ndarray | None = None
+) -> np.ndarray:
     """(..., 6, n_v) body twists [v, w] of a frame by velocities of joints that are neither revolute nor prismatic.
 
     Such joints (universal, planar, spherical, …) have no terms of their own; columns of other joints are zero.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ DENSITY = 10.0
 
 
 @lru_cache(maxsize=8)
-def gravity(mechanism: Mechanism) -> Callable[..., Any]:
+def gravity(mechanism: Mechanism) -> Callable[[np.ndarray], np.ndarray]:
     """q → torques (..., n_v) that hold the robot, or its `loaded` likeness, at rest."""
     return RobotFunctions(loaded(mechanism)).gravity_torque
 

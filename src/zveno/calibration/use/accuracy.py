@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -79,7 +79,9 @@ class AccuracyMap(Result):
         return (cells + 0.5) * size, worst, number
 
 
-def predict(model: Model, frame: str, q: ArrayLike, values: Any, columns: Any, covariance: Any) -> Prediction:
+def predict(
+    model: Model, frame: str, q: ArrayLike, values: np.ndarray, columns: Sequence[int], covariance: np.ndarray
+) -> Prediction:
     """Pose of a frame at parameters `values` (P,) of which `columns` have that covariance."""
     q = model.mechanism.checked_q(q)
     T, J = frame_motion(model, frame, q, values, holding_torques(model, q))
