@@ -23,7 +23,6 @@ from .advice.next_measurement import Advice
 from .fit.errors import Error, Residuals
 from .fit.outliers import Outlier
 from .identifiability.analysis import Identifiability
-from .identifiability.postures import random_postures
 from .model.models import Model, redundant_model
 from .use.accuracy import AccuracyMap, Prediction, predict
 from .use.compensate import TOOLS, Compensation, compensation_c, compensation_kernel
@@ -204,11 +203,7 @@ class Calibration(Result):
         self, postures: int = 2000, rng: np.random.Generator | int | None = 0, frame: str | None = None
     ) -> AccuracyMap:
         """Predicted accuracy over random postures within limits."""
-        q = random_postures(self.nominal, postures, np.random.default_rng(rng))
-        prediction = self.predict(q, frame)
-        return AccuracyMap(
-            q, prediction.T_world_frame[:, :3, 3], prediction.sigma_position, prediction.sigma_rotation
-        )
+        return AccuracyMap.over(self.nominal, lambda q: self.predict(q, frame), postures, rng)
 
     @cached_property
     def planning_robot(self) -> Robot:

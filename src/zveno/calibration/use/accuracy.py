@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...io.results import Result, registered
+from ...mechanism import Mechanism
+from ..identifiability.postures import random_postures
 from ..model.kinematics import frame_motion
 from ..model.loads import holding_torques
 from ..model.models import Model
@@ -54,6 +56,19 @@ class AccuracyMap(Result):
     sigma_rotation: np.ndarray
 
     kind = "accuracy map"
+
+    @classmethod
+    def over(
+        cls,
+        mechanism: Mechanism,
+        predicted: Callable[[np.ndarray], Prediction],
+        postures: int,
+        rng: np.random.Generator | int | None,
+    ) -> AccuracyMap:
+        """The map of predictions at random postures within limits."""
+        q = random_postures(mechanism, postures, np.random.default_rng(rng))
+        at = predicted(q)
+        return cls(q, at.T_world_frame[:, :3, 3], at.sigma_position, at.sigma_rotation)
 
     @property
     def status(self) -> str:
