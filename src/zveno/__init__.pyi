@@ -29,6 +29,7 @@ from .design.candidates import Visibility as Visibility
 from .design.capsules import Clearance as Clearance
 from .design.curve import accuracy_curve as accuracy_curve
 from .design.excitation.plan_excitation import plan_excitation as plan_excitation
+from .design.excitation.recording import simulated_log as simulated_log
 from .design.excitation.result import Excitation as Excitation
 from .design.poses import judge_poses as judge_poses
 from .design.poses import plan_poses as plan_poses

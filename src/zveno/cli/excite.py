@@ -54,7 +54,7 @@ def excite(
         harmonics: of the Fourier series, one a second if not given; a spline has twice as many free points.
         periodic: run through without rest, with ways in and out.
         criterion: D (log det), E (smallest eigenvalue) or condition.
-        have: an excitation saved before (.json) that this one complements.
+        have: an excitation saved before (.json), or a recording, that this one complements.
         payload: frame of an unknown load; then only the load's parameters are wanted.
         hold: joints that stand still, at zero.
         velocity: limit, one number or one a joint, rad/s or m/s; the model's if not given.
@@ -79,6 +79,7 @@ def excite(
     from ..design.capsules import Clearance
     from ..design.excitation.formats import WRITERS
     from ..design.excitation.plan_excitation import plan_excitation
+    from ..io.logs.read import read_log
     from ..io.results import load_result
     from ..report.text.excitation import excitation_data, print_excitation
     from ..robot import Robot
@@ -94,7 +95,7 @@ def excite(
         ends="periodic" if periodic else "rest",
         criterion=criterion,
         payload=payload,
-        have=None if have is None else load_result(have),
+        have=None if have is None else load_result(have) if have.suffix == ".json" else read_log(have, arm),
         hold=hold,
         torque_margin=torque_margin,
         torque_sigma=torque_sigma,

@@ -7,31 +7,57 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError, ZvenoError
+from ...identification.preparation import Preparation
+from ...identification.series import clock_of
+from ...identification.spectrum import highest_band, velocity_spectrum
+from ...io.logs.log import Log
 from ...robot_functions import RobotFunctions
 from .result import Excitation
 from .wanted import WantedParameters
 
 
 def known_before(have: Any, wanted: WantedParameters, robot: RobotFunctions, rate: float) -> np.ndarray:
-    """M (r, r): information of Excitations, or of states (q, v, a), (n, n_v) each, or of a list of these."""
+    """M (r, r): information of Excitations, of Logs, of states (q, v, a), (n, n_v) each, or of a list of these.
+
+    Logs count with `rate` samples a second, whatever their own.
+    """
     M = np.zeros((wanted.n, wanted.n))
     if have is None:
         return M
-    several = have if isinstance(have, list) else [have]
-    for known in several:
-        M += wanted.information(*_states(known, robot, rate))
+    for known in have if isinstance(have, list) else [have]:
+        if isinstance(known, Log):
+            _same_joints(known.source, known.joint_names, robot)
+            for q, v, a, interval in _recorded(known):
+                M += rate * interval * wanted.information(q, v, a)
+        else:
+            M += wanted.information(*_states(known, robot, rate))
     return M
+
+
+def _recorded(log: Log):
+    """Smooth states of a log in pieces, with the time between them, s."""
+    clock = clock_of(log)
+    band = min(velocity_spectrum((log,), (clock,)).band, highest_band((clock,)))
+    preparation = Preparation((log,), (clock,), band, 0.0, np.zeros(len(log.joint_names), dtype=bool))
+    interval = preparation.filters(0).interval
+    for motion in preparation.motions():
+        yield motion.q, motion.v, motion.a, interval
+
+
+def _same_joints(what: str, names: tuple[str, ...], robot: RobotFunctions) -> None:
+    moving = tuple(robot.mechanism.coordinate_names)
+    if names != moving:
+        raise ZvenoError(
+            f"{what} moves {', '.join(names)} and not {', '.join(moving)}",
+            element="have",
+            remedy="Hold the same joints in both",
+        )
 
 
 def _states(known: Any, robot: RobotFunctions, rate: float) -> tuple[np.ndarray, ...]:
     names = robot.mechanism.coordinate_names
     if isinstance(known, Excitation):
-        if known.joint_names != tuple(names):
-            raise ZvenoError(
-                f"moves {', '.join(known.joint_names)} and not {', '.join(names)}",
-                element="have",
-                remedy="Hold the same joints in both",
-            )
+        _same_joints("the excitation", known.joint_names, robot)
         return known.sample(rate)[1:]
     try:
         q, v, a = (np.asarray(part, dtype=float) for part in known)
@@ -39,7 +65,7 @@ def _states(known: Any, robot: RobotFunctions, rate: float) -> tuple[np.ndarray,
         raise ZvenoError(
             f"a {type(known).__name__} is no recording",
             element="have",
-            remedy="Give an Excitation, (q, v, a) arrays, or a list of these",
+            remedy="Give an Excitation, a Log, (q, v, a) arrays, or a list of these",
         ) from None
     if q.ndim != 2 or q.shape[1] != len(names) or not q.shape == v.shape == a.shape:
         raise ShapeError(
