@@ -36,11 +36,11 @@ class Kernel:
     compiled again, or taken from the cache, where they are unpickled.
     """
 
-    # Python looks for `__call__` in the class, and finds a slot: so each kernel has a function of its own without
-    # one of Python's frames in between, which would take as long as a small kernel.
-    __slots__ = ("__call__", "__dict__", "__weakref__")
-
-    if TYPE_CHECKING:
+    if not TYPE_CHECKING:
+        # Python looks for `__call__` in the class, and finds a slot: so each kernel has a function of its own
+        # without one of Python's frames in between, which would take as long as a small kernel.
+        __slots__ = ("__call__", "__dict__", "__weakref__")
+    else:
 
         def __call__(self, *arrays: Any, out: Any = None) -> Any:
             """Evaluate for a batch of states.
