@@ -15,7 +15,7 @@ import pytest
 import zveno
 from zveno.io.results import HOMES
 
-WITHOUT_PICTURE = {"Compensation", "Export", "Identification"}
+WITHOUT_PICTURE = {"Compensation", "Constrained", "Export", "Identification"}
 WITH_MODEL = {"Calibration", "Identification"}
 
 
@@ -52,6 +52,7 @@ def results(tmp_path_factory) -> dict[str, zveno.Result]:
         puma.ik(puma.forward_kinematics(puma.random((), 2))),
         robot.ik_path(np.stack([T, T]), task="position"),
         robot.simulate(q[0], duration=0.05),
+        robot.constrained_dynamics(q[0], 0 * q[0], 0 * q[0], [zveno.PointOnPlane("tool")]),
         robot.base_parameters(),
         robot.identifiability("position"),
         calibration,

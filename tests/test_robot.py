@@ -256,3 +256,28 @@ def test_methods_of_later_layers():
         assert relative_error(torque, one.inverse_dynamics(q, v, a)) < 1e-9
     held = robot.constrained_dynamics(q[0], v[0], a[0], [Weld("wrist_3_link")])
     assert np.allclose(robot.acceleration(q[0], v[0], held.a), 0, atol=1e-6)
+
+
+def test_what_users_hold_in_their_hands_prints_on_one_line():
+    robot = zveno.load("puma560")
+    pose = robot.forward_kinematics(robot.neutral())
+    mechanism = robot.mechanism
+    things = [
+        robot,
+        robot.parametric("gravity"),
+        mechanism,
+        mechanism.links[1],
+        mechanism.joints[0],
+        mechanism.default_frame,
+        zveno.Frame("camera", "link6"),
+        zveno.Campaign(zveno.Position(), robot.random(30, 1), np.zeros((30, 3))),
+        zveno.BaseModel(robot),
+        zveno.PoseCurve.line(pose, pose),
+        zveno.Tolerance(position=1e-3),
+        zveno.Position(),
+    ]
+    for thing in things:
+        text = repr(thing)
+        assert "\n" not in text
+        assert " at 0x" not in text
+        assert len(text) < 120, text

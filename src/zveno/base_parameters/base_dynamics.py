@@ -101,6 +101,9 @@ class BaseModel:
                 remedy=f"Count some of {', '.join(DRIVE_PARAMETER_NAMES)}",
             )
 
+    def __repr__(self) -> str:
+        return f"<BaseModel {self.mechanism.name}: {self.base.rank} base parameters>"
+
     @cached_property
     def values(self) -> np.ndarray:
         """(rank,) base parameters of the robot."""

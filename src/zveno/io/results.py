@@ -37,6 +37,7 @@ HOMES = {
     "BaseParameters": "zveno.base_parameters.result",
     "Calibration": "zveno.calibration.result",
     "Compensation": "zveno.calibration.use.compensate",
+    "Constrained": "zveno.simulation.dynamics",
     "Curve": "zveno.design.result",
     "Excitation": "zveno.design.excitation.result",
     "Export": "zveno.export",

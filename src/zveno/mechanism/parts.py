@@ -27,7 +27,7 @@ def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
     return array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Link:
     """A rigid body and its frame.
 
@@ -43,6 +43,9 @@ class Link:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inertia", frozen_array(self.inertia, (N_PARAMETERS,), "the inertia"))
+
+    def __repr__(self) -> str:
+        return f"<Link {self.name}: {self.inertia[0]} kg>" if self.inertia_given else f"<Link {self.name}>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +107,7 @@ class Mimic:
     offset: float = 0.0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Joint:
     """The joint that connects a link to its parent.
 
@@ -144,6 +147,10 @@ class Joint:
         if self.drive is not None:
             put(self, "drive", self.drive.shaped(self.type.n_v))
 
+    def __repr__(self) -> str:
+        follows = "" if self.mimic is None else f", follows {self.mimic.joint}"
+        return f"<Joint {self.name}: {self.type.kind} from {self.parent} to {self.child}{follows}>"
+
     def motion(self, q: np.ndarray) -> np.ndarray:
         """A_i: (4, 4) transform from the child's frame to the joint frame, at the joint's own coordinates."""
         return self.type.motion(q) @ self.T_joint_child
@@ -165,7 +172,7 @@ class Joint:
         return transforms.adjoint(transforms.inverse(self.T_joint_child))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Frame:
     """A named frame fixed on a link."""
 
@@ -175,6 +182,9 @@ class Frame:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "T_link_frame", frozen_array(self.T_link_frame, (4, 4), "the frame's placement"))
+
+    def __repr__(self) -> str:
+        return f"<Frame {self.name} on {self.link}>"
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ _PRINTED = {
     "Solutions": "text.ik:print_solutions",
     "JointPath": "text.ik:print_path",
     "Trajectory": "text.trajectory:print_trajectory",
+    "Constrained": "text.trajectory:print_constrained",
     "BaseParameters": "text.base_parameters:print_base_parameters",
     "Identifiability": "text.calibration:print_identifiability",
     "Calibration": "text.calibration:print_calibration",

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import constraints as algebra
 from ..errors import ModelError
+from ..io.results import Result, registered
 from ..robot_functions import RobotFunctions
 from .checks import checked_constraints
 from .constraints import Constraint
@@ -20,8 +21,9 @@ from .inputs import QUALITY, Inputs
 from .redundancy import contradictions, named, robust_rate
 
 
-@dataclass(frozen=True, eq=False)
-class Constrained:
+@registered
+@dataclass(frozen=True, eq=False, repr=False)
+class Constrained(Result):
     """Accelerations and reactions under constraints, for any batch.
 
     Attributes:
@@ -41,6 +43,16 @@ class Constrained:
     names: tuple[str, ...]
     redundant: tuple[str, ...] = ()
     inconsistent: tuple[str, ...] = ()
+
+    kind = "constrained dynamics"
+
+    @property
+    def summary(self) -> str:
+        """One sentence."""
+        states = int(np.prod(self.a.shape[:-1]))
+        largest = abs(self.reactions).max(initial=0.0)
+        rows = f"{len(self.names)} rows of constraints"
+        return f"{self.status}: {states} state(s), {rows}, reactions up to {largest:.4g}"
 
     @property
     def status(self) -> str:

@@ -19,7 +19,7 @@ FAR = 80.0
 """A reading this many times the robot's size from the others is no reading of this robot."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Campaign:
     """Measurements of one kind with their postures.
 
@@ -46,6 +46,9 @@ class Campaign:
 
     def __len__(self) -> int:
         return len(self.q)
+
+    def __repr__(self) -> str:
+        return f"<Campaign {self.name or 'without a name'}: {len(self)} postures, kind {self.measurement.kind}>"
 
     @classmethod
     def unread(cls, kind: Measurement, q: np.ndarray, groups: Sequence[str] = (), name: str = "") -> Campaign:

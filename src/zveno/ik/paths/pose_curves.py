@@ -16,7 +16,7 @@ from ...spatial.transforms import is_transform, transform
 from .track import between
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PoseCurve:
     """Poses (N, 4, 4) along a curve; `a + b` goes on from the end of a to the end of b.
 
@@ -24,6 +24,10 @@ class PoseCurve:
     """
 
     poses: np.ndarray
+
+    def __repr__(self) -> str:
+        length = np.linalg.norm(np.diff(self.poses[:, :3, 3], axis=0), axis=1).sum()
+        return f"<PoseCurve: {len(self.poses)} poses over {length:.4g} m>"
 
     @classmethod
     def line(cls, T_start: ArrayLike, T_end: ArrayLike, n: int = 50) -> PoseCurve:

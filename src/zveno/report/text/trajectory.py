@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
+from ...simulation.dynamics import Constrained
 from ...simulation.trajectory import Trajectory
 from .columns import Column, number, print_columns, shown_units
 
@@ -61,3 +62,15 @@ def print_trajectory(console: Console, trajectory: Trajectory, degrees: bool = F
         console.print(f"t = {event.t:.6f} s: {event.name} {event.what}")
     if len(trajectory.events) > MOST_EVENTS:
         console.print(f"… and {len(trajectory.events) - MOST_EVENTS} more")
+
+
+def print_constrained(console: Console, solved: Constrained, degrees: bool = False) -> None:
+    """Accelerations and reactions of one state, in SI units; of a batch, the summary only."""
+    del degrees  # accelerations and forces are not angles
+    console.print(solved.summary)
+    if solved.a.ndim > 1:
+        return
+    console.print("accelerations  " + "  ".join(number(x) for x in solved.a), soft_wrap=True)
+    columns = {"reaction": solved.reactions, "violation": solved.violation, "its rate": solved.violation_rate}
+    names = Column("row", [name.ljust(max(map(len, solved.names))) for name in solved.names])
+    print_columns(console, [names, *(Column(name, [number(x) for x in row]) for name, row in columns.items())])
