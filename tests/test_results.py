@@ -15,7 +15,7 @@ import pytest
 import zveno
 from zveno.io.results import HOMES
 
-WITHOUT_PICTURE = {"Compensation", "Constrained", "Export", "Identification"}
+WITHOUT_PICTURE = {"Compensation", "Constrained", "Export"}
 WITH_MODEL = {"Calibration", "Identification"}
 
 
