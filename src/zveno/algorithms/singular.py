@@ -131,6 +131,10 @@ def _scale(p: np.ndarray) -> Scale:
 def anywhere(mechanism: Mechanism) -> np.ndarray:
     """A configuration without any special position, limits or not; always the same one."""
     rng = np.random.default_rng(0)
+    if mechanism.n_q == mechanism.n_v:  # no quaternions: all coordinates in one draw
+        units = [unit for joint in mechanism.joints if joint.mimic is None for unit in joint.type.units]
+        reach = np.array([np.pi if unit == "rad" else 1.0 for unit in units])
+        return rng.uniform(-reach, reach)
     free = [
         joint.type.random(rng, np.full(joint.type.n_q, -np.inf), np.full(joint.type.n_q, np.inf))
         for joint in mechanism.joints

@@ -60,7 +60,7 @@ def count_operations(program: Program, varying: Sequence[str] | None = None) -> 
         multiplies=int(counts[Op.MUL]),
         divides=int(counts[Op.DIV]),
         square_roots=int(counts[Op.SQRT]),
-        sincos=len(np.unique(program.args[live][sincos, 0])),
+        sincos=len(set(program.args[live][sincos, 0].tolist())),
         other=int(counts.sum() - counts[counted].sum()),
     )
 

@@ -20,6 +20,7 @@ from ..spatial import inertia as inertial
 from ..spatial.rotations import z_to
 from ..spatial.transforms import transform
 from .moved import moved_parameters
+from .slots import Rows, Slots, rows, slots
 
 _FOLDED = (0.0, 1.0, -1.0)
 _OURS = frozenset(cls.__module__ for cls in JOINT_TYPES.values())
@@ -91,7 +92,8 @@ class Bodies:
         parents: (n,), the number of the body that carries each, −1 for the base.
         kinds: the kinds of joints.
         which: (n,), the kind of each body.
-        table: (n, width), for each body the constants that its kind does not fix.
+        constants: (n, 22 + k), for each body the numbers of `Constants`; k is the largest number of velocities.
+        table: (n, width), those of them that its kind does not fix.
         first_q, first_v: (n,), where the joint's coordinates and velocities begin.
         n_q, n_v: how many there are.
         gravity: (3,).
@@ -105,6 +107,7 @@ class Bodies:
     parents: np.ndarray
     kinds: tuple[Kind, ...]
     which: np.ndarray
+    constants: np.ndarray
     table: np.ndarray
     first_q: np.ndarray
     first_v: np.ndarray
@@ -127,6 +130,16 @@ class Bodies:
         return max(kind.n_v for kind in self.kinds)
 
     @cached_property
+    def slots(self) -> Slots:
+        """Memory for what bodies hand to their parents."""
+        return slots(self.parents)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Memory for what bodies leave to those they carry."""
+        return rows(self.parents)
+
+    @cached_property
     def fingerprint(self) -> str:
         """A hash of what determines the structure of programs over these bodies."""
         parts = [*(kind.identity() for kind in self.kinds), str((self.gravity != 0).tolist()), str(bool(self.n))]
@@ -141,7 +154,7 @@ class Bodies:
 def bodies_of(mechanism: Mechanism) -> Bodies:
     """The moving bodies of a mechanism without mimic joints and couplings."""
     links, relative = _carriers(mechanism)
-    moving = [k for k, joint in enumerate(mechanism.joints) if not isinstance(joint.type, Fixed)]
+    moving = [k for k, joint in enumerate(mechanism.joints) if type(joint.type) is not Fixed]
     joints = [mechanism.joints[k] for k in moving]
     n = len(joints)
     types, turned = _turned_types(joints)
@@ -151,7 +164,8 @@ def bodies_of(mechanism: Mechanism) -> Bodies:
     back[n] = np.eye(4)
     back[:n, 3, 3] = 1.0
     back[:n, :3] = turned.transpose(0, 2, 1) @ B[:, :3]
-    parent_links = [mechanism.tree.parents[k + 1] for k in moving]
+    parent_of = mechanism.tree.parents
+    parent_links = [parent_of[k + 1] for k in moving]
     parents = links[parent_links] if n else np.zeros(0, np.int64)
     placed = back[parents] @ relative[parent_links] @ A if n else A
     T_body_link = back[links] @ relative
@@ -159,10 +173,10 @@ def bodies_of(mechanism: Mechanism) -> Bodies:
     own = np.array([link.inertia for link in mechanism.links])
     np.add.at(totals, links, moved_parameters(own, T_body_link))
     n_v = max((joint.type.n_v for joint in joints), default=0)
-    rows = np.concatenate(
+    constants = np.concatenate(
         [(placed[:, :3, :3] @ turned).reshape(n, 9), placed[:, :3, 3], totals[:n], _rotors(joints, n_v)], axis=1
     )
-    kinds, which, table = _kinds(types, rows)
+    kinds, which, table = _kinds(types, constants)
     sizes_q = [joint.type.n_q for joint in joints]
     sizes_v = [joint.type.n_v for joint in joints]
     return Bodies(
@@ -170,6 +184,7 @@ def bodies_of(mechanism: Mechanism) -> Bodies:
         parents,
         kinds,
         which,
+        constants,
         table,
         np.cumsum([0, *sizes_q])[:-1],
         np.cumsum([0, *sizes_v])[:-1],
@@ -179,16 +194,19 @@ def bodies_of(mechanism: Mechanism) -> Bodies:
         links,
         T_body_link,
         totals[n],
-        int((rows[:, :9] == 0.0).any(axis=1).sum()),
+        int((constants[:, :9] == 0.0).any(axis=1).sum()),
     )
 
 
 def _carriers(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray]:
     """For every link its body (−1: the base), and its frame in that of the link which the body's joint moves."""
-    links, relative, bodies = [-1], [np.eye(4)], 0
     identity = np.eye(4)
+    if not any(type(joint.type) is Fixed for joint in mechanism.joints):
+        n_links = len(mechanism.links)
+        return np.arange(-1, n_links - 1), np.broadcast_to(identity, (n_links, 4, 4))
+    links, relative, bodies = [-1], [identity], 0
     for _, f, joint in mechanism.outward():
-        if isinstance(joint.type, Fixed):
+        if type(joint.type) is Fixed:
             links.append(links[f])
             relative.append(relative[f] @ joint.T_parent_joint @ joint.T_joint_child)
         else:
@@ -201,14 +219,15 @@ def _carriers(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray]:
 def _turned_types(joints: list[Joint]) -> tuple[list[JointType], np.ndarray]:
     """Joint types with the axis turned to z, one object for all that are equal, and the rotations, (n, 3, 3)."""
     known: dict[Any, JointType] = {}
-    rotations: dict[bytes, np.ndarray] = {}
-    types, turned = [], np.zeros((len(joints), 3, 3))
-    for k, joint in enumerate(joints):
+    rotations: dict[bytes, int] = {b"": 0}
+    distinct = [np.eye(3)]
+    types, turned = [], []
+    for joint in joints:
         kind = joint.type
+        cls = type(kind)
         parameters = kind.parameters()
         axis = parameters.pop("axis", None)
         # Classes that only differ in their limits, as revolute and continuous joints, move alike.
-        cls = type(kind)
         key: Any = (cls.motion, cls.subspace, cls.bias, axis is None)
         if cls.__module__ not in _OURS:  # of types written by users nobody knows what they depend on
             axis, key = None, id(kind)
@@ -217,14 +236,12 @@ def _turned_types(joints: list[Joint]) -> tuple[list[JointType], np.ndarray]:
         if key not in known:
             known[key] = kind if axis is None else kind.about((0.0, 0.0, 1.0))
         types.append(known[key])
-        if axis is None:
-            turned[k] = np.eye(3)
-            continue
-        same = np.asarray(axis, dtype=float).tobytes()
-        if same not in rotations:
-            rotations[same] = z_to(axis)
-        turned[k] = rotations[same]
-    return types, turned
+        direction = b"" if axis is None else axis.tobytes()  # pyright: ignore[reportAttributeAccessIssue]
+        if direction not in rotations:
+            rotations[direction] = len(distinct)
+            distinct.append(z_to(np.frombuffer(direction)))
+        turned.append(rotations[direction])
+    return types, np.array(distinct)[turned]
 
 
 def _rotors(joints: list[Joint], n_v: int) -> np.ndarray:
@@ -236,19 +253,19 @@ def _rotors(joints: list[Joint], n_v: int) -> np.ndarray:
     return rotors
 
 
-def _kinds(types: list[JointType], rows: np.ndarray) -> tuple[tuple[Kind, ...], np.ndarray, np.ndarray]:
+def _kinds(types: list[JointType], constants: np.ndarray) -> tuple[tuple[Kind, ...], np.ndarray, np.ndarray]:
     """Kinds of bodies, the kind of each, and the table of constants that they do not fix."""
     distinct = list({id(kind): kind for kind in types}.values())
     numbers = {id(kind): number for number, kind in enumerate(distinct)}
     which = np.array([numbers[id(kind)] for kind in types], dtype=np.int64)
     kinds = []
     for number, kind in enumerate(distinct):
-        own = rows[which == number][:, : 22 + kind.n_v]
+        own = constants[which == number][:, : 22 + kind.n_v]
         same = (own == own[:1]).all(axis=0) & np.isin(own[0], _FOLDED)
         kinds.append(Kind(kind, tuple(float(x) if fixed else None for x, fixed in zip(own[0], same, strict=True))))
     width = max((len(kind.columns) for kind in kinds), default=0)
-    table = np.zeros((len(rows), max(width, 1)))
+    table = np.zeros((len(constants), max(width, 1)))
     for number, kind in enumerate(kinds):
         of_kind = which == number
-        table[of_kind, : len(kind.columns)] = rows[of_kind][:, kind.columns]
+        table[of_kind, : len(kind.columns)] = constants[of_kind][:, kind.columns]
     return tuple(kinds), which, table

@@ -20,25 +20,26 @@ def energy(program: Builder, bodies: Bodies) -> None:
     q, v = program.input("q", (bodies.n_q,)), program.input("v", (bodies.n_v,))
     kinetic, potential = program.output("kinetic", (), zero=True), program.output("potential", ())
     tree = tree_tables(program, bodies)
-    C, f = tree.constants, tree.f
+    C, own, parent = tree.constants, tree.own, tree.parent
     base = program.table("base", bodies.base_inertia[None])
-    pose = program.scratch("pose", n + 1, 12)
-    twist = program.scratch("twist", n + 1, 6, zero=True)
+    pose = program.scratch("pose", tree.n_rows, 12)
+    twist = program.scratch("twist", tree.n_rows, 6)
     moment = program.scratch("moment", 1, 3)
 
-    pose[0], moment[0] = program.step(at_base, base[0])
+    pose[0], twist[0], moment[0] = program.step(at_base, base[0])
     with program.each(n) as i:
         for kind in program.switch(tree.kind[i], bodies.kinds):
             own_q, own_v = (tree.q[i], kind.n_q), (tree.v[i], kind.n_v)
-            pose[i + 1], twist[i + 1], moment[0], kinetic[0] = program.step(
-                partial(summed, kind), *(C[i], q[own_q], v[own_v], pose[f[i]], twist[f[i]], moment[0], kinetic[0])
+            before = pose[parent[i]], twist[parent[i]], moment[0], kinetic[0]
+            pose[own[i]], twist[own[i]], moment[0], kinetic[0] = program.step(
+                partial(summed, kind), C[i], q[own_q], v[own_v], *before
             )
     potential[0] = program.step(lambda g, moment: -(tree.gravity_vector(g) @ moment), tree.gravity[0], moment[0])
 
 
 def at_base(inertia: Any) -> Any:
-    """Pose and first moment of the links that do not move."""
-    return np.concatenate([np.eye(3).ravel(), np.zeros(3)]), inertia[1:4]
+    """Pose, twist and first moment of the links that do not move."""
+    return np.concatenate([np.eye(3).ravel(), np.zeros(3)]), np.zeros(6), inertia[1:4]
 
 
 def summed(kind: Kind, constants: Any, q: Any, v: Any, pose: Any, twist: Any, moment: Any, kinetic: Any) -> Any:

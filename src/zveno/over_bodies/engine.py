@@ -138,6 +138,8 @@ def is_regular(mechanism: Mechanism) -> bool:
     from ..kernels.structured.kernel import compiled_structured  # not needed to import the package
 
     bodies = _bodies(mechanism)
+    if singular.surely_regular(bodies, 2.0 * RELATIVE):
+        return True
     with np.errstate(all="ignore"):
         margin = compiled_structured(singular.margins, bodies)(anywhere(mechanism))
     return bool((margin > 10.0 * bodies.most_velocities * RELATIVE).all())

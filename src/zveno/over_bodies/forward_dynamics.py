@@ -20,7 +20,7 @@ from ..spatial.transforms import move_wrench
 from ..spatial.vectors import cross
 from .bodies import Bodies, Kind
 from .numbers import motion_numbers, motion_of, placed, placement
-from .tree_tables import slots, tree_tables
+from .tree_tables import slot_tables, tree_tables
 
 _UPPER = [(i, j) for i in range(3) for j in range(i, 3)]
 
@@ -31,22 +31,22 @@ def forward_dynamics(program: Builder, bodies: Bodies) -> None:
     q = program.input("q", (bodies.n_q,))
     v, tau = program.input("v", (bodies.n_v,)), program.input("tau", (bodies.n_v,))
     a = program.output("a", (bodies.n_v,))
-    tree, handed = tree_tables(program, bodies), slots(program, bodies.parents)
-    C, f = tree.constants, tree.f
+    tree, handed = tree_tables(program, bodies), slot_tables(program, bodies)
+    C, own, parent = tree.constants, tree.own, tree.parent
     T = program.scratch("T", n, 12)
-    motion = program.scratch("motion", n + 1, 9)
+    motion = program.scratch("motion", tree.n_rows, 9)
     needed = program.scratch("needed", n, 6)
     carried = program.scratch("carried", handed.count, 27, zero=True)
     scaled = program.scratch("scaled", bodies.n_v, 6)
     alone = program.scratch("alone", bodies.n_v, 1)
-    joint_part = program.scratch("joint_part", n + 1, 6, zero=True)
+    joint_part = program.scratch("joint_part", tree.n_rows, 6)
 
     motion[0] = program.step(tree.base_motion, tree.gravity[0])
     with program.each(n) as i:
         for kind in program.switch(tree.kind[i], bodies.kinds):
             own_q, own_v = q[tree.q[i], kind.n_q], v[tree.v[i], kind.n_v]
-            T[i], motion[i + 1], needed[i] = program.step(
-                partial(without_acceleration, kind), C[i], own_q, own_v, motion[f[i]]
+            T[i], motion[own[i]], needed[i] = program.step(
+                partial(without_acceleration, kind), C[i], own_q, own_v, motion[parent[i]]
             )
     with program.each(n, reverse=True) as i:
         for kind in program.switch(tree.kind[i], bodies.kinds):
@@ -55,11 +55,12 @@ def forward_dynamics(program: Builder, bodies: Bodies) -> None:
                 partial(separated, kind), C[i], q[own_q], tau[own_v], T[i], needed[i], carried[handed.taken[i]]
             )
             carried[handed.given[i]] = up.added_if(handed.later[i])
+    joint_part[0] = program.step(lambda: np.zeros(6))
     with program.each(n) as i:
         for kind in program.switch(tree.kind[i], bodies.kinds):
             own_q, own_v = (tree.q[i], kind.n_q), (tree.v[i], kind.n_v)
-            a[own_v], joint_part[i + 1] = program.step(
-                partial(accelerated, kind), C[i], q[own_q], T[i], scaled[own_v], alone[own_v], joint_part[f[i]]
+            a[own_v], joint_part[own[i]] = program.step(
+                partial(accelerated, kind), C[i], q[own_q], T[i], scaled[own_v], alone[own_v], joint_part[parent[i]]
             )
 
 

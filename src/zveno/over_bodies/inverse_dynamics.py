@@ -13,7 +13,7 @@ from ..kernels.structured.build import Builder
 from ..spatial.transforms import move_wrench
 from .bodies import Bodies, Kind
 from .numbers import motion_numbers, motion_of, placed, placement
-from .tree_tables import slots, tree_tables
+from .tree_tables import slot_tables, tree_tables
 
 
 def inverse_dynamics(program: Builder, bodies: Bodies, given: tuple[str, ...] = ("q", "v", "a")) -> None:
@@ -22,10 +22,10 @@ def inverse_dynamics(program: Builder, bodies: Bodies, given: tuple[str, ...] = 
     q = program.input("q", (bodies.n_q,))
     rates = [program.input(name, (bodies.n_v,)) for name in given[1:]]
     tau = program.output("tau", (bodies.n_v,))
-    tree, handed = tree_tables(program, bodies), slots(program, bodies.parents)
-    C, f = tree.constants, tree.f
+    tree, handed = tree_tables(program, bodies), slot_tables(program, bodies)
+    C = tree.constants
     T = program.scratch("T", n, 12)
-    motion = program.scratch("motion", n + 1, 9)
+    motion = program.scratch("motion", tree.n_rows, 9)
     needed = program.scratch("needed", n, 6)
     carried = program.scratch("carried", handed.count, 6, zero=True)
 
@@ -33,8 +33,8 @@ def inverse_dynamics(program: Builder, bodies: Bodies, given: tuple[str, ...] = 
     with program.each(n) as i:
         for kind in program.switch(tree.kind[i], bodies.kinds):
             own_q, own_v = (tree.q[i], kind.n_q), (tree.v[i], kind.n_v)
-            T[i], motion[i + 1], needed[i] = program.step(
-                partial(moved_body, kind), C[i], q[own_q], motion[f[i]], *(rate[own_v] for rate in rates)
+            T[i], motion[tree.own[i]], needed[i] = program.step(
+                partial(moved_body, kind), C[i], q[own_q], motion[tree.parent[i]], *(rate[own_v] for rate in rates)
             )
     with program.each(n, reverse=True) as i:
         for kind in program.switch(tree.kind[i], bodies.kinds):

@@ -14,7 +14,7 @@ from ..spatial.transforms import move_wrench
 from .bodies import Bodies, Kind
 from .numbers import placed, placement
 from .pairs import pairs
-from .tree_tables import slots, tree_tables
+from .tree_tables import slot_tables, tree_tables
 
 
 def mass_matrix(program: Builder, bodies: Bodies) -> None:
@@ -26,7 +26,7 @@ def mass_matrix(program: Builder, bodies: Bodies) -> None:
     n, n_v = bodies.n, bodies.n_v
     q = program.input("q", (bodies.n_q,))
     M = program.output("M", (n_v, n_v), zero=True)
-    tree, handed = tree_tables(program, bodies), slots(program, bodies.parents)
+    tree, handed = tree_tables(program, bodies), slot_tables(program, bodies)
     C = tree.constants
     T = program.scratch("T", n, 12)
     composite = program.scratch("composite", handed.count, 10, zero=True)

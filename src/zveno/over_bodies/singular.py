@@ -13,7 +13,31 @@ from ..kernels.math import sqrt
 from ..kernels.structured.build import Builder
 from .bodies import Bodies, Kind
 from .forward_dynamics import packed, unpacked
-from .tree_tables import slots, tree_tables
+from .tree_tables import slot_tables, tree_tables
+
+
+def surely_regular(bodies: Bodies, margin: float) -> bool:
+    """Whether the own inertia of every body, along its joint's axis, is above that part of the scale of the whole.
+
+    What a body carries only adds to its inertia where all inertias are positive; so this is enough, not necessary.
+    """
+    c = bodies.constants
+    if any(kind.n_v != 1 or "axis" not in kind.type.parameters() for kind in bodies.kinds):
+        return False
+    m, h, I = c[:, 12], c[:, 13:16], c[:, 16:22]
+    tensor = I[:, [0, 1, 3, 1, 2, 4, 3, 4, 5]].reshape(-1, 3, 3)
+    if m.min() <= 0.0:
+        return False
+    square = np.einsum("ni,ni->n", h, h)[:, None, None] * np.eye(3) - np.einsum("ni,nj->nij", h, h)
+    if np.linalg.eigvalsh(tensor - square / m[:, None, None]).min() < 0.0:  # about the centre of mass
+        return False
+    S = np.array([kind.type.subspace(np.zeros(1))[:, 0] for kind in bodies.kinds])[bodies.which]
+    v, w = S[:, 2], S[:, 5]  # along and about z
+    own = m * v * v + tensor[:, 2, 2] * w * w
+    length = (np.linalg.norm(c[:, 9:12], axis=1) + np.pi * abs(v)).sum()
+    largest = (v * v + length * length * w * w).max() * m.sum()
+    largest += 2.0 * (length * w * w + abs(v * w)).max() * np.linalg.norm(h, axis=1).sum()
+    return bool(own.min() > margin * (largest + np.linalg.norm(tensor, axis=(1, 2)).sum()))
 
 
 def margins(program: Builder, bodies: Bodies) -> None:
@@ -25,7 +49,7 @@ def margins(program: Builder, bodies: Bodies) -> None:
     n = bodies.n
     q = program.input("q", (bodies.n_q,))
     margin = program.output("margin", (bodies.n_v,))
-    tree, handed = tree_tables(program, bodies), slots(program, bodies.parents)
+    tree, handed = tree_tables(program, bodies), slot_tables(program, bodies)
     carried = program.scratch("carried", handed.count, 24, zero=True)
     with program.each(n, reverse=True) as i:
         for kind in program.switch(tree.kind[i], bodies.kinds):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +20,7 @@ class TreeTables:
         constants: what the kinds of the bodies leave open.
         kind: the number of the kind.
         f: the row of the parent in an array whose row 0 is the base's.
+        own, parent: rows of the body and of its parent in an array of `n_rows` rows that are used again.
         q, v: where the joint's coordinates and velocities begin.
         gravity: one row, the components that are not zero.
         acts: which these are.
@@ -29,6 +29,9 @@ class TreeTables:
     constants: Rows
     kind: IndexTable
     f: IndexTable
+    own: IndexTable
+    parent: IndexTable
+    n_rows: int
     q: IndexTable
     v: IndexTable
     gravity: Rows
@@ -52,6 +55,9 @@ def tree_tables(program: Builder, bodies: Bodies) -> TreeTables:
         program.table("constants", bodies.table),
         program.index("kind", bodies.which),
         program.index("f", bodies.parents + 1),
+        program.index("own", bodies.rows.own),
+        program.index("parent", bodies.rows.parent),
+        bodies.rows.count,
         program.index("first_q", bodies.first_q),
         program.index("first_v", bodies.first_v),
         program.table("gravity", np.append(bodies.gravity[acts], 0.0)[None]),
@@ -60,15 +66,8 @@ def tree_tables(program: Builder, bodies: Bodies) -> TreeTables:
 
 
 @dataclass(frozen=True)
-class Slots:
-    """Memory for what bodies hand to their parents, by body.
-
-    Attributes:
-        taken: the slot with the sum of what the children handed on; slot 0, for bodies without any, stays zero.
-        given: the slot to hand on to.
-        later: 1 for children whose slot holds something of an earlier one, which they add to.
-        count: how many slots there are. A chain of any length needs three.
-    """
+class SlotTables:
+    """`slots.Slots` in a program."""
 
     taken: IndexTable
     given: IndexTable
@@ -76,28 +75,12 @@ class Slots:
     count: int
 
 
-def slots(program: Builder, parents: Sequence[int] | np.ndarray) -> Slots:
-    """Slots for a tree whose bodies are visited last one first; one is used again once its parent has taken it."""
-    parents = list(map(int, parents))
-    n = len(parents)
-    taken, given, later = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
-    held: dict[int, int] = {}
-    free: list[int] = []
-    count = 2  # 0 stays zero, 1 takes what reaches the base
-    for i in range(n - 1, -1, -1):
-        own = held.pop(i, 0)
-        taken[i] = own
-        if own:
-            free.append(own)
-        f = parents[i]
-        if f < 0:
-            given[i] = 1
-            continue
-        later[i] = f in held
-        if f not in held:
-            if free:
-                held[f] = free.pop()
-            else:
-                held[f], count = count, count + 1
-        given[i] = held[f]
-    return Slots(program.index("taken", taken), program.index("given", given), program.index("later", later), count)
+def slot_tables(program: Builder, bodies: Bodies) -> SlotTables:
+    """Add the slots of a tree to a program."""
+    own = bodies.slots
+    return SlotTables(
+        program.index("taken", own.taken),
+        program.index("given", own.given),
+        program.index("later", own.later),
+        own.count,
+    )

@@ -28,6 +28,8 @@ from .parts import IndexTable, Part, Rows, Step, Value
 from .statements import Array, For, Kind, Ref, Row, Statement, Structured, Switch, Variable, While
 
 Case = TypeVar("Case")
+Traces = dict[int, tuple[list[list[int]], Program]]
+"""For every step, what is stored of the rows it reads, and its program."""
 _MOST_ROUNDS = 100
 _CONSTANT = int(Op.CONST)
 
@@ -45,8 +47,9 @@ def structured_program(
             sizes and tables, and programs without operations.
     """
     patterns: dict[str, set[int]] = {}
+    traces: Traces = {}
     for _ in range(_MOST_ROUNDS):
-        builder = Builder(name or write.__name__, patterns, known)
+        builder = Builder(name or write.__name__, patterns, traces, known)
         write(builder, *arguments)
         if not builder.grown:
             return builder.finished(), builder.outline()
@@ -72,9 +75,9 @@ class Builder:
     grown: bool
     """Whether an entry turned out not to be zero that was taken for zero."""
 
-    def __init__(self, name: str, patterns: dict[str, set[int]], known: Outline | None = None):
+    def __init__(self, name: str, patterns: dict[str, set[int]], traces: Traces, known: Outline | None = None):
         self.name, self.grown = name, False
-        self._patterns, self._known = patterns, known
+        self._patterns, self._traces, self._known = patterns, traces, known
         self._arrays: list[Array] = []
         self._blocks: list[list[Any]] = [[]]
         self._steps: list[tuple[int, ...]] = []
@@ -207,7 +210,17 @@ class Builder:
         pattern |= entries
 
     def _traced(self, function: Callable[..., Any], parts: Sequence[Part]) -> Program:
-        """The program of a step. One that fails on zeros, such as a division by them, is not given any."""
+        """The program of a step. One that fails on zeros, such as a division by them, is not given any.
+
+        What was written the last time with the same zeros is not traced again.
+        """
+        number, zeros = len(self._steps), [part.stored for part in parts]
+        before = self._traces.get(number)
+        if before is None or before[0] != zeros:
+            before = self._traces[number] = zeros, self._traced_now(function, parts)
+        return before[1]
+
+    def _traced_now(self, function: Callable[..., Any], parts: Sequence[Part]) -> Program:
         try:
             return _traced(function, parts)
         except TraceError:

@@ -228,7 +228,7 @@ class _Writer:
 
 
 def _operations(run: Run) -> list[int]:
-    return np.unique(run.program.op[live_nodes(run.program)]).tolist()
+    return sorted(set(run.program.op[live_nodes(run.program)].tolist()))
 
 
 def _counting(i: str, n: int) -> str:
