@@ -18,6 +18,8 @@ SHORTEST, LONGEST = 0.1, 20.0
 """s: durations tried."""
 GROWTH = 1.15
 """From one duration to the next."""
+PHASES = 48
+"""Moments of the period that are tried."""
 SAMPLES = 400
 """Where torques are looked at."""
 
@@ -33,13 +35,35 @@ class LeadCurve(JointCurve):
         return SplineBasis(self.duration, DEGREE + 1)
 
 
-def lead_in(
-    start: np.ndarray | None,
-    state: tuple[np.ndarray, np.ndarray, np.ndarray],
-    limits: MotionLimits,
-    torque: NominalTorque,
-) -> LeadCurve:
-    """From rest at `start` (near the state if None) to a state (q, v, a), as short as the limits allow."""
+State = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""q, v and a, (n,) each."""
+
+
+def leads(
+    curve: JointCurve, start: np.ndarray | None, limits: MotionLimits, torque: NominalTorque
+) -> tuple[float, LeadCurve, LeadCurve]:
+    """Where in its period the curve is entered and left, s, with the ways there and away.
+
+    From rest at `start`, or near the curve if None, and to rest nearby. Slow moments are tried first.
+    """
+    t = np.arange(PHASES) * curve.duration / PHASES
+    effort = (abs(curve(t, 1)) / limits.velocity + abs(curve(t, 2)) / limits.acceleration).max(axis=1)
+    for phase in t[np.argsort(effort)]:
+        q, v, a = (curve(phase, order) for order in range(3))
+        away = _shortest(None, (q, -v, a), limits, torque)  # backwards in time, a way out is a way in
+        there = None if away is None else _shortest(start, (q, v, a), limits, torque)
+        if there is not None and away is not None:
+            return float(phase), there, LeadCurve(away.duration, away.coefficients[::-1].copy())
+    raise ZvenoError(
+        f"no way within {LONGEST:g} s leads from rest into the motion",
+        remedy='Loosen the limits, or ask for ends="rest"',
+    )
+
+
+def _shortest(
+    start: np.ndarray | None, state: State, limits: MotionLimits, torque: NominalTorque
+) -> LeadCurve | None:
+    """From rest to a state, as short as the limits allow; None if there is no such way."""
     q, v, a = state
     duration = SHORTEST
     while duration < LONGEST:
@@ -49,19 +73,7 @@ def lead_in(
         if _allowed(curve, limits, torque):
             return curve
         duration *= GROWTH
-    raise ZvenoError(
-        f"no way within {LONGEST:g} s leads from rest to where the motion begins",
-        remedy='Loosen the limits, or ask for ends="rest"',
-    )
-
-
-def lead_out(
-    state: tuple[np.ndarray, np.ndarray, np.ndarray], limits: MotionLimits, torque: NominalTorque
-) -> LeadCurve:
-    """From a state to rest nearby: a way in, backwards."""
-    q, v, a = state
-    backwards = lead_in(None, (q, -v, a), limits, torque)
-    return LeadCurve(backwards.duration, backwards.coefficients[::-1].copy())
+    return None
 
 
 def _between(duration: float, first: tuple[Any, ...], last: tuple[Any, ...]) -> LeadCurve:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...mechanism.units import coordinate_units
 from .criteria import condition_number, log_det
-from .lead import lead_in, lead_out
+from .lead import leads
 from .optimise import Best
 from .problem import ExcitationProblem
 from .result import Excitation
@@ -31,10 +29,9 @@ def excitation_of(
     """The motion with its limits, its ways in and out, and the accuracy it will give."""
     mechanism, limits, x = problem.wanted.mechanism, problem.limits, best.x
     curve = problem.curve(x)
-    leads: tuple[Any, Any] = (None, None)
+    phase, there, away = 0.0, None, None
     if not problem.rest:
-        state = (curve(0.0), curve(0.0, 1), curve(0.0, 2))
-        leads = lead_in(start, state, limits, problem.torque), lead_out(state, limits, problem.torque)
+        phase, there, away = leads(curve, start, limits, problem.torque)
     M = problem.information(x)
     value, covariance = log_det(M)
     before = None
@@ -58,8 +55,9 @@ def excitation_of(
         units=tuple(coordinate_units(mechanism)),
         held=held,
         curve=curve,
-        lead_in=leads[0],
-        lead_out=leads[1],
+        phase=phase,
+        lead_in=there,
+        lead_out=away,
         limits=limits,
         peaks=peaks,
         clearance=problem.clearance is not None,

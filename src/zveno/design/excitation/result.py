@@ -30,6 +30,7 @@ class Excitation(Result):
         joint_names, units: of the coordinates that move, "rad" or "m".
         held: coordinates that stand still, by name.
         curve: the motion of one period; calling it gives q (..., n), or a derivative.
+        phase: s; where in its period the motion is entered and left.
         lead_in, lead_out: from and to rest, where the motion itself does not rest at its ends; else None.
         limits: kept by the motion: q, v, a and jerk at all times by proof, torques on a grid.
         peaks: largest share of each limit that is used, by name, (n,) each.
@@ -57,6 +58,7 @@ class Excitation(Result):
     units: tuple[str, ...]
     held: dict[str, float]
     curve: JointCurve
+    phase: float
     lead_in: JointCurve | None
     lead_out: JointCurve | None
     limits: MotionLimits
@@ -116,7 +118,7 @@ class Excitation(Result):
         inside = (t >= before) & (t <= whole - after)
         leading, trailing = t < before, t > whole - after
         for order, values in enumerate(states):
-            values[inside] = self.curve(np.mod(t[inside] - before, self.duration), order)
+            values[inside] = self.curve(np.mod(t[inside] - before + self.phase, self.duration), order)
             if self.lead_in is not None:
                 values[leading] = self.lead_in(t[leading], order)
             if self.lead_out is not None:
