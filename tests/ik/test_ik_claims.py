@@ -10,7 +10,8 @@ import pytest
 from ik_arms import Arm, dh_arm, industrial_arms, known_arms, turns
 
 import zveno
-from zveno.ik import answer, problem_of, scan, solve_ik
+from zveno.ik import problem_of, scan, solve_ik
+from zveno.ik.checks import candidates
 from zveno.ik.checks.no_solutions import out_of_reach
 from zveno.ik.choose import only_nearest
 from zveno.ik.closed_form import forms
@@ -356,7 +357,7 @@ def test_a_solution_that_misses_is_dropped_and_told(monkeypatch):
         return raw
 
     monkeypatch.setattr(forms.ClosedForm, "solve", off)
-    monkeypatch.setattr(answer, "newton", lambda problem, x, targets, tool, iterations: (x, np.ones(len(x))))
+    monkeypatch.setattr(candidates, "newton", lambda problem, x, targets, tool, iterations: (x, np.ones(len(x))))
     assert set(solve_ik(robot, POSES).status) == {"undecided"}
 
 
@@ -434,5 +435,5 @@ def test_a_continuum_less_takes_the_claim_away(monkeypatch):
         return raw
 
     monkeypatch.setattr(forms.ClosedForm, "solve", off)
-    monkeypatch.setattr(answer, "newton", lambda problem, x, targets, tool, iterations: (x, np.ones(len(x))))
+    monkeypatch.setattr(candidates, "newton", lambda problem, x, targets, tool, iterations: (x, np.ones(len(x))))
     assert solve_ik(robot, T).status == "sampled"

@@ -15,12 +15,11 @@ import numpy as np
 from ..errors import ZvenoError
 from ..kernels.door import compiled
 from .checks.distinct import distinct
-from .checks.draft import Draft, blank
-from .checks.judgement import judged
+from .checks.draft import blank, empty_draft
 from .ik_problem import IkProblem
 from .objectives import Aim
 from .pose_error import twists, walk
-from .solutions import UNDECIDED, WITHIN, Solutions
+from .solutions import WITHIN, Solutions
 from .targets import Targets
 from .tolerance import Tolerance
 
@@ -76,9 +75,7 @@ def within_answer(
     rng = np.random.default_rng(0)
     low, high = (side / problem.units for side in problem.span)
     k, n_q = len(targets.T), len(problem.held)
-    none = judged(problem, np.zeros((0, problem.n)), targets.lanes, np.zeros(0, int))
-    codes = np.full(k, UNDECIDED)
-    draft = Draft(problem, targets, np.zeros(0, int), none, codes, np.zeros(k, int), METHOD, aim)
+    draft = empty_draft(problem, targets, METHOD, aim)
     nearest, distance, exceeded, value = (part.copy() for part in blank((k,), n_q)[:4])
     for i in range(k):
         if deadline is not None and time.monotonic() > deadline:
@@ -90,7 +87,7 @@ def within_answer(
             starts = np.concatenate([_states(problem, exact[np.isfinite(exact).all(axis=1)]), starts])
         best = _nearest(problem, targets.lanes.targets[i], targets.lanes.tool, tolerance, starts)
         if best.inside.any():
-            codes[i] = WITHIN
+            draft.codes[i] = WITHIN
             x = best.x[best.inside][np.argsort(best.value[best.inside], kind="stable")]
             keep = np.sort(distinct(problem, np.zeros(len(x), int), x, SAME))
             draft.add(np.full(len(keep), i), x[keep])

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..ik_problem import IkProblem
 from ..objectives import Aim
-from ..solutions import COMPLETE, FAMILY, SAMPLED, Family, Solutions, padded
+from ..solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Family, Solutions, padded
 from ..targets import Targets
 from .distinct import distinct, ranked
 from .judgement import Judgement, judged
@@ -40,7 +40,7 @@ class Draft:
         problem: the chain.
         targets: the poses.
         pose: (s,) which pose each row solves.
-        found: what is known of the rows.
+        rows: what is known of the solutions.
         codes: (k,) status codes.
         density: (k,) numbers scanned.
         method: what solved it.
@@ -53,7 +53,7 @@ class Draft:
     problem: IkProblem
     targets: Targets
     pose: np.ndarray
-    found: Judgement
+    rows: Judgement
     codes: np.ndarray
     density: np.ndarray
     method: str
@@ -65,7 +65,7 @@ class Draft:
     @property
     def x(self) -> np.ndarray:
         """(s, n) in the units of solvers."""
-        return self.found.x
+        return self.rows.x
 
     @property
     def count(self) -> np.ndarray:
@@ -80,7 +80,7 @@ class Draft:
 
     def keep(self, which: np.ndarray) -> None:
         """Only some rows, or all in another order."""
-        self.pose, self.found = self.pose.take(which), self.found.taken(which)
+        self.pose, self.rows = self.pose.take(which), self.rows.taken(which)
 
     def add(self, pose: np.ndarray, x: np.ndarray) -> None:
         """More rows."""
@@ -100,12 +100,12 @@ class Draft:
 
     def keep_distinct(self) -> None:
         """Every solution once."""
-        self.keep(distinct(self.problem, self.pose, self.x, marks=self.found.mark))
+        self.keep(distinct(self.problem, self.pose, self.x, marks=self.rows.mark))
 
     def _join(self, pose: np.ndarray, new: Judgement):
         pose = np.concatenate([self.pose, pose])
         order = np.argsort(pose, kind="stable")
-        self.pose, self.found = pose[order], Judgement(np.concatenate([self.found.table, new.table])[order], new.n)
+        self.pose, self.rows = pose[order], Judgement(np.concatenate([self.rows.table, new.table])[order], new.n)
 
     def result(self, explained: Iterable[np.ndarray], inputs: str) -> Solutions:
         """As `Solutions`, ordered within a pose by the first coordinate, then by the mark.
@@ -119,13 +119,13 @@ class Draft:
         if len(self.pose) > 1:
             first = np.rint(self.x[:, 0] * 1e6)
             if len(self.targets.T) > 1:
-                order = self.found.mark.argsort(kind="stable")
+                order = self.rows.mark.argsort(kind="stable")
                 order = order[ranked(self.pose[order], first[order]).argsort(kind="stable")]
             else:
-                order = np.lexsort((self.found.mark, first))
+                order = np.lexsort((self.rows.mark, first))
             self.keep(order)
-        found, pose, codes = self.found, self.pose, self.codes
-        q, residual, condition = problem.to_q(problem.from_units(found.x)), found.residual, found.condition
+        rows, pose, codes = self.rows, self.pose, self.codes
+        q, residual, condition = problem.to_q(problem.from_units(rows.x)), rows.residual, rows.condition
         if batch:
             count = self.count
             q, residual, condition = (padded(pose, part, count) for part in (q, residual, condition))
@@ -156,6 +156,13 @@ class Draft:
             frame=problem.frame,
             chain=problem.chain,
         )
+
+
+def empty_draft(problem: IkProblem, targets: Targets, method: str, aim: Aim) -> Draft:
+    """A draft without solutions, undecided."""
+    k, pose = len(targets.T), np.zeros(0, int)
+    rows = judged(problem, np.zeros((0, problem.n)), targets.lanes, pose)
+    return Draft(problem, targets, pose, rows, np.full(k, UNDECIDED), np.zeros(k, int), method, aim)
 
 
 def _said(roots: list[Singular], code: int) -> str:

@@ -27,6 +27,18 @@ class Outside(NamedTuple):
     """(s, n) in the chain's units."""
 
 
+def take_outside(draft: Draft) -> Outside | None:
+    """Leave in a draft what is inside limits; the rest, if there is any."""
+    over = draft.rows.over
+    if not len(over) or over.max() <= 0:
+        return None
+    inside = over <= SLACK
+    without = (~inside).nonzero()[0]
+    outside = Outside(draft.pose.take(without), draft.x.take(without, axis=0))
+    draft.keep(inside.nonzero()[0])
+    return outside
+
+
 class Explained(NamedTuple):
     """What is told of k poses without solutions, one row each; the fields of `Solutions` of the same names."""
 
@@ -53,22 +65,22 @@ def explain(draft: Draft, empty: np.ndarray, outside: Outside, told: Explained) 
             draft.notes[int(i)] = f"{metres:.4g} m out of the arm's reach"
     x, value = scan.nearest(problem, T[empty], objective=aim.objective)
     x = problem.wrapped(x)
-    found = draft.judged(x / problem.units, empty)
-    solving = (found.miss <= EXACT) & (found.over <= SLACK)
+    closest = draft.judged(x / problem.units, empty)
+    solving = (closest.miss <= EXACT) & (closest.over <= SLACK)
     if solving.any():
         # What comes nearest is a solution that the method has missed.
         draft.codes[empty[solving]] = UNDECIDED
         told.exceeded[empty[solving]] = 0.0
         for i in empty[solving]:
             draft.notes.pop(int(i), None)
-        draft.add(empty[solving], found.x[solving])
+        draft.add(empty[solving], closest.x[solving])
         left = (~solving).nonzero()[0]
-        empty, x, value, found = empty[left], x[left], value[left], found.taken(left)
+        empty, x, value, closest = empty[left], x[left], value[left], closest.taken(left)
     told.value[empty] = value
     told.nearest[empty] = problem.to_q(x)
-    told.distance[empty] = np.stack([found.metres, found.radians], axis=1)
+    told.distance[empty] = np.stack([closest.metres, closest.radians], axis=1)
     if aim.tolerant:
-        enough = aim.reached(problem, T[empty], x, found.metres, found.radians).nonzero()[0]
+        enough = aim.reached(problem, T[empty], x, closest.metres, closest.radians).nonzero()[0]
         draft.codes[empty[enough]] = WITHIN
         draft.add(empty[enough], x[enough] / problem.units)
 

@@ -20,14 +20,14 @@ def unbalanced(draft: Draft) -> None:
     """Poses of a draft are undecided where the signs do not cancel; the draft holds all solutions."""
     if not len(draft.pose) or not orientable(draft.problem):
         return
-    k, signs = len(draft.codes), np.sign(draft.found.determinant)
+    k, signs = len(draft.codes), np.sign(draft.rows.determinant)
     if k == 1 and not signs.sum():
         return
     total = np.bincount(draft.pose, signs, minlength=k)
     if not total.any():
         return
     singular = np.zeros(k, bool)
-    singular[draft.pose[draft.found.least < REGULAR]] = True
+    singular[draft.pose[draft.rows.least < REGULAR]] = True
     for i in np.flatnonzero((total != 0) & ~singular & (draft.codes == COMPLETE)):
         draft.codes[i] = UNDECIDED
         draft.notes[int(i)] = "signs of det J over them do not cancel, so at least one is missing"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..ik_problem import IkProblem
 from ..newton import Lanes, lanes_of
 from ..redundant.families import Curve, families_of, within_limits
-from ..solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Continuum, Family, Raw, Solver
+from ..solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Continuum, Family, Solver
+from .candidates import checked_candidates
 from .draft import Draft
 from .judgement import SINGULAR, errors, jacobians
 from .multiplicity import countable, sides
@@ -24,18 +23,18 @@ def settle_singular(draft: Draft, curves: tuple[Continuum, ...]) -> None:
 
     The draft may hold solutions outside limits: a continuum that one of them belongs to can still come inside.
     """
-    least = draft.found.least
+    least = draft.rows.least
     if not curves and (not len(least) or least.min() >= NEARLY_SINGULAR):
         return
     sample: list[tuple[int, np.ndarray]] = []
     for curve in curves:
         sample += _family(draft, curve.pose, [_as_curve(draft.problem, curve)])
-    rough = (least < NEARLY_SINGULAR) & (draft.found.miss > np.maximum(SHARP * least, ROUNDING))
+    rough = (least < NEARLY_SINGULAR) & (draft.rows.miss > np.maximum(SHARP * least, ROUNDING))
     _polish(draft, rough.nonzero()[0], 4)
-    for i in np.unique(draft.pose[draft.found.least < SINGULAR]):
+    for i in np.unique(draft.pose[draft.rows.least < SINGULAR]):
         sample += _classified(draft, int(i), straight=True)
-    _polish(draft, (draft.found.least < SINGULAR).nonzero()[0], POLISHING)
-    for i in np.unique(draft.pose[draft.found.least < SINGULAR]):
+    _polish(draft, (draft.rows.least < SINGULAR).nonzero()[0], POLISHING)
+    for i in np.unique(draft.pose[draft.rows.least < SINGULAR]):
         sample += _classified(draft, int(i))
     if sample:
         draft.add(np.concatenate([np.full(len(x), i) for i, x in sample]), np.concatenate([x for _, x in sample]))
@@ -82,7 +81,7 @@ def _classified(draft: Draft, i: int, straight: bool = False) -> list[tuple[int,
     With `straight` only continua that are straight lines are looked for, which is quick.
     """
     own = np.flatnonzero(draft.pose == i)
-    least = draft.found.least[own]
+    least = draft.rows.least[own]
     continua = families_of(draft.problem, draft.targets.lanes, i, draft.x[own], least, straight)
     if continua.isolated and not straight:
         draft.roots[i] = continua.isolated
@@ -121,13 +120,10 @@ def _lower(draft: Draft, i: int, why: str) -> None:
     draft.notes[i] = why
 
 
-def decide_double_roots(draft: Draft, solver: Solver, solved: Any) -> None:
+def decide_double_roots(draft: Draft, solver: Solver) -> None:
     """Complete is also what is undecided for double roots alone, if counting beside them agrees.
 
-    Args:
-        draft: solutions inside limits.
-        solver: the method that gave them.
-        solved: (problem, lanes, raw) → poses (s,) of the solutions of a raw answer that are inside limits.
+    The draft holds the solutions inside limits that the solver gave.
     """
     problem, targets = draft.problem, draft.targets
     for i, every in draft.roots.items():
@@ -137,9 +133,9 @@ def decide_double_roots(draft: Draft, solver: Solver, solved: Any) -> None:
         if not roots or any(root.kind != "double" for root in roots):
             continue
         T, split = sides(problem, targets.T[i], roots)
-        raw: Raw = solver.solve(problem, T)
+        raw = solver.solve(problem, T)
         regular = int(np.sum(draft.pose == i)) - len(roots)
         expected = [regular + 2 * number for number in split]
-        pose = solved(problem, lanes_of(problem, T), raw)
-        if raw.complete.all() and np.bincount(pose, minlength=2).tolist() == expected:
+        pose, rows, _ = checked_candidates(problem, lanes_of(problem, T), raw)
+        if raw.complete.all() and np.bincount(pose[rows.over <= 0], minlength=2).tolist() == expected:
             draft.codes[i] = COMPLETE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -63,10 +63,9 @@ class Form:
         """Poses (n,), solutions (n, 6) of targets X (k, 4, 4) in the arm's lengths; (k,) where there is doubt.
 
         There is where branches meet, or one that exists was not closed by Newton's method. Fourth, the continua
-        that a closed form knows as such.
+        that a closed form knows as such. Solutions may repeat.
         """
-        X = np.array(X)
-        X[:, :3, 3] *= self.scale
+        X = X * self._scaling
         D = (FLIP @ rigid_inverse(X) @ FLIP if self.backwards else X) @ self.end_inverse
         q, margin, gap, *sines = branch_kernel(self.function, 6, self.options)(
             self.h, self.a, self.e, D[:, :3, :3], D[:, :3, 3]
@@ -76,16 +75,16 @@ class Form:
         if aligned is not None:
             curves = self._continua(D, aligned)
             margin, gap = np.where(aligned, -1.0, margin), np.where(aligned, 1.0, gap)
-        doubt: np.ndarray = np.any(gap < MEETING, axis=1)
+        doubt: np.ndarray = (gap < MEETING).any(1)
         rounding = rounding_of_margins(sines)
         pose, branch = (margin > -EDGE - rounding).nonzero()
         q = q[pose, branch]
         links = self.links if self.links.ndim == 3 else self.links[pose]
         q, closed = polish(links, X[pose, :3], q[:, ::-1] if self.backwards else q, steps=30)
-        if np.count_nonzero(closed) < len(closed):
+        if not closed.all():
             doubt[pose[~closed & ((margin + rounding)[pose, branch] > REAL)]] = True
             pose, q = pose[closed], q[closed]
-        return *merged(pose, q), doubt, curves
+        return pose, q, doubt, curves
 
     def _continua(self, D: np.ndarray, aligned: np.ndarray) -> list[Continuum]:
         """Continua of displacements D (k, 4, 4), whose branches (k, 8) are `aligned`."""
@@ -96,6 +95,13 @@ class Form:
             for q in parallel_continua(h, a, e, D[i, :3, :3], D[i, :3, 3], first, EDGE):
                 found.append(Continuum(int(i), q[:, ::-1] if self.backwards else q))
         return found
+
+    @cached_property
+    def _scaling(self) -> np.ndarray:
+        """(4, 4), or one for each target: factors of a pose's entries that scale its lengths."""
+        factors = np.ones((*self.scale.shape[:-1], 4, 4))
+        factors[..., :3, 3] = self.scale
+        return factors
 
     def of(self, which: np.ndarray) -> Form:
         """Some of several stacked forms, perhaps repeatedly, one for each target."""

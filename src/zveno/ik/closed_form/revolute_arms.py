@@ -95,6 +95,30 @@ def last_angle(h: Any, e: Any, M: Any) -> tuple[Any, Any]:
     return e @ moved, h @ cross(e, moved)
 
 
+def three_turns(h: Any, e: Any, R: Any) -> Any:
+    """Both sets of angles about three axes h whose turns make R, as pairs (cos, sin), and the edge they share."""
+    seen = R @ h[2]
+    for second, edge in branches(to_cone(h[1], h[2], h[0], seen)):
+        first = to_direction(h[0], turned(h[1], second, h[2]), seen)
+        yield [first, second, last_angle(h[2], e[2], unturned(h[:2], (first, second), R))], edge
+
+
+def without_first(h: Any, kinds: str, arm: Any, R: Any) -> Any:
+    """R with the turns of the first three joints, which are at `arm`, taken off in front."""
+    turning = [i for i in range(3) if kinds[i] == "R"]
+    return unturned([h[i] for i in turning], [arm[i] for i in turning], R)
+
+
+def with_wrist(arms: Any, kinds: str, h: Any, e: Any, R: Any) -> Any:
+    """Coordinates (branches, 6) and margins, see `least`, from those of the first three joints and their edges."""
+    rows, margins = [], []
+    for arm, edges in arms:
+        for angles, edge in three_turns(h[3:], e[3:], without_first(h, kinds, arm, R)):
+            rows.append([*arm, *angles])
+            margins.append((*edges, edge))
+    return coordinates(rows), *least(margins)
+
+
 def spherical_wrist(h: Any, a: Any, e: Any, R: Any, p: Any, *, regional: str) -> Any:
     """Angles (8, 6) and margins, see `least`, of an arm whose last three axes meet in a[3] = a[4] = a[5].
 
@@ -105,17 +129,7 @@ def spherical_wrist(h: Any, a: Any, e: Any, R: Any, p: Any, *, regional: str) ->
         R, p: the displacement of the last link.
         regional: a key of `REGIONAL`.
     """
-    wrist = a[3]
-    angles, margins = [], []
-    for arm, edges in REGIONAL[regional](h, a, wrist, R @ wrist + p):
-        W = unturned(h[:3], arm, R)
-        seen = W @ h[5]
-        for fifth, edge in branches(to_cone(h[4], h[5], h[3], seen)):
-            fourth = to_direction(h[3], turned(h[4], fifth, h[5]), seen)
-            sixth = last_angle(h[5], e[5], unturned(h[3:5], (fourth, fifth), W))
-            angles.append([*arm, fourth, fifth, sixth])
-            margins.append((*edges, edge))
-    return _angles(angles), *least(margins)
+    return with_wrist(REGIONAL[regional](h, a, a[3], R @ a[3] + p), "RRR", h, e, R)
 
 
 def three_parallel(h: Any, a: Any, e: Any, R: Any, p: Any) -> Any:
@@ -135,7 +149,7 @@ def three_parallel(h: Any, a: Any, e: Any, R: Any, p: Any) -> Any:
                 angles.append([first, *row, fifth, sixth])
                 margins.append((edge, edge2, edge3))
                 sines.append(both[-1])
-    return _angles(angles), *least(margins), np.array(sines)
+    return coordinates(angles), *least(margins), np.array(sines)
 
 
 def with_sixth_angle(h: Any, a: Any, e: Any, R: Any, p: Any, sixth: Any) -> tuple[Any, Any, Any]:
@@ -151,7 +165,7 @@ def with_sixth_angle(h: Any, a: Any, e: Any, R: Any, p: Any, sixth: Any) -> tupl
         angles += [[first, *row, fifth, (sixth[0], sixth[1])] for row in rows]
         margins += [(edge, edge3)] * 2
         squares += [square] * 2
-    return _angles(angles), least(margins)[0], np.array(squares)
+    return coordinates(angles), least(margins)[0], np.array(squares)
 
 
 def _first_angles(h, a, R, p):
@@ -173,5 +187,6 @@ def _planar_angles(h, a, e, W, seen, fifth, sixth):
     return rows, solved[0][1], d @ d
 
 
-def _angles(rows):
-    return np.array([[zm.atan2(s, c) for c, s in row] for row in rows])
+def coordinates(rows: Any) -> np.ndarray:
+    """Angles from their cosines and sines; lengths as they are."""
+    return np.array([[zm.atan2(x[1], x[0]) if isinstance(x, tuple) else x for x in row] for row in rows])

@@ -8,11 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ...kernels import math as zm
-from .revolute_arms import branches, last_angle, least, unturned
-from .subproblems import cross, to_cone, to_direction, to_distance, to_plane, turned
+from .revolute_arms import (
+    branches,
+    coordinates,
+    last_angle,
+    least,
+    three_turns,
+    unturned,
+    with_wrist,
+    without_first,
+)
+from .subproblems import cross, to_direction, to_distance, to_plane, turned
 
 
 def _lengths(square, linear, constant):
@@ -71,30 +78,14 @@ STRUCTURES: dict[str, tuple[str, Callable[..., Any]]] = {
 def sliding_wrist(h: Any, a: Any, e: Any, R: Any, p: Any, *, structure: str) -> Any:
     """Coordinates (branches, 6) and margins of an arm with sliding joints and a wrist whose axes meet in a[3]."""
     kinds, function = STRUCTURES[structure]
-    turning = [i for i in range(3) if kinds[i] == "R"]
-    rows, margins = [], []
-    for arm, edges in function(h, a, a[3], R @ a[3] + p):
-        W = unturned([h[i] for i in turning], [arm[i] for i in turning], R)
-        seen = W @ h[5]
-        for fifth, edge in branches(to_cone(h[4], h[5], h[3], seen)):
-            fourth = to_direction(h[3], turned(h[4], fifth, h[5]), seen)
-            sixth = last_angle(h[5], e[5], unturned(h[3:5], (fourth, fifth), W))
-            rows.append([*arm, fourth, fifth, sixth])
-            margins.append((*edges, edge))
-    return _coordinates(rows), *least(margins)
+    return with_wrist(function(h, a, a[3], R @ a[3] + p), kinds, h, e, R)
 
 
 def wrist(h: Any, e: Any, x: Any, R: Any, *, kinds: str) -> tuple[Any, Any, Any]:
     """Both sets of the last three angles, (2, 3), where the first three coordinates are x, their margin and gap."""
-    turning = [i for i in range(3) if kinds[i] == "R"]
-    W = unturned([h[i] for i in turning], [(zm.cos(x[i]), zm.sin(x[i])) for i in turning], R)
-    seen = W @ h[5]
-    both, margin, gap, _ = to_cone(h[4], h[5], h[3], seen)
-    rows = []
-    for fifth in both:
-        fourth = to_direction(h[3], turned(h[4], fifth, h[5]), seen)
-        rows.append([fourth, fifth, last_angle(h[5], e[5], unturned(h[3:5], (fourth, fifth), W))])
-    return _coordinates(rows), margin, gap
+    arm = [(zm.cos(x[i]), zm.sin(x[i])) for i in range(3)]
+    both = list(three_turns(h[3:], e[3:], without_first(h, kinds, arm, R)))
+    return coordinates([angles for angles, _ in both]), *both[0][1]
 
 
 def scara(h: Any, a: Any, e: Any, R: Any, p: Any, *, slide: int) -> Any:
@@ -112,9 +103,4 @@ def scara(h: Any, a: Any, e: Any, R: Any, p: Any, *, slide: int) -> Any:
         row.insert(slide, length)
         rows.append(row)
         margins.append((edge,))
-    return _coordinates(rows), *least(margins)
-
-
-def _coordinates(rows):
-    """Angles from their cosines and sines; lengths as they are."""
-    return np.array([[zm.atan2(x[1], x[0]) if isinstance(x, tuple) else x for x in row] for row in rows])
+    return coordinates(rows), *least(margins)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...kernels import math as zm
-from .revolute_arms import branches, last_angle, least, unturned
-from .subproblems import cross, to_cone, to_direction, turned
+from .revolute_arms import coordinates, last_angle, least, three_turns, unturned
+from .subproblems import cross, to_direction, turned
 
 APART = (1.0, 1.0)
 """Margin and gap of what has one solution."""
@@ -31,17 +31,14 @@ def turns_then_slides(h: Any, a: Any, e: Any, R: Any, p: Any, *, kinds: str) -> 
         row = [by_joint[i] if kind == "R" else lengths.pop(0) for i, kind in enumerate(kinds)]
         margins.append((edge, (volume, volume)))
         errors.append(_error(kinds, h, a, row, R, p))
-        rows.append([zm.atan2(x[1], x[0]) if isinstance(x, tuple) else x for x in row])
-    return np.array(rows), *least(margins), np.array(errors)
+        rows.append(row)
+    return coordinates(rows), *least(margins), np.array(errors)
 
 
 def _turns(h, e, R):
     """Angles of up to three turns whose product is R, as pairs (cos, sin), and the margin; one entry a branch."""
     if len(h) == 3:
-        seen = R @ h[2]
-        for second, edge in branches(to_cone(h[1], h[2], h[0], seen)):
-            first = to_direction(h[0], turned(h[1], second, h[2]), seen)
-            yield [first, second, last_angle(h[2], e[2], unturned(h[:2], (first, second), R))], edge
+        yield from three_turns(h, e, R)
     elif len(h) == 2:
         first = to_direction(h[0], h[1], R @ h[1])
         yield [first, last_angle(h[1], e[1], unturned(h[:1], (first,), R))], APART

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..answer import concluded, empty_draft
-from ..checks.draft import Draft
+from ..answer import concluded
+from ..checks.draft import Draft, empty_draft
 from ..ik_problem import IkProblem
 from ..local import solve_local
 from ..objectives import Aim

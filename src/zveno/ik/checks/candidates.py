@@ -1,0 +1,36 @@
+"""Candidates of a solver checked: brought to their poses, put back to limits they touch, each once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ik_problem import IkProblem
+from ..newton import Lanes, newton
+from ..solutions import Raw, flat
+from .distinct import all_distinct, distinct
+from .judgement import EXACT, SLACK, Judgement, judged
+
+
+def checked_candidates(problem: IkProblem, lanes: Lanes, raw: Raw) -> tuple[np.ndarray, Judgement, np.ndarray]:
+    """Poses and distinct solutions, inside limits or not, and the poses of which candidates had to be dropped."""
+    pose, x = flat(raw)
+    rows = judged(problem, problem.in_units(x), lanes, pose)
+    dropped = pose[:0]
+    if not len(pose):
+        return pose, rows, dropped
+    if not rows.miss.max() <= EXACT:
+        again = (~(rows.miss <= EXACT)).nonzero()[0]
+        better, _ = newton(problem, rows.x[again], lanes.targets[pose[again]], lanes.tool, 24)
+        rows.table[again] = judged(problem, better, lanes, pose[again]).table
+        good = rows.miss <= EXACT
+        dropped, solving = pose[~good], good.nonzero()[0]
+        pose, rows = pose[solving], rows.taken(solving)
+    if len(pose) and not rows.over.max() <= 0:
+        touching = ((rows.over > 0) & (rows.over <= SLACK)).nonzero()[0]
+        if len(touching):
+            clipped = rows.x[touching].clip(*problem.box)
+            rows.table[touching] = judged(problem, clipped, lanes, pose[touching]).table
+    if not all_distinct(problem, pose, rows.mark):
+        keep = distinct(problem, pose, rows.x, marks=rows.mark)
+        pose, rows = pose[keep], rows.taken(keep)
+    return pose, rows, dropped
