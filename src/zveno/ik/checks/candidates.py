@@ -25,11 +25,12 @@ def checked_candidates(problem: IkProblem, lanes: Lanes, raw: Raw) -> tuple[np.n
         good = rows.miss <= EXACT
         dropped, solving = pose[~good], good.nonzero()[0]
         pose, rows = pose[solving], rows.taken(solving)
-    if len(pose) and not rows.over.max() <= 0:
-        touching = ((rows.over > 0) & (rows.over <= SLACK)).nonzero()[0]
-        if len(touching):
-            clipped = rows.x[touching].clip(*problem.box)
-            rows.table[touching] = judged(problem, clipped, lanes, pose[touching]).table
+    over = rows.over
+    outside = over[over > 0]
+    if outside.size and outside.min() <= SLACK:
+        touching = ((over > 0) & (over <= SLACK)).nonzero()[0]
+        clipped = rows.x[touching].clip(*problem.box)
+        rows.table[touching] = judged(problem, clipped, lanes, pose[touching]).table
     if not all_distinct(problem, pose, rows.mark):
         keep = distinct(problem, pose, rows.x, marks=rows.mark)
         pose, rows = pose[keep], rows.taken(keep)

@@ -120,10 +120,9 @@ class Draft:
             first = np.rint(self.x[:, 0] * 1e6)
             if len(self.targets.T) > 1:
                 order = self.rows.mark.argsort(kind="stable")
-                order = order[ranked(self.pose[order], first[order]).argsort(kind="stable")]
+                self.keep(order[ranked(self.pose[order], first[order]).argsort(kind="stable")])
             else:
-                order = np.lexsort((self.rows.mark, first))
-            self.keep(order)
+                self.rows = self.rows.taken(np.lexsort((self.rows.mark, first)))
         rows, pose, codes = self.rows, self.pose, self.codes
         q, residual, condition = problem.to_q(problem.from_units(rows.x)), rows.residual, rows.condition
         if batch:

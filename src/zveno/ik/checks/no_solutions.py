@@ -29,13 +29,12 @@ class Outside(NamedTuple):
 
 def take_outside(draft: Draft) -> Outside | None:
     """Leave in a draft what is inside limits; the rest, if there is any."""
-    over = draft.rows.over
-    if not len(over) or over.max() <= 0:
+    beyond = draft.rows.over > SLACK
+    without = beyond.nonzero()[0]
+    if not len(without):
         return None
-    inside = over <= SLACK
-    without = (~inside).nonzero()[0]
     outside = Outside(draft.pose.take(without), draft.x.take(without, axis=0))
-    draft.keep(inside.nonzero()[0])
+    draft.keep((~beyond).nonzero()[0])
     return outside
 
 

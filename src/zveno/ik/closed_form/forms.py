@@ -80,7 +80,8 @@ class Form:
         pose, branch = (margin > -EDGE - rounding).nonzero()
         q = q[pose, branch]
         links = self.links if self.links.ndim == 3 else self.links[pose]
-        q, closed = polish(links, X[pose, :3], q[:, ::-1] if self.backwards else q, steps=30)
+        goals = X[0, :3] if len(X) == 1 else X[pose, :3]
+        q, closed = polish(links, goals, q[:, ::-1] if self.backwards else q, steps=30)
         if not closed.all():
             doubt[pose[~closed & ((margin + rounding)[pose, branch] > REAL)]] = True
             pose, q = pose[closed], q[closed]
