@@ -15,7 +15,7 @@ import pytest
 import zveno
 from zveno.io.results import HOMES
 
-WITHOUT_PICTURE = {"Compensation", "Constrained", "Export"}
+WITHOUT_PICTURE = {"Compensation", "Constrained", "DriveGains", "Export", "Payload"}
 WITH_MODEL = {"Calibration", "Identification"}
 
 
@@ -57,6 +57,8 @@ def results(tmp_path_factory) -> dict[str, zveno.Result]:
         robot.identifiability("position"),
         calibration,
         robot.identify(log, friction="basic"),
+        zveno.identify_payload(robot, log, frame=robot.link_names[-1], friction="basic"),
+        zveno.drive_gains(robot, log, log, 0.1, friction="basic"),
         calibration.accuracy_map(50),
         calibration.compensate(q),
         plan,

@@ -46,6 +46,11 @@ from .errors import ZvenoWarning as ZvenoWarning
 from .export import Export as Export
 from .export import export_c as export_c
 from .identification.identify import identify as identify
+from .identification.payload import DriveGains as DriveGains
+from .identification.payload import Payload as Payload
+from .identification.payload import drive_gains as drive_gains
+from .identification.payload import identify_payload as identify_payload
+from .identification.recursive import RecursiveEstimate as RecursiveEstimate
 from .identification.result import Identification as Identification
 from .ik import choose as choose
 from .ik import numbers as numbers

@@ -240,7 +240,7 @@ def _prior_variances(B: np.ndarray, links: int) -> np.ndarray:
     out = np.zeros(len(B))
     for i in range(links):
         part = slice(10 * i, 10 * i + 10)
-        out[part] = np.linalg.inv(B[part, part]).diagonal()
+        out[part] = _inverse(B[part, part]).diagonal()
     rest = np.arange(10 * links, len(B))
     diagonal = B.diagonal()[rest]
     out[rest] = np.where(diagonal > 0, 1.0 / np.where(diagonal > 0, diagonal, 1.0), 0.0)

@@ -7,7 +7,7 @@ moving sum of the scores is all that a pass over the rows needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,12 +27,13 @@ class Scores:
 
     Attributes:
         long_run: (blocks, p, p) long-run covariance of the scores Wᵀe/σ², summed over the rows of each block.
-        squares, correlated: (blocks, n) sums of every joint's e² and of (moving sum of e)²/L.
+        rows: (blocks,) rows that joints move in, all joints together.
+        least: inflation of the variance that the filter alone causes where noise is white.
     """
 
     long_run: np.ndarray
-    squares: np.ndarray
-    correlated: np.ndarray
+    rows: np.ndarray
+    least: float
 
 
 def score_sums(
@@ -41,6 +42,7 @@ def score_sums(
     rows: Iterable[Rows],
     estimate: Estimate,
     edges: np.ndarray,
+    least: float = 1.0,
 ) -> Scores:
     """One pass over the rows with the residuals of an estimate.
 
@@ -50,62 +52,65 @@ def score_sums(
         rows: all rows.
         estimate: the fit.
         edges: places between blocks.
+        least: inflation that the filter alone causes.
     """
-    n, p, blocks = model.mechanism.n_v, len(places), len(edges) + 1
+    p, blocks = len(places), len(edges) + 1
     x = np.zeros(model.n_columns)
     x[places] = estimate.x
     number = np.full(model.n_columns, -1)
     number[places] = np.arange(p)
     out = np.zeros((blocks, p, p))
-    squares, correlated = np.zeros((blocks, n)), np.zeros((blocks, n))
+    counts = np.zeros(blocks)
     before: np.ndarray | None = None
     for part in rows:
         score = np.zeros((len(part.t), p))
-        e = np.zeros((len(part.t), n))
         for j, (columns, place) in enumerate(zip(model.active, model.slices, strict=True)):
             used = number[columns] >= 0
             A = part.columns[:, place][:, used]
-            e[:, j] = np.where(part.moving[:, j], part.tau[:, 0, j] - A @ x[columns[used]], 0.0)
-            score[:, number[columns[used]]] += A * (e[:, j] / estimate.sigma[j] ** 2)[:, None]
+            e = np.where(part.moving[:, j], part.tau[:, 0, j] - A @ x[columns[used]], 0.0)
+            score[:, number[columns[used]]] += A * (e / estimate.sigma[j] ** 2)[:, None]
         lags = max(1, round(WINDOW / _interval(part)))
-        both = np.concatenate([score, e], axis=1)
         if part.first or before is None or len(before) != lags - 1:
-            before = np.zeros((lags - 1, both.shape[1]))
-        sums = np.cumsum(np.concatenate([np.zeros((1, both.shape[1])), before, both]), axis=0)
+            before = np.zeros((lags - 1, p))
+        sums = np.cumsum(np.concatenate([np.zeros((1, p)), before, score]), axis=0)
         moving = (sums[lags:] - sums[:-lags]) / np.sqrt(lags)
-        before = np.concatenate([before, both])[len(both) :]
+        before = np.concatenate([before, score])[len(score) :]
         label = block_of(part, edges)
         for k in np.unique(label):
             chosen = label == k
-            out[k] += moving[chosen, :p].T @ moving[chosen, :p]
-            squares[k] += (e[chosen] ** 2).sum(axis=0)
-            correlated[k] += (moving[chosen, p:] ** 2).sum(axis=0)
-    return Scores(out, squares, correlated)
+            out[k] += moving[chosen].T @ moving[chosen]
+            counts[k] += part.moving[chosen].sum()
+    return Scores(out, counts, least)
 
 
 def _interval(part: Rows) -> float:
     return float(part.t[1] - part.t[0]) if len(part.t) > 1 else WINDOW
 
 
-def sandwich(estimate: Estimate, scores: Scores, without: Iterable[int] = ()) -> np.ndarray:
-    """(p, p) covariance H⁻¹ S H⁻¹ of the parameters; infinite variance where the rows do not show one."""
-    inverse = inverse_normal(estimate)
-    S = np.delete(scores.long_run, list(without), axis=0).sum(axis=0)
-    C = inverse @ S @ inverse
-    # Directions that few windows fill look certain by chance: never less than independent residuals leave.
-    C = C + np.diag(np.maximum(inverse.diagonal() - C.diagonal(), 0.0))
+def sandwich(estimate: Estimate, scores: Scores) -> np.ndarray:
+    """(p, p) covariance of the parameters, H⁻¹ S H⁻¹; infinite variance where the rows do not show one.
+
+    Residuals have lost the freedom of the parameters, and few windows make single variances small by chance: none
+    is taken smaller than the average inflation says.
+    """
+    inverse, average = inverse_normal(estimate), inflation(estimate, scores)
+    C = inverse @ scores.long_run.sum(axis=0) @ inverse
+    found, expected = C.diagonal(), average * inverse.diagonal()
+    raised = np.sqrt(np.maximum(1.0, expected / np.where(found > 0, found, np.inf)))
+    independent = scores.rows.sum() / average
+    freedom = max(independent - len(estimate.x), 0.1 * independent)
+    C = C * raised[:, None] * raised * (independent / freedom)
     C[~estimate.seen, :] = C[:, ~estimate.seen] = 0.0
     C[~estimate.seen, ~estimate.seen] = np.inf
     return C
 
 
-def inflation(estimate: Estimate, scores: Scores, without: Iterable[int] = ()) -> float:
-    """By how much the variance of the parameters exceeds that of independent residuals, on average; at least 1."""
+def inflation(estimate: Estimate, scores: Scores, without: Sequence[int] = ()) -> float:
+    """By how much the variance of the parameters exceeds that of independent residuals, on average."""
     S = np.delete(scores.long_run, list(without), axis=0).sum(axis=0)
-    kept = len(scores.long_run) - len(list(without))
-    share = kept / len(scores.long_run)
+    share = 1.0 - len(without) / len(scores.long_run)
     seen = max(1, len(estimate.x) - estimate.unseen.shape[1])
-    return max(1.0, float(np.sum(inverse_normal(estimate) * S)) / seen / share if share else 1.0)
+    return max(scores.least, float(np.sum(inverse_normal(estimate) * S)) / seen / share)
 
 
 def inverse_normal(estimate: Estimate) -> np.ndarray:

@@ -39,6 +39,11 @@ class Filter:
         """Samples in a window."""
         return self.weights.shape[1]
 
+    def centered(self, center: int) -> Filter:
+        """The same filter with windows so long that their middle is `center`."""
+        more = center - self.center
+        return Filter(np.pad(self.weights, ((0, 0), (more, more))), self.step, center)
+
     def apply(self, x: np.ndarray) -> np.ndarray:
         """(n, k, c): all outputs whose windows fit into x (m, c), n = (m − length) // step + 1.
 
@@ -106,16 +111,19 @@ def smoother(cutoff: float, transition: float, dt: float, step: int, derivatives
     return Filter(np.array([h, h1, h2][: derivatives + 1]), step, half)
 
 
-def shifted_smoother(cutoff: float, transition: float, dt: float, step: int, shifts: Sequence[float]) -> Filter:
-    """The same low-pass filter for signals that come late by `shifts`, s, one output for each.
+def shifted_smoother(
+    cutoff: float, transition: float, dt: float, step: int, shifts: Sequence[float], derivative: int = 0
+) -> Filter:
+    """The same low-pass filter, or its first derivative, at times that are late by `shifts`, s, an output for each.
 
     The windows are longer by the largest shift on both sides; `center` says by how much.
     """
     half = max(2, int(np.ceil(0.5 * SMOOTHING_TRANSITION / transition / dt)))
     more = int(np.ceil(np.max(np.abs(shifts), initial=0.0) / dt))
     u = np.arange(-half - more, half + more + 1) * dt
-    weights = np.array([_kernel(u - shift, cutoff, (half + 1) * dt)[0] for shift in shifts])
-    return Filter(weights / weights.sum(axis=1, keepdims=True), step, half + more)
+    weights = np.array([_kernel(shift - u, cutoff, (half + 1) * dt)[derivative] for shift in shifts])
+    norms = (weights @ u if derivative else weights.sum(axis=1))[:, None]
+    return Filter(weights / norms, step, half + more)
 
 
 def low_pass(cutoff: float, transition: float, dt: float, step: int) -> Filter:

@@ -83,7 +83,8 @@ def fitted(problem: Problem, found: Survey, references: tuple[Reference, ...]) -
         places = model.places(k, friction)
         estimates.append((friction, places, solve(total([parts[block] for block in kept]).columns(places))))
     friction, places, estimate = estimates[0]
-    scores = score_sums(model, places, rows(), estimate, found.edges)
+    least = min(found.preparation.filters(k).correlation for k in range(len(problem.logs)))
+    scores = score_sums(model, places, rows(), estimate, found.edges, least)
     unknowns = unknowns_of(found.model.base, found.model.kept)
     prior = prior_of(problem.mechanism, problem.prior, unknowns.links)
     rotors = _typical_rotors(problem, unknowns)

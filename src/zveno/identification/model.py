@@ -93,17 +93,19 @@ class TorqueModel:
         """(m, n_v, variants): torques of inertia and gravity for load parameters (n_inertial, variants)."""
         return W @ np.where(self.weightless[:, None], 0.0, parameters)
 
-    def friction_values(self, v: np.ndarray, load: np.ndarray | None) -> np.ndarray:
-        """(m, friction columns): every column's curve, along its element."""
-        out = np.empty((len(v), len(self.friction)))
-        speeds = v @ np.array([element.direction for element in self.elements]).T
+    def friction_values(self, speeds: np.ndarray, load: np.ndarray | None) -> np.ndarray:
+        """(m, friction columns): every column's curve along its element, the mean over k velocities (m, k, n)."""
+        out = np.empty((len(speeds), len(self.friction)))
+        along = speeds @ np.array([element.direction for element in self.elements]).T
+        curves: dict[tuple[int, str], np.ndarray] = {}
         for k, column in enumerate(self.friction):
-            element, term = self.elements[column.element], TERMS[column.term]
-            if term.needs_load and load is None:
-                out[:, k] = 0.0
-                continue
-            carried = None if load is None else load[:, element.coordinate, column.variant]
-            out[:, k] = term.curve(speeds[:, column.element], float(self.scales[column.element]), carried)
+            e, term = column.element, TERMS[column.term]
+            if (e, column.term) not in curves:
+                curves[e, column.term] = term.curve(along[:, :, e], float(self.scales[e]), 1.0).mean(axis=1)
+            out[:, k] = curves[e, column.term]
+            if term.needs_load:
+                carried = 0.0 if load is None else abs(load[:, self.elements[e].coordinate, column.variant])
+                out[:, k] *= carried
         return out
 
     @cached_property
@@ -131,15 +133,25 @@ class TorqueModel:
         """Numbers in a packed row."""
         return sum(map(len, self.active))
 
-    def packed(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, loads: np.ndarray | None = None) -> np.ndarray:
+    def packed(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        a: np.ndarray,
+        loads: np.ndarray | None = None,
+        speeds: np.ndarray | None = None,
+    ) -> np.ndarray:
         """(m, width): the columns of every coordinate that are not always zero, coordinate after coordinate.
 
         Args:
             q, v, a: (m, n).
             loads: (n_inertial, variants) parameters that predict the load; columns that need it are 0 without.
+            speeds: (m, k, n) velocities that friction is the mean over; v itself if not given.
         """
         W = self.inertial(q, v, a)
-        F = self.friction_values(v, None if loads is None else self.load(W, loads))
+        F = self.friction_values(
+            v[:, None] if speeds is None else speeds, None if loads is None else self.load(W, loads)
+        )
         own = [self._own_torques(name, q, v, a) for name in self.own]
         out = np.empty((len(q), self.width))
         n, m = self.n_inertial, len(self.friction)

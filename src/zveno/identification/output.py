@@ -17,6 +17,7 @@ from ..export import Export, export_programs
 from ..kernels.trace import trace
 from ..mechanism import Drive, Mechanism
 from ..mechanism.edit import rebuilt
+from ..mechanism.reduce import reduced
 from ..robot_functions import RobotFunctions
 from .friction import TERMS
 
@@ -164,7 +165,7 @@ def export_identified(
     base_values = np.zeros(result.base.rank)
     base_values[result.kept] = np.where(result.model.weightless, 0.0, result.load)
     lifted = result.base.lift(base_values)
-    load = BaseModel(RobotFunctions(_with_parameters(result, lifted)), drives=drives)
+    load = _other_values(own, result, lifted)
     elements = result.model.elements
     friction = tuple(
         (
@@ -190,12 +191,23 @@ def export_identified(
             own.mechanism,
             tuple(own.base.columns.tolist()),
             tuple(own.values.tolist()),
-            tuple(load.values.tolist()),
+            tuple(load.tolist()),
             friction,
             coupling,
         ),
     )
     return export_programs(RobotFunctions(result.mechanism), [program], directory, single=single, force=force)
+
+
+def _other_values(model: BaseModel, result: Identification, p: np.ndarray) -> np.ndarray:
+    """(rank,) base parameters of other parameters p of links and rotors, which need not be those of bodies."""
+    n, first = result.mechanism.n_v, 10 * len(result.mechanism.joints)
+    links = p.copy()
+    links[first:] = 0.0
+    bare = replace(model.base, mechanism=reduced(_with_parameters(result, links)).mechanism)
+    q = bare.model_parameters
+    q[10 * len(bare.mechanism.joints) :][:n] = p[first : first + n]
+    return bare.project(q)
 
 
 def _with_parameters(result: Identification, p: np.ndarray) -> Mechanism:

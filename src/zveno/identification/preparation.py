@@ -13,6 +13,10 @@ from .series import ROWS, Clock, pieces
 
 SMOOTHING, SMOOTHING_WIDTH = 2.0, 2.0
 """Cut-off of the positions' filter and width of its transition, in bands: flat where torques count."""
+FINE = 4
+"""Velocities for friction at each evaluation, where there are as many samples."""
+HIGHEST = 0.3
+"""Largest cut-off as a share of the sampling rate."""
 EVALUATIONS, ROWS_A_BAND = 20.0, 4.0
 """Evaluations of the model, and rows that are kept, per second and Hz of the band."""
 ENOUGH = 500_000
@@ -28,6 +32,8 @@ class Filters:
     Attributes:
         motion: positions → position, velocity, acceleration.
         speed: recorded velocities → velocity, acceleration.
+        fine: positions → velocities at times around each evaluation, in a wider band: friction reverses quickly.
+        fine_speed: the same from recorded velocities.
         torque: torques, for every delay that is tried.
         rows: the last filter, at the rate of the model's evaluations.
         interval: s between evaluations.
@@ -35,6 +41,8 @@ class Filters:
 
     motion: Filter
     speed: Filter
+    fine: Filter
+    fine_speed: Filter
     torque: Filter
     rows: Filter
     interval: float
@@ -43,6 +51,11 @@ class Filters:
     def margin(self) -> float:
         """s that are lost at each end of a segment."""
         return self.motion.center * self.interval / self.motion.step + self.rows.center * self.interval
+
+    @property
+    def correlation(self) -> float:
+        """Rows that count as one where noise is white: neighbours share what the last filter averages."""
+        return max(1.0, 1.0 / (self.rows.step * float((self.rows.weights**2).sum())))
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +68,7 @@ class Motion:
         t: (m,) s.
         place: (m,) share of all samples that come before, 0 … 1 over all logs.
         q, v, a: (m, n).
+        speeds: (m, k, n) velocities at k times around each evaluation, for friction.
         tau: (m, shifts, n).
     """
 
@@ -65,12 +79,13 @@ class Motion:
     q: np.ndarray
     v: np.ndarray
     a: np.ndarray
+    speeds: np.ndarray
     tau: np.ndarray
 
     @property
     def size(self) -> int:
         """Bytes."""
-        return self.q.nbytes * 3 + self.tau.nbytes
+        return self.q.nbytes * 3 + self.speeds.nbytes + self.tau.nbytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +97,7 @@ class Preparation:
         band: Hz; half gain of the filter that torques and columns pass.
         delay: s by which torques come after positions; taken back.
         recorded_velocity: (n,) whether a joint's recorded velocity is used.
+        wide: cut-off of the velocities that friction is computed from, in bands.
         every: 1, or how many pieces there are for each that is looked at, all others being skipped.
     """
 
@@ -90,12 +106,17 @@ class Preparation:
     band: float
     delay: float
     recorded_velocity: np.ndarray
+    wide: float = SMOOTHING
     every: int = 1
     _kept: dict[tuple[float, ...], list[Motion]] = field(default_factory=dict)
 
     def delayed(self, delay: float) -> Preparation:
         """The same with another delay."""
         return replace(self, delay=delay, _kept={})
+
+    def widened(self, wide: float) -> Preparation:
+        """The same with another band of the velocities that friction is computed from."""
+        return replace(self, wide=wide, _kept={})
 
     def thinned(self) -> Preparation:
         """The same, but of long recordings only pieces here and there: enough for statistics."""
@@ -106,7 +127,7 @@ class Preparation:
 
     def filters(self, log: int, shifts: Sequence[float] = (0.0,)) -> Filters:
         """The filters of a log, for torques that come late by the delay and by each of `shifts`."""
-        return filters_of(self.clocks[log].step, self.band, [self.delay + s for s in shifts])
+        return filters_of(self.clocks[log].step, self.band, [self.delay + s for s in shifts], self.wide)
 
     def motions(self, shifts: Sequence[float] = (0.0,)) -> Iterator[Motion]:
         """All motions, log after log."""
@@ -137,13 +158,13 @@ class Preparation:
                     continue
                 if piece.first or segment is None:
                     segment = _Segment(filters, bool(self.recorded_velocity.any()), seen, piece.t0)
-                q, v, a, tau = segment.push(piece.q, piece.v, piece.tau, self.recorded_velocity)
+                q, v, a, speeds, tau = segment.push(piece.q, piece.v, piece.tau, self.recorded_velocity)
                 seen += len(piece.q)
                 if len(q):
                     index = filters.motion.center + filters.motion.step * (segment.given + np.arange(len(q)))
                     place = np.minimum((segment.seen + index) / total, 1.0 - 1e-12)
                     t = segment.t0 + clock.step * index
-                    yield Motion(number, segment.given == 0, t, place, q, v, a, tau)
+                    yield Motion(number, segment.given == 0, t, place, q, v, a, speeds, tau)
                     segment.given += len(q)
 
 
@@ -157,29 +178,36 @@ class _Segment:
     """
 
     def __init__(self, filters: Filters, velocity: bool, seen: int, t0: float):
-        self.motion, self.torque = Stream(filters.motion), Stream(filters.torque)
-        self.speed = Stream(filters.speed) if velocity else None
+        self.motion, self.torque, self.fine = map(Stream, (filters.motion, filters.torque, filters.fine))
+        self.recorded = [Stream(filters.speed), Stream(filters.fine_speed)] if velocity else []
         self.seen, self.t0, self.given = seen, t0, 0
 
     def push(self, q: np.ndarray, v: np.ndarray | None, tau: np.ndarray, recorded: np.ndarray):
-        moved = self.motion.push(q)
-        torques = self.torque.push(tau)
-        if self.speed is not None and v is not None:
-            speeds = self.speed.push(v)
-            moved[:, 1:, recorded] = speeds[:, :, recorded]
-        return moved[:, 0], moved[:, 1], moved[:, 2], torques
+        """Position, velocity, acceleration, velocities for friction, and torques of the evaluations completed."""
+        moved, speeds, torques = self.motion.push(q), self.fine.push(q), self.torque.push(tau)
+        if self.recorded and v is not None:
+            moved[:, 1:, recorded] = self.recorded[0].push(v)[:, :, recorded]
+            speeds[:, :, recorded] = self.recorded[1].push(v)[:, :, recorded]
+        return moved[:, 0], moved[:, 1], moved[:, 2], speeds, torques
 
 
-def filters_of(step: float, band: float, delays: Sequence[float]) -> Filters:
+def filters_of(step: float, band: float, delays: Sequence[float], wide: float = SMOOTHING) -> Filters:
     """Filters for a sampling step and a band, for torques that come late by each of `delays`, s."""
     every = max(1, int(1.0 / step / (EVALUATIONS * band)))
+    between = min(FINE, every)
+    times = (np.arange(between) - 0.5 * (between - 1)) * (every / between * step)
     cutoff, width = SMOOTHING * band, SMOOTHING_WIDTH * band
-    torque = shifted_smoother(cutoff, width, step, every, delays)
-    motion = smoother(cutoff, width, step, every)
-    more = torque.center - motion.center
-    weights = np.pad(motion.weights, ((0, 0), (more, more)))
-    motion = Filter(weights, every, torque.center)
-    speed = Filter(weights[:2], every, torque.center)
+    broad = min(wide * band, HIGHEST / step)
+    filters = [
+        smoother(cutoff, width, step, every),
+        shifted_smoother(cutoff, width, step, every, delays),
+        shifted_smoother(broad, broad, step, every, times, derivative=1),
+        shifted_smoother(broad, broad, step, every, times),
+    ]
+    center = max(one.center for one in filters)
+    motion, torque, fine, fine_speed = (one.centered(center) for one in filters)
+    speed = Filter(motion.weights[:2], every, center)
     interval = every * step
     thinned = max(1, int(1.0 / interval / (ROWS_A_BAND * band)))
-    return Filters(motion, speed, torque, low_pass(band, band, interval, thinned), interval)
+    rows = low_pass(band, band, interval, thinned)
+    return Filters(motion, speed, fine, fine_speed, torque, rows, interval)

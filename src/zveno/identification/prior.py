@@ -59,6 +59,16 @@ def prior_of(mechanism: Mechanism, kind: str, links: list[int]) -> Prior:
     return Prior(kind, bodies, WEAK if kind == "none" else 1.0, repaired)
 
 
+def solid_ball(mass: float, first_moment: np.ndarray) -> np.ndarray:
+    """Ten parameters of a ball of aluminium of some mass, at the centre that a first moment says."""
+    square = 0.4 * mass * _ball_radius(mass) ** 2
+    return inertia.parameters(mass, np.asarray(first_moment) / mass, square * np.eye(3))
+
+
+def _ball_radius(mass: float) -> float:
+    return (3.0 * mass / (4.0 * np.pi * ALUMINIUM)) ** (1.0 / 3.0)
+
+
 def _repaired(p: np.ndarray, solid: np.ndarray) -> tuple[np.ndarray, str]:
     """A body near the ten parameters, and what was wrong with them."""
     if not np.isfinite(p).all() or p[0] <= 0:
@@ -66,8 +76,7 @@ def _repaired(p: np.ndarray, solid: np.ndarray) -> tuple[np.ndarray, str]:
     c = p[1:4] / p[0]
     P = inertia.pseudo_inertia(np.concatenate([p[:1], np.zeros(3), _central(p)]))
     moments, axes = np.linalg.eigh(P[:3, :3])
-    radius = (3.0 * p[0] / (4.0 * np.pi * ALUMINIUM)) ** (1.0 / 3.0)
-    least = SLENDER * p[0] * radius**2 / 5.0
+    least = SLENDER * p[0] * _ball_radius(p[0]) ** 2 / 5.0
     if moments[0] >= least:
         return p, ""
     P[:3, :3] = (axes * np.maximum(moments, least)) @ axes.T

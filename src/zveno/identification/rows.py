@@ -104,7 +104,7 @@ def rows_of(
             stream = Stream(preparation.filters(motion.log, shifts).rows)
             count, times, places = 0, [], []
         times, places = [*times, motion.t], [*places, motion.place]
-        packed = model.packed(motion.q, motion.v, motion.a, loads)
+        packed = model.packed(motion.q, motion.v, motion.a, loads, motion.speeds)
         others = [reference(motion.q, motion.v, motion.a) for reference in references]
         whole = np.concatenate([packed, motion.tau.reshape(len(packed), -1), *others, motion.v], axis=1)
         out = stream.push(whole)[:, 0]

@@ -128,6 +128,15 @@ def velocity_lag(log: Log, clock: Clock, cutoff: float) -> np.ndarray | None:
     return lag
 
 
+def position_noise(log: Log, clock: Clock) -> np.ndarray:
+    """(n,) standard deviation of the noise of positions, from third differences of the first piece."""
+    piece = next(pieces(log, clock))
+    if len(piece.q) < 4:
+        return np.zeros(piece.q.shape[1])
+    third = np.diff(piece.q, 3, axis=0)
+    return np.sqrt((third**2).mean(axis=0) / 20.0)  # white noise has 20 times its variance there
+
+
 def _difference(x: np.ndarray, y: np.ndarray, shift: int) -> np.ndarray:
     """Mean square of y(t + shift) − x(t)."""
     if shift >= 0:

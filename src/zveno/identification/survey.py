@@ -9,19 +9,25 @@ import numpy as np
 from ..errors import ZvenoError
 from ..io.results import registered
 from .estimate import normals, solve, total
-from .friction import TERMS, elements_of
+from .friction import STEEP, TERMS, elements_of
 from .model import TorqueModel, torque_model
 from .moments import Moments, accumulate
 from .preparation import SMOOTHING, Preparation
 from .problem import AUTO, Problem
 from .rows import REST, block_edges, large_velocities, rows_of
 from .series import clock_of
-from .spectrum import highest_band, velocity_lag, velocity_spectrum
+from .spectrum import highest_band, position_noise, velocity_lag, velocity_spectrum
 
 SHIFTS = np.linspace(-0.3, 0.3, 7)
 """Delays that are tried, in periods of the band."""
+WIDER = (10.0, 7.0, 5.0, 3.0)
+"""Bands of the velocities that friction is computed from, in bands of the torque, widest first."""
 WORTH = 0.02
 """Share by which residuals must fall for a delay to be taken back."""
+SMALLEST_DELAY = 1.5e-3
+"""s; smaller ones cannot be told from friction that the model does not have."""
+CERTAIN = 3.0
+"""Standard errors, from the scatter among blocks, that a delay must differ from zero."""
 FEWEST_ROWS = 3.0
 """Rows for each parameter that a joint shares, below which a log is too short."""
 
@@ -35,7 +41,8 @@ class Choices:
         band: Hz; torques and all columns pass a symmetric low-pass filter with half gain there.
         band_from: "spectrum", "sampling" (the widest that it allows) or "given".
         frequencies, power: spectrum of the velocities: Hz, and share of every joint's power.
-        smoothing: Hz; the same for positions before they are differentiated.
+        smoothing: Hz; the same for positions before they are differentiated. friction_smoothing: for the
+            velocities that friction is computed from, as wide as the noise of positions allows.
         samples: recorded; `rows`: left after decimation; `moving`: (n,) rows in which every joint moves.
         row_rate: Hz of the rows of each log.
         margin: s lost at each end of every piece without a gap.
@@ -51,6 +58,7 @@ class Choices:
     frequencies: np.ndarray
     power: np.ndarray
     smoothing: float
+    friction_smoothing: float
     samples: int
     rows: int
     moving: np.ndarray
@@ -85,8 +93,11 @@ class Survey:
     choices: Choices
 
 
-def survey(problem: Problem) -> Survey:
-    """Everything that must be known before the rows are accumulated."""
+def survey(problem: Problem, scales: np.ndarray | None = None) -> Survey:
+    """Everything that must be known before the rows are accumulated.
+
+    `scales` are the velocity scales of friction, where they are those of other recordings.
+    """
     n = problem.mechanism.n_v
     clocks = tuple(clock_of(log) for log in problem.logs)
     spectrum = velocity_spectrum(problem.logs, clocks)
@@ -117,20 +128,22 @@ def survey(problem: Problem) -> Survey:
     elements = elements_of(problem.mechanism)
     large, seen = large_velocities(preparation, np.array([element.direction for element in elements]))
     _check_motion(problem, preparation, large, seen)
+    preparation = preparation.widened(_widest(preparation, large[:n]))
     rest = np.full(n, problem.rest) if problem.rest is not None else REST * large[:n]
     edges = block_edges(preparation, rest, problem.blocks)
-    scales = np.where(large > 0, large, 1.0)
+    scales = np.where(large > 0, large, 1.0) if scales is None else scales
     model = torque_model(problem.mechanism, problem.terms, problem.motor_terms, scales, problem.own)
     first = model.with_friction([c for c in model.friction if not TERMS[c.term].needs_load])
-    shifts = (0.0,) if problem.delay is not None else (0.0, *(SHIFTS / band))
-    moments = accumulate(first, rows_of(preparation.thinned(), first, rest, None, shifts), edges)
-    _check_rows(problem, first, moments)
-    found = _delay(moments, np.array(shifts[1:])) if problem.delay is None else (problem.delay, True)
-    if problem.delay is None and found[1]:
-        preparation = preparation.delayed(found[0])
-        moments = accumulate(first, rows_of(preparation.thinned(), first, rest), edges)
-    parts = normals(moments)
-    fits = [solve(total(parts, [] if k == 0 else [k - 1])).x for k in range(problem.blocks + 1)]
+    loads, moments = _loads(problem, preparation, first, rest, edges)
+    found = problem.delay or 0.0
+    if problem.delay is None:
+        # The load takes part: friction that is missing would be taken for a delay.
+        shifts = (0.0, *(SHIFTS / band))
+        rows = rows_of(preparation.thinned(), model, rest, loads[:, :1], shifts)
+        found, applied = _delay(accumulate(model, rows, edges), np.array(shifts[1:]))
+        if applied and abs(found) > max(step, SMALLEST_DELAY):
+            preparation = preparation.delayed(found)
+            loads, moments = _loads(problem, preparation, first, rest, edges)
     filters = [preparation.filters(k) for k in range(len(problem.logs))]
     choices = Choices(
         band=float(band),
@@ -138,42 +151,77 @@ def survey(problem: Problem) -> Survey:
         frequencies=spectrum.frequencies,
         power=spectrum.power,
         smoothing=float(SMOOTHING * band),
+        friction_smoothing=float(preparation.wide * band),
         samples=sum(clock.samples for clock in clocks),
         rows=int(moments.rows.sum()),
         moving=moments.counts.sum(axis=0),
         row_rate=tuple(1.0 / (one.interval * one.rows.step) for one in filters),
         margin=max(one.margin for one in filters),
         delay=float(preparation.delay),
-        delay_found=float(found[0]),
+        delay_found=float(found),
         velocity_lag=lag,
         recorded_velocity=used,
         large_velocities=large[:n],
         rest=rest,
     )
-    return Survey(preparation, model, edges, rest, np.stack(fits, axis=1)[: model.n_inertial], choices)
+    return Survey(preparation, model, edges, rest, loads, choices)
+
+
+def _loads(
+    problem: Problem, preparation: Preparation, model: TorqueModel, rest: np.ndarray, edges: np.ndarray
+) -> tuple[np.ndarray, Moments]:
+    """(n_inertial, 1 + blocks) parameters of fits without load-dependent friction: to all blocks, without each."""
+    moments = accumulate(model, rows_of(preparation.thinned(), model, rest), edges)
+    _check_rows(problem, model, moments)
+    parts = normals(moments)
+    fits = [solve(total(parts, [] if k == 0 else [k - 1])).x for k in range(problem.blocks + 1)]
+    return np.stack(fits, axis=1)[: model.n_inertial], moments
 
 
 def _delay(moments: Moments, shifts: np.ndarray) -> tuple[float, bool]:
     """The delay where the residuals of all joints are least, and whether it is worth taking back.
 
-    Residuals as a function of the delay are almost a parabola near their minimum.
+    It is where the residuals fall by `WORTH` and the blocks agree that it is not zero.
     """
-    logs = []
+    by_block = []
     for k in range(len(shifts) + 1):
-        whole = total(normals(moments, k))
-        fit = solve(whole)
-        used = whole.counts > 0
-        logs.append(np.where(used, np.log(np.maximum(whole.squares(fit.x), 1e-300)), 0.0))
-    weight = whole.counts / max(whole.counts.sum(), 1.0)
-    now, tried = float(logs[0] @ weight), np.array(logs[1:]) @ weight
-    k = int(np.clip(np.argmin(tried), 1, len(shifts) - 2))
-    a, b, c = np.exp(tried[k - 1 : k + 2])
+        parts = normals(moments, k)
+        x = solve(total(parts)).x
+        by_block.append([part.squares(x) for part in parts])
+    squares = np.array(by_block)  # (shifts, blocks, n)
+    counts = moments.counts.sum(axis=0)
+    scale = squares[0].sum(axis=0) / np.maximum(counts, 1)
+    weight = np.where(counts > 0, 1.0 / np.where(scale > 0, scale, 1.0), 0.0)
+    cost = squares @ weight  # (shifts, blocks): 1 a row with no delay
+    delay, least = _minimum(shifts, cost[1:].sum(axis=1))
+    each = np.array([_minimum(shifts, column)[0] for column in cost[1:].T])
+    scatter = float(np.std(each, ddof=1)) / np.sqrt(len(each))
+    gain = 1.0 - np.sqrt(max(least, 0.0) / max(float(cost[0].sum()), 1e-300))
+    return delay, bool(gain > WORTH and abs(delay) > CERTAIN * scatter)
+
+
+def _minimum(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Where samples at equal steps are least, and their least value, by a parabola through three neighbours."""
+    k = int(np.clip(np.argmin(y), 1, len(x) - 2))
+    a, b, c = (float(value) for value in y[k - 1 : k + 2])
     bend = a - 2.0 * b + c
     offset = float(np.clip(0.5 * (a - c) / bend, -1.0, 1.0)) if bend > 0 else 0.0
-    delay = float(shifts[k] + offset * (shifts[1] - shifts[0]))
-    least = b - 0.25 * (a - c) * offset
-    gain = 1.0 - np.sqrt(max(least, 0.0) / np.exp(now))
-    return delay, bool(gain > WORTH)
+    return float(x[k] + offset * (x[1] - x[0])), b - 0.25 * (a - c) * offset
+
+
+def _widest(preparation: Preparation, large: np.ndarray) -> float:
+    """The widest band of the velocities for friction whose noise stays below the width of the smoothed sign.
+
+    The noise of positions follows from their third differences, in which a motion does not show.
+    """
+    noise = np.max([position_noise(log, c) for log, c in zip(preparation.logs, preparation.clocks, strict=True)], 0)
+    for wide in WIDER:
+        trial = preparation.widened(wide)
+        gain = max(float(np.linalg.norm(trial.filters(k).fine.weights[0])) for k in range(len(trial.logs)))
+        moving = large > 0
+        if np.median(noise[moving] * gain / large[moving]) < STEEP:
+            return wide
+    return SMOOTHING
 
 
 def _check_motion(problem: Problem, preparation: Preparation, large: np.ndarray, seen: int) -> None:
