@@ -32,7 +32,7 @@ def friction_curve(result: Identification, joint: int) -> tuple[np.ndarray, np.n
     load = np.broadcast_to(usual[None, :, None], (POINTS, n, 1))
     model = result.model
     first = model.n_inertial
-    values = model.friction_values(v, load)
+    values = model.friction_values(v[:, None], load)
     along = np.array([model.elements[column.element].direction[joint] for column in model.friction])
     return v[:, joint], values @ (along * result.values[first : first + len(model.friction)])
 
