@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import warnings
 
 import numpy as np
@@ -13,9 +12,12 @@ from hypothesis import strategies as st
 from kernels.programs import Builder, binary, evaluate, mixed, random_program, unary
 from zveno.errors import BuildError
 from zveno.kernels import elementary, host, lower, plan
+from zveno.kernels.batch_code import driver_code
+from zveno.kernels.batch_frame import STACK_LIMIT
 from zveno.kernels.gufunc import make_ufunc
 from zveno.kernels.kernel import compile
 from zveno.kernels.program import ARITY, Op, Program
+from zveno.kernels.straight_data import bind_data
 
 UNARY = [op for op in Op if ARITY[op] == 1]
 BINARY = [op for op in Op if ARITY[op] == 2]
@@ -137,13 +139,15 @@ def test_lanes_do_not_change_results(dtype):
             np.testing.assert_array_equal(result, right)
 
 
-def test_large_workspace_is_on_the_heap(monkeypatch):
-    from zveno.kernels import driver
-
-    monkeypatch.setattr(driver, "_STACK_LIMIT", 128)
-    program = random_program(3, 200)
-    arrays = inputs(np.random.default_rng(3), program, 9)
-    assert_close(program, compile(program)(*arrays), evaluate(program, *arrays), 1e-13)
+def test_large_workspace_is_on_the_heap():
+    b = Builder("long", x=(3000,), y=())
+    x, (y,) = b.read("x"), b.read("y")
+    program = b.program(z=((3000,), [b.add(Op.MUL, node, y) for node in reversed(x)]))
+    assert STACK_LIMIT / 2 < 3000 * 2 * 8  # two vectors or more
+    values = np.random.default_rng(3).normal(size=(9, 3000))
+    kernel = compile(program)
+    np.testing.assert_array_equal(kernel(values, 2.0), 2.0 * values[:, ::-1])
+    np.testing.assert_array_equal(kernel(values[0], np.array(2.0)), 2.0 * values[0, ::-1])
 
 
 def test_results_that_are_inputs_or_constants():
@@ -174,9 +178,9 @@ def test_without_fused_operations(monkeypatch):
     text = lower.lower(program, np.dtype(np.float64), 2, host.host().triple, fma=False)
     assert "llvm.fma" not in text
     code = host.Code(host.compile_object(text))
-    alone = ctypes.c_void_p(None)
     shapes = [a.shape for a in program.inputs], [a.shape for a in program.outputs]
-    ufunc = make_ufunc(code.address("loop"), ctypes.addressof(alone), *shapes, np.dtype(np.float64), "without")
+    loop = driver_code("<f8", 2).address("loop")
+    ufunc = make_ufunc(loop, bind_data(code), *shapes, np.dtype(np.float64), "without")
     arrays = inputs(np.random.default_rng(1), program, 5)
     assert_close(program, ufunc.call(*arrays), evaluate(program, *arrays), 1e-14)
 

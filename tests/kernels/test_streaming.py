@@ -9,7 +9,8 @@ import pytest
 
 from kernels.programs import Builder, random_program
 from kernels.test_gufunc import guarded
-from zveno.kernels import driver, threads
+from zveno.kernels import batch_data, threads
+from zveno.kernels.batch_driver import write_batch_driver
 from zveno.kernels.kernel import compile
 
 PROGRAM = random_program(11, 200, n_out=37)
@@ -20,7 +21,7 @@ PROGRAM = random_program(11, 200, n_out=37)
 def pair(request, monkeypatch):
     """The same kernel writing through the caches and, from the first state, past them."""
     direct = compile(PROGRAM, request.param)
-    monkeypatch.setattr(driver, "STREAM_BYTES", 0)
+    monkeypatch.setattr(batch_data, "STREAM_BYTES", 0)
     return direct, compile(PROGRAM, request.param)
 
 
@@ -31,11 +32,9 @@ def draw(n: int, dtype) -> list[np.ndarray]:
 
 def test_the_code_has_streaming_stores():
     """Otherwise the tests below would compare a kernel with itself."""
-    from zveno.kernels.lower import lower
-
-    text = lower(PROGRAM, np.dtype(np.float64), 4, "x86_64-unknown-linux-gnu")
+    text = write_batch_driver(np.dtype(np.float64), 4, "x86_64-unknown-linux-gnu")
     assert text.count("!nontemporal") == 3  # single elements, vectors, single elements
-    assert text.count("call void @store_stream") == 1  # the output of less than a line is not worth it
+    assert text.count("call void @store_stream") == 1
 
 
 def test_same_bits_for_all_lengths_and_alignments(pair):
@@ -88,12 +87,12 @@ def test_memory_outside_is_not_touched(pair, at_end):
 
 def test_threads_stream_too(monkeypatch):
     """A batch over the threshold as a whole is streamed by every thread, with the same bits."""
-    monkeypatch.setattr(driver, "PARALLEL_WORK", 0)
+    monkeypatch.setattr(batch_data, "PARALLEL_WORK", 0)
     threads.set_threads(1)
     n = 5000
     arrays = draw(n, np.float64)
     expected = compile(PROGRAM)(*arrays)
-    monkeypatch.setattr(driver, "STREAM_BYTES", n * 8 * sum(output.size for output in PROGRAM.outputs))
+    monkeypatch.setattr(batch_data, "STREAM_BYTES", n * 8 * sum(output.size for output in PROGRAM.outputs))
     stream = compile(PROGRAM)
     try:
         for count in (1, 2, 3):
@@ -108,7 +107,7 @@ def test_threads_stream_too(monkeypatch):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_constants_among_the_results(monkeypatch, limit, dtype):
     """Runs of constants, short and long, at any place, and in the last block, which overlaps the one before."""
-    monkeypatch.setattr(driver, "STREAM_BYTES", limit)
+    monkeypatch.setattr(batch_data, "STREAM_BYTES", limit)
     for seed in range(12):
         rng = np.random.default_rng(seed)
         b = Builder("constants", x=(5,))

@@ -13,7 +13,7 @@ import pytest
 
 from kernels.programs import Builder, binary, mixed, random_program
 from zveno.errors import ZvenoError
-from zveno.kernels import driver, threads
+from zveno.kernels import batch_data, threads
 from zveno.kernels.kernel import compile
 from zveno.kernels.program import Op
 
@@ -27,7 +27,7 @@ def _restore_threads():
 @pytest.fixture
 def eager(monkeypatch):
     """Kernels built in the test use threads from 64 states."""
-    monkeypatch.setattr(driver, "PARALLEL_WORK", 0)
+    monkeypatch.setattr(batch_data, "PARALLEL_WORK", 0)
 
 
 @pytest.fixture
@@ -141,9 +141,9 @@ def test_a_pool_without_threads_is_no_obstacle(eager, calls):
 _INTERRUPT = """
 import _thread, threading, time, numpy as np
 from kernels.programs import random_program
-from zveno.kernels import driver, threads
+from zveno.kernels import batch_data, threads
 from zveno.kernels.kernel import compile
-driver.PARALLEL_WORK = 0
+batch_data.PARALLEL_WORK = 0
 threads.set_threads(2)
 kernel = compile(random_program(0, 300, n_out=64))
 x, y = np.random.default_rng(0).normal(size=(100_000, 8)), np.ones((2, 3))

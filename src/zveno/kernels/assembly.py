@@ -93,10 +93,10 @@ class Module:
             f"k{t.number(value)}", f"internal constant {t.vector} {t.splat(value)}, align {t.stride}"
         )
 
-    def table(self, name: str, values: Sequence[int]) -> str:
-        """The name of 64-bit integers in memory."""
+    def words(self, name: str, values: Sequence[int]) -> str:
+        """The name of 64-bit integers in memory that can be set from outside."""
         listed = ", ".join(f"i64 {value}" for value in values)
-        return self.define(name, f"internal constant [{len(values)} x i64] [{listed}], align 8")
+        return self.define(name, f"dso_local global [{len(values)} x i64] [{listed}], align 8")
 
     def once(self, name: str) -> bool:
         """True the first time it is asked for this name: then the caller defines the function."""
@@ -190,6 +190,19 @@ class Function:
         self.do(f"%n{label} = add i64 %j{label}, 1")
         more = self.let(f"icmp ult i64 %n{label}, {count}")
         self.do(f"br i1 {more}, label %{label}, label %{out}")
+        self.start(out)
+
+    def when(self, condition: str, then: Callable[[], None], otherwise: Callable[[], None] | None = None) -> None:
+        """A choice of the generated code; the functions write its parts."""
+        yes, no, out = self.name("then"), self.name("else"), self.name("end")
+        self.do(f"br i1 {condition}, label %{yes}, label %{no if otherwise else out}")
+        self.start(yes)
+        then()
+        self.do(f"br label %{out}")
+        if otherwise:
+            self.start(no)
+            otherwise()
+            self.do(f"br label %{out}")
         self.start(out)
 
     def branch_unlikely(self, condition: str, label: str, otherwise: str) -> None:

@@ -1,30 +1,52 @@
-"""The loop over a batch, once for all structured programs: from rows of the batch to lanes and back.
+"""The loop over a batch, once for all kernels: from rows of the batch to lanes and back.
 
 What differs from kernel to kernel are words of `data`: sizes of the arguments, the size of the workspace, and the
-function that computes `lanes` states in it. So it is compiled once for a machine. As in `driver`, missing lanes at
-the end of a batch are copies of the last state.
+function that computes `lanes` states in it. So it is compiled once for a machine; LLVM would take 20 ms for each.
+
+For every `lanes` states the rows of the inputs are transposed into slots of the workspace. Structured programs
+leave their results in slots as well; straight-line ones write rows of the outputs themselves. Outputs larger than
+the caches are collected for a few states and then written past the caches, because a line of memory that is written
+piece by piece is first read. At the end of the batch the missing lanes are copies of the last state: they compute
+and write the same numbers once more, so nothing outside the arrays is touched and no flag is raised that the last
+state would not raise itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from . import rows
 from .assembly import Function, Module, Types
-from .batch_data import ARGUMENT_WORDS, KEEPS_STATUS, N_INPUTS, N_OPERANDS, N_WORDS, RUN, TEAM, THRESHOLD, WORKSPACE
-from .batch_rows import word, write_layout, write_load, write_store
+from .batch_data import ARGUMENT_WORDS, N_INPUTS, N_OPERANDS, N_WORDS, RUN, SIZE, STREAM_FROM, TEAM, THRESHOLD
+from .batch_frame import allocate, keep_status, release, write_constants
+from .batch_once import write_once
+from .batch_rows import (
+    PACKED,
+    has_rows,
+    load_quickly,
+    point_quickly,
+    word,
+    write_layout,
+    write_load,
+    write_point,
+    write_store,
+)
 from .gufunc import MAX_OPERANDS
 from .threads import COMPLETE, INTERRUPTED
 
-_STACK_LIMIT = 65_536
-_EXCEPTIONS = 0x3F
+_QUICK, _CAREFUL, _STORED = 1, 2, 4
+"""Notes on an argument: read or pointed to in the loop itself, or by a function; stored after every group."""
 
 
 def write_batch_driver(dtype: np.dtype, lanes: int, triple: str) -> str:
-    """Assembly of a module with the functions `loop` (for NumPy) and `share` (for threads)."""
+    """Assembly of a module with the functions `loop` (for NumPy), `share` (for threads) and `once` (for a call)."""
     module = Module(Types(np.dtype(dtype), lanes))
     _write_loop(module)
     _write_share(module)
     _Serial(module).write()
+    write_once(module)
     return module.text(triple)
 
 
@@ -50,6 +72,7 @@ def _write_loop(module: Module) -> None:
     interrupted = f.let(f"icmp sge i64 {answer}, {INTERRUPTED}")
     f.branch_unlikely(interrupted, "interrupt", "check")
     f.start("interrupt")
+    # Only now, with no Python left on the way to NumPy, will it be raised where the user can see it.
     f.do(f"call void {module.declare('zveno_interrupt', 'void', [])}()")
     f.do("br label %check")
     f.start("check")
@@ -58,7 +81,7 @@ def _write_loop(module: Module) -> None:
     f.start("finished")
     f.do("ret void")
     f.start("alone")
-    f.do(f"call void @serial(ptr {operands}, i64 {n}, ptr %steps, ptr %data)")
+    f.do(f"call void @serial(ptr {operands}, i64 {n}, ptr %steps, ptr %data, i64 {n})")
     f.finish()
 
 
@@ -90,91 +113,146 @@ def _write_share(module: Module) -> None:
     f.repeat(count, move)
     smaller = module.declare("llvm.smin.i64", "i64", ["i64", "i64"])
     states = f.let(f"call i64 {smaller}(i64 %block, i64 {left})")
-    f.do(f"call void @serial(ptr {mine}, i64 {states}, ptr %steps, ptr {data})")
+    f.do(f"call void @serial(ptr {mine}, i64 {states}, ptr %steps, ptr {data}, i64 %n)")
     f.do("br label %take")
     f.start("done")
     f.finish()
 
 
 class _Serial:
-    """Writes `serial(args, n, steps, data)`, which runs n states on the calling thread."""
+    """Writes `serial(args, n, steps, data, total)`: n states on the calling thread, of a batch of `total`.
+
+    What to do with an argument for every group of lanes is noted before the first: rows of an input are read, or
+    those of an output pointed to, by code in the loop itself if that is simple, otherwise by functions.
+    """
 
     def __init__(self, module: Module):
         self.module = module
 
     def write(self) -> None:
-        layout, load, store = write_layout(self.module), write_load(self.module), write_store(self.module)
-        f = self.f = Function(self.module, "void @serial(ptr %args, i64 %n, ptr %steps, ptr %data)")
+        """Write the function."""
+        module = self.module
+        self.layout, self.load, self.point, self.store = (
+            write(module) for write in (write_layout, write_load, write_point, write_store)
+        )
+        f = self.f = Function(module, "void @serial(ptr %args, i64 %n, ptr %steps, ptr %data, i64 %total)")
         status = f.let("alloca i64, align 8")
-        self._allocate()
-        self._status("fegetexceptflag", status)
-        self.n_inputs, self.n_operands = word(f, "%data", N_INPUTS), word(f, "%data", N_OPERANDS)
-        f.repeat(self.n_operands, lambda k: self._call(layout, k))
-        run, before = word(f, "%data", RUN, "ptr"), f.name("before")
+        self.notes = f.let(f"alloca [{MAX_OPERANDS} x i64], align 8")
+        all_notes = f.let("alloca i64, align 8")
+        allocate(f)
+        keep_status(f, "fegetexceptflag", status)
+        self.n_inputs = word(f, "%data", N_INPUTS)
+        self.n_outputs = f.let(f"sub i64 {word(f, '%data', N_OPERANDS)}, {self.n_inputs}")
+        f.do(f"br i1 {f.let('icmp sle i64 %n, 0')}, label %finish, label %setup")
+        f.start("setup")
+        f.store("i64", "0", all_notes, 8)
+        f.repeat(self.n_inputs, self._note_input)
+        f.repeat(self.n_outputs, lambda k: self._note_output(k, all_notes))
+        run, notes, before = word(f, "%data", RUN, "ptr"), f.load("i64", all_notes, 8), f.name("before")
         f.do(f"br label %{before}")
         f.start(before)
-        nothing = f.let("icmp sle i64 %n, 0")
-        f.do(f"br i1 {nothing}, label %finish, label %states")
+        f.do("br label %states")
         f.start("states")
         f.do(f"%i = phi i64 [ 0, %{before} ], [ %next, %advance ]")
-        f.repeat(self.n_inputs, lambda k: self._call(load, k, states=True))
+        self.whole = f.let(f"icmp sge i64 {f.let('sub i64 %n, %i')}, {f.types.lanes}")
+        f.repeat(self.n_inputs, self._read)
+        f.repeat(self.n_outputs, self._point)
+        write_constants(f, f.let(f"or i1 {f.let('icmp eq i64 %i, 0')}, {_has(f, notes, _QUICK)}"))
         f.do(f"call void {run}(ptr %ws, ptr %data)")
-        outputs = f.let(f"sub i64 {self.n_operands}, {self.n_inputs}")
-        f.repeat(outputs, lambda k: self._call(store, f.let(f"add i64 {k}, {self.n_inputs}"), states=True))
+        f.when(_has(f, notes, _STORED), lambda: f.repeat(self.n_outputs, self._put))
         f.do("br label %advance")
         f.start("advance")
         f.do(f"%next = add i64 %i, {f.types.lanes}")
         more = f.let("icmp slt i64 %next, %n")
         f.do(f"br i1 {more}, label %states, label %finish")
         f.start("finish")
-        self._status("fesetexceptflag", status)
-        f.do(f"call void {self.module.declare('zveno_free', 'void', ['ptr'])}(ptr %memory)")
+        # What was written past the caches is seen by all threads from here on.
+        streamed = f.let(f"icmp sge i64 %total, {word(f, '%data', STREAM_FROM)}")
+        f.when(streamed, lambda: f.do("fence seq_cst"))
+        keep_status(f, "fesetexceptflag", status)
+        release(f)
         f.finish()
 
-    def _call(self, function: str, k: str, states: bool = False) -> None:
-        """Call a function of one argument: its operand and step, its words, and which states are meant."""
-        f = self.f
-        offset = f.let(f"mul i64 {k}, 8")
-        base = f.load("ptr", f.at("%args", offset), 8)
-        step = f.load("i64", f.at("%steps", offset), 8)
+    def _operand(self, k: str) -> tuple[str, str, str]:
+        """Address, step and words of an argument."""
+        f, offset = self.f, self.f.let(f"mul i64 {k}, 8")
         own = f.at("%data", f.let(f"add i64 {8 * N_WORDS}, {f.let(f'mul i64 {k}, {8 * ARGUMENT_WORDS}')}"))
-        which = ", i64 %i, i64 %n" if states else ", ptr %steps, ptr %data"
-        f.do(f"call void {function}(ptr {base}, i64 {step}, ptr {own}, ptr %ws{which})")
+        return f.load("ptr", f.at("%args", offset), 8), f.load("i64", f.at("%steps", offset), 8), own
 
-    def _allocate(self) -> None:
-        """The workspace, aligned; on the stack where it is small, so that single calls need no allocator."""
-        f = self.f
-        size = word(f, "%data", WORKSPACE)
-        small = f.let(f"icmp ule i64 {size}, {_STACK_LIMIT}")
-        f.do(f"br i1 {small}, label %stack, label %heap")
-        f.start("stack")
-        f.do(f"%near = alloca i8, i64 {size}, align 64")
-        f.do("br label %ready")
-        f.start("heap")
-        room = f.let(f"add i64 {size}, 64")
-        far = f.let(f"call ptr {self.module.declare('zveno_malloc', 'ptr', ['i64'])}(i64 {room})")
-        failed = f.let(f"icmp eq ptr {far}, null")
-        f.do(f"br i1 {failed}, label %exhausted, label %allocated")
-        f.start("exhausted")
-        # A loop cannot report an error, and numbers never written must not pass for results.
-        f.do(f"call void {self.module.declare('llvm.trap', 'void', [])}()")
-        f.do("unreachable")
-        f.start("allocated")
-        address = f.let(f"ptrtoint ptr {far} to i64")
-        aligned = f.at(far, f.let(f"sub i64 64, {f.let(f'and i64 {address}, 63')}"))
-        f.do("br label %ready")
-        f.start("ready")
-        f.do(f"%ws = phi ptr [ %near, %stack ], [ {aligned}, %allocated ]")
-        f.do(f"%memory = phi ptr [ null, %stack ], [ {far}, %allocated ]")
+    def _output(self, k: str) -> str:
+        return self.f.let(f"add i64 {k}, {self.n_inputs}")
 
-    def _status(self, function: str, place: str) -> None:
-        """Keep the floating-point status, or put it back: lanes that wait may raise flags no state has raised."""
+    def _call(self, function: str, k: str, i: str = "%i") -> None:
+        base, step, own = self._operand(k)
+        self.f.do(f"call void {function}(ptr {base}, i64 {step}, ptr {own}, ptr %ws, i64 {i}, i64 %n)")
+
+    def _way(self, k: str) -> tuple[str, str, str]:
+        """How an argument lies; its step and words."""
+        base, step, own = self._operand(k)
+        rest = "ptr %steps, ptr %data, i64 %total"
+        way = self.f.let(f"call i64 {self.layout}(ptr {base}, i64 {step}, ptr {own}, ptr %ws, {rest})")
+        return way, step, own
+
+    def _note(self, k: str) -> str:
+        """Where the note on an argument is."""
+        return self.f.at(self.notes, self.f.let(f"mul i64 {k}, 8"))
+
+    def _note_input(self, k: str) -> None:
+        """An input that is the same for all states is read now, once for all."""
         f = self.f
-        call, done = f.name("status"), f.name("kept")
-        keeps = f.let(f"icmp ne i64 {word(f, '%data', KEEPS_STATUS)}, 0")
-        f.do(f"br i1 {keeps}, label %{call}, label %{done}")
-        f.start(call)
-        name = self.module.declare(f"zveno_{function}", "i32", ["ptr", "i32"])
-        f.do(f"call i32 {name}(ptr {place}, i32 {_EXCEPTIONS})")
-        f.do(f"br label %{done}")
-        f.start(done)
+        way, step, own = self._way(k)
+        size = word(f, own, SIZE)
+        packed = f.let(f"icmp eq i64 {way}, {PACKED}")
+        quick = f.let(f"and i1 {packed}, {f.let(f'icmp sge i64 {size}, {f.types.lanes}')}")
+        note = f.let(f"select i1 {quick}, i64 {_QUICK}, i64 {_CAREFUL}")
+        same = f.let(f"icmp eq i64 {step}, 0")
+        f.store("i64", f.let(f"select i1 {same}, i64 0, i64 {note}"), self._note(k), 8)
+        f.when(same, lambda: self._call(self.load, k, "0"))
+
+    def _note_output(self, number: str, all_notes: str) -> None:
+        """An output that is collected is pointed to now, once for all."""
+        f, k = self.f, self._output(number)
+        way, _, own = self._way(k)
+        rows_of_its_own = has_rows(f, own)
+        quick = f.let(f"and i1 {rows_of_its_own}, {f.let(f'icmp eq i64 {way}, {PACKED}')}")
+        note = f.let(f"select i1 {quick}, i64 {_QUICK}, i64 {_STORED}")
+        f.store("i64", note, self._note(k), 8)
+        f.store("i64", f.let(f"or i64 {f.load('i64', all_notes, 8)}, {note}"), all_notes, 8)
+        f.when(rows_of_its_own, lambda: self._call(self.point, k, "0"))
+
+    def _places(self, base: str, step: str) -> list[str]:
+        """The rows of all lanes of a whole group."""
+        f = self.f
+        row = f.at(base, f.let(f"mul i64 %i, {step}"))
+        return rows.places(f, row, step, [str(lane) for lane in range(1, f.types.lanes)])
+
+    def _choose(self, k: str, quickly: Callable[[list[str], str], None], function: str) -> None:
+        """Treat a whole group quickly if the note says so, otherwise by a function."""
+        f = self.f
+        note = f.load("i64", self._note(k), 8)
+        quick = f.let(f"and i1 {self.whole}, {f.let(f'icmp eq i64 {note}, {_QUICK}')}")
+
+        def in_the_loop() -> None:
+            base, step, own = self._operand(k)
+            quickly(self._places(base, step), own)
+
+        def otherwise() -> None:
+            f.when(_has(f, note, _QUICK | _CAREFUL), lambda: self._call(function, k))
+
+        f.when(quick, in_the_loop, otherwise)
+
+    def _read(self, k: str) -> None:
+        self._choose(k, lambda places, own: load_quickly(self.f, places, own), self.load)
+
+    def _point(self, number: str) -> None:
+        k = self._output(number)
+        self._choose(k, lambda places, own: point_quickly(self.f, places, own), self.point)
+
+    def _put(self, number: str) -> None:
+        f, k = self.f, self._output(number)
+        note = f.load("i64", self._note(k), 8)
+        f.when(_has(f, note, _STORED), lambda: self._call(self.store, k))
+
+
+def _has(f: Function, note: str, bits: int) -> str:
+    return f.let(f"icmp ne i64 {f.let(f'and i64 {note}, {bits}')}, 0")

@@ -14,10 +14,17 @@ from .batch_data import (
     N_OPERANDS,
     N_WORDS,
     RANK,
+    ROWS,
     SIZE,
     SLOTS,
+    STAGING,
+    STREAM_FROM,
     TABLE,
 )
+
+PACKED, LOOSE, STREAMED = 0, 1, 2
+"""How an argument lies in memory, or is written to it: elements without gaps, with gaps, past the caches."""
+_LINE = 64
 
 
 def word(f: Function, data: str, number: int | str, kind: str = "i64") -> str:
@@ -27,8 +34,9 @@ def word(f: Function, data: str, number: int | str, kind: str = "i64") -> str:
 
 
 def write_layout(module: Module) -> str:
-    """`layout(base, step, own, ws, steps, data)`: are the elements packed? Where not, a table of their offsets."""
-    f = Function(module, "internal void @layout(ptr %base, i64 %step, ptr %own, ptr %ws, ptr %steps, ptr %data)")
+    """`layout(base, step, own, ws, steps, data, total)`: how an argument lies; with gaps, a table of offsets."""
+    arguments = "ptr %base, i64 %step, ptr %own, ptr %ws, ptr %steps, ptr %data, i64 %total"
+    f = Function(module, f"internal i64 @layout({arguments})")
     t = f.types
     rank, first = word(f, "%own", RANK), word(f, "%own", FIRST_AXIS)
     n_operands = word(f, "%data", N_OPERANDS)
@@ -52,7 +60,8 @@ def write_layout(module: Module) -> str:
 
     f.repeat(rank, compare)
     known = f.load("i64", loose, 8)
-    f.store("i64", known, f.at("%ws", word(f, "%own", LAYOUT)), 8)
+    way = f.let(f"select i1 {_is_streamed(f, known)}, i64 {STREAMED}, i64 {known}")
+    f.store("i64", way, f.at("%ws", word(f, "%own", LAYOUT)), 8)
     f.do(f"br i1 {f.let(f'icmp ne i64 {known}, 0')}, label %tabulate, label %done")
     f.start("tabulate")
     table = f.at("%ws", word(f, "%own", TABLE))
@@ -72,8 +81,53 @@ def write_layout(module: Module) -> str:
     f.repeat(word(f, "%own", SIZE), enter)
     f.do("br label %done")
     f.start("done")
-    f.finish()
+    f.do(f"ret i64 {way}")
+    f.close()
     return "@layout"
+
+
+def has_rows(f: Function, own: str = "%own") -> str:
+    """Whether the code of the kernel writes the rows of this argument itself."""
+    return f.let(f"icmp sge i64 {word(f, own, ROWS)}, 0")
+
+
+def _is_streamed(f: Function, loose: str) -> str:
+    """Whether rows are written past the caches: they follow each other without gaps, and are many."""
+    row = f.let(f"mul i64 {word(f, '%own', SIZE)}, {f.types.itemsize}")
+    many = f.let(f"icmp sge i64 %total, {word(f, '%data', STREAM_FROM)}")
+    for condition in (
+        has_rows(f),
+        f.let(f"icmp eq i64 {loose}, 0"),
+        f.let(f"icmp eq i64 %step, {row}"),
+        f.let(f"icmp sge i64 {row}, {_LINE}"),
+    ):
+        many = f.let(f"and i1 {many}, {condition}")
+    return many
+
+
+def write_point(module: Module) -> str:
+    """`point(base, step, own, ws, i, n)`: tell the code where to write an output, to rows or the staging area."""
+    f = Function(module, "internal void @point(ptr %base, i64 %step, ptr %own, ptr %ws, i64 %i, i64 %n)")
+    t = f.types
+    way = f.load("i64", f.at("%ws", word(f, "%own", LAYOUT)), 8)
+    f.do(f"br i1 {f.let(f'icmp eq i64 {way}, {PACKED}')}, label %direct, label %staged")
+    f.start("direct")
+    point_quickly(f, _places(f), "%own")
+    f.do("br label %done")
+    f.start("staged")
+    staged, row = f.at("%ws", word(f, "%own", STAGING)), f.let(f"mul i64 {word(f, '%own', SIZE)}, {t.itemsize}")
+    point_quickly(f, rows.places(f, staged, row, [str(lane) for lane in range(1, t.lanes)]), "%own")
+    f.do("br label %done")
+    f.start("done")
+    f.finish()
+    return "@point"
+
+
+def point_quickly(f: Function, places: list[str], own: str) -> None:
+    """Tell the code where to write an output."""
+    at = f.at("%ws", word(f, own, ROWS))
+    for lane, place in enumerate(places):
+        f.store("ptr", place, f.at(at, 8 * lane), 8)
 
 
 def _places(f: Function) -> list[str]:
@@ -82,10 +136,41 @@ def _places(f: Function) -> list[str]:
     return rows.places(f, f.at("%base", f.let("mul i64 %i, %step")), "%step", rows.distances(f, left))
 
 
+def load_quickly(f: Function, places: list[str], own: str) -> None:
+    """Packed rows of at least `lanes` elements to the slots of an input: the first block, the last, others between.
+
+    The last may overlap the one before it.
+    """
+    lanes = f.types.lanes
+    size, slots = word(f, own, SIZE), f.at("%ws", word(f, own, SLOTS))
+    _load_block(f, places, slots, "0")
+    _load_block(f, places, slots, f.let(f"sub i64 {size}, {lanes}"))
+
+    def between() -> None:
+        blocks = f.let(f"lshr i64 {f.let(f'sub i64 {size}, {lanes + 1}')}, {lanes.bit_length() - 1}")
+        f.repeat(
+            blocks,
+            lambda number: _load_block(
+                f, places, slots, f.let(f"mul i64 {f.let(f'add i64 {number}, 1')}, {lanes}")
+            ),
+        )
+
+    f.when(f.let(f"icmp sgt i64 {size}, {2 * lanes}"), between)
+
+
+def _load_block(f: Function, places: list[str], slots: str, j: str) -> None:
+    """Elements from j of all rows, as many as there are lanes, to their slots."""
+    t = f.types
+    offset = f.let(f"mul i64 {j}, {t.itemsize}")
+    values = [f.load(t.vector, f.at(place, offset), t.itemsize) for place in places]
+    slot = f.at(slots, f.let(f"mul i64 {j}, {t.stride}"))
+    for number, value in enumerate(rows.transpose(f, values)):
+        f.store(t.vector, value, f.at(slot, number * t.stride), t.stride)
+
+
 def write_load(module: Module) -> str:
     """`load(base, step, own, ws, i, n)`: rows of an input to its slots; one that all states share is read once."""
     f = Function(module, "internal void @load(ptr %base, i64 %step, ptr %own, ptr %ws, i64 %i, i64 %n)")
-    t = f.types
     needed = f.let(f"or i1 {f.let('icmp eq i64 %i, 0')}, {f.let('icmp ne i64 %step, 0')}")
     f.do(f"br i1 {needed}, label %begin, label %done")
     f.start("begin")
@@ -94,21 +179,18 @@ def write_load(module: Module) -> str:
     def element(j: str, offset: str) -> None:
         rows.load_element(f, places, slots, j, offset)
 
-    def block(j: str) -> None:
-        offset = f.let(f"mul i64 {j}, {t.itemsize}")
-        values = [f.load(t.vector, f.at(place, offset), t.itemsize) for place in places]
-        slot = f.at(slots, f.let(f"mul i64 {j}, {t.stride}"))
-        for number, value in enumerate(rows.transpose(f, values)):
-            f.store(t.vector, value, f.at(slot, number * t.stride), t.stride)
-
-    _write_elements(f, element, block)
+    _write_elements(f, element, lambda j: _load_block(f, places, slots, j))
     return "@load"
 
 
 def write_store(module: Module) -> str:
-    """`store(base, step, own, ws, i, n)`: slots of an output to its rows."""
+    """`store(base, step, own, ws, i, n)`: slots of an output, or what was written to its staging area, to rows."""
     f = Function(module, "internal void @store(ptr %base, i64 %step, ptr %own, ptr %ws, i64 %i, i64 %n)")
     t = f.types
+    f.do(f"br i1 {has_rows(f)}, label %rows, label %slots")
+    f.start("rows")
+    _write_unload(f)
+    f.start("slots")
     places, slots = _places(f), f.at("%ws", word(f, "%own", SLOTS))
 
     def element(j: str, offset: str) -> None:
@@ -126,6 +208,25 @@ def write_store(module: Module) -> str:
 
     _write_elements(f, element, block)
     return "@store"
+
+
+def _write_unload(f: Function) -> None:
+    """Move an output from the staging area to its rows, if it was written there."""
+    size, staged = word(f, "%own", SIZE), f.at("%ws", word(f, "%own", STAGING))
+    way = f.load("i64", f.at("%ws", word(f, "%own", LAYOUT)), 8)
+    left = f.let(f"sub i64 {f.let('sub i64 %n, %i')}, 1")
+    row = f.at("%base", f.let("mul i64 %i, %step"))
+    f.do(f"switch i64 {way}, label %done [ i64 {LOOSE}, label %gaps i64 {STREAMED}, label %stream ]")
+    f.start("gaps")
+    table = f.at("%ws", word(f, "%own", TABLE))
+    arguments = f"ptr {row}, i64 %step, i64 {left}, ptr {staged}, ptr {table}, i64 {size}"
+    f.do(f"call void {rows.store_loose(f.module)}({arguments})")
+    f.do("br label %done")
+    f.start("stream")
+    last = rows.distances(f, left)[-1]
+    count = f.let(f"mul i64 {f.let(f'add i64 {last}, 1')}, {size}")
+    f.do(f"call void {rows.store_stream(f.module)}(ptr {row}, ptr {staged}, i64 {count})")
+    f.do("br label %done")
 
 
 def _write_elements(f: Function, element: Callable[[str, str], None], block: Callable[[str], None]) -> None:

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from .host import Code
 
 # Where the words of a description are, in bytes: those of the kernel, which begin with the object that takes all
-# other calls, and those of each argument. Then follow the sizes of all axes, and the steps that `serial` is given.
-_OWNER, _SERIAL, _SERIAL_DATA, _INPUTS, _OUTPUTS, _DTYPE, _STEPS = range(0, 56, 8)
+# other calls, and those of each argument. Then follow the sizes of all axes.
+_OWNER, _ONCE, _ONCE_DATA, _INPUTS, _OUTPUTS, _DTYPE = range(0, 48, 8)
 _RANK, _BYTES, _SIZES = range(0, 24, 8)
-N_WORDS, ARGUMENT_WORDS = 7, 3
+N_WORDS, ARGUMENT_WORDS = 6, 3
 
 _INVALID, _DIVISION, _OVERFLOW, _UNDERFLOW = 1, 4, 8, 16
 _REPORTED = _INVALID | _DIVISION | _OVERFLOW | _UNDERFLOW
@@ -52,7 +52,7 @@ def call_one_address() -> int | None:
     if python is None:
         return None
     code = load_shared(f"call_one {python.head}", __name__, lambda: _assembly(python.head))
-    code.set_pointer("interpreter", python.address)
+    code.set_word("interpreter", 0, python.address)
     _LOADED.append(code)
     return code.address("call_one")
 
@@ -79,7 +79,7 @@ class _CallOne:
     def write(self) -> None:
         """Write the function."""
         f = self.f
-        variable = self.module.define("interpreter", "dso_local global ptr null, align 8")
+        variable = self.module.words("interpreter", [0])
         self.operands, self.made = (f.let(f"alloca [{MAX_OPERANDS} x ptr], align 8") for _ in range(2))
         self.numbers = f.let(f"alloca [{MAX_OPERANDS} x double], align 8")
         self.status = f.let("alloca i32, align 4")
@@ -261,10 +261,8 @@ class _CallOne:
         f.do(f"call void {self.module.declare('llvm.x86.sse.ldmxcsr', 'void', ['ptr'])}(ptr {self.status})")
         f.do(f"br label %{compute}")
         f.start(compute)
-        steps = f.at(self.description, self._word(self.description, _STEPS))
-        serial = f.load("ptr", f.at(self.description, _SERIAL), 8)
-        data = self._word(self.description, _SERIAL_DATA)
-        f.do(f"call void {serial}(ptr {self.operands}, i64 1, ptr {steps}, i64 {data})")
+        once, data = (f.load("ptr", f.at(self.description, at), 8) for at in (_ONCE, _ONCE_DATA))
+        f.do(f"call void {once}(ptr {self.operands}, ptr {data})")
         return self._flags()[1]
 
     def _flags(self) -> tuple[str, str]:

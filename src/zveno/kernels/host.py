@@ -112,9 +112,9 @@ class Code:
         self._engine.finalize_object()
 
     def address(self, name: str) -> int:
-        """Where a function of the object code is, 0 if it has none of that name."""
+        """Where a function or variable of the object code is, 0 if it has none of that name."""
         return self._engine.get_function_address(name)
 
-    def set_pointer(self, name: str, address: int) -> None:
-        """Set a variable of the object code."""
-        ctypes.c_void_p.from_address(self._engine.get_global_value_address(name)).value = address
+    def set_word(self, name: str, number: int, value: int) -> None:
+        """Set one of the words that a variable of the object code consists of."""
+        ctypes.c_int64.from_address(self.address(name) + 8 * number).value = value

@@ -14,14 +14,13 @@ from numpy.typing import DTypeLike
 from .._version import __version__
 from ..errors import BuildError
 from . import cache as disk
-from . import threads
-from .calls import CALL_SIGNATURE, UfuncCall
-from .gufunc import make_ufunc
+from .bound_call import bound_call
+from .calls import CALL_SIGNATURE
 from .lower import lower
 from .operations import Operations, count_operations
 from .program import Argument, Program
-from .single import single_call
 from .sources import SOURCES
+from .straight_data import bind_data
 
 
 class Kernel:
@@ -82,22 +81,13 @@ class Kernel:
         self.from_cache = from_cache
         self._make_program, self._key = make_program, key
         loaded = Code(code)
-        loop, serial = loaded.address("loop"), loaded.address("serial")
-        self._bind((loop, threads.team_address()), (serial, 1), loaded)
+        self._bind(bind_data(loaded), loaded)
         self.build_seconds = time.perf_counter() - started
 
-    def _bind(self, loop: tuple[int, int], serial: tuple[int, int], memory: object) -> None:
-        """Make the call from the addresses of compiled functions, each with its last argument.
-
-        Args:
-            loop: for the ufunc.
-            serial: for one state, see `single_call`.
-            memory: keeps alive what they refer to.
-        """
-        inputs, outputs = ([argument.shape for argument in side] for side in (self.inputs, self.outputs))
-        ufunc = make_ufunc(*loop, inputs or [()], outputs, self.dtype, self.name)
-        call = UfuncCall(self.name, self.inputs, self.outputs, self.dtype, ufunc, memory)
-        self.__call__ = single_call(*serial, call, self.operations.total) or call
+    def _bind(self, data: int, memory: object) -> None:
+        """Make the call from the address of the words that describe this kernel; `memory` keeps them alive."""
+        described = self.name, self.inputs, self.outputs, self.dtype, self.lanes, self.operations.total
+        self.__call__ = bound_call(*described, data, memory)
         self.__signature__ = CALL_SIGNATURE  # which `inspect` does not find through the slot
 
     @property

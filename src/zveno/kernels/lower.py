@@ -11,9 +11,9 @@ import numpy as np
 from ..errors import BuildError
 from . import rows
 from .assembly import Function, Module, Types
-from .driver import write_driver
 from .plan import Block, Plan, check, make_plan
 from .program import Program
+from .straight_data import DATA, straight_words
 from .vector_code import VectorCode
 from .workspace import Workspace
 
@@ -21,7 +21,9 @@ CHUNK_SIZE = 500
 
 
 def lower(program: Program, dtype: np.dtype, lanes: int, triple: str, fma: bool = True) -> str:
-    """Assembly of a module with the functions `loop` (for NumPy), `share` (for threads) and `serial` (for one).
+    """Assembly of a module with the functions `run(ws, data)` and, where results are constant, `constants(ws)`.
+
+    Both work on `lanes` states in a workspace, which `batch_driver` fills; it finds the words `data` in the module.
 
     Args:
         program: what to compute.
@@ -40,7 +42,11 @@ def lower(program: Program, dtype: np.dtype, lanes: int, triple: str, fma: bool 
     for number in range(len(plan.chunks)):
         _Chunk(module, program, plan, workspace, fma).write(number)
     _write_constants(module, program, plan, workspace)
-    write_driver(module, program, plan, workspace)
+    f = Function(module, "void @run(ptr noalias %ws, ptr %data)")
+    for number in range(len(plan.chunks)):
+        f.do(f"call void @chunk{number}(ptr %ws)")
+    f.finish()
+    module.words(DATA, straight_words(module.types, program, plan, workspace))
     return module.text(triple)
 
 
@@ -48,7 +54,7 @@ def _write_constants(module: Module, program: Program, plan: Plan, workspace: Wo
     """`constants(ws)`, which writes the parts of the outputs that are the same for all states."""
     if not plan.constants:
         return
-    f = Function(module, "internal void @constants(ptr noalias %ws)")
+    f = Function(module, "void @constants(ptr noalias %ws)")
 
     places: dict[int, list[str]] = {}
     for block, count in _runs(plan.constants, program.value):

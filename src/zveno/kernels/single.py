@@ -6,7 +6,6 @@ array of words, which describes the kernel and is found in memory as every array
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -33,12 +32,12 @@ class Description(np.ndarray):
         raise TypeError("the function of a kernel cannot be pickled; pickle the kernel")
 
 
-def single_call(serial: int, data: int, call: UfuncCall, operations: int) -> Callable[..., Any] | None:
+def single_call(once: int, data: int, call: UfuncCall, operations: int) -> Callable[..., Any] | None:
     """A kernel as a built-in function; None if it is long, has arguments without elements, or Python is unknown.
 
     Args:
-        serial: address of `void (char **args, int64 n, int64 *steps, data)`, which computes n states.
-        data: the last argument of `serial`.
+        once: address of `void (char **args, void *data)`, which computes one state, see `batch_once`.
+        data: given to it.
         call: takes all that is not one state of plain arrays. It keeps alive what the two addresses refer to.
         operations: scalar operations for one state.
     """
@@ -48,7 +47,7 @@ def single_call(serial: int, data: int, call: UfuncCall, operations: int) -> Cal
     function = call_one_address()
     if function is None:
         return None
-    description = np.array(_words(serial, data, call), np.int64).view(Description)
+    description = np.array(_words(once, data, call), np.int64).view(Description)
     description.call = call
     names = [argument.name for argument in call.inputs]
     line = f"{call.name}({', '.join(names)}, /, *, out=None)\n--\n\n" if all(map(str.isidentifier, names)) else ""
@@ -56,17 +55,14 @@ def single_call(serial: int, data: int, call: UfuncCall, operations: int) -> Cal
     return made
 
 
-def _words(serial: int, data: int, call: UfuncCall) -> list[int]:
+def _words(once: int, data: int, call: UfuncCall) -> list[int]:
     """What `call_one` reads, see there."""
     arguments, itemsize = (*call.inputs, *call.outputs), call.dtype.itemsize
     n_words = N_WORDS + ARGUMENT_WORDS * len(arguments)
     of_arguments: list[int] = []
     sizes: list[int] = []
-    steps = [0] * len(arguments)
     for argument in arguments:
         of_arguments += [len(argument.shape), argument.size * itemsize, 8 * (n_words + len(sizes))]
         sizes += argument.shape
-        steps += [itemsize * math.prod(argument.shape[axis + 1 :]) for axis in range(len(argument.shape))]
-    dtype, begin = ENTRIES[call.dtype.name], 8 * (n_words + len(sizes))
-    own = [id(call), serial, data, len(call.inputs), len(call.outputs), dtype, begin]
-    return [*own, *of_arguments, *sizes, *steps]
+    own = [id(call), once, data, len(call.inputs), len(call.outputs), ENTRIES[call.dtype.name]]
+    return [*own, *of_arguments, *sizes]

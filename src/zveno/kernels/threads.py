@@ -1,6 +1,6 @@
 """Large batches over several threads.
 
-A compiled loop that is given many states calls back here (see `driver`). NumPy has by then checked, converted
+A compiled loop that is given many states calls back here (see `batch_driver`). NumPy has by then checked, converted
 and broadcast the arrays and copied those that overlap, so that all is left is to cut the loop into blocks of
 states. Each state is computed alone, hence the number of threads cannot change a result.
 """

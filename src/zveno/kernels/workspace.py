@@ -16,7 +16,7 @@ class Workspace:
     - rows: for every output and lane the address of the row to write to;
     - staging: rows for outputs whose elements are not neighbours in memory, or which are written past the
       caches; they are moved afterwards;
-    - tables: for every argument the offsets of its elements, if they are not neighbours.
+    - tables: for every argument the offsets of its elements, if they are not neighbours, and one word that says so.
     """
 
     def __init__(self, types: Types, program: Program, plan: Plan):
@@ -26,7 +26,8 @@ class Workspace:
         self._rows = plan.n_slots * types.stride
         self._staging = _round_up(self._rows + 8 * types.lanes * len(program.outputs))
         self._tables = _round_up(self._staging + types.stride * sum(self._sizes[self._n_inputs :]))
-        self.size: int = _round_up(self._tables + 8 * sum(self._sizes))
+        self._layouts = self._tables + 8 * sum(self._sizes)
+        self.size: int = _round_up(self._layouts + 8 * len(self._sizes))
 
     def slot(self, number: int) -> int:
         """A slot."""
@@ -49,6 +50,10 @@ class Workspace:
     def table(self, argument: int) -> int:
         """The table of offsets of an argument, counted over inputs and outputs."""
         return self._tables + 8 * sum(self._sizes[:argument])
+
+    def layout(self, argument: int) -> int:
+        """The word that says how an argument lies in memory."""
+        return self._layouts + 8 * argument
 
 
 def _round_up(size: int) -> int:

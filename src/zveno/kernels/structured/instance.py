@@ -8,8 +8,7 @@ from dataclasses import asdict
 import numpy as np
 
 from .. import threads
-from ..batch_data import RUN, TEAM, WORKSPACE, BatchData
-from ..driver import PARALLEL_WORK
+from ..batch_data import RUN, TEAM, WORKSPACE, BatchData, parallel_threshold
 from ..operations import Operations, count_operations
 from .lower import Words
 from .statements import Entry, For, Kind, Run, Statement, Structured, Switch, Variable, While
@@ -31,8 +30,7 @@ class Instance:
     """
 
     def __init__(self, structured: Structured, run: int, dtype: np.dtype, lanes: int, work: int):
-        elements = sum(argument.size for argument in (*structured.inputs, *structured.outputs))
-        threshold = max(lanes, PARALLEL_WORK // (work + 4 * elements + 1))
+        threshold = parallel_threshold(work, structured.inputs, structured.outputs, lanes)
         batch = BatchData(
             structured.inputs, structured.outputs, lanes, dtype.itemsize, threshold, structured.has_masks
         )

@@ -14,7 +14,6 @@ from typing import Any
 
 from numpy.typing import DTypeLike
 
-from ..batch_code import driver_code
 from ..kernel import Kernel
 from .build import structured_program
 from .check import check
@@ -32,11 +31,9 @@ class StructuredKernel(Kernel):
         self.dtype, self.lanes, self.from_cache = request.dtype, request.lanes, compiled.from_cache
         self.operations = total_operations(structured, compiled.operations)
         self._request = request
-        driver, run = driver_code(self.dtype.str, self.lanes), compiled.code.address("run")
+        run = compiled.code.address("run")
         self._instance = Instance(structured, run, self.dtype, self.lanes, self.operations.total)
-        data = self._instance.address
-        memory = compiled.code, driver, self._instance
-        self._bind((driver.address("loop"), data), (driver.address("serial"), data), memory)
+        self._bind(self._instance.address, (compiled.code, self._instance))
         self.build_seconds = time.perf_counter() - started
 
     @property
