@@ -19,7 +19,8 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from .fuzz_inputs import TARGETS, Finding, mutated, outcome
+from .fuzz_inputs import TARGETS, Finding, outcome
+from .fuzz_mutations import mutated
 
 SECONDS = 20.0
 """Processor time an input may take; 0.2 MB at most are read."""

@@ -1,20 +1,14 @@
-"""The command line in process: answers, JSON, files, exit codes, and one line for what a user can get wrong."""
+"""The commands `fk` and `info` in process: answers, JSON, text for people."""
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from commands import answer, refused, run
 
 from zveno.algorithms.forward_kinematics import frame_pose, link_poses
-from zveno.cli import main
-from zveno.cli.app import VERBS
 from zveno.io.load import load_mechanism
 
 SLIDE = """<robot name="slide">
@@ -45,31 +39,6 @@ def slide(tmp_path):
 def wide(monkeypatch, tmp_path):
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("ZVENO_CACHE_DIR", str(tmp_path / "cache"))
-
-
-def run(capsys, *words):
-    """Exit code, stdout and stderr of a command."""
-    code = main(list(words))
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def answer(capsys, *words):
-    """The JSON a command prints; it must succeed."""
-    code, out, _ = run(capsys, *words, "--json")
-    assert code == 0
-    return json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-
-
-def refused(capsys, *words) -> str:
-    """The one line on stderr of a command that must be refused as bad input; warnings before it are dropped."""
-    code, out, err = run(capsys, *words)
-    assert code == 2
-    assert out == ""
-    lines = [line for line in err.splitlines() if not line.startswith("warning: ")]
-    assert len(lines) == 1
-    assert lines[0].startswith("error: ")
-    return lines[0]
 
 
 # --- fk
@@ -217,190 +186,3 @@ def test_a_narrow_terminal_keeps_every_name(capsys, monkeypatch):
         assert all(len(line.rstrip()) <= columns for line in tree.splitlines())
         for name in (*(joint.name for joint in mechanism.joints), *mechanism.link_names):
             assert name in tree, (columns, name)
-
-
-# --- other verbs
-
-
-def test_robots_lists_all_with_sources(capsys):
-    from zveno import robots
-
-    entries = answer(capsys, "robots")["robots"]
-    assert [entry["name"] for entry in entries] == list(robots.names())
-    assert all(entry["source"] for entry in entries)
-    _, out, _ = run(capsys, "robots")
-    assert "puma560  6 revolute, 36.45 kg" in out
-
-
-def test_cache_is_shown_and_cleared(capsys, tmp_path):
-    from zveno.kernels import cache
-
-    assert answer(capsys, "cache")["entries"] == 0
-    cache.write("abc", {}, b"x" * 1000)
-    state = answer(capsys, "cache")
-    assert (state["entries"], state["directory"]) == (1, str(tmp_path / "cache"))
-    assert state["bytes"] > 1000
-    assert "entries    1" in run(capsys, "cache")[1]
-    cleared = answer(capsys, "cache", "--clear")
-    assert (cleared["removed"], cleared["entries"]) == (1, 0)
-
-
-def test_help_names_verbs_and_exit_codes(capsys):
-    code, out, _ = run(capsys, "--help")
-    assert code == 0
-    for word in ("info", "fk", "robots", "cache", "demo", "Exit codes", "130"):
-        assert word in out
-    for verb in VERBS:
-        assert f"• {verb}" in out
-        code, text, _ = run(capsys, verb, "--help")
-        assert code == 0
-        assert f"usage: zveno {verb}" in text
-        assert all(flag in text for flag in ("--json", "--out", "--debug"))
-    assert run(capsys)[:2] == run(capsys, "--help")[:2]
-
-
-@pytest.mark.parametrize("verb", ["calibrate", "identifiability", "plan"])
-def test_help_names_every_kind_of_measurement(capsys, verb):
-    from zveno.calibration.measurements import KINDS
-
-    words = re.sub(r"[│\s]+", " ", run(capsys, verb, "--help")[1])
-    assert all(kind in words for kind in KINDS)
-
-
-def test_a_verb_does_not_import_the_others():
-    program = "import sys; from zveno.cli import main; main(['robots', '--json']); print(sorted(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    modules = done.stdout.splitlines()[-1]
-    assert "zveno.cli.verbs" in modules
-    assert "zveno.cli.ik" not in modules
-
-
-# --- where answers go
-
-
-def test_out_writes_text_or_json(capsys, tmp_path):
-    text, data = tmp_path / "pose.txt", tmp_path / "pose.json"
-    code, out, err = run(capsys, "fk", "puma560", "--out", str(text))
-    assert (code, out, err) == (0, "", f"wrote {text}\n")
-    assert "T_world_link6" in text.read_text(encoding="utf-8")
-    assert run(capsys, "fk", "puma560", "--out", str(data))[0] == 0
-    assert json.loads(data.read_text(encoding="utf-8"))["frame"] == "link6"
-    assert "cannot be written" in refused(capsys, "fk", "puma560", "--out", str(tmp_path / "none" / "x.txt"))
-
-
-def test_a_closed_pipe_is_quiet():
-    words = [sys.executable, "-m", "zveno", "robots"]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdout is not None
-    process.stdout.close()
-    _, err = process.communicate(timeout=250)
-    assert err == b""
-    assert process.returncode == 141
-
-
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_a_terminal_without_the_characters_spells_them(encoding):
-    environment = os.environ | {"PYTHONIOENCODING": encoding}
-    run = subprocess.run([sys.executable, "-m", "zveno", "info", "puma560"], capture_output=True, env=environment)
-    assert run.returncode == 0
-    out = run.stdout.decode(encoding)
-    assert "`- joint1" in out
-    assert "-2.793 ... 2.793 rad" in out
-    assert "?" not in out
-
-
-def test_the_module_and_its_exit_code():
-    run = subprocess.run(
-        [sys.executable, "-m", "zveno", "fk", "pume560"],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
-        check=False,
-    )
-    assert run.returncode == 2
-    assert run.stderr.startswith("error: there is no robot named 'pume560'. Did you mean puma560?")
-
-
-# --- what can go wrong
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["fk", "pume560"], "Did you mean puma560?"),
-        (["info", "no/such.urdf"], "there is no such file"),
-        (["fk", "puma560", "1", "2"], "puma560 needs 6 numbers"),
-        (["fk", "puma560", "nan", "0", "0", "0", "0", "0"], "not a finite number"),
-        (["fk", "puma560", "0", "-inf", "0", "0", "0", "0"], "not a finite number"),
-        (["fk", "puma560", "0", "0", "0", "0", "0", "x"], "'x' is not a number"),
-        (["fk", "puma560", "joint1="], "'' is not a number"),
-        (["fk", "puma560", "joint7=1"], "Did you mean joint"),
-        (["fk", "puma560", "joint1=1", "2"], "Give numbers only, or pairs only"),
-        (["fk", "puma560", "joint1=1,2"], "2 number(s) given for 1 coordinate(s)"),
-        (["fk", "puma560", "--frame", "link7"], "Did you mean link"),
-        (["info", "puma560", "--frame", "link7"], "Did you mean link"),
-        (["fk", "biped"], "the frame must be named"),
-        (["fk", "biped", "floating_base=0,0,0,2,0,0,0", "--frame", "pelvis"], "unit quaternion"),
-        (["fk", "puma560", "--plot", "picture.bmp"], "Use .png or .svg"),
-        (["info", "puma560", "--plot", "picture"], "Use .png or .svg"),
-    ],
-)
-def test_bad_input_is_one_line_with_the_remedy(capsys, words, message):
-    assert message in refused(capsys, *words)
-
-
-@pytest.mark.parametrize("words", [["fly"], ["fk"], ["fk", "puma560", "--jsn"], ["cache", "puma560"]])
-def test_bad_usage_has_the_same_exit_code(capsys, words):
-    code, out, err = run(capsys, *words)
-    assert (code, out) == (2, "")
-    assert err
-
-
-def test_debug_shows_the_traceback(capsys):
-    code, _, err = run(capsys, "fk", "pume560", "--debug")
-    assert code == 2
-    assert "Traceback" in err
-    assert err.splitlines()[-1].startswith("error: ")
-
-
-@pytest.mark.parametrize(
-    ("failure", "code", "message"),
-    [
-        (RuntimeError("a\nbug"), 1, "error in zveno: RuntimeError: a bug (--debug shows where)"),
-        (KeyboardInterrupt(), 130, "interrupted"),
-    ],
-)
-def test_our_own_errors_and_interrupts(capsys, monkeypatch, failure, code, message):
-    def fail(*arguments, **options):
-        raise failure
-
-    monkeypatch.setattr("zveno.io.load.load_mechanism", fail)
-    found, out, err = run(capsys, "info", "puma560")
-    assert (found, out, err) == (code, "", message + "\n")
-
-
-# --- demo
-
-
-def test_demo_is_a_tour_that_ends_with_a_picture(capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    code, out, err = run(capsys, "demo")
-    assert (code, err) == (0, "")
-    assert "1. What this is" in out
-    assert "twist [v, w]" in out
-    assert "-1.5708 rad was taken to be" in out
-    assert out.rstrip().endswith(os.path.join("out", "puma560.png"))
-    assert (tmp_path / "out" / "puma560.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_demo_without_matplotlib_says_what_to_install(capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    data = answer(capsys, "demo")
-    assert data["A picture"] == {"picture": None}
-    singular = data["How it can move"]["singular_values"]
-    assert singular["wrist straight"][-1] < 1e-12 < singular["here"][-1]
-    assert "pip install 'zveno[plot]'" in run(capsys, "demo")[1]
-    assert "pip install 'zveno[plot]'" in refused(capsys, "fk", "puma560", "--plot", "x.png")
