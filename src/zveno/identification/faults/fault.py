@@ -1,0 +1,31 @@
+"""A fault of a recording, and what torques can never show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...io.results import registered
+
+UNSEEN = (
+    "Torques do not show the zeros of joint positions (an offset turns every load alike), nor a factor that all "
+    "torques share: check them by other means."
+)
+
+
+@registered
+@dataclass(frozen=True)
+class Fault:
+    """Something that is wrong with a recording.
+
+    Attributes:
+        kind: "delay", "late velocity", "velocity scale", "torque scale", "torque sign", "position sign", "swapped",
+            "saturation", "coarse torque", "gravity" or "little motion".
+        joints: those it may be about; several where the data do not tell which.
+        size: s, factor, angle in rad or share of rows, by kind.
+        text: what it is, how sure, and the remedy.
+    """
+
+    kind: str
+    joints: tuple[str, ...]
+    size: float
+    text: str

@@ -1,0 +1,104 @@
+"""Torques of one joint with a wrong sign or scale, from the parameters that joints share.
+
+The normal equations are linear in the torques, so that with τ_j u in place of τ_j the estimate is x(u) = a + u b and
+the residual of every joint a parabola in u. What is compared is J(u) = Σ n_k log(rss_k/|τ_k|²): relative residuals,
+so that shrinking a torque gains nothing, and a joint that shares no parameters leaves J flat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..estimate import Normal, pseudo_inverse, total
+from .fault import Fault
+
+FACTORS = np.concatenate([-np.geomspace(4.0, 0.25, 65), np.geomspace(0.25, 4.0, 257)])
+"""Factors u that are tried, 1 among them."""
+WORTH = 0.01
+"""Fall of J by row from which a factor is named: that of sound recordings stays below 0.007."""
+SMALLEST, DEVIATIONS = 0.05, 3.0
+"""A scale is named if it is off by this share and by so many standard deviations (from blocks left out)."""
+ALIKE = 0.5
+"""Joints that explain so much of what the best one explains cannot be told from it."""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The best factor of one joint's recorded torque, its standard deviation (of the logarithm) and its worth."""
+
+    factor: float
+    deviation: float
+    worth: float
+
+
+def torque_gains(parts: Sequence[Normal], sigma: np.ndarray) -> list[Gain]:
+    """For every joint, how many times too large its torque seems to be recorded.
+
+    Args:
+        parts: normal equations by block.
+        sigma: (n,) standard deviations of the residuals.
+    """
+    whole = total(parts)
+    factors, worth = _best(whole, sigma)
+    again = np.array([_best(total(parts, [k]), sigma)[0] for k in range(len(parts))])
+    n = len(parts)
+    spread = np.sqrt((n - 1) / n * ((np.log(abs(again)) - np.log(abs(again)).mean(axis=0)) ** 2).sum(axis=0))
+    spread = np.where((np.sign(again) == np.sign(factors)).all(axis=0), spread, np.inf)
+    return [Gain(*map(float, each)) for each in zip(factors, spread, worth, strict=True)]
+
+
+def _best(normal: Normal, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """((n,) how many times too large torques are, (n,) what this is worth by row)."""
+    used = normal.counts > 0
+    w = used / sigma**2
+    inverse = pseudo_inverse(np.einsum("j,jpq->pq", w, normal.H))
+    x = inverse @ (w @ normal.g)
+    factors, worth = np.ones(len(sigma)), np.zeros(len(sigma))
+    one = int(np.argmin(abs(FACTORS - 1.0)))
+    for j in np.flatnonzero(used):
+        b = inverse @ (w[j] * normal.g[j])
+        a = x - b
+        Ha, Hb = normal.H @ a, normal.H @ b
+        A, B, C = Ha @ a - 2.0 * normal.g @ a + normal.s, 2.0 * (Ha @ b - normal.g @ b), Hb @ b
+        # The torque of joint j itself has the factor: its terms move up a power of u.
+        A[j], B[j], C[j] = Ha[j] @ a, 2.0 * (Ha[j] @ b - normal.g[j] @ a), Hb[j] @ b - 2.0 * normal.g[j] @ b + normal.s[j]
+        squares = A + FACTORS[:, None] * (B + FACTORS[:, None] * C)
+        power = np.tile(normal.s, (len(FACTORS), 1))
+        power[:, j] *= FACTORS**2
+        floor = 1e-12 * power[:, used]
+        J = np.log(np.maximum(squares[:, used], floor) / power[:, used]) @ normal.counts[used]
+        best = int(np.argmin(J))
+        factors[j] = 1.0 / FACTORS[best]
+        worth[j] = (J[one] - J[best]) / normal.counts.sum()
+    return factors, worth
+
+
+def gain_faults(gains: Sequence[Gain], names: Sequence[str]) -> list[Fault]:
+    """The fault that gains show, about the joints it may be about."""
+    clear = [
+        k
+        for k, gain in enumerate(gains)
+        if gain.worth > WORTH
+        and (gain.factor < 0 or abs(np.log(gain.factor)) > max(SMALLEST, DEVIATIONS * gain.deviation))
+    ]
+    if not clear:
+        return []
+    best = max(clear, key=lambda k: gains[k].worth)
+    group = [k for k in clear if gains[k].worth >= ALIKE * gains[best].worth]
+    group.sort(key=lambda k: -gains[k].worth)
+    factor = gains[best].factor
+    joints = tuple(names[k] for k in group)
+    kind = "torque sign" if factor < 0 else "torque scale"
+    if factor < 0:
+        what = f"the torque of {joints[0]} has the other sign"
+        what += "" if abs(np.log(-factor)) < 0.3 else f", and {-factor:.3g} times its size"
+    else:
+        spread = gains[best].deviation
+        what = f"the torque of {joints[0]} is {factor:.3g} times too large (± {factor * spread:.2g})"
+    for k in group[1:]:
+        what += f"; or that of {names[k]} is {gains[k].factor:.3g} times too large"
+    remedy = f"Check sign, gain and gear ratio; gains={{{joints[0]!r}: {1.0 / factor:.3g}}} would take it back"
+    return [Fault(kind, joints, factor, f"{what}. {remedy}")]
