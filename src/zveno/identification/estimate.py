@@ -120,7 +120,7 @@ def solve(normal: Normal, sigma: np.ndarray | None = None, iterations: int = ITE
     for k in range(iterations):
         weight = used / sigma**2
         H = np.einsum("j,jpq->pq", weight, normal.H)
-        x, unseen, scale, condition, inverse = _solved(H, weight @ normal.g)
+        x, unseen, scale, condition, inverse = solved_scaled(H, weight @ normal.g)
         # Each joint pays for the parameters that its own rows determine.
         spent = weight * np.einsum("jpq,qp->j", normal.H, inverse)
         free = np.maximum(normal.counts - spent, 0.1 * np.maximum(normal.counts, 1))
@@ -136,7 +136,7 @@ def solve(normal: Normal, sigma: np.ndarray | None = None, iterations: int = ITE
     return Estimate(x, sigma, H, unseen, scale, condition)
 
 
-def _solved(H: np.ndarray, g: np.ndarray):
+def solved_scaled(H: np.ndarray, g: np.ndarray):
     """Least-squares solution of H x = g with unit diagonal, without directions that H does not show."""
     scale = np.sqrt(np.maximum(H.diagonal(), 0.0))
     zero = scale <= 1e-14 * scale.max(initial=0.0)

@@ -11,6 +11,7 @@ from ..io.logs.log import Log
 from ..io.results import hash_of
 from ..progress import Progress, ProgressBar
 from ..robot_functions import RobotFunctions
+from .faults.find import find_faults
 from .fitting import Fit, fitted
 from .model import TorqueFunction
 from .problem import AUTO, Problem, problem_of
@@ -135,6 +136,7 @@ def _result(problem: Problem, found: Survey, fit: Fit, validation: Validation) -
         validation=validation,
         judgement=judged(problem.logs[0].joint_names, validation, found.choices, unseen),
         notes=problem.notes,
+        faults=find_faults(problem, found, fit, validation),
         inputs=hash_of(
             problem.full.fingerprint,
             [[log.source, len(log), log.duration] for log in (*problem.logs, *problem.held_out)],

@@ -20,6 +20,7 @@ from ..io.write import write_model
 from ..mechanism import Mechanism
 from .consistency import PRIOR_SHARE
 from .essential import essential_parameters
+from .faults.fault import UNSEEN, Fault
 from .friction import elements_of
 from .model import FrictionColumn, TorqueFunction, TorqueModel
 from .output import export_identified, identified_mechanism
@@ -64,6 +65,7 @@ class Identification(Result):
         validation: errors on what was not fitted.
         judgement: which joints the model may be used for, and why not.
         notes: what should be known beside.
+        faults: what is wrong with the recordings.
         inputs: hash of the logs and options.
         torques: functions of the user's torque columns; not kept in files.
     """
@@ -97,6 +99,7 @@ class Identification(Result):
     judgement: Verdict
     notes: tuple[str, ...]
     inputs: str
+    faults: tuple[Fault, ...] = ()
     torques: Mapping[str, TorqueFunction] = field(default_factory=dict, init=False)
 
     kind = "identification"
@@ -120,6 +123,11 @@ class Identification(Result):
     def verdict(self) -> str:
         """What it all means, in words."""
         return self.judgement.text
+
+    @property
+    def unseen(self) -> str:
+        """What torques cannot show, however they are recorded."""
+        return UNSEEN
 
     @property
     def std(self) -> np.ndarray:

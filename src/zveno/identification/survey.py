@@ -130,6 +130,7 @@ def survey(problem: Problem, scales: np.ndarray | None = None) -> Survey:
     _check_motion(problem, preparation, large, seen)
     preparation = preparation.widened(_widest(preparation, large[:n]))
     rest = np.full(n, problem.rest) if problem.rest is not None else REST * large[:n]
+    rest = np.where(large[:n] > 0.0, rest, np.inf)  # a joint that never moves has no rows, not even by rounding
     edges = block_edges(preparation, rest, problem.blocks)
     scales = np.where(large > 0, large, 1.0) if scales is None else scales
     model = torque_model(problem.mechanism, problem.terms, problem.motor_terms, scales, problem.own)

@@ -22,10 +22,13 @@ class Fault:
             "saturation", "coarse torque", "gravity" or "little motion".
         joints: those it may be about; several where the data do not tell which.
         size: s, factor, angle in rad or share of rows, by kind.
-        text: what it is, how sure, and the remedy.
+        text: what it is, and the remedy.
+        worth: by how much the mean logarithm of relative squared residuals would fall without it; 0 where that was
+            not asked.
     """
 
     kind: str
     joints: tuple[str, ...]
     size: float
     text: str
+    worth: float = 0.0

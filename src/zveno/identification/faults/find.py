@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...mechanism import Mechanism
 from ..fitting import Fit
 from ..problem import Problem
 from ..survey import Choices, Survey
@@ -17,39 +16,34 @@ from .recorded import recorded_faults
 from .samples import samples_of
 
 SUSPICIOUS = 0.12
-"""Held-out error of a joint from which mix-ups and the direction of gravity are tried."""
+"""Held-out error of a joint from which mix-ups are looked for: they leave more."""
+LEAST_DELAY = 2e-3
+"""s; the search finds delays to about 1.5 ms."""
 LITTLE = 0.1
 """rad or m; a joint that moves less is hardly excited."""
 
 
-def find_faults(
-    problem: Problem, found: Survey, fit: Fit, validation: Validation, identified: Mechanism
-) -> tuple[Fault, ...]:
-    """What is wrong with the recordings.
-
-    Args:
-        problem, found, fit, validation: the identification so far.
-        identified: the recorded mechanism with the parameters found.
-    """
+def find_faults(problem: Problem, found: Survey, fit: Fit, validation: Validation) -> tuple[Fault, ...]:
+    """What is wrong with the recordings that were fitted."""
     names = problem.logs[0].joint_names
-    faults = [*recorded_faults(problem.logs, problem.mechanism), *_timing(found.choices, problem, names)]
-    faults += _motion(problem, found.choices, names)
+    recorded = recorded_faults(problem.logs, problem.mechanism)
+    faults = [*recorded, *_timing(found.choices, problem, names), *_motion(problem, found, names)]
+    if any(fault.kind == "saturation" for fault in recorded):
+        return tuple(faults)  # torques that are cut off look like wrong scales
     parts = [part.columns(fit.whole.places) for part in fit.parts]
-    scales = gain_faults(torque_gains(parts, fit.whole.estimate.sigma), names)
+    explanations = gain_faults(torque_gains(parts, fit.whole.estimate.sigma), names)
     errors = validation.errors["identified"][found.choices.moving > 0]
+    samples = samples_of(found)
+    explanations += gravity_faults(samples, problem.mechanism, fit.whole.consistent.p)
     if (errors > SUSPICIOUS).any():
-        samples = samples_of(found)
-        askew = gravity_faults(samples, identified)
-        mixed = [] if any(fault.kind == "torque sign" for fault in scales) else mixup_faults(samples, names)
-        # A mix-up shows as wrong scales and as a tilt too; the larger explanation is the one that is told.
-        scales, askew = ([], []) if mixed else (scales, askew)
-        faults += [*mixed, *askew]
-    return (*faults, *scales)
+        explanations += mixup_faults(samples, names)
+    # One of these shows as the others too: the one that explains most is told.
+    return (*faults, *sorted(explanations, key=lambda fault: -fault.worth)[:1])
 
 
 def _timing(choices: Choices, problem: Problem, names: tuple[str, ...]) -> list[Fault]:
     faults = []
-    if choices.delay and problem.delay is None:
+    if abs(choices.delay) > LEAST_DELAY and problem.delay is None:
         text = f"torques come {1e3 * choices.delay:.2g} ms after positions; this was taken back"
         faults.append(Fault("delay", names, choices.delay, f"{text}. Record both by one clock if you can"))
     step = min(log.step for log in problem.logs)
@@ -62,16 +56,13 @@ def _timing(choices: Choices, problem: Problem, names: tuple[str, ...]) -> list[
     return faults
 
 
-def _motion(problem: Problem, choices: Choices, names: tuple[str, ...]) -> list[Fault]:
-    low, high = np.full(len(names), np.inf), np.full(len(names), -np.inf)
-    for log in problem.logs:
-        for block in log.blocks():
-            low, high = np.minimum(low, block.q.min(axis=0)), np.maximum(high, block.q.max(axis=0))
+def _motion(problem: Problem, found: Survey, names: tuple[str, ...]) -> list[Fault]:
+    motions = [motion.q for motion in found.preparation.thinned().motions()]
+    span = np.max([q.max(axis=0) for q in motions], axis=0) - np.min([q.min(axis=0) for q in motions], axis=0)
     faults = []
     for j, name in enumerate(names):
-        span = float(high[j] - low[j])
-        if choices.moving[j] == 0 or span < LITTLE:
+        if found.choices.moving[j] == 0 or span[j] < LITTLE:
             unit = problem.mechanism.joint(name).type.units[0]
-            text = f"{name} moves through {span:.2g} {unit} only: its friction and what it carries are hardly shown"
-            faults.append(Fault("little motion", (name,), span, f"{text}. Record a larger motion"))
+            text = f"{name} moves through {span[j]:.2g} {unit} only: its friction and what it carries hardly show"
+            faults.append(Fault("little motion", (name,), float(span[j]), f"{text}. Record a larger motion"))
     return faults

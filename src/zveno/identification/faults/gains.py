@@ -1,8 +1,8 @@
 """Torques of one joint with a wrong sign or scale, from the parameters that joints share.
 
-The normal equations are linear in the torques, so that with τ_j u in place of τ_j the estimate is x(u) = a + u b and
-the residual of every joint a parabola in u. What is compared is J(u) = Σ n_k log(rss_k/|τ_k|²): relative residuals,
-so that shrinking a torque gains nothing, and a joint that shares no parameters leaves J flat.
+The normal equations are linear in the torques, so that with τ_j u in place of τ_j the estimate is x(u) = a + u b
+and the residual of every joint a parabola in u. What is compared is J(u) = Σ n_k log(rss_k/|τ_k|²): relative
+residuals, so that shrinking a torque gains nothing, and a joint that shares no parameters leaves J flat.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..estimate import Normal, pseudo_inverse, total
+from ..estimate import Normal, solved_scaled, total
 from .fault import Fault
 
 FACTORS = np.concatenate([-np.geomspace(4.0, 0.25, 65), np.geomspace(0.25, 4.0, 257)])
@@ -35,7 +35,7 @@ class Gain:
 
 
 def torque_gains(parts: Sequence[Normal], sigma: np.ndarray) -> list[Gain]:
-    """For every joint, how many times too large its torque seems to be recorded.
+    """For every joint, how many times its size its torque seems to be recorded.
 
     Args:
         parts: normal equations by block.
@@ -51,11 +51,10 @@ def torque_gains(parts: Sequence[Normal], sigma: np.ndarray) -> list[Gain]:
 
 
 def _best(normal: Normal, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """((n,) how many times too large torques are, (n,) what this is worth by row)."""
+    """((n,) how many times their size torques are recorded, (n,) what this is worth by row)."""
     used = normal.counts > 0
     w = used / sigma**2
-    inverse = pseudo_inverse(np.einsum("j,jpq->pq", w, normal.H))
-    x = inverse @ (w @ normal.g)
+    x, *_, inverse = solved_scaled(np.einsum("j,jpq->pq", w, normal.H), w @ normal.g)
     factors, worth = np.ones(len(sigma)), np.zeros(len(sigma))
     one = int(np.argmin(abs(FACTORS - 1.0)))
     for j in np.flatnonzero(used):
@@ -64,7 +63,8 @@ def _best(normal: Normal, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         Ha, Hb = normal.H @ a, normal.H @ b
         A, B, C = Ha @ a - 2.0 * normal.g @ a + normal.s, 2.0 * (Ha @ b - normal.g @ b), Hb @ b
         # The torque of joint j itself has the factor: its terms move up a power of u.
-        A[j], B[j], C[j] = Ha[j] @ a, 2.0 * (Ha[j] @ b - normal.g[j] @ a), Hb[j] @ b - 2.0 * normal.g[j] @ b + normal.s[j]
+        A[j], B[j] = Ha[j] @ a, 2.0 * (Ha[j] @ b - normal.g[j] @ a)
+        C[j] = Hb[j] @ b - 2.0 * normal.g[j] @ b + normal.s[j]
         squares = A + FACTORS[:, None] * (B + FACTORS[:, None] * C)
         power = np.tile(normal.s, (len(FACTORS), 1))
         power[:, j] *= FACTORS**2
@@ -97,8 +97,8 @@ def gain_faults(gains: Sequence[Gain], names: Sequence[str]) -> list[Fault]:
         what += "" if abs(np.log(-factor)) < 0.3 else f", and {-factor:.3g} times its size"
     else:
         spread = gains[best].deviation
-        what = f"the torque of {joints[0]} is {factor:.3g} times too large (± {factor * spread:.2g})"
+        what = f"the torque of {joints[0]} is recorded {factor:.3g} times (± {factor * spread:.2g}) its size"
     for k in group[1:]:
-        what += f"; or that of {names[k]} is {gains[k].factor:.3g} times too large"
+        what += f"; or that of {names[k]} {gains[k].factor:.3g} times"
     remedy = f"Check sign, gain and gear ratio; gains={{{joints[0]!r}: {1.0 / factor:.3g}}} would take it back"
-    return [Fault(kind, joints, factor, f"{what}. {remedy}")]
+    return [Fault(kind, joints, factor, f"{what}. {remedy}", gains[best].worth)]

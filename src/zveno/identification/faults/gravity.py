@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ...mechanism import Mechanism
-from ...mechanism.edit import with_gravity
 from ...robot_functions import RobotFunctions
 from ..estimate import solve
 from .fault import Fault
@@ -14,25 +13,28 @@ from .samples import Samples, misfit
 WORTH = 0.05
 """Fall of the mean log of relative squared residuals from which a tilt is named."""
 LEAST = np.radians(1.0)
-ITERATIONS = 3
 
 
-def gravity_faults(samples: Samples, identified: Mechanism) -> list[Fault]:
+def gravity_faults(samples: Samples, mechanism: Mechanism, parameters: np.ndarray) -> list[Fault]:
     """The tilt of gravity, if the torques show one.
 
     Torques of gravity along two more axes are columns beside the model's; their factors turn gravity.
 
     Args:
         samples: states and torques.
-        identified: the robot with the parameters found.
+        mechanism: with the recorded joints only.
+        parameters: all that were found, ten of every link first.
     """
-    g = np.asarray(identified.gravity, dtype=float)
+    g = np.asarray(mechanism.gravity, dtype=float)
     size = float(np.linalg.norm(g))
     if size == 0.0:
         return []
     down = g / size
     sides = np.linalg.svd(down[None])[2][1:]
-    columns = [RobotFunctions(with_gravity(identified, side)).gravity_torque(samples.q) for side in sides]
+    n = len(mechanism.joints)
+    inertia = np.concatenate([mechanism.links[0].inertia[None], parameters[: 10 * n].reshape(n, 10)])
+    robot = RobotFunctions(mechanism)
+    columns = [robot.gravity_torque(samples.q, gravity=side, inertia=inertia) for side in sides]
     plain = samples.normal()
     tilted = samples.normal(np.stack(columns, axis=2))
     worth = misfit(plain) - misfit(tilted)
@@ -44,4 +46,4 @@ def gravity_faults(samples: Samples, identified: Mechanism) -> list[Fault]:
     direction *= size / np.linalg.norm(direction)
     shown = ", ".join(f"{x:.2f}" for x in direction)
     text = f"gravity points {np.degrees(angle):.2g}° away from the model's, along ({shown}) m/s²"
-    return [Fault("gravity", (), angle, f"{text}. Is the base level? robot.with_gravity(…) sets it")]
+    return [Fault("gravity", (), angle, f"{text}. Is the base level? robot.with_gravity(…) sets it", worth)]

@@ -25,7 +25,8 @@ def mixup_faults(samples: Samples, names: Sequence[str]) -> list[Fault]:
         signs = plus.copy()
         signs[j] = -1.0
         turned = samples.with_motion(signs, same)
-        tried.append((turned.misfit(), "position sign", (names[j],), f"positions of {names[j]} have the other sign"))
+        words = f"positions of {names[j]} have the other sign"
+        tried.append((turned.misfit(), "position sign", (names[j],), words))
         both = turned.with_torques(signs, same)
         words = f"positions and torques of {names[j]} have the other sign"
         tried.append((both.misfit(), "position sign", (names[j],), words))
@@ -44,5 +45,5 @@ def mixup_faults(samples: Samples, names: Sequence[str]) -> list[Fault]:
     alike = [each for each in tried if now - each[0] >= ALIKE * best]
     joints = tuple(dict.fromkeys(name for each in alike for name in each[2]))
     text = "; or ".join(each[3] for each in alike)
-    share = 1.0 - np.exp(-0.5 * best)
-    return [Fault(tried[0][1], joints, float(best), f"{text}: residuals would fall by {share:.0%}. Check the columns")]
+    text += f": residuals would fall by {1.0 - np.exp(-0.5 * best):.0%}. Check the columns"
+    return [Fault(tried[0][1], joints, float(best), text, float(best))]

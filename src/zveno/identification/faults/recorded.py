@@ -13,7 +13,7 @@ from .fault import Fault
 ROWS = 200_000
 """Rows of a log that are looked at."""
 AT_THE_END = 0.002
-"""Share of the samples at one largest or smallest value, or at the drive's limit, from which torques are cut off."""
+"""Share of the samples at the largest or smallest value, or at the drive's limit, from which it is a limit."""
 FEWEST = 10
 COARSE = 0.2
 """Step of a recorded torque over its standard deviation from which it is too coarse."""
@@ -35,13 +35,17 @@ def recorded_faults(logs: Sequence[Log], mechanism: Mechanism) -> list[Fault]:
     faults = []
     for j in np.flatnonzero(cut):
         text = f"the torque of {names[j]} stays at its largest value in {cut[j]:.1%} of the samples: it is cut off"
-        faults.append(Fault("saturation", (names[j],), float(cut[j]), f"{text}. Move slower, or leave these parts out"))
+        faults.append(
+            Fault("saturation", (names[j],), float(cut[j]), f"{text}. Move slower, or leave these parts out")
+        )
     for j in np.flatnonzero(steps > COARSE):
         text = f"the torque of {names[j]} is recorded in steps of {steps[j]:.0%} of its standard deviation"
         faults.append(Fault("coarse torque", (names[j],), float(steps[j]), f"{text}. Record it with more digits"))
     for j in np.flatnonzero(abs(scales - 1.0) > SCALE):
         text = f"the recorded velocity of {names[j]} is {scales[j]:.3g} times that of its positions"
-        faults.append(Fault("velocity scale", (names[j],), float(scales[j]), f"{text}. Check its unit, gear and sign"))
+        faults.append(
+            Fault("velocity scale", (names[j],), float(scales[j]), f"{text}. Check its unit, gear and sign")
+        )
     return faults
 
 

@@ -55,7 +55,11 @@ def identification_data(found: Identification, logs: Sequence[Log] = ()) -> dict
         "only_prior": list(found.only_prior),
         "repaired": found.repaired,
         "left_out": list(found.left_out),
-        "notes": list(found.notes),
+        "faults": [
+            {"kind": fault.kind, "joints": list(fault.joints), "size": _plain(fault.size), "text": fault.text}
+            for fault in found.faults
+        ],
+        "notes": [*found.notes, found.unseen],
     }
 
 
@@ -74,6 +78,10 @@ def print_identification(
             console.print(f"  {line}")
     if logs:
         console.print()
+    for fault in found.faults:
+        console.print(f"fault ({fault.kind}): {fault.text}", style="bold red")
+    if found.faults:
+        console.print()
     console.print(_errors(found))
     console.print()
     for line in _choices(found):
@@ -90,7 +98,7 @@ def print_identification(
             console.print(f"{word}: {', '.join(names[:FEW])}{more}")
     for link, what in found.repaired.items():
         console.print(f"prior of {link} repaired: {what}")
-    for note in found.notes:
+    for note in (*found.notes, found.unseen):
         console.print(f"note: {note}")
 
 
