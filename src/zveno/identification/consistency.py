@@ -20,6 +20,8 @@ from ..spatial.inertia import N_PARAMETERS, pseudo_inertia
 from .prior import Prior
 
 ITERATIONS = 60
+NOTHING = 1e-200
+"""Information below this is none."""
 CONTINUATION = (1.0, 0.1, 0.01)
 """Weights of the prior on the way to a weaker one."""
 DECREMENT = 1e-9
@@ -142,6 +144,10 @@ def consistent_estimate(
     d = b - x[:m]
     cost = 0.5 * float(d @ L @ d)
     std = np.sqrt(np.maximum(posterior.diagonal(), 0.0))
+    free = (H0 + B).diagonal() <= NOTHING  # neither data nor a prior say anything
+    std[free] = np.inf
+    blind = np.flatnonzero((A[:, free] != 0.0).any(axis=1))
+    C[blind, blind] = np.inf
     return Consistent(p, y, C, std, share, cost, iterations, converged)
 
 
@@ -248,7 +254,8 @@ def _prior_variances(B: np.ndarray, links: int) -> np.ndarray:
 
 
 def _scaled(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    s = 1.0 / np.sqrt(np.maximum(H.diagonal(), 1e-300))
+    diagonal = H.diagonal()
+    s = np.where(diagonal > NOTHING, 1.0 / np.sqrt(np.maximum(diagonal, NOTHING)), 0.0)
     return s, H * s[:, None] * s + 1e-14 * np.eye(len(H))
 
 

@@ -37,8 +37,10 @@ def find_faults(problem: Problem, found: Survey, fit: Fit, validation: Validatio
     explanations += gravity_faults(samples, problem.mechanism, fit.whole.consistent.p)
     if (errors > SUSPICIOUS).any():
         explanations += mixup_faults(samples, names)
-    # One of these shows as the others too: the one that explains most is told.
-    return (*faults, *sorted(explanations, key=lambda fault: -fault.worth)[:1])
+    # One of these shows as the others too, and as a delay: the one that explains most is told.
+    best = sorted(explanations, key=lambda fault: -fault.worth)[:1]
+    faults = [fault for fault in faults if fault.kind != "delay" or not best]
+    return (*faults, *best)
 
 
 def _timing(choices: Choices, problem: Problem, names: tuple[str, ...]) -> list[Fault]:

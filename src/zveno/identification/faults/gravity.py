@@ -35,9 +35,8 @@ def gravity_faults(samples: Samples, mechanism: Mechanism, parameters: np.ndarra
     inertia = np.concatenate([mechanism.links[0].inertia[None], parameters[: 10 * n].reshape(n, 10)])
     robot = RobotFunctions(mechanism)
     columns = [robot.gravity_torque(samples.q, gravity=side, inertia=inertia) for side in sides]
-    plain = samples.normal()
     tilted = samples.normal(np.stack(columns, axis=2))
-    worth = misfit(plain) - misfit(tilted)
+    worth = misfit(tilted.columns(np.arange(tilted.H.shape[1] - 2))) - misfit(tilted)
     factors = solve(tilted, iterations=4).x[-2:]
     angle = float(np.arctan2(np.linalg.norm(factors), size))
     if worth < WORTH or angle < LEAST:
