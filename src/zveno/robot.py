@@ -136,9 +136,9 @@ class Robot(RobotFunctions):
         )
 
     def base_parameters(
-        self, gravity: ArrayLike | None = None, drives: bool | Sequence[str] = False, *, view: str = "inertia",
-        massless: Sequence[str] | None = None, loops: Sequence[Loop] | None = None, start: ArrayLike | None = None,
-        exact: bool | None = None
+        self, gravity: ArrayLike | None = None, drives: bool | Sequence[str] | None = False, *,
+        view: str = "inertia", massless: Sequence[str] | None = None, loops: Sequence[Loop] | None = None,
+        start: ArrayLike | None = None, exact: bool | None = None
     ) -> BaseParameters:
         """The smallest set of parameters that decides the dynamics; see `zveno.base_parameters`."""
         from .base_parameters.analyse import base_parameters
@@ -251,20 +251,25 @@ class Robot(RobotFunctions):
         v: ArrayLike,
         a: ArrayLike,
         *,
-        drives: bool | Sequence[str] = False,
+        drives: bool | Sequence[str] | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """W (..., n_v, r) with one column for each base parameter p̃ of the tree; W p̃ are the links' torques.
+        """W (..., n_v, r) with one column for each base parameter p̃ of the tree; W p̃ are joint torques.
 
-        `drives` counts drive parameters beside the links', as in `base_parameters`: with ("rotor",) the torques
-        W p̃ are those of `inverse_dynamics`, with True those with friction. Loops are open, as in these.
+        Args:
+            q, v, a: (..., n_q), (..., n_v), (..., n_v).
+            drives: which drive parameters have columns beside the links', as in `base_parameters`, whose `values`
+                and `project` give the p̃ for the same `drives`. None: torques of `inverse_dynamics`, rotors
+                included; True: those with friction and offsets, all columns that identification asks for; False:
+                the links alone.
+            out: where the result is written.
+
+        Loops are open, as in `inverse_dynamics`.
         """
-        from .base_parameters.regressor import base_kernel
+        from .base_parameters.regressor import tree_kernel
 
-        key = ("base_regressor", self.mechanism.fingerprint, drives if isinstance(drives, bool) else tuple(drives))
-        if key not in self._shared:
-            self._shared[key] = base_kernel(self.base_parameters(drives=drives, loops=()))
-        return self._shared[key](q, v, a, out=out)
+        kinds = drives if drives is None or isinstance(drives, bool) else tuple(drives)
+        return tree_kernel(self.mechanism, kinds)(q, v, a, out=out)
 
     def with_deviations(self, values: Mapping[str, float], frame: str | None = None) -> Robot:
         """The robot whose geometric parameters deviate from nominal, m and rad: a true robot to simulate.

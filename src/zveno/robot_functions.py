@@ -36,7 +36,6 @@ class RobotFunctions(FunctionMethods):
         *,
         _nominal: Mechanism | None = None,
         _bound: Mapping[str, np.ndarray] | None = None,
-        _kernels: dict[tuple[Any, ...], Any] | None = None,
     ):
         self.mechanism = mechanism
         # Kernels are built from the nominal mechanism; what was changed since is bound to them as inputs. So a new
@@ -45,7 +44,6 @@ class RobotFunctions(FunctionMethods):
         self._bound = dict(_bound or {})
         self._calls: dict[tuple, Callable] = {}
         self._kernels: dict[tuple, tuple[Kernel, KernelInputs]] = {}
-        self._shared: dict[tuple, Any] = {} if _kernels is None else _kernels
 
     # --- structure, from the mechanism
 
@@ -177,7 +175,7 @@ class RobotFunctions(FunctionMethods):
 
     def _derived(self, mechanism: Mechanism, new: Mapping[str, np.ndarray], kept: Mapping | None = None) -> Self:
         bound = dict(self._bound if kept is None else kept) | dict(new)
-        return type(self)(mechanism, _nominal=self._nominal, _bound=bound, _kernels=self._shared)
+        return type(self)(mechanism, _nominal=self._nominal, _bound=bound)
 
     def _run(
         self, key: tuple, arrays: tuple, out: Any, constants: Mapping[str, Any], external: ArrayLike | None = None

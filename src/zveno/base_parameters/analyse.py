@@ -31,7 +31,7 @@ STANDARD_GRAVITY = 9.81
 def base_parameters(
     robot: RobotFunctions | Mechanism,
     gravity: ArrayLike | None = None,
-    drives: bool | Sequence[str] = False,
+    drives: bool | Sequence[str] | None = False,
     *,
     view: str = "inertia",
     massless: Sequence[str] | None = None,
@@ -44,10 +44,11 @@ def base_parameters(
     Args:
         robot: the robot, or its mechanism.
         gravity: (3,) acceleration of free fall, the robot's own if not given; zeros for none.
-        drives: True counts rotor inertia, viscous and Coulomb friction and offset of every joint with one
-            coordinate, and of joints with several that the model gives a drive, beside the links' parameters; or
-            the kinds: ("rotor", "viscous", "coulomb", "offset") and
-            "coupling", what motors that two joints turn add (see `coupling_regressor`).
+        drives: what counts beside the links' parameters. True: rotor inertia, viscous and Coulomb friction and
+            offset of every joint with one coordinate, and of joints with several that the model gives a drive; or
+            the kinds: ("rotor", "viscous", "coulomb", "offset") and "coupling", what motors that two joints turn
+            add (see `coupling_regressor`). None: all that `robot.inverse_dynamics` has, rotor inertia where
+            the model has any. By default the links alone, as the literature counts.
         view: how a link's parameters are counted: "inertia", "pseudo" (document 000) or "center".
         massless: names of links without inertia; by default those whose inertia is stated to be zero.
         loops: what closes the mechanism's loops, its own if not given; () leaves them open.

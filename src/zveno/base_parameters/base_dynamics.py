@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms.drives import rotor_inertias
 from ..algorithms.inverse_dynamics import along_axes, falling, passed_down
 from ..algorithms.regressor import DRIVE_PARAMETER_NAMES, drive_regressor
 from ..algorithms.velocities import AT_REST, Motion, body_motions
@@ -92,8 +91,6 @@ class BaseModel:
         drives: bool | Sequence[str] | None = None,
     ):
         self.mechanism: Mechanism = reduced(robot.mechanism).mechanism
-        if drives is None:
-            drives = ("rotor",) if rotor_inertias(self.mechanism).any() else False
         self.base = base_parameters(self.mechanism, drives=drives, view="pseudo", massless=massless)
         if not set(self.base.kinds) <= set(DRIVE_PARAMETER_NAMES):
             raise ModelError(

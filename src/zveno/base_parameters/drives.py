@@ -27,8 +27,10 @@ SYMBOLS = {"rotor": "Ia{}", "viscous": "Fv{}", "coulomb": "Fc{}", "offset": "off
 """Symbols of the four drive parameters, `{}` standing for the number of the link that the joint moves."""
 
 
-def counted_kinds(drives: bool | Sequence[str]) -> tuple[str, ...]:
-    """Kinds of drive parameters that are counted, in the order of `robot.drive_regressor`."""
+def counted_kinds(mechanism: Mechanism, drives: bool | Sequence[str] | None) -> tuple[str, ...]:
+    """Kinds of drive parameters that `base_parameters` counts, in the order of `robot.drive_regressor`."""
+    if drives is None:
+        return ("rotor",) if drive_vector(mechanism)[: mechanism.n_v].any() else ()
     if isinstance(drives, bool):
         return DRIVE_PARAMETER_NAMES if drives else ()
     if isinstance(drives, str):

@@ -27,13 +27,13 @@ class Problem:
     def __init__(
         self,
         mechanism: Mechanism,
-        drives: bool | Sequence[str],
+        drives: bool | Sequence[str] | None,
         massless: Sequence[str] | None,
         loops: Sequence[Loop],
         q0: np.ndarray | None,
     ):
         self.mechanism = mechanism
-        self.kinds: tuple[str, ...] = driving.counted_kinds(drives)
+        self.kinds: tuple[str, ...] = driving.counted_kinds(mechanism, drives)
         driving.refuse_coupling(self.kinds, loops)
         for joint in mechanism.joints:
             if not (np.isfinite(joint.T_parent_joint).all() and np.isfinite(joint.T_joint_child).all()):

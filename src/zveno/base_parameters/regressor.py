@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..kernels.kernel import Kernel
 from ..mechanism import Mechanism
 from ..spatial.inertia import N_PARAMETERS
 from ..spatial.transforms import inverse, move_twist
+from .analyse import base_parameters
 from .coupling import coupling_regressor
 from .result import BaseParameters
 
@@ -55,6 +57,12 @@ def regressor_columns(mechanism: Mechanism, columns: Sequence[int], q: Any, v: A
             for row in range(mechanism.n_v):
                 W[row][place] = D[row][columns[place] - n_link]
     return np.array(W).reshape(mechanism.n_v, len(columns))
+
+
+@lru_cache(maxsize=32)
+def tree_kernel(mechanism: Mechanism, drives: bool | tuple[str, ...] | None) -> Kernel:
+    """`base_kernel` of a mechanism with its loops open; the analysis behind it takes longer than the kernel."""
+    return base_kernel(base_parameters(mechanism, drives=drives, loops=()))
 
 
 def base_kernel(base: BaseParameters) -> Kernel:
