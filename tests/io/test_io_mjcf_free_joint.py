@@ -1,4 +1,4 @@
-"""An armature on a free joint acts in world axes in MuJoCo: what differs is said, with its size."""
+"""An armature on a free joint: the same accelerations as in MuJoCo, whose velocities are in world axes."""
 
 from __future__ import annotations
 
@@ -10,33 +10,42 @@ mujoco = pytest.importorskip("mujoco")
 from zveno import Robot  # noqa: E402
 from zveno.io.mjcf import parse_mjcf  # noqa: E402
 
-ARMATURE = 0.3
 
-
-def text(options: str) -> str:
-    return f"""<mujoco><option gravity="0 0 0"/><worldbody><body>
-    <joint type="free" {options}/><inertial pos="0.1 0.2 0.3" mass="2" diaginertia="0.1 0.2 0.25"/>
+def text(options: str, arm: str = "") -> str:
+    """A free body, perhaps with an arm."""
+    return f"""<mujoco><option gravity="0 1 -9"/><worldbody><body>
+    <joint type="free" {options}/><inertial pos="0.1 0.2 0.3" mass="2" diaginertia="0.1 0.2 0.25"/>{arm}
     </body></worldbody></mujoco>"""
 
 
-@pytest.mark.parametrize("options", [f'armature="{ARMATURE}"', 'frictionloss="0.2"'])
-def test_the_difference_is_said(options):
-    notes = parse_mjcf(text(options)).notes
-    assert any("along those of the world" in note and "(w × v)" in note for note in notes)
-    assert not any("along those of the world" in note for note in parse_mjcf(text("")).notes)
+ARM = """<body pos="0.1 0 0.2"><joint type="ball" armature="0.2"/>
+    <inertial pos="0.1 0 0" mass="1" diaginertia="0.1 0.1 0.05"/>
+    <body pos="0.3 0 0"><joint axis="0 1 0" armature="0.1"/>
+    <inertial pos="0.1 0 0" mass="0.5" diaginertia="0.01 0.01 0.005"/></body></body>"""
 
 
-def test_the_difference_is_armature_times_w_cross_v():
-    model = mujoco.MjModel.from_xml_string(text(f'armature="{ARMATURE}"'))
+@pytest.mark.parametrize("arm", ["", ARM])
+@pytest.mark.parametrize("armature", [0.0, 0.3, 5.0])
+def test_accelerations_are_those_of_mujoco(armature, arm):
+    """Forward and inverse dynamics at random states; a scalar armature is all that the format knows."""
+    source = text(f'armature="{armature}"', arm)
+    model = mujoco.MjModel.from_xml_string(source)
     data = mujoco.MjData(model)
-    robot = Robot(parse_mjcf(text(f'armature="{ARMATURE}"')))
-    q = robot.random(rng=1)
-    v, w = np.random.default_rng(2).normal(size=(2, 3))
-    R = robot.forward_kinematics(q)[:3, :3]
-    data.qpos[:], data.qvel[:3], data.qvel[3:] = q, R @ v, w
-    data.qacc[:3], data.qacc[3:] = R @ np.cross(w, v), 0.0  # the acceleration of a twist constant in body axes
-    mujoco.mj_inverse(model, data)
-    ours = robot.inverse_dynamics(q, np.concatenate([v, w]), np.zeros(6))
-    theirs = np.concatenate([R.T @ data.qfrc_inverse[:3], data.qfrc_inverse[3:]])
-    expected = np.concatenate([ARMATURE * np.cross(w, v), np.zeros(3)])
-    assert np.allclose(theirs - ours, expected, atol=1e-12)
+    robot = Robot(parse_mjcf(source))
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        q, v, tau = robot.random(rng=rng), rng.normal(size=robot.n_v), rng.normal(size=robot.n_v)
+        R = robot.forward_kinematics(q, frames=[robot.mechanism.links[1].name])[0, :3, :3]
+        data.qpos[:], data.qvel[:3], data.qvel[3:] = q, R @ v[:3], v[3:]
+        data.qfrc_applied[:3], data.qfrc_applied[3:] = R @ tau[:3], tau[3:]
+        mujoco.mj_forward(model, data)
+        turned = R.T @ data.qacc[:3] - np.cross(v[3:6], v[:3])
+        theirs = np.concatenate([turned, data.qacc[3:]])
+        assert robot.forward_dynamics(q, v, tau) == pytest.approx(theirs, rel=1e-9, abs=1e-9)
+        assert robot.inverse_dynamics(q, v, theirs) == pytest.approx(tau, rel=1e-9, abs=1e-9)
+
+
+def test_friction_loss_is_said():
+    said = "along those of the world"
+    assert any(said in note for note in parse_mjcf(text('frictionloss="0.2"')).notes)
+    assert not any(said in note for note in parse_mjcf(text('armature="0.2"')).notes)

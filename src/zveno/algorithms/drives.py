@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..kernels.math import sign, tanh
 from ..mechanism import Mechanism
+from ..mechanism.joints import JointType
+from ..spatial.vectors import cross
 
 
 def rotor_torque(mechanism: Mechanism, a: np.ndarray) -> np.ndarray:
@@ -19,6 +23,51 @@ def rotor_torque(mechanism: Mechanism, a: np.ndarray) -> np.ndarray:
         return mechanism.gather_velocities([np.zeros(0), *turned])
     N = mechanism.transmission
     return N.T @ (rotor_inertias(mechanism) * (N @ a))
+
+
+def rotor_bias(mechanism: Mechanism, v: np.ndarray) -> np.ndarray:
+    """Torque that turns the momentum of rotors along with the velocities' axes, (n_v,); see `turned_momentum`."""
+    momentum = rotor_torque(mechanism, v)
+    return np.concatenate(
+        [
+            np.zeros(0),
+            *(turned_momentum(kind, v[at], momentum[at]) for kind, at in independent_velocities(mechanism)),
+        ]
+    )
+
+
+def rotor_bias_slope(mechanism: Mechanism, v: np.ndarray) -> np.ndarray:
+    """The derivative of `rotor_bias` by the velocities, (n_v, n_v)."""
+    momentum, M, units = rotor_torque(mechanism, v), rotor_matrix(mechanism), np.eye(mechanism.n_v)
+    columns = [
+        np.concatenate(
+            [
+                turned_momentum(kind, units[k, at], momentum[at]) + turned_momentum(kind, v[at], M[at, k])
+                for kind, at in independent_velocities(mechanism)
+            ]
+        )
+        for k in range(mechanism.n_v)
+    ]
+    return np.stack(columns, axis=1) if columns else M
+
+
+def turned_momentum(kind: JointType, v: Any, momentum: Any) -> Any:
+    """Force (n_v,) that keeps a momentum (n_v,) along the axes of a joint's velocities v.
+
+    Velocities along axes that are fixed on the child are no rates of coordinates, so the energy ½ vᵀ J v gives
+    J v̇ + ad*(v) J v (Euler–Poincaré): with v = [v, w], the force w × p and the moment w × l + v × p.
+    """
+    if kind.n_v < 2 or kind.in_sequence:
+        return np.zeros(kind.n_v)
+    S = kind.subspace(kind.neutral())
+    twist, carried = S @ v, S @ momentum
+    force = cross(twist[3:], carried[:3])
+    return S.T @ np.concatenate([force, cross(twist[3:], carried[3:]) + cross(twist[:3], carried[:3])])
+
+
+def independent_velocities(mechanism: Mechanism) -> list[tuple[JointType, slice]]:
+    """Type and velocities of the joints that follow no other, in the order of the velocities."""
+    return [(joint.type, mechanism.v_slices[joint.name]) for joint in mechanism.joints if joint.mimic is None]
 
 
 def rotor_matrix(mechanism: Mechanism) -> np.ndarray:

@@ -17,7 +17,7 @@ from ..spatial.transforms import move_wrench
 from ..spatial.vectors import cross
 from . import linear
 from .articulated import rigid
-from .drives import rotor_matrix
+from .drives import rotor_bias, rotor_matrix
 from .inverse_dynamics import bias, falling, link_wrench
 from .mass_matrix import mass_matrix
 from .velocities import AT_REST, Motion, body_motions
@@ -84,7 +84,7 @@ class BodyFactors:
         needed = [link_wrench(link.inertia, motions[i]) for i, link in enumerate(self.mechanism.links)]
         if external is not None:
             needed = [own - external[i] for i, own in enumerate(needed)]
-        return self.half(tau, needed)
+        return self.half(tau - rotor_bias(self.mechanism, v), needed)
 
     def half(self, b: np.ndarray, needed: list[Any] | None = None) -> Any:
         """F⁻ᵀ b, (n_v,): every joint takes its share of b, and hands on to its parent what that leaves in need.

@@ -7,7 +7,7 @@ import numpy as np
 from ..mechanism import Mechanism
 from ..spatial.transforms import move_wrench
 from ..spatial.vectors import cross
-from .drives import rotor_torque
+from .drives import rotor_bias, rotor_torque
 from .velocities import AT_REST, Motion, body_motions
 
 
@@ -29,7 +29,7 @@ def inverse_dynamics(
         base: the motion of link 0, at rest unless given.
     """
     wrenches = joint_wrenches(mechanism, q, v, a, external, base)
-    return along_axes(mechanism, q, wrenches) + rotor_torque(mechanism, a)
+    return along_axes(mechanism, q, wrenches) + rotor_torque(mechanism, a) + rotor_bias(mechanism, v)
 
 
 def joint_wrenches(

@@ -19,6 +19,7 @@ from ..mechanism import Joint, Mechanism
 from ..spatial.inertia import moved, pseudo_inertia
 from ..spatial.transforms import move_wrench
 from ..spatial.vectors import cross, skew
+from .drives import rotor_bias_slope
 from .inverse_dynamics import falling, joint_wrenches
 from .mass_matrix import mass_matrix, momentum, place
 from .velocities import AT_REST, Motion, body_motions
@@ -91,7 +92,8 @@ def inverse_dynamics_derivatives(
             tables.enter(j, i, shares)
         composite[f] = composite[f] + moved(p, T[i])
         flows[f] = _joined(flows[f], flow, p, T[i], drift[i])
-    return *tables.finished(), mass_matrix(mechanism, q)
+    by_q, by_v = tables.finished()
+    return by_q, by_v + rotor_bias_slope(mechanism, v), mass_matrix(mechanism, q)
 
 
 class _Share(NamedTuple):

@@ -8,6 +8,7 @@ from ..kernels.math import sign
 from ..mechanism import Mechanism
 from ..spatial.inertia import N_PARAMETERS, PARAMETER_NAMES
 from ..spatial.transforms import move_wrench
+from .drives import independent_velocities, turned_momentum
 from .inverse_dynamics import falling, link_wrench
 from .velocities import AT_REST, body_motions
 
@@ -43,11 +44,15 @@ def drive_regressor(mechanism: Mechanism, v: np.ndarray, a: np.ndarray) -> np.nd
     """W (n_v, 4 n_v) of rotor inertia, viscous, Coulomb and offset of every motor or joint, in four blocks.
 
     Rotor inertias are on the motor's side and act through the gears and the transmission matrix N: column m is
-    Nᵀ e_m (N a)_m; friction acts at the joint.
+    Nᵀ e_m (N a)_m, and what turns its momentum (`drives.turned_momentum`); friction acts at the joint.
     """
     N = mechanism.transmission_matrix
-    motor = N @ a
-    rotor = N.T * motor
+    rotor, momentum = N.T * (N @ a), N.T * (N @ v)
+    turned = [
+        np.stack([turned_momentum(kind, v[at], column) for column in momentum[at].T], axis=1)
+        for kind, at in independent_velocities(mechanism)
+    ]
+    rotor = rotor + np.concatenate([np.zeros((0, mechanism.n_v)), *turned])
     return np.concatenate([rotor, np.diag(v), np.diag(sign(v)), np.eye(mechanism.n_v)], axis=1)
 
 

@@ -183,9 +183,6 @@ def advance_ball(
     to the mass matrix in these velocities, so the functions of R must be written with them: RᵀXR, RᵀXR D_a,
     D_aᵀRᵀXR D_b. The span of RᵀXR over the group is X under all words in the operators X → D_aᵀX + XD_a; the
     constant function is seen by the empty word alone.
-
-    Equal mass matrices are not yet equal torques here: a body that looks like a rotor at every R still has
-    gyroscopic torques, which a rotor (torque = inertia · acceleration) has not; see `motors.gyroscopic_rows`.
     """
     twists = step.twists
     c, b, a, p = moved(K, states, step.before)

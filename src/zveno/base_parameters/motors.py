@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from .arithmetic import Arithmetic, Matrix, Twist
-from .exact import NotExact
+from .arithmetic import Arithmetic, Matrix
 
 
 class Motors(NamedTuple):
@@ -57,24 +55,3 @@ class Motors(NamedTuple):
         return K.matrix(
             [[int(k is not None and e == self.place[k]) for e in range(len(self.place))]], len(self.place)
         )
-
-
-def gyroscopic_rows(motors: Motors, twists: Sequence[Twist], coordinates: Sequence[int], what: str) -> np.ndarray:
-    """Rows (…, drive columns) of the torques Σ c_ab^d ω_b (Q v)_d that only links have, [D_a, D_b] = Σ c_ab^d D_d.
-
-    Where links cancel the rotors' part Q of the mass matrix, these torques are left. In floating point.
-    """
-    if motors.forms.dtype == object:
-        raise NotExact(f"{what}: drives of ball and free joints are analysed in floating point")
-    places = [motors.place[v] for v in coordinates]
-    D = np.array([twist.D for twist in twists])
-    products = np.einsum("aij,bjk->abik", D, D)
-    brackets = (products - np.swapaxes(products, 0, 1)).reshape(len(D) ** 2, 16)
-    c = np.linalg.lstsq(D.reshape(len(D), 16).T, brackets.T, rcond=None)[0].T.reshape(len(D), len(D), len(D))
-    left = np.einsum("abd,fde->abef", c, motors.forms[:, places])
-    for y, place in enumerate(places):  # ω_b ω_y is the same product as ω_y ω_b
-        for x, other in enumerate(places[: y + 1]):
-            both = left[:, x, place] + left[:, y, other]
-            left[:, x, place] = left[:, y, other] = both
-    rows = left.reshape(-1, len(motors.forms))
-    return np.pad(rows[rows.any(axis=1)], ((0, 0), (0, motors.n_columns - len(motors.forms))))

@@ -11,7 +11,7 @@ from . import drives as driving
 from .arithmetic import Arithmetic, Matrix
 from .blocks import Block, grouped
 from .closure import States, Step, advance, advance_ball, root_states, steps_of
-from .motors import Motors, gyroscopic_rows
+from .motors import Motors
 from .nodes import Node
 from .problem import Problem
 from .sampled import Sample, advance_sampled
@@ -72,7 +72,6 @@ class Recursion:
             return advance(self.K, states, step, motors, [None] * len(own))
         if joint.type.n_q == joint.type.n_v:
             return advance(self.K, states, step, motors, own)
-        self.drive_rows.append(gyroscopic_rows(motors, step.twists, own, f"joint {joint.name}"))
         return advance_ball(self.K, states, step, motors, own)
 
     def _rates(self, motors: Motors) -> list[np.ndarray]:

@@ -159,14 +159,13 @@ def notes_on_omissions(model: Any, link_names: list[str], joint_names: list[str]
     tell(curved, joint_names, "damping beyond the linear term is not represented, left out")
     tell(ball & (model.jnt_limited != 0), joint_names, "the limit of a ball joint is not represented, left out")
     moved = np.zeros(model.njnt, dtype=bool)
-    for dof in np.flatnonzero((model.dof_armature != 0) | (model.dof_frictionloss != 0)):
+    for dof in np.flatnonzero(model.dof_frictionloss):
         # The first three velocities of a free joint are those of its translation.
         moved[model.dof_jntid[dof]] |= dof - model.jnt_dofadr[model.dof_jntid[dof]] < 3
     tell(
         free & moved,
         joint_names,
-        "armature and friction loss act along the body's own axes here, in MuJoCo along those of the world:"
-        " forces differ by armature · (w × v), and friction by the body's turn",
+        "friction loss acts along the body's own axes here, in MuJoCo along those of the world",
     )
     tell(free, joint_names, "velocity is [v, w] in the body's own axes here; MuJoCo has v in world axes")
     tell(model.body_gravcomp != 0, link_names, "gravity compensation is not represented, left out")

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..algorithms import linear
 from ..algorithms.articulated import Articulated, rigid
+from ..algorithms.drives import turned_momentum
 from ..algorithms.inverse_dynamics import link_wrench
 from ..algorithms.velocities import carried_motion
 from ..kernels.structured.build import Builder
@@ -52,7 +53,8 @@ def forward_dynamics(program: Builder, bodies: Bodies) -> None:
         for kind in program.switch(tree.kind[i], bodies.kinds):
             own_q, own_v = (tree.q[i], kind.n_q), (tree.v[i], kind.n_v)
             scaled[own_v], alone[own_v], up = program.step(
-                partial(separated, kind), C[i], q[own_q], tau[own_v], T[i], needed[i], carried[handed.taken[i]]
+                partial(separated, kind),
+                *(C[i], q[own_q], v[own_v], tau[own_v], T[i], needed[i], carried[handed.taken[i]]),
             )
             carried[handed.given[i]] = up.added_if(handed.later[i])
     joint_part[0] = program.step(lambda: np.zeros(6))
@@ -72,7 +74,7 @@ def without_acceleration(kind: Kind, constants: Any, q: Any, v: Any, parent: Any
     return placement(joint.transform(q), c.p), motion_numbers(motion), needed
 
 
-def separated(kind: Kind, constants: Any, q: Any, tau: Any, T: Any, needed: Any, carried: Any) -> Any:
+def separated(kind: Kind, constants: Any, q: Any, v: Any, tau: Any, T: Any, needed: Any, carried: Any) -> Any:
     """U D⁻¹ by columns, D⁻¹ (τ − Sᵀ Q*), and what reaches the parent: M* − U D⁻¹ Uᵀ and Q* + U D⁻¹ (τ − Sᵀ Q*)."""
     c, S = kind.constants(constants), kind.type.subspace(q)
     body = rigid(c.inertia).plus(unpacked(carried[:21]))
@@ -80,7 +82,7 @@ def separated(kind: Kind, constants: Any, q: Any, tau: Any, T: Any, needed: Any,
     U = np.stack([body @ S[:, k] for k in range(kind.n_v)], axis=1)
     D = linear.factor(S.T @ U + np.diag(c.rotor))
     scaled = np.stack([linear.solve_factored(D, row) for row in U])
-    own = tau - S.T @ Q
+    own = tau - turned_momentum(kind.type, v, c.rotor * v) - S.T @ Q
     T_parent_body = placed(T, c.p)
     up = body.without(U, scaled).moved(T_parent_body)
     wrench = move_wrench(T_parent_body, Q + scaled @ own)

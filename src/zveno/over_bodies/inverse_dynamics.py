@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.drives import turned_momentum
 from ..algorithms.inverse_dynamics import link_wrench
 from ..algorithms.velocities import carried_motion
 from ..kernels.structured.build import Builder
@@ -42,7 +43,7 @@ def inverse_dynamics(program: Builder, bodies: Bodies, given: tuple[str, ...] = 
             tau[own_v], up = program.step(
                 partial(torque, kind),
                 *(C[i], q[own_q], T[i], needed[i], carried[handed.taken[i]]),
-                *(rate[own_v] for rate in rates[1:]),
+                *(rate[own_v] for rate in rates),
             )
             carried[handed.given[i]] = up.added_if(handed.later[i])
 
@@ -55,11 +56,12 @@ def moved_body(kind: Kind, constants: Any, q: Any, parent: Any, *rates: Any) -> 
     return placement(joint.transform(q), c.p), motion_numbers(motion), link_wrench(c.inertia, motion)
 
 
-def torque(kind: Kind, constants: Any, q: Any, T: Any, needed: Any, carried: Any, *a: Any) -> Any:
+def torque(kind: Kind, constants: Any, q: Any, T: Any, needed: Any, carried: Any, *rates: Any) -> Any:
     """What the joint gives, rotors included, and the wrench that the parent gives."""
     c = kind.constants(constants)
     wrench = needed + carried
-    rotor = c.rotor * a[0] if a else np.zeros(kind.n_v)
+    v, a = (*rates, *[np.zeros(kind.n_v)] * 2)[:2]
+    rotor = c.rotor * a + turned_momentum(kind.type, v, c.rotor * v)
     return kind.type.subspace(q).T @ wrench + rotor, move_wrench(placed(T, c.p), wrench)
 
 
