@@ -70,14 +70,14 @@ class PlannedRows:
         self.new_places: tuple[str, ...] = ()
         self.groups: tuple[str, ...] = ()
         self.problem: FitProblem = self._touching(n, have, places) if kind.implicit else self.imagined(n)
-        self.found: Identifiability = analyse(self.problem, robot.name, strategy, parameters)
-        if not self.found.chosen:
+        self.structure: Identifiability = analyse(self.problem, robot.name, strategy, parameters)
+        if not self.structure.chosen:
             raise ZvenoError(
-                "the measurement tells nothing about these parameters", element=", ".join(self.found.names[:8])
+                "the measurement tells nothing about these parameters", element=", ".join(self.structure.names[:8])
             )
         numbers = {name: k for k, name in enumerate(self.problem.names)}
-        interest = [numbers[name] for name in self.found.chosen]
-        self.columns: list[int] = interest + [numbers[name] for name in self.found.unknowns]
+        interest = [numbers[name] for name in self.structure.chosen]
+        self.columns: list[int] = interest + [numbers[name] for name in self.structure.unknowns]
         self.n_interest: int = len(interest)
         self.names: tuple[str, ...] = tuple(self.problem.names[k] for k in self.columns)
         self.units: tuple[str, ...] = tuple(self.problem.units[k] for k in self.columns)

@@ -23,14 +23,14 @@ def choose_parameters(state: FitState) -> FitState:
     problem, settings, model = state.problem, state.settings, state.problem.model
     tool = placed_tools(problem, state.base)
     strategy = settings.strategy or ("TJL" if tool.any() else "JL" if sees_scale(problem) else "JTL")
-    found = structure(problem, state.robot.name, strategy, chosen_parameters(state), tool)
-    columns = fit_columns(problem, found)
+    identifiable = structure(problem, state.robot.name, strategy, chosen_parameters(state), tool)
+    columns = fit_columns(problem, identifiable)
     options = fit_options(problem, columns, settings.loss, _bounds(model, settings.bounds or {}), settings.linear)
     given = {model.numbers[name]: std for key, std in (settings.priors or {}).items() for name in model.choose(key)}
-    known = _prior(model, found, settings.plausible, given)
-    rows = alone(given, columns) if known is None else known.rows()
+    known_before = _prior(model, identifiable, settings.plausible, given)
+    rows = alone(given, columns) if known_before is None else known_before.rows()
     options = replace(options, extra=encoder_variance(problem, state.base.values, state.base.frames), prior=rows)
-    return replace(state, tool=tool, structure=found, options=options, prior=known)
+    return replace(state, tool=tool, structure=identifiable, options=options, prior=known_before)
 
 
 def chosen_parameters(state: FitState) -> str | list[str]:
@@ -76,14 +76,14 @@ def _bounds(model: Model, given: Mapping[str, tuple[float, float]]) -> dict[int,
     return bounds
 
 
-def _prior(model: Model, found: Identifiability, plausible, given: Mapping[int, float]) -> Prior | None:
+def _prior(model: Model, chosen: Identifiability, plausible, given: Mapping[int, float]) -> Prior | None:
     if plausible is None:
         return None
     if isinstance(plausible, str):
         if plausible != "estimated":
             raise unknown_name("plausible", plausible, ("estimated",))
-        return prior(model, found, USUAL, given)
-    return prior(model, found, plausible, given)
+        return prior(model, chosen, USUAL, given)
+    return prior(model, chosen, plausible, given)
 
 
 def encoder_variance(problem: FitProblem, values: np.ndarray, frames: np.ndarray) -> np.ndarray | None:

@@ -82,8 +82,8 @@ def generator(row: Row) -> np.ndarray:
 def tau(row: Row, f: int, s: int, basis: str = "squares") -> Tau:
     """τ^σ_fs of (18): X → coefficients of (D^f A)ᵀ X (D^s A) in the joint's functions; X is (…, 4, 4)."""
     D, A = generator(row), parts(row)
-    left = [(D @ one if f else one).T for one in A]
-    right = [D @ one if s else one for one in A]
+    left = [(D @ part if f else part).T for part in A]
+    right = [D @ part if s else part for part in A]
 
     def apply(X):
         def p(i, j):
@@ -134,9 +134,9 @@ def coordinate_matrix(
     sizes = [5 if row.sigma else 3 for row in table]
     kinetic = math.prod(sizes)
     Z = np.zeros((n_rows(table), 10 * n))
-    found = _forward(table, basis) if recursion == "forward" else _backward(table, basis)
+    steps = _forward(table, basis) if recursion == "forward" else _backward(table, basis)
     count = 0
-    for k, pairs, cost in found:
+    for k, pairs, cost in steps:
         count += cost
         stride = math.prod(sizes[k + 1 :])
         for number, U in pairs.items():
@@ -181,7 +181,7 @@ def _backward(table, basis):
     for k in range(len(table)):
         sizes = [5 if row.sigma else 3 for row in table[: k + 1]]
         indices = np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes))
-        found, cost = {}, 0
+        projections, cost = {}, 0
         for i in range(k + 1):
             for j in range(i + 1):
                 X = np.broadcast_to(np.eye(4), (indices.shape[1], 4, 4))
@@ -193,8 +193,8 @@ def _backward(table, basis):
                         step[chosen] = values(X[chosen])[l]
                     X = step
                 cost += (k + 1) * indices.shape[1]
-                found[_number(i, j)] = X
-        yield k, found, cost
+                projections[_number(i, j)] = X
+        yield k, projections, cost
 
 
 def _potential(table, gravity, Z, first: int) -> int:
@@ -224,7 +224,7 @@ def echelon_columns(Z: np.ndarray, tolerance: float = 1e-9) -> list[int]:
     used = sizes > ROUNDING * sizes.max(initial=0.0)
     Z[:, used] /= sizes[used]  # columns in units of their own size
     Z[:, ~used] = 0.0
-    found, r = [], 0
+    columns, r = [], 0
     for j in range(Z.shape[1]):
         if r == len(Z):
             break
@@ -233,9 +233,9 @@ def echelon_columns(Z: np.ndarray, tolerance: float = 1e-9) -> list[int]:
             continue
         Z[[r, pivot]] = Z[[pivot, r]]
         Z[r + 1 :, j:] -= np.outer(Z[r + 1 :, j] / Z[r, j], Z[r, j:])
-        found.append(j)
+        columns.append(j)
         r += 1
-    return found
+    return columns
 
 
 def grouping(Z: np.ndarray, columns: Sequence[int]) -> np.ndarray:

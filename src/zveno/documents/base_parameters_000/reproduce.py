@@ -58,25 +58,25 @@ _TERM = re.compile(r"([+-])?\s*(?:([\d.]+)·)?(?:\(([^)]*)\)|([ISm]\w+))")
 
 def printed_terms(text: str) -> dict[str, Fraction]:
     """Symbol → coefficient of an expression as printed."""
-    found = {}
+    coefficients = {}
     for sign, factor, inner, symbol in _TERM.findall(text):
         x = Fraction(factor or 1) * (-1 if sign == "-" else 1)
         for name in inner.split("+") if inner else [symbol]:
-            found[name.strip()] = x
-    return found
+            coefficients[name.strip()] = x
+    return coefficients
 
 
 def in_millimetres(base: BaseParameters) -> dict[str, dict[str, Fraction]]:
     """Base parameters by their own symbol: symbol → exact coefficient in mm and mm²."""
     degree = {"I": 2, "S": 1, "m": 0}
     names = base.parameter_names
-    found = {}
+    expressions = {}
     for place, terms in zip(base.columns.tolist(), base.terms, strict=True):
-        own = degree[names[place][0]]
-        found[names[place]] = {
-            names[p]: _exactly(x) * MILLIMETRES ** (own - degree[names[p][0]]) for p, x in terms.items()
+        degree_of_base = degree[names[place][0]]
+        expressions[names[place]] = {
+            names[p]: _exactly(x) * MILLIMETRES ** (degree_of_base - degree[names[p][0]]) for p, x in terms.items()
         }
-    return found
+    return expressions
 
 
 def _exactly(x) -> Fraction:
@@ -102,19 +102,20 @@ def _row(what: str, printed, computed) -> Row:
 
 def _expressions(base: BaseParameters) -> list[Row]:
     ours = in_millimetres(base)
-    found = []
+    rows = []
     for k, text in enumerate(PRINTED, start=1):
         printed = printed_terms(text)
-        own = ours.get(next(iter(printed)), {})
+        computed = ours.get(next(iter(printed)), {})
         # The document prints whole square millimetres from six digits on.
-        same = own.keys() == printed.keys() and all(
-            abs(own[name] - x) <= (Fraction(1, 2) if abs(x) > 1e5 else 0) for name, x in printed.items()
+        same = computed.keys() == printed.keys() and all(
+            abs(computed[name] - x) <= (Fraction(1, 2) if abs(x) > 1e5 else 0) for name, x in printed.items()
         )
-        rounded = any(own.get(name) != x for name, x in printed.items())
-        exact = sorted({abs(float(own[name])) for name, x in printed.items() if own.get(name) not in (x, None)})
+        rounded = any(computed.get(name) != x for name, x in printed.items())
+        other = {computed[name] for name, x in printed.items() if computed.get(name) not in (x, None)}
+        exact = sorted({abs(float(x)) for x in other})
         why = f"rounded: {', '.join(f'{x:.9g}' for x in exact)}" if same and rounded else ""
-        found.append(Row(DOCUMENT, f"p̃{k}", text, sentence(own), "equal" if same else "differs", why))
-    return found
+        rows.append(Row(DOCUMENT, f"p̃{k}", text, sentence(computed), "equal" if same else "differs", why))
+    return rows
 
 
 def sentence(terms: dict[str, Fraction]) -> str:
@@ -167,7 +168,7 @@ def _recursions() -> Row:
         start = time.process_time()
         taken[recursion] = (coordinate_matrix(PUMA[:5], GRAVITY, recursion=recursion), time.process_time() - start)
     (forward, fast), (backward, slow) = taken["forward"], taken["backward"]
-    found = law(DOCUMENT, "forward and backward recursion give one Z (N = 5)", error(forward.Z, backward.Z), 1e-12)
+    row = law(DOCUMENT, "forward and backward recursion give one Z (N = 5)", error(forward.Z, backward.Z), 1e-12)
     cost = backward.transformations / forward.transformations
     why = f"backward took {slow / max(fast, 1e-9):.0f} times longer here, with {cost:.1f} times the transformations"
-    return replace(found, why=f"{why}; the document's program took almost 20 times longer")
+    return replace(row, why=f"{why}; the document's program took almost 20 times longer")

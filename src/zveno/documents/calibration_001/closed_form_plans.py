@@ -123,8 +123,8 @@ def _best_within(m: int, lower: float, upper: float) -> np.ndarray:
     def cost(q):
         return float(np.trace(np.linalg.inv(axis_information(circle(q)))))
 
-    found = minimize(cost, start, bounds=[(lower, upper)] * m, method="L-BFGS-B")
-    return np.sort(found.x if found.fun < cost(start) else start)
+    end = minimize(cost, start, bounds=[(lower, upper)] * m, method="L-BFGS-B")
+    return np.sort(end.x if end.fun < cost(start) else start)
 
 
 def uniform_values(m: int, lower: float, upper: float) -> np.ndarray:
@@ -134,7 +134,7 @@ def uniform_values(m: int, lower: float, upper: float) -> np.ndarray:
 
 def product_plan(values: Sequence[ArrayLike]) -> np.ndarray:
     """All combinations of each joint's values: (Π m_j, joints). The document's rule for several axes."""
-    return np.array(list(product(*(np.asarray(one, dtype=float) for one in values))))
+    return np.array(list(product(*(np.asarray(of_joint, dtype=float) for of_joint in values))))
 
 
 def product_postures(robot: RobotFunctions, numbers: int | Sequence[int]) -> np.ndarray:

@@ -43,22 +43,22 @@ def proposed_plan() -> np.ndarray:
 def positions(parameters: ArrayLike, q: np.ndarray, lengths: Sequence[float] = LENGTHS) -> np.ndarray:
     """Tool positions (..., n, 2) for deviations (..., 6) at postures (n, 2)."""
     P = np.asarray(parameters, dtype=float)
-    one, two = _links(P, q, lengths)
-    z = P[..., 4, None] + 1j * P[..., 5, None] + one + two
+    first, second = _links(P, q, lengths)
+    z = P[..., 4, None] + 1j * P[..., 5, None] + first + second
     return np.stack([z.real, z.imag], axis=-1)
 
 
 def jacobian(parameters: ArrayLike, q: np.ndarray, lengths: Sequence[float] = LENGTHS) -> np.ndarray:
     """Derivatives (..., 2 n, 6) of the positions, rows x and y of each posture in turn."""
     P = np.asarray(parameters, dtype=float)
-    one, two = _links(P, q, lengths)
-    flat = np.ones_like(one)
+    first, second = _links(P, q, lengths)
+    flat = np.ones_like(first)
     columns = np.stack(
         [
-            one / (lengths[0] + P[..., 0, None]),
-            two / (lengths[1] + P[..., 1, None]),
-            1j * (one + two),
-            1j * two,
+            first / (lengths[0] + P[..., 0, None]),
+            second / (lengths[1] + P[..., 1, None]),
+            1j * (first + second),
+            1j * second,
             flat,
             1j * flat,
         ],
@@ -198,6 +198,6 @@ def ratio_band(n: int, confidence: float = 0.95) -> tuple[float, float]:
 def _links(P: np.ndarray, q, lengths) -> tuple[np.ndarray, np.ndarray]:
     """Both links as complex numbers, (..., n)."""
     q = np.asarray(q, dtype=float)
-    first = q[:, 0] + P[..., 2, None]
-    one = (lengths[0] + P[..., 0, None]) * np.exp(1j * first)
-    return one, (lengths[1] + P[..., 1, None]) * np.exp(1j * (first + q[:, 1] + P[..., 3, None]))
+    angle = q[:, 0] + P[..., 2, None]
+    link = (lengths[0] + P[..., 0, None]) * np.exp(1j * angle)
+    return link, (lengths[1] + P[..., 1, None]) * np.exp(1j * (angle + q[:, 1] + P[..., 3, None]))

@@ -37,19 +37,17 @@ def rows() -> list[Row]:
 
 
 def _two_links() -> list[Row]:
-    found = identifiability(Robot(load_mechanism(TWO_LINKS)), "pose")
-    relations = "; ".join(found.expressions)
+    structure = identifiability(Robot(load_mechanism(TWO_LINKS)), "pose")
+    relations, hidden = "; ".join(structure.expressions), ", ".join(structure.of_class("unidentifiable"))
     groups = "{Rzo, Rzq1, Ty1} {Ty1, Rz1, Rzq2, Rz2} {Tzo, Tz1, Tz2} {Ty2, Rz2}"
-    same = {frozenset(relation) for relation in found.relations} == {
+    same = {frozenset(relation) for relation in structure.relations} == {
         frozenset(word.strip("{},") for word in group.split()) for group in groups.split("} ")
     }
     return [
-        _equal("model (5): parameters, independent ones", "20, 14", f"{len(found.names)}, {found.rank}"),
-        _equal(
-            "model (5): unidentifiable parameters", "none", ", ".join(found.of_class("unidentifiable")) or "none"
-        ),
+        _equal("model (5): parameters, independent ones", "20, 14", f"{len(structure.names)}, {structure.rank}"),
+        _equal("model (5): unidentifiable parameters", "none", hidden or "none"),
         Row(DOCUMENT, "model (5): groups of semi-identifiable parameters", groups, relations, _word(same)),
-        _equal("model (6)", STRATEGIES["JL"], found.text),
+        _equal("model (6)", STRATEGIES["JL"], structure.text),
     ]
 
 
@@ -66,9 +64,9 @@ def _puma() -> list[Row]:
     asymmetric = puma.with_tool(transform(None, np.array([0.03, 0.02, 0.05])))
     out = []
     for what, kind, printed in PUMA:
-        found = [identifiability(robot, kind) for robot in (puma, asymmetric)]
-        agree = all(one.counts is not None and one.counts.agree(one.rank) for one in found)
-        computed = tuple(one.rank for one in found)
+        structures = [identifiability(robot, kind) for robot in (puma, asymmetric)]
+        agree = all(_proved(structure, structure.rank) for structure in structures)
+        computed = tuple(structure.rank for structure in structures)
         why = "" if agree else "formula, closure and rank differ"
         out.append(
             Row(
@@ -84,14 +82,14 @@ def _puma() -> list[Row]:
         "Rz(q1) Rx(-90deg) Rz(q2) Tx(0.4318) Tz(0.15) Rz(q3) Rx(90deg) Tx(-0.0203) Rz(q4) Tz(0.4331) Rx(-90deg) "
         "Rz(q5) Rx(90deg) Rz(q6)"
     )
-    found = identifiability(Robot(load_mechanism(wrist)), "position")
+    at_centre = identifiability(Robot(load_mechanism(wrist)), "position")
     out.append(
         Row(
             DOCUMENT,
             "(20): s counts last axes, parallel and through the point; spherical wrist measured at its centre",
             "s = 1: 25",
-            f"s = {found.counts.through if found.counts else '?'}: {found.rank}",
-            "document wrong" if _proved(found, 21) else "differs",
+            f"s = {at_centre.counts.through if at_centre.counts else '?'}: {at_centre.rank}",
+            "document wrong" if _proved(at_centre, 21) else "differs",
             "the axes need not be parallel: all of the last axes through the point count",
         )
     )
@@ -175,8 +173,8 @@ def _axes() -> list[Row]:
     ]
 
 
-def _proved(found: Identifiability, rank: int) -> bool:
-    return found.counts is not None and found.counts.agree(rank)
+def _proved(structure: Identifiability, rank: int) -> bool:
+    return structure.counts is not None and structure.counts.agree(rank)
 
 
 def _equal(what: str, printed: str, computed: str) -> Row:

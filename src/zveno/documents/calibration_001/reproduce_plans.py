@@ -51,7 +51,8 @@ def _figure_1() -> Row:
 
 def _one_axis() -> list[Row]:
     sums = max(abs(np.exp(1j * FIVE).sum()), abs(np.exp(1j * np.radians([0.0, 120.0, 240.0])).sum()))
-    found = [cf.axis_error(cf.circle(cf.best_axis_values("revolute", m, -np.pi, np.pi)), 1.0) for m in range(3, 12)]
+    turns = [cf.best_axis_values("revolute", m, -np.pi, np.pi) for m in range(3, 12)]
+    errors = [cf.axis_error(cf.circle(q), 1.0) for q in turns]
     ends = [cf.axis_error(cf.line(cf.best_axis_values("prismatic", m, -1.0, 1.0)), 1.0) for m in range(2, 12)]
     effective = [m if m % 2 == 0 else (m * m - 1) / m for m in range(2, 12)]
     gains = [
@@ -86,7 +87,7 @@ def _one_axis() -> list[Row]:
             DOCUMENT,
             "(27) ε_ω = σ/(r √m) at the optimum, m = 3 … 11 (inferred form)",
             [1.0 / np.sqrt(m) for m in range(3, 12)],
-            found,
+            errors,
             1e-12,
         ),
         compared(
@@ -175,14 +176,14 @@ def _two_joints() -> list[Row]:
 def _simulation() -> list[Row]:
     usual, proposed = study.predicted_std(study.usual_plan()), study.predicted_std(study.proposed_plan())
     ratios = usual / proposed
-    found = [
+    studies = [
         study.simulate_study(plan, 100, bias=(0.5, -0.4), seed=seed)
         for seed, plan in enumerate((study.usual_plan(), study.proposed_plan()))
     ]
-    seen = found[0].std / found[1].std
+    seen = studies[0].std / studies[1].std
     low, high = study.ratio_band(100, 0.999)
     inside = bool(np.all((seen / ratios > low) & (seen / ratios < high)))
-    off = abs(found[1].mean - (0, 0, 0, 0, 0.5, -0.4)) / (found[1].predicted / 10.0)
+    off = abs(studies[1].mean - (0, 0, 0, 0, 0.5, -0.4)) / (studies[1].predicted / 10.0)
     return [
         Row(
             DOCUMENT,

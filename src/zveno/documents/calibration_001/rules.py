@@ -162,7 +162,7 @@ class _Chain:
 def _check(model: Model, what: Measurement, names: tuple[str, ...]):
     """Refuse a model that is not complete and irreducible."""
     problem = imagined(model, what, max(20, 3 * len(model.terms) // what.n_rows))
-    found = analyse(problem, model.mechanism.name)
+    structure = analyse(problem, model.mechanism.name)
     columns = [model.numbers[name] for name in names]
     A = scaled_jacobian(problem)
     unknowns = problem.columns_of()
@@ -170,10 +170,10 @@ def _check(model: Model, what: Measurement, names: tuple[str, ...]):
     norms = np.linalg.norm(both, axis=0)
     s = np.linalg.svd(both / np.where(norms > 0, norms, 1.0), compute_uv=False)
     rank = int((s > 1e-9 * s[0]).sum())
-    if len(names) != found.rank or rank != len(names) + found.rank_unknowns:
+    if len(names) != structure.rank or rank != len(names) + structure.rank_unknowns:
         raise ModelError(
-            f"the rules give {len(names)} parameters of which {rank - found.rank_unknowns} are independent, "
-            f"and the measurement determines {found.rank}",
+            f"the rules give {len(names)} parameters of which {rank - structure.rank_unknowns} are independent, "
+            f"and the measurement determines {structure.rank}",
             remedy="The rules fail for this chain (parallel neighbours one of which is prismatic, or axes through "
             "the measured point); use identifiability(...).chosen",
         )

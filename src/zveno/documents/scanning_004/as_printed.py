@@ -56,27 +56,27 @@ class Counted:
 def counted_encoding(theta: Sequence[int], radices: Sequence[int]) -> tuple[int, Cost]:
     """i(θ) by formula (1), term by term as it is written, and the operations that this takes."""
     done = [0, 0]
-    local, sizes, one = [Counted(x, done) for x in theta], [Counted(x, done) for x in radices], Counted(1, done)
+    local, sizes, unit = [Counted(x, done) for x in theta], [Counted(x, done) for x in radices], Counted(1, done)
     number = local[0]
     for j in range(1, len(local)):
         term = sizes[0]
         for radix in sizes[1:j]:
             term = term * radix
-        number = number + term * (local[j] - one)
+        number = number + term * (local[j] - unit)
     return number.value, Cost(*done)
 
 
 def counted_decoding(numbers: Sequence[int], radices: Sequence[int]) -> tuple[list[list[int]], Cost]:
     """θ(i) of numbers by formula (2), and its operations if each K_j − 1 and its quotient are formed once."""
     done = [0, 0]
-    sizes, one = [Counted(x, done) for x in radices], Counted(1, done)
+    sizes, unit = [Counted(x, done) for x in radices], Counted(1, done)
     decoded = []
     for i in numbers:
         K, theta = Counted(i, done), []
         for radix in sizes:
-            quotient = (K - one) // radix
+            quotient = (K - unit) // radix
             theta.append((K - radix * quotient).value)
-            K = one + quotient
+            K = unit + quotient
         decoded.append(theta)
     return decoded, Cost(*done)
 

@@ -46,13 +46,13 @@ class Reduction:
             upper=problem.upper[3:],
             task=TASKS["position"],
         )
-        found, pose = [np.zeros((0, 6))], [np.zeros(0, int)]
+        solutions, pose = [np.zeros((0, 6))], [np.zeros(0, int)]
         for i, target in enumerate(T):
             x = self._one(problem, last, first, np.linalg.inv(T_first) @ target, target)
-            found.append(x)
+            solutions.append(x)
             pose.append(np.full(len(x), i))
-        count = np.array([len(x) for x in found[1:]], dtype=int)
-        rows = padded(np.concatenate(pose), np.concatenate(found), count)
+        count = np.array([len(x) for x in solutions[1:]], dtype=int)
+        rows = padded(np.concatenate(pose), np.concatenate(solutions), count)
         return Raw(rows, count, np.zeros(len(T), bool), density=np.full(len(T), grid.size))
 
     def _one(self, problem: IkProblem, last: IkProblem, first: np.ndarray, targets: np.ndarray, T: np.ndarray):

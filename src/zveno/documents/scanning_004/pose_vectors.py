@@ -56,9 +56,9 @@ def pose_system(problem: IkProblem, s: ArrayLike = ALONG, unit: float = 1.0) -> 
     tool, base = lanes_of(problem, np.eye(4)[None]).tool, problem.steps[0].T_before
 
     def system(x: np.ndarray) -> np.ndarray:
-        found = kernel(np.asarray(x) / problem.units, tool)
-        T = np.zeros((*found.shape[:-2], 4, 4))
-        T[..., :3, :], T[..., 3, 3] = found, 1.0
+        rows = kernel(np.asarray(x) / problem.units, tool)
+        T = np.zeros((*rows.shape[:-2], 4, 4))
+        T[..., :3, :], T[..., 3, 3] = rows, 1.0
         T[..., :3, 3] *= problem.length
         return pose_vector(base @ T, s, unit)
 
@@ -111,9 +111,9 @@ def refined(
         The dichotomy's own end, and the solution x (n,) that damped Newton reaches from there, or None.
     """
     goal = pose_vector(T, **options)
-    found: Dichotomy = dichotomy(
+    end: Dichotomy = dichotomy(
         pose_system(problem, **options), goal, lower, upper, percent, groups=(slice(0, 3), slice(3, 6))
     )
     lanes = lanes_of(problem, T[None])
-    x, squared = newton(problem, found.alpha[None] / problem.units, lanes.targets, lanes.tool, 48)
-    return found, (x[0] * problem.units if squared[0] < 1e-19 else None)
+    x, squared = newton(problem, end.alpha[None] / problem.units, lanes.targets, lanes.tool, 48)
+    return end, (x[0] * problem.units if squared[0] < 1e-19 else None)

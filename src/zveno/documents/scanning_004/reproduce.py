@@ -60,7 +60,7 @@ def _statements() -> list[Row]:
     goal = GOAL
     at_printed, at_right = u(Q[None])[0], u(np.where(np.arange(6) == 4, Q5, Q)[None])[0]
     off, left = (max(percentages(reached, goal)) for reached in (at_printed, at_right))
-    own = 100.0 * np.linalg.norm(DELTA_P) / np.linalg.norm(P0)
+    their_error = 100.0 * np.linalg.norm(DELTA_P) / np.linalg.norm(P0)
     singular = np.linalg.svd(pose_slopes(Q), compute_uv=False)
     rank = int(np.sum(singular > 1e-6 * singular[0]))
     length = np.linalg.norm(S0 - P0)
@@ -86,8 +86,8 @@ def _statements() -> list[Row]:
             "004",
             "the document's own ΔP against its tolerance of 0.001 %",
             "≤ 0.001",
-            f"{own:.5f}",
-            "document wrong" if own > ADMITTED else "differs",
+            f"{their_error:.5f}",
+            "document wrong" if their_error > ADMITTED else "differs",
             "its answer misses its own tolerance",
         ),
         Row(

@@ -45,7 +45,7 @@ def _coding() -> list[Row]:
     right = [number for number, _ in encoding] == [
         1 + sum((x - 1) * 3**j for j, x in enumerate(theta)) for theta in nodes.tolist()
     ] and np.array_equal(decoded, decode(np.array(numbers), radices))
-    (one,) = {cost for _, cost in encoding}
+    (each,) = {cost for _, cost in encoding}
     printed, all_numbers = printed_encoding_cost(J), printed_decoding_cost(J, len(numbers))
     return [
         Row(
@@ -60,8 +60,8 @@ def _coding() -> list[Row]:
             DOCUMENT,
             "additions and multiplications of one encoding (1), J = 6",
             _pair(printed),
-            f"{_pair(one)} counted",
-            "equal" if right and one == printed else "differs",
+            f"{_pair(each)} counted",
+            "equal" if right and each == printed else "differs",
         ),
         Row(
             DOCUMENT,

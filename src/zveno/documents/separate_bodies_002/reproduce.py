@@ -62,16 +62,16 @@ def bodies(q: np.ndarray, dq: np.ndarray, c_before: float = 0.5) -> list[Body]:
     n = len(q)
     angles = np.cumsum(q)
     A0 = [np.array([[np.cos(x), -np.sin(x)], [np.sin(x), np.cos(x)]]) for x in angles]
-    found = []
+    rods = []
     for k in range(n):
-        own = A0[k] @ [-0.5 / n, 0.0]
+        to_joint = A0[k] @ [-0.5 / n, 0.0]
         before = A0[k - 1] @ [c_before / n, 0.0] if k else np.zeros(2)
         C = np.eye(3)
-        C[:2, 2] = -QUARTER @ (before - own)
+        C[:2, 2] = -QUARTER @ (before - to_joint)
         w = dq[:k].sum()
-        a = (dq[k] + w) ** 2 * own - w * w * before
-        found.append(Body(C, np.array([*(QUARTER @ own), 1.0]), np.array([*a, 0.0])))
-    return found
+        a = (dq[k] + w) ** 2 * to_joint - w * w * before
+        rods.append(Body(C, np.array([*(QUARTER @ to_joint), 1.0]), np.array([*a, 0.0])))
+    return rods
 
 
 def program_a(q: np.ndarray, dq: np.ndarray, sign: float = -1.0, a0: ArrayLike = (0.0, 0.0, 0.0)) -> np.ndarray:
@@ -81,11 +81,11 @@ def program_a(q: np.ndarray, dq: np.ndarray, sign: float = -1.0, a0: ArrayLike =
     """
     parts = bodies(q, dq)
     M, Q, U = inward(parts, sign)
-    w, found = np.array(a0), []
+    w, ddq = np.array(a0), []
     for k, (C, S, a) in enumerate(parts):
-        found.append(S @ (Q[k] - M[k] @ (C @ w + a)) / U[k])
-        w = C @ w + S * found[-1] + a
-    return np.array(found)
+        ddq.append(S @ (Q[k] - M[k] @ (C @ w + a)) / U[k])
+        w = C @ w + S * ddq[-1] + a
+    return np.array(ddq)
 
 
 def inward(parts: list[Body], sign: float = -1.0) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
@@ -134,11 +134,11 @@ def _kinematics(rods: Mechanism) -> list[Row]:
     ours = [[center.a[0], center.a[1], center.e[2]] for center in centers]
 
     def theirs(c_before: float = 0.5) -> np.ndarray:
-        w, found = np.zeros(3), []
+        w, accelerations = np.zeros(3), []
         for (C, S, a), x in zip(bodies(q, dq, c_before), ddq, strict=True):
             w = C @ w + S * x + a
-            found.append(w)
-        return np.array(found)
+            accelerations.append(w)
+        return np.array(accelerations)
 
     return [
         _compared("(4), (5), (21)–(26): accelerations of the rods by C, S, a'", theirs(), ours),
@@ -154,14 +154,14 @@ def _kinematics(rods: Mechanism) -> list[Row]:
 
 
 def _slide_a(q: np.ndarray, dq: np.ndarray) -> list:
-    found, angles = [], np.cumsum(q)
+    accelerations, angles = [], np.cumsum(q)
     half = 0.5 / N * np.stack([np.cos(angles), np.sin(angles)], axis=1)
     for k in range(N):
         w = dq[:k].sum()
         before = half[k - 1] if k else np.zeros(2)
-        own = -half[k]
-        found.append(-before * w**2 + own * w**2 + 2 * own * dq[k] * w + own * dq[k] ** 2)
-    return found
+        to_joint = -half[k]
+        accelerations.append(-before * w**2 + to_joint * w**2 + 2 * to_joint * dq[k] * w + to_joint * dq[k] ** 2)
+    return accelerations
 
 
 def _reactions(rods: Mechanism) -> list[Row]:
@@ -182,7 +182,7 @@ def _reactions(rods: Mechanism) -> list[Row]:
     # What is left for R*_n after R_{n−1}, and what the slide says it is: R_n moved to the centre of n − 1.
     left = needed[-2] - R[-2]
     slide = parts[-1].C.T @ R[-1]
-    along = [body.S @ one for body, one in zip(parts, R, strict=True)]
+    along = [body.S @ reaction for body, reaction in zip(parts, R, strict=True)]
     return [
         _compared("(1): M_n a_n = Q_n + R_n, the last rod's reaction", needed[-1], R[-1]),
         _corrected(

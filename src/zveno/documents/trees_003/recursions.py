@@ -57,12 +57,12 @@ def motions(
 ) -> list[Motion]:
     """The forward recursion in body axes, i = Dnum⁻¹(1 … N)."""
     still = np.zeros(3)
-    found = [Motion(still, still, still, still, np.eye(4), still)] * mechanism.n_links
+    links = [Motion(still, still, still, still, np.eye(4), still)] * mechanism.n_links
     for i, f, joint in mechanism.outward():
         sigma = mechanism.sigma(i if reading.sigma_of is None else reading.sigma_of)
         M, A = joint.T_parent_joint, joint.motion(q[i - 1 : i])
         R, z = M[:3, :3] @ A[:3, :3], M[:3, :3] @ _k(joint)
-        father = found[f]
+        father = links[f]
         w = R.T @ (father.w + mechanism.sigma(i) * z * dq[i - 1])
         e = R.T @ (father.e + sigma * z * ddq[i - 1] + mechanism.sigma(i) * cross(father.w, z * dq[i - 1]))
         # a_{f(i),ns(i)}: the origin of the auxiliary frame on the father
@@ -71,8 +71,8 @@ def motions(
         l = A[:3, :3].T @ A[:3, 3]
         a = R.T @ (a_joint + slide) + cross(e, l) + cross(w, cross(w, l))
         c = center(mechanism, i)
-        found[i] = Motion(w, e, a, a + cross(e, c) + cross(w, cross(w, c)), A, l)
-    return found
+        links[i] = Motion(w, e, a, a + cross(e, c) + cross(w, cross(w, c)), A, l)
+    return links
 
 
 def torques(
@@ -93,24 +93,25 @@ def torques(
     tau = np.zeros(len(mechanism.joints))
     turn = _turns(mechanism, moving)
     for i in _backward(mechanism, reading):
-        one, link, c = moving[i], mechanism.links[i], center(mechanism, i)
-        a_c = one.a_c
+        motion, link, c = moving[i], mechanism.links[i], center(mechanism, i)
+        a_c = motion.a_c
         if reading.center_of is not None and mechanism.tree.reachability[i, reading.center_of]:
             a_c = moving[reading.center_of].a_c
         F = (turn[i].T @ mechanism.gravity - a_c) * link.inertia[0] + external[i, :3]
         J = inertia.tensor_at_center(link.inertia) if link.inertia[0] else np.zeros((3, 3))
-        arm = c if reading.arm_is_c else one.l + c
-        own = -J @ one.e - cross(one.w, J @ one.w) + external[i, 3:] + cross(arm, F)
+        arm = c if reading.arm_is_c else motion.l + c
+        moment = -J @ motion.e - cross(motion.w, J @ motion.w) + external[i, 3:] + cross(arm, F)
         times = mechanism.tree.out_degree(i) if reading.own_inside_sum else 1
-        forces, moments = times * F, times * own
+        forces, moments = times * F, times * moment
         children = mechanism.tree.children(i)
         for k, s in enumerate(children, start=1):
-            R_M, l = mechanism.auxiliary_transform(i, k)[:3, :3], one.l + mechanism.auxiliary_transform(i, k)[:3, 3]
+            M_ik = mechanism.auxiliary_transform(i, k)
+            R_M, l = M_ik[:3, :3], motion.l + M_ik[:3, 3]
             forces = forces + (R_M @ R_M if reading.turned_twice else R_M) @ f[s]
             moments = moments + R_M @ M[s]
             if not reading.sum_stops_early or k == len(children):
                 moments = moments + cross(l, R_M @ f[s])
-        R = one.A[:3, :3]
+        R = motion.A[:3, :3]
         f[i], M[i] = R @ forces, R @ moments
         sigma, k_axis = mechanism.sigma(i), _k(mechanism.joint_of(i))
         tau[i - 1] = -k_axis @ (sigma * M[i] + (1 - sigma) * f[i])
@@ -131,12 +132,12 @@ def mass_matrix(mechanism: Mechanism, q: np.ndarray, reading: Reading = CORRECT,
     weightless = replace(mechanism, gravity=np.zeros(3))
     I = np.zeros((n, n))
     for i in range(1, n + 1):
-        own = replace(
+        of_column = replace(
             reading,
             sigma_of=i if columns == "sigma" else None,
             center_of=i if columns == "center" else None,
         )
-        I[:, i - 1] = torques(weightless, q, np.zeros(n), np.eye(n)[i - 1], reading=own)
+        I[:, i - 1] = torques(weightless, q, np.zeros(n), np.eye(n)[i - 1], reading=of_column)
     if columns == "entries":
         D = mechanism.tree.reachability[1:, 1:]
         I = np.where(D, np.diag(I)[None, :], np.where(D.T, np.diag(I)[:, None], 0.0))
