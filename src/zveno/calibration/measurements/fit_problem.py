@@ -138,11 +138,11 @@ class FitProblem:
 
     def by_row(self, values: np.ndarray, otherwise: float) -> np.ndarray:
         """Values (data rows,) of every scalar row, (rows,); `otherwise` for known distances."""
-        return np.append(values, otherwise)[self.row]
+        return np.concatenate([values, [otherwise]])[self.row]
 
     def by_noise(self, values: np.ndarray, otherwise: float) -> np.ndarray:
         """Values (noises,) of every scalar row, (rows,); `otherwise` for known distances."""
-        return np.append(values, otherwise)[self.noise]
+        return np.concatenate([values, [otherwise]])[self.noise]
 
     def columns_of(self, wanted: bool | None = None) -> list[int]:
         """Columns of unknowns: all, only wanted ones, or only nuisance parameters."""
