@@ -3,6 +3,8 @@
 from dataclasses import replace
 from functools import partial
 from io import StringIO
+from types import SimpleNamespace
+from typing import Any
 
 import calibration_arms
 import numpy as np
@@ -14,7 +16,7 @@ import zveno
 from zveno.calibration.advice.candidates import Candidate
 from zveno.calibration.advice.knowledge import eliminated
 from zveno.calibration.advice.proposals import SCALE
-from zveno.calibration.advice.situation import Postures
+from zveno.calibration.advice.situation import Situation
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.fit.prior import prior, usual
 from zveno.calibration.identifiability.analysis import identifiability
@@ -126,8 +128,7 @@ def test_candidates_tell_what_a_campaign_of_the_kind_tells(puma, text):
     groups = ("place/hole1", "place/hole2") if isinstance(kind, Sockets) else ("a",)
     problem = imagined(model, kind, 40, 3, groups=groups)
     part = problem.parts[0]
-    T, J = pose_kernel(model, part.frame)(part.q, problem.nominal, part.tau)
-    at = Postures(part.q, T, J, problem.by_joints(part, problem.nominal, part.q, J))
+    T, _ = problem.poses(part, problem.nominal, part.q)
     targets = kind.imagined_targets(T[:, :3, 3], np.array([T[0, :3, 3], T[1, :3, 3]]))
     if kind.implicit:
         targets = list(problem.frames[part.target[: len(targets)]])
@@ -142,7 +143,7 @@ def test_candidates_tell_what_a_campaign_of_the_kind_tells(puma, text):
     candidate, of_row = Candidate(kind, text, kind.right), np.zeros(kind.n_rows)
     for noise in kind.noises:
         of_row[noise.rows] = sigma_of(kind)[noise.name]
-    found = candidate.products(at, targets, of_row, 0.0, 1)
+    found = candidate.products(_situation(problem), part.q, targets, of_row, 0.0, 1)
     size = np.sqrt(np.diag(A.T @ A)) + 1e-4 * np.sqrt(np.diag(A.T @ A)).max()
     assert abs(found.together() - want) / np.outer(size, size) == pytest.approx(0.0, abs=1e-10)
     assert abs(found.each()[0] - found.together()) / np.outer(size, size) == pytest.approx(0.0, abs=1e-10)
@@ -303,10 +304,21 @@ def test_noise_is_that_found_or_a_usual_one_and_encoders_add_theirs(puma):
     sigma = {one.text: one.sigma for one in found.advice.kinds}
     assert sigma["poses in the robot's world"] == {"m": noise, "rad": 1e-3}
     assert sigma["directions of the tool's z axis"] == {"rad": 1e-3}
-    at = Postures(*(np.ones((1, 6)), np.eye(4)[None], np.eye(6)[None], np.eye(6)[None]))
-    candidate = Candidate(Position(), "", Position().right)
-    noisy = candidate.products(at, [np.eye(4)], np.full(3, 3e-4), 4e-4, 1).together()
-    assert np.diag(noisy)[:3] == pytest.approx(1.0 / 5e-4**2)
+    q, candidate = puma.random(1, 0), Candidate(Position(), "", Position().right)
+    here = _situation(imagined(redundant_model(puma.mechanism), Position(), 3))
+    noisy = candidate.products(here, q, [np.eye(4)], np.full(3, 3e-4), 4e-4, 1).together()
+    variance = 3e-4**2 + 4e-4**2 * np.sum(puma.jacobian(q)[0, :3] ** 2, axis=1)
+    rows = candidate.rows(here, q, [np.eye(4)])
+    J = rows.evaluate(rows.nominal, rows.frames)[1] / np.sqrt(variance)[:, None]
+    assert noisy == pytest.approx(J.T @ J, rel=1e-9, abs=1e-9 * np.trace(J.T @ J))
+
+
+def _situation(problem) -> Situation:
+    """Where a comparison starts, as far as rows of candidates need it: all terms."""
+    part, none = problem.parts[0], None
+    T, _ = problem.poses(part, problem.nominal, part.q)
+    terms: Any = SimpleNamespace(columns=np.arange(len(problem.model.terms)))
+    return Situation(problem, none, np.zeros(3), terms, none, none, part.q, T)  # pyright: ignore[reportArgumentType]
 
 
 def test_the_command_line_compares_kinds(puma):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..io.results import hash_of
 from .advice.verdict import verdict
-from .fit.errors import errors, residuals
+from .fit.errors import Error, Residuals, errors, residuals
 from .fit.state import FitState
 from .result import Calibration
 from .use.output import calibrated_mechanism
@@ -31,7 +31,7 @@ def calibration_of(state: FitState) -> Calibration:
         notes = (*notes, "there are too few rows to leave any out: errors are those of the rows used")
     tested = np.zeros(problem.n_data_rows, dtype=bool)
     tested[problem.row[scored & (problem.row >= 0)]] = True
-    scored_residual = np.where(scored, unseen, 0.0)
+    by_noise = residuals(problem, good, state.base.residual, whole.residual, unseen)
     model = problem.model
     parameters = [k for k in options.columns if k < len(model.terms)]
     covariance = whole.covariance()
@@ -54,13 +54,13 @@ def calibration_of(state: FitState) -> Calibration:
         shared_error_factor={name: factor for name, factor in zip(noises, shared, strict=True) if factor > 1.0},
         plausible={} if prior is None else prior.sizes,
         identifiability=state.geometry,
-        baseline=errors(problem, state.base.residual),
+        baseline=_errors(by_noise, "nominal"),
         baseline_unflagged=errors(problem, state.clean_base.residual, tested & good if tested.any() else good),
-        training=errors(problem, whole.residual, good),
-        held_out=errors(problem, scored_residual, tested) if folds else (),
-        held_out_unflagged=errors(problem, scored_residual, tested & good) if folds else (),
+        training=_errors(by_noise, "calibrated", unflagged=True),
+        held_out=_errors(by_noise, "held_out"),
+        held_out_unflagged=_errors(by_noise, "held_out", unflagged=True),
         outliers=state.outliers,
-        residuals=residuals(problem, good, state.base.residual, whole.residual, unseen),
+        residuals=by_noise,
         rows=int(problem.n_data_rows),
         scalar_rows=int(kept.sum()),
         condition=whole.factors.condition,
@@ -79,6 +79,10 @@ def calibration_of(state: FitState) -> Calibration:
         inputs=_hashed(state),
     )
     return replace(result, verdict=verdict(result))
+
+
+def _errors(by_noise: tuple[Residuals, ...], fit: str, unflagged: bool = False) -> tuple[Error, ...]:
+    return tuple(error for of_noise in by_noise for error in of_noise.errors(fit, unflagged))
 
 
 def _hashed(state: FitState) -> str:

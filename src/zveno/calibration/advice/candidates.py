@@ -1,16 +1,19 @@
-"""Measurements that could be made, and the information they would bring, by the residual of their kind."""
+"""Measurements that could be made, and the information they would bring."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..measurements.assembly import fit_problem
 from ..measurements.base import Measurement, Slot
-from ..measurements.residual_slopes import residual_kernel
+from ..measurements.campaigns import Campaign
+from ..measurements.fit_problem import FitProblem
+from ..model.kinematics import by_coordinates
 from .knowledge import eliminated
-from .situation import Postures
+from .situation import Situation
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,57 +35,46 @@ class Candidate:
         """(k, 4, 4) what is seen on the tool, where unknown at the measured frame."""
         return np.array([np.eye(4) if slot.value is None else slot.value for slot in self.right])
 
+    def rows(self, here: Situation, q: np.ndarray, targets: Sequence[np.ndarray]) -> FitProblem:
+        """Rows of the measurement at postures (n, n_q), with targets (4, 4) in turns."""
+        kind = replace(self.kind, frame=here.problem.parts[0].frame)
+        names = kind.new_groups(1)[: len(targets)] if kind.grouped is not None else ()
+        groups = [names[k % len(names)] for k in range(len(q))] if names else ()
+        problem = fit_problem(here.problem.model, [Campaign.unread(kind, q, groups)], self.right)
+        part, frames = problem.parts[0], problem.frames.copy()
+        frames[part.right, :3, 3] += here.tool
+        frames[part.target[: len(targets)]] = targets
+        return problem.placed(frames)
+
     def products(
-        self, at: Postures, targets: Sequence[np.ndarray], sigma: np.ndarray, sigma_q: float, draws: int
+        self,
+        here: Situation,
+        q: np.ndarray,
+        targets: Sequence[np.ndarray],
+        sigma: np.ndarray,
+        sigma_q: float,
+        draws: int,
     ) -> Products:
-        """Information of postures dealt into so many campaigns, with targets (4, 4) in turns.
+        """Information of postures (n, n_q) dealt into so many campaigns, with targets (4, 4) in turns.
 
         Args:
             sigma: standard deviation of every component of a reading, (m,).
             sigma_q: of the joints' sensors.
         """
-        K, N = self._slopes(at, np.array(targets))
-        sigma = np.tile(sigma, len(self.right))[:, None]
-        K, N = K / sigma, N / sigma
+        problem = self.rows(here, q, targets)
+        model, n_terms = problem.model, len(here.terms.columns)
+        columns = [*here.terms.columns, *problem.columns_of()]
+        _, J = problem.evaluate(problem.nominal, problem.frames, columns, exact=True)
+        data = problem.noise >= 0
+        variance = np.tile(sigma**2, len(q) * len(self.right))
         if sigma_q:
-            worse = np.sqrt(1.0 + sigma_q**2 * np.sum((K @ at.by_joints) ** 2, axis=2, keepdims=True))
-            K, N = K / worse, N / worse
-        A = (K @ at.J).reshape(draws, -1, at.J.shape[2])
-        N = N.reshape(draws, A.shape[1], N.shape[2])
+            _, by_offsets = problem.evaluate(problem.nominal, problem.frames, model.offset_terms, exact=True)
+            variance = variance + sigma_q**2 * np.sum(by_coordinates(model, by_offsets[data]) ** 2, axis=1)
+        whitened = (J[data] / np.sqrt(variance)[:, None]).reshape(draws, -1, len(columns))
+        A, N = whitened[..., :n_terms], whitened[..., n_terms:]
         A_T, N_T = np.swapaxes(A, 1, 2), np.swapaxes(N, 1, 2)
-        sure = self._known_distances(targets, N.shape[2])
+        sure = J[~data, n_terms:] / np.array([sigma for *_, sigma in problem.constraints])[:, None]
         return Products(A_T @ A, A_T @ N, N_T @ N, sure.T @ sure)
-
-    def _slopes(self, at: Postures, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives of the readings by displacements of the frame, (n, m, 6), and by unknowns, (n, m, u): of the
-        frame it is seen from, of points on the tool, and of targets, which come last."""
-        kind, n = self.kind, len(at)
-        left, turn = kind.left, np.arange(n) % len(targets)
-        L = np.broadcast_to(np.eye(4) if left.value is None else left.value, (n, 4, 4))
-        X, free = targets[turn], (kind.grouped or kind.targets[0]).free
-        K, N = [], []
-        for k, point in enumerate(self.points):
-            R = np.broadcast_to(point, (n, 4, 4))
-            y = np.zeros((n, kind.n_data)) if kind.implicit else kind.reading(L @ at.T @ R, X)
-            _, by_T, by_L, by_R, by_X = residual_kernel(type(kind))(at.T, L, R, X, y)
-            by_points = [by_R[:, :, list(slot.free)] * (j == k) for j, slot in enumerate(self.right)]
-            by_targets = [by_X[:, :, list(free)] * (turn == j)[:, None, None] for j in range(len(targets))]
-            K.append(by_T)
-            N.append(np.concatenate([by_L[:, :, list(left.free)], *by_points, *by_targets], axis=2))
-        return np.concatenate(K, axis=1), np.concatenate(N, axis=1)
-
-    def _known_distances(self, targets: Sequence[np.ndarray], width: int) -> np.ndarray:
-        """Rows (k, width) about unknowns, of variance one: distances between targets that the kind knows."""
-        names = list(self.kind.new_groups(1)[: len(targets)])
-        rows = []
-        for a, b, _, sigma in self.kind.constraints(names):
-            first, second = names.index(a), names.index(b)
-            apart = targets[second][:3, 3] - targets[first][:3, 3]
-            along = apart / max(float(np.linalg.norm(apart)), 1e-9) / sigma
-            row = np.zeros((len(targets), 3))
-            row[first], row[second] = -along @ targets[first][:3, :3], along @ targets[second][:3, :3]
-            rows.append(np.concatenate([np.zeros(width - row.size), row.ravel()]))
-        return np.array(rows).reshape(len(rows), width)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,11 +16,13 @@ from ...fit.greedy import add_best
 from ...io.results import registered
 from ..fit.structure import moved_tool
 from ..identifiability.postures import random_postures
+from ..model.batches import skews
+from ..model.loads import holding_torques
 from .further_postures import further_postures
 from .knowledge import aligned_slopes, knowledge
 from .mean_variance import MeanVariance, updated
 from .proposals import MORE, Proposal, proposals, unseen
-from .situation import Situation, at_postures
+from .situation import Situation
 
 if TYPE_CHECKING:
     from ..fit.state import FitState
@@ -72,8 +74,12 @@ def advise(state: FitState) -> Advice | None:
     moved = moved_tool(model, problem.parts[0].frame, state.tool)
     tool = np.zeros(3) if moved is None else moved[:3, 3]
 
-    at = at_postures(problem, terms.columns, random_postures(mechanism, CANDIDATES, rng), tool)
-    M_terms = aligned_slopes(model, terms, at.J[:, :3])
+    # The nominal robot decides what can be seen; its frame is taken where the tool was found.
+    q = random_postures(mechanism, CANDIDATES, rng)
+    part = replace(problem.parts[0], tau=holding_torques(model, q))
+    T, J = problem.poses(part, problem.nominal, q)
+    T[:, :3, 3] += T[:, :3, :3] @ tool
+    M_terms = aligned_slopes(model, terms, J[:, :3, terms.columns] - skews(tool) @ J[:, 3:, terms.columns])
     # What is left of the terms whatever is found of the fitted parameters, and how these move the tool.
     rest = float(np.sum(M_terms * terms.rest))
     G = terms.gain / terms.size[terms.chosen]
@@ -82,7 +88,7 @@ def advise(state: FitState) -> Advice | None:
     distances = _known_distances(state)
     better = None if distances is None else _size(M, updated(covariance, np.sqrt(99.0) * distances), rest)
     C = terms.covariance(covariance[np.ix_(of_terms, of_terms)])
-    kinds = proposals(Situation(problem, whole, tool, terms, C, M_terms, at))
+    kinds = proposals(Situation(problem, whole, tool, terms, C, M_terms, q, T))
     now = _size(M, covariance, rest)
     none = np.zeros((0, mechanism.n_q))
     best = Advice("", none, model.coordinates, (), now, now, now, better, kinds, unseen(problem, kinds))

@@ -88,11 +88,11 @@ def proposals(here: Situation) -> tuple[Proposal, ...]:
     contacts = Contacts(here, distance)
     for candidate in _candidates(here, distance):
         kind = candidate.kind
-        at, targets = contacts.of(candidate, MORE, DRAWS)
-        if at is None:
+        q, targets = contacts.of(candidate, MORE, DRAWS)
+        if not len(q):
             continue
         sigma = kind.component_sigma(noise)
-        products = candidate.products(at, targets, sigma, sigma_q, len(at) // MORE)
+        products = candidate.products(here, q, targets, sigma, sigma_q, len(q) // MORE)
         H = products.each() * np.outer(size, size)
         variance = np.trace(np.linalg.solve(identity + F.T @ H @ F, inside[None]), axis1=1, axis2=2).mean()
         shows = hidden.seen(products, size) if hidden.names else ()

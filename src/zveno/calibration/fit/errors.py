@@ -63,35 +63,44 @@ class Residuals:
     calibrated: np.ndarray
     held_out: np.ndarray
 
+    def errors(self, fit: str, unflagged: bool = False) -> list[Error]:
+        """Errors of "nominal", "calibrated" or "held_out" rows, of those that have any; or of those used alone."""
+        vectors = getattr(self, fit)
+        counted = np.isfinite(vectors).any(axis=1)
+        return _sizes(self.name, self.unit, vectors[counted & self.used if unflagged else counted])
+
 
 def errors(problem: FitProblem, residual: np.ndarray, rows: np.ndarray | None = None) -> tuple[Error, ...]:
     """Errors by noise of residuals (scalar rows,); `rows` says which rows of data count."""
     sizes = []
     for number, (_, _, unit) in enumerate(problem.noise_names):
         numbers, vectors = by_row(problem, number, residual)
-        if rows is not None:
-            vectors = vectors[rows[numbers]]
-        if not len(vectors):
-            continue
-        lengths = np.sqrt(np.nansum(vectors**2, axis=1))
-        read = np.isfinite(vectors)
-        center = np.nansum(vectors, axis=0) / np.maximum(read.sum(axis=0), 1)
-        spread = np.sqrt(np.nansum((vectors - center) ** 2, axis=1))
-        deviation = float(spread.std(ddof=1)) if len(spread) > 1 else 0.0
-        sizes.append(
-            Error(
-                noise_label(problem, number),
-                unit,
-                float(np.sqrt(np.mean(lengths**2))),
-                float(lengths.mean()),
-                float(lengths.std()),
-                float(lengths.max()),
-                float(np.linalg.norm(center)),
-                float(spread.mean() + 3.0 * deviation),
-                len(lengths),
-            )
-        )
+        counted = vectors if rows is None else vectors[rows[numbers]]
+        sizes += _sizes(noise_label(problem, number), unit, counted)
     return tuple(sizes)
+
+
+def _sizes(name: str, unit: str, vectors: np.ndarray) -> list[Error]:
+    """The error of residuals (n, components); none of no rows."""
+    if not len(vectors):
+        return []
+    lengths = np.sqrt(np.nansum(vectors**2, axis=1))
+    center = np.nansum(vectors, axis=0) / np.maximum(np.isfinite(vectors).sum(axis=0), 1)
+    spread = np.sqrt(np.nansum((vectors - center) ** 2, axis=1))
+    deviation = float(spread.std(ddof=1)) if len(spread) > 1 else 0.0
+    return [
+        Error(
+            name,
+            unit,
+            float(np.sqrt(np.mean(lengths**2))),
+            float(lengths.mean()),
+            float(lengths.std()),
+            float(lengths.max()),
+            float(np.linalg.norm(center)),
+            float(spread.mean() + 3.0 * deviation),
+            len(lengths),
+        )
+    ]
 
 
 def residuals(
@@ -101,9 +110,7 @@ def residuals(
     lines = np.concatenate([part.line for part in problem.parts])
     kinds = []
     for number, (_, _, unit) in enumerate(problem.noise_names):
-        (rows, *_), vectors = zip(
-            *(by_row(problem, number, residual) for residual in (nominal, calibrated, held_out)), strict=True
-        )
+        rows, *vectors = by_row(problem, number, nominal, calibrated, held_out)
         kinds.append(Residuals(noise_label(problem, number), unit, lines[rows], used[rows], *vectors))
     return tuple(kinds)
 
@@ -114,11 +121,11 @@ def noise_label(problem: FitProblem, number: int) -> str:
     return f"{campaign}: {name}" if campaign != name else name
 
 
-def by_row(problem: FitProblem, number: int, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers (n,) of the rows of data that have a noise, and their residuals (n, components)."""
+def by_row(problem: FitProblem, number: int, *residuals: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Numbers (n,) of the rows of data that have a noise, and each of the residuals by row, (n, components)."""
     of_noise = problem.noise == number
     rows, place = np.unique(problem.row[of_noise], return_inverse=True)
     component = problem.component[of_noise]
-    vectors = np.full((len(rows), int(component.max(initial=-1)) + 1), np.nan)
-    vectors[place, component] = residual[of_noise]
-    return rows, vectors
+    vectors = np.full((len(residuals), len(rows), int(component.max(initial=-1)) + 1), np.nan)
+    vectors[:, place, component] = [residual[of_noise] for residual in residuals]
+    return rows, *vectors

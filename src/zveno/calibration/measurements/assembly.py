@@ -13,16 +13,17 @@ from .campaigns import Campaign
 from .fit_problem import CONSTRAINT, FitProblem, Part, Unknown
 
 
-def fit_problem(model: Model, campaigns: Sequence[Campaign]) -> FitProblem:
+def fit_problem(model: Model, campaigns: Sequence[Campaign], right: Sequence[Slot] | None = None) -> FitProblem:
     """The rows of campaigns, prepared before, as one problem.
 
     Args:
         model: the model that explains them.
         campaigns: with checked arrays; a label of an unknown frame means the same frame in all of them.
+        right: what is seen on the tool, where it is not what the kinds say.
     """
     assembly = _Assembly(model)
     for campaign in campaigns:
-        assembly.add(campaign)
+        assembly.add(campaign, campaign.measurement.right if right is None else right)
     return assembly.made()
 
 
@@ -41,9 +42,9 @@ class _Assembly:
         self._numbers: dict[str, int] = {}
         self._width = len(model.terms)
 
-    def add(self, campaign: Campaign):
-        """The rows of one more campaign."""
-        self.parts.append(self._part(campaign))
+    def add(self, campaign: Campaign, right: Sequence[Slot]) -> None:
+        """The rows of one more campaign, with what is seen on the tool."""
+        self.parts.append(self._part(campaign, right))
         self.campaigns.append(campaign)
         self.n_postures += len(campaign)
 
@@ -78,11 +79,11 @@ class _Assembly:
             rows,
         )
 
-    def _part(self, campaign: Campaign) -> Part:
+    def _part(self, campaign: Campaign, seen: Sequence[Slot]) -> Part:
         kind = campaign.measurement
         n = len(campaign.q)
         left = np.full(n, self._slot(kind.left))
-        rights = [self._slot(slot) for slot in kind.right]
+        rights = [self._slot(slot) for slot in seen]
         grouped = kind.grouped
         if grouped is not None:
             labels = [f"{grouped.label}:{group}" if group else grouped.label for group in campaign.groups]
