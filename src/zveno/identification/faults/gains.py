@@ -100,5 +100,11 @@ def gain_faults(gains: Sequence[Gain], names: Sequence[str]) -> list[Fault]:
         what = f"the torque of {joints[0]} is recorded {factor:.3g} times (± {factor * spread:.2g}) its size"
     for k in group[1:]:
         what += f"; or that of {names[k]} {gains[k].factor:.3g} times"
-    remedy = f"Check sign, gain and gear ratio; gains={{{joints[0]!r}: {1.0 / factor:.3g}}} would take it back"
+    at_the_end = abs(factor) in (float(abs(FACTORS).min()), float(abs(FACTORS).max()))
+    if at_the_end and factor > 0:
+        size = "four times its size or more" if factor > 1.0 else "a quarter of its size or less"
+        what = f"the torque of {joints[0]} is recorded with {size}"
+    remedy = "Check sign, gain and gear ratio"
+    if not at_the_end:
+        remedy += f"; gains={{{joints[0]!r}: {1.0 / factor:.3g}}} would take it back"
     return [Fault(kind, joints, factor, f"{what}. {remedy}", gains[best].worth)]
