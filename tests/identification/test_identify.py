@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from simulated_logs import Friction, simulated_logs
+from simulated_logs import Friction, fourier, simulated_logs
 
 import zveno
 
@@ -54,3 +54,83 @@ def test_blocks_of_any_size_give_the_same_answer(robot, run):
     again = zveno.identify(robot, small, friction="default", band=8.0)
     np.testing.assert_allclose(again.values, whole.values, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(again.covariance, whole.covariance, rtol=1e-8, atol=1e-12)
+
+
+def test_what_the_motion_does_not_show_is_never_reported_as_identified(robot):
+    """The wrist rests: nothing about it is identified, and what is identified is right."""
+    rng = np.random.default_rng(0)
+    t = np.arange(0.0, 12.0, 2e-3)
+    q, v = fourier(robot, 10.0, rng)(t)
+    q[:, 3:], v[:, 3:] = 0.0, 0.0
+    a = np.gradient(v, t, axis=0)
+    tau = robot.inverse_dynamics(q, v, a) + v + 0.01 * rng.normal(size=q.shape)
+    found = zveno.identify(robot, zveno.Log.of(robot, t, q, tau), friction="basic", blocks=3)
+    missing = set(found.not_identified)
+    for j in (4, 5, 6):
+        assert {f"Fv{j}", f"Fs{j}", f"Ia{j}", f"off{j}"} <= missing
+        assert not found.judgement.joints[j - 1]
+    assert not missing & set(found.essential)
+    assert found.status == "partly usable"
+    truth = found.base.values[found.kept]
+    shown = np.isfinite(found.base_std[: len(truth)])
+    assert 0 < shown.sum() < len(truth)
+    z = (found.base_values[: len(truth)] - truth)[shown] / found.base_std[: len(truth)][shown]
+    assert abs(z).max() < 5.0
+    values = dict(zip(found.names, found.std, strict=True))
+    assert np.isinf(values["Fv4"])
+
+
+def test_a_torque_of_the_users_own_is_found(robot, run):
+    """A spring on joint 2: its stiffness is a parameter beside the others."""
+    whole = run.log.arrays()
+    spring = np.zeros_like(whole.q)
+    spring[:, 1] = 7.0 * whole.q[:, 1]
+    log = zveno.Log.of(robot, whole.t, whole.q, whole.tau + spring)
+
+    def torques(q, v, a):
+        return q * np.array([0, 1.0, 0, 0, 0, 0])
+
+    found = zveno.identify(robot, log, friction="basic", band=8.0, torques={"spring": torques})
+    k = found.names.index("spring")
+    assert abs(found.base_values[k] - 7.0) < 4.0 * found.base_std[k] + 0.01
+    assert any("spring" in sentence for sentence in found.left_out)
+
+
+def test_a_delay_is_found_and_taken_back(robot, run):
+    whole = run.log.arrays()
+    late = 8e-3
+    tau = np.stack([np.interp(whole.t - late, whole.t, column) for column in whole.tau.T], axis=1)
+    found = zveno.identify(robot, zveno.Log.of(robot, whole.t, whole.q, tau), friction="basic", band=8.0)
+    assert found.choices.delay == pytest.approx(late, abs=1.5e-3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"band": 1e4}, "band: is 10000 Hz"),
+        ({"band": -1.0}, "band: is -1.0"),
+        ({"friction": "sticky"}, "no friction model named 'sticky'"),
+        ({"friction": ("viscous", "viscous")}, "names a term twice"),
+        ({"prior": "luck"}, "no prior named 'luck'"),
+        ({"velocity": "recorded"}, "the logs hold no velocities"),
+        ({"blocks": 1}, "blocks: is 1"),
+        ({"torques": {"spring": 3}}, "torque column spring: is not a function"),
+        ({"torques": {"spring": lambda q, v, a: q[:, 0]}}, "torque column spring: returned shape"),
+    ],
+)
+def test_bad_arguments_are_refused_in_words(robot, run, arguments, said):
+    with pytest.raises(zveno.ZvenoError, match=said):
+        zveno.identify(robot, run.log, **({"friction": "basic", "band": 8.0} | arguments))
+
+
+def test_logs_that_hold_too_little_are_refused_in_words(robot):
+    t = np.arange(0.0, 0.5, 2e-3)
+    rest = np.zeros((len(t), 6))
+    with pytest.raises(zveno.ZvenoError, match=r"the longest log has 0\.498 s"):
+        zveno.identify(robot, zveno.Log.of(robot, t, rest, rest))
+    t = np.arange(0.0, 10.0, 2e-3)
+    rest = np.zeros((len(t), 6))
+    with pytest.raises(zveno.ZvenoError, match="no joint moves"):
+        zveno.identify(robot, zveno.Log.of(robot, t, rest, rest))
+    with pytest.raises(zveno.ZvenoError, match="logs: is empty"):
+        zveno.identify(robot, [])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..fit.triangle import triangle
 from .moments import Moments
 
 ITERATIONS = 12
@@ -14,6 +15,11 @@ SETTLED = 1e-4
 """Relative change of the joints' residuals at which the weights have settled."""
 RANK = 1e-9
 """Eigenvalues of the scaled normal matrix below this share of the largest are taken as zero: not excited."""
+
+EXACT_RANK = 1e-7
+"""The same for singular values of the scaled columns, from triangular factors."""
+ILL = 1e3
+"""Condition of the scaled columns from which triangular factors are used: Gram matrices have squared it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +140,38 @@ def solve(normal: Normal, sigma: np.ndarray | None = None, iterations: int = ITE
             break
     assert p == len(x)
     return Estimate(x, sigma, H, unseen, scale, condition)
+
+
+def solve_exactly(moments: Moments, blocks: Sequence[int], places: np.ndarray, estimate: Estimate) -> Estimate:
+    """The same weighted fit from triangular factors instead of Gram matrices, for nearly dependent columns.
+
+    Args:
+        moments: with triangles.
+        blocks: that are fitted.
+        places: columns of the fit.
+        estimate: the fit from Gram matrices, whose weights are kept.
+    """
+    model, p = moments.model, len(places)
+    assert moments.triangles is not None
+    number = np.full(model.n_columns, -1)
+    number[places] = np.arange(p)
+    rows = []
+    for j, columns in enumerate(model.active):
+        used = number[columns] >= 0
+        for block in blocks:
+            R = moments.triangles[block][j]
+            own = np.zeros((len(R), p + 1))
+            own[:, number[columns[used]]] = R[:, : len(columns)][:, used]
+            own[:, p] = R[:, len(columns)]
+            rows.append(own / estimate.sigma[j])
+    A = triangle(np.concatenate(rows))
+    scale = np.linalg.norm(A[:, :p], axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    U, s, Vt = np.linalg.svd(A[:, :p] / scale, full_matrices=False)
+    good = s > EXACT_RANK * s.max(initial=0.0)
+    x = (Vt[good].T @ ((U.T @ A[:, p])[good] / s[good])) / scale
+    condition = float(s[0] / s[good][-1]) if good.any() else 1.0
+    return Estimate(x, estimate.sigma, A[:, :p].T @ A[:, :p], Vt[~good].T, scale, condition)
 
 
 def solved_scaled(H: np.ndarray, g: np.ndarray):

@@ -16,6 +16,8 @@ SMOOTHING_TRANSITION = 5.5
 """Width of a Blackman window's transition times its length (74 dB)."""
 LOW_PASS_TRANSITION, LOW_PASS_BETA = 2.9, 4.55
 """The same for a Kaiser window with this β (50 dB)."""
+FEW = 64
+"""Columns below which frames are filtered side by side."""
 FRAME = 1.5
 """Samples that are filtered together, in lengths of the filter: a matrix product costs least near there."""
 
@@ -25,24 +27,25 @@ class Filter:
     """Weights of a window of samples, several outputs at once, and the step between windows.
 
     Attributes:
-        weights: (k, length) for k outputs.
+        weights: (k, m) for k outputs.
         step: samples between outputs.
         center: sample of the first window that the first output belongs to.
+        idle: samples at either end of a window that have no weight.
     """
 
     weights: np.ndarray
     step: int
     center: int
+    idle: int = 0
 
     @property
     def length(self) -> int:
         """Samples in a window."""
-        return self.weights.shape[1]
+        return self.weights.shape[1] + 2 * self.idle
 
     def centered(self, center: int) -> Filter:
         """The same filter with windows so long that their middle is `center`."""
-        more = center - self.center
-        return Filter(np.pad(self.weights, ((0, 0), (more, more))), self.step, center)
+        return Filter(self.weights, self.step, center, self.idle + center - self.center)
 
     def apply(self, x: np.ndarray) -> np.ndarray:
         """(n, k, c): all outputs whose windows fit into x (m, c), n = (m − length) // step + 1.
@@ -53,16 +56,33 @@ class Filter:
         k, c = len(self.weights), x.shape[1]
         if n < 1:
             return np.zeros((0, k, c))
-        together = max(1, round(FRAME * self.length / self.step))
-        x = np.ascontiguousarray(x)
-        out = np.empty((n, k, c))
+        length = self.weights.shape[1]
+        together = max(1, round(FRAME * length / self.step))
+        x = np.ascontiguousarray(x)[self.idle :]
         band = _band(self.weights, self.step, min(together, n))
+        if c < FEW:
+            return self._side_by_side(x, band, n)
+        out = np.empty((n, k, c))
         for first in range(0, n, together):
             count = min(together, n - first)
-            used = (count - 1) * self.step + self.length
+            used = (count - 1) * self.step + length
             rows = x[first * self.step : first * self.step + used]
             out[first : first + count] = (band[: count * k, :used] @ rows).reshape(count, k, c)
         return out
+
+    def _side_by_side(self, x: np.ndarray, band: np.ndarray, n: int) -> np.ndarray:
+        """The same for few columns: all frames side by side in one product, which would else be a thin one each."""
+        (size, used), (k, c) = band.shape, (len(self.weights), x.shape[1])
+        frames = -(-n * k // size)
+        stride = size // k * self.step
+        needed = (frames - 1) * stride + used
+        if len(x) < needed:
+            x = np.concatenate([x, np.zeros((needed - len(x), c))])
+        views = np.lib.stride_tricks.as_strided(
+            x, (used, frames, c), (x.strides[0], stride * x.strides[0], x.strides[1]), writeable=False
+        )
+        out = band @ views.reshape(used, frames * c)
+        return out.reshape(size // k, k, frames, c).transpose(2, 0, 1, 3).reshape(-1, k, c)[:n]
 
 
 def _band(weights: np.ndarray, step: int, count: int) -> np.ndarray:

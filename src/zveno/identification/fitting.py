@@ -9,7 +9,7 @@ import numpy as np
 from ..algorithms.drives import rotor_inertias
 from .consistency import Consistent, Unknowns, consistent_estimate, unknowns_of
 from .covariance import Scores, inflation, sandwich, score_sums
-from .estimate import Estimate, Normal, normals, solve, total
+from .estimate import ILL, Estimate, Normal, normals, solve, solve_exactly, total
 from .model import FrictionColumn, TorqueModel, with_variants
 from .moments import Moments, accumulate
 from .prior import Prior, prior_of
@@ -82,6 +82,11 @@ def fitted(problem: Problem, found: Survey, references: tuple[Reference, ...]) -
         friction = chosen_friction(model, start, parts, kept, k) if problem.choose else start
         places = model.places(k, friction)
         estimates.append((friction, places, solve(total([parts[block] for block in kept]).columns(places))))
+    if estimates[0][2].condition > ILL or estimates[0][2].unseen.shape[1]:
+        exact = accumulate(model, rows(), found.edges, exact=True)
+        for k, (friction, places, estimate) in enumerate(estimates):
+            kept = [block for block in blocks if block != k - 1]
+            estimates[k] = friction, places, solve_exactly(exact, kept, places, estimate)
     friction, places, estimate = estimates[0]
     least = min(found.preparation.filters(k).correlation for k in range(len(problem.logs)))
     scores = score_sums(model, places, rows(), estimate, found.edges, least)

@@ -47,7 +47,7 @@ class Term:
         symbol: of its parameter, `{}` standing for the number of the joint.
         curve: function of (v, scale, load).
         meaning: for people.
-        needs_load: whether the load takes part.
+        needs_load: whether the load takes part: as a factor of the curve "coulomb".
     """
 
     symbol: str

@@ -106,6 +106,11 @@ def _result(problem: Problem, found: Survey, fit: Fit, validation: Validation) -
     whole = fit.whole
     model = found.model.with_friction(whole.friction)
     seen = whole.estimate.seen
+    # Bodies and rotors have a prior where the motion shows nothing; offsets, friction and the user's own have none.
+    alone = ~seen & np.concatenate([model.weightless, np.ones(len(seen) - model.n_inertial, dtype=bool)])
+    covariance = whole.consistent.covariance.copy()
+    covariance[alone], covariance[:, alone] = 0.0, 0.0
+    covariance[alone, alone] = np.inf
     unseen = [name for name, shown in zip(model.names, seen, strict=True) if not shown]
     result = Identification(
         nominal=problem.full,
@@ -118,7 +123,7 @@ def _result(problem: Problem, found: Survey, fit: Fit, validation: Validation) -
         torque_names=tuple(problem.own),
         names=model.names,
         values=whole.consistent.x,
-        covariance=whole.consistent.covariance,
+        covariance=covariance,
         base_values=whole.estimate.x,
         base_covariance=fit.covariance,
         load=found.loads[:, 0],

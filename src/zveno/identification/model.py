@@ -100,9 +100,10 @@ class TorqueModel:
         curves: dict[tuple[int, str], np.ndarray] = {}
         for k, column in enumerate(self.friction):
             e, term = column.element, TERMS[column.term]
-            if (e, column.term) not in curves:
-                curves[e, column.term] = term.curve(along[:, :, e], float(self.scales[e]), 1.0).mean(axis=1)
-            out[:, k] = curves[e, column.term]
+            shape = "coulomb" if term.needs_load else column.term
+            if (e, shape) not in curves:
+                curves[e, shape] = TERMS[shape].curve(along[:, :, e], float(self.scales[e]), None).mean(axis=1)
+            out[:, k] = curves[e, shape]
             if term.needs_load:
                 carried = 0.0 if load is None else abs(load[:, self.elements[e].coordinate, column.variant])
                 out[:, k] *= carried

@@ -48,9 +48,9 @@ def predicted(result: Identification, q: ArrayLike, v: ArrayLike, a: ArrayLike, 
     if not levels[0] <= level <= levels[-1]:
         raise ZvenoError(f"is {level}", element="level", remedy=f"Give {levels[0]} to {levels[-1]}")
     shape = states[0].shape
-    flat = [np.ascontiguousarray(x).reshape(-1, n) for x in states]
+    q, v, a = (np.ascontiguousarray(x).reshape(-1, n) for x in states)
     model = result.model
-    W = model.dense(model.packed(*flat, result.load[:, None]))
+    W = model.dense(model.packed(q, v, a, result.load[:, None]))
     tau = W @ result.values
     C = np.where(np.isfinite(result.covariance), result.covariance, 0.0)
     parameters = np.maximum(np.einsum("mjp,pq,mjq->mj", W, C, W), 0.0)

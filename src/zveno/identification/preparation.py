@@ -195,7 +195,7 @@ def filters_of(step: float, band: float, delays: Sequence[float], wide: float = 
     """Filters for a sampling step and a band, for torques that come late by each of `delays`, s."""
     every = max(1, int(1.0 / step / (EVALUATIONS * band)))
     between = min(FINE, every)
-    times = (np.arange(between) - 0.5 * (between - 1)) * (every / between * step)
+    times = ((np.arange(between) - 0.5 * (between - 1)) * (every / between * step)).tolist()
     cutoff, width = SMOOTHING * band, SMOOTHING_WIDTH * band
     broad = min(wide * band, HIGHEST / step)
     filters = [
@@ -206,7 +206,7 @@ def filters_of(step: float, band: float, delays: Sequence[float], wide: float = 
     ]
     center = max(one.center for one in filters)
     motion, torque, fine, fine_speed = (one.centered(center) for one in filters)
-    speed = Filter(motion.weights[:2], every, center)
+    speed = Filter(motion.weights[:2], every, center, motion.idle)
     interval = every * step
     thinned = max(1, int(1.0 / interval / (ROWS_A_BAND * band)))
     rows = low_pass(band, band, interval, thinned)

@@ -54,10 +54,12 @@ class RecursiveEstimate:
             np.ones(n) if scatter is None else np.broadcast_to(np.asarray(scatter, float), (n,))
         )
         self.forgetting, self.samples = float(forgetting), 0
-        self._R = np.zeros((0, p + 1))
+        self._R: np.ndarray = np.zeros((0, p + 1))
         if start and known is not None:
-            L = np.linalg.cholesky(known.covariance + 1e-14 * np.diag(known.covariance.diagonal()))
-            root = np.linalg.inv(L)
+            finite = np.flatnonzero(np.isfinite(known.std))
+            C = known.covariance[np.ix_(finite, finite)]
+            root = np.zeros((len(finite), p))
+            root[:, finite] = np.linalg.inv(np.linalg.cholesky(C + 1e-14 * np.diag(C.diagonal())))
             self._R = np.concatenate([root, (root @ known.values)[:, None]], axis=1)
 
     def update(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike) -> np.ndarray:
@@ -67,7 +69,7 @@ class RecursiveEstimate:
         if any(x.shape != (len(states[0]), n) for x in states):
             raise ShapeError("q, v, a and tau do not fit each other", remedy=f"Give ({n},) or (m, {n}) each")
         loads = None if self.load is None else self.load[:, None]
-        W = self.model.dense(self.model.packed(*states[:3], loads))
+        W = self.model.dense(self.model.packed(states[0], states[1], states[2], loads))
         return self.update_rows(W, states[3])
 
     def update_rows(self, W: np.ndarray, tau: np.ndarray) -> np.ndarray:
@@ -76,7 +78,7 @@ class RecursiveEstimate:
         age = np.sqrt(self.forgetting) ** np.arange(m - 1, -1, -1)
         rows = np.concatenate([W, tau[:, :, None]], axis=2) * (age[:, None, None] / self.sigma[:, None])
         before = self.forgetting ** (0.5 * m) * self._R
-        self._R = np.linalg.qr(np.concatenate([before, rows.reshape(-1, rows.shape[2])]), mode="r")
+        self._R = np.asarray(np.linalg.qr(np.concatenate([before, rows.reshape(-1, rows.shape[2])]), mode="r"))
         self.samples += m
         return self.values
 

@@ -126,12 +126,12 @@ def survey(problem: Problem, scales: np.ndarray | None = None) -> Survey:
         raise ZvenoError("the logs hold no velocities", element="velocity", remedy='Take velocity="positions"')
     preparation = Preparation(problem.logs, clocks, band, problem.delay or 0.0, used)
     elements = elements_of(problem.mechanism)
-    large, seen = large_velocities(preparation, np.array([element.direction for element in elements]))
+    large, seen = large_velocities(preparation.thinned(), np.array([element.direction for element in elements]))
     _check_motion(problem, preparation, large, seen)
     preparation = preparation.widened(_widest(preparation, large[:n]))
     rest = np.full(n, problem.rest) if problem.rest is not None else REST * large[:n]
     rest = np.where(large[:n] > 0.0, rest, np.inf)  # a joint that never moves has no rows, not even by rounding
-    edges = block_edges(preparation, rest, problem.blocks)
+    edges = block_edges(preparation.thinned(), rest, problem.blocks)
     scales = np.where(large > 0, large, 1.0) if scales is None else scales
     model = torque_model(problem.mechanism, problem.terms, problem.motor_terms, scales, problem.own)
     first = model.with_friction([c for c in model.friction if not TERMS[c.term].needs_load])
