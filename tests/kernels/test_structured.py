@@ -40,11 +40,14 @@ def test_random_programs_in_numpy_and_in_lanes(seed, n, batch, special):
     check(structured)
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(batch, n, WIDTH))
+    compared = np.ones(batch, bool)
     if special and batch:
-        x[rng.integers(batch), 0] = rng.choice([np.nan, np.inf, 1e300, -0.0])
+        state, value = rng.integers(batch), rng.choice([np.nan, np.inf, 1e300, -0.0])
+        x[state, 0] = value
+        compared[state] = value != 1e300  # other rounding, another sine: only its neighbours can be compared
     with np.errstate(all="ignore"):
         expected, received = evaluate(structured, x), compiled_structured(random_program, recipe)(x)
-    np.testing.assert_allclose(received, expected, rtol=TOLERANCE, atol=TOLERANCE)
+    np.testing.assert_allclose(received[compared], expected[compared], rtol=TOLERANCE, atol=TOLERANCE)
 
 
 @needs_compiler

@@ -185,7 +185,7 @@ def _build(program: Program, dtype: np.dtype, lanes: int) -> tuple[dict, bytes]:
     """Metadata, as they go into the cache, and object code."""
     from .host import compile_object, host
 
-    code = compile_object(lower(program, dtype, lanes, host().triple, host().fma))
+    code = compile_object(lower(program, dtype, lanes, host().triple, host().fma), program.name)
     header = {
         "name": program.name,
         "inputs": [[argument.name, list(argument.shape)] for argument in program.inputs],

@@ -106,4 +106,4 @@ def _built(request: Request) -> tuple[dict[str, Any], bytes]:
         "steps": [list(lengths) for lengths in outline.steps],
         "operations": [asdict(count_operations(run.program)) for run, _ in runs(structured.body)],
     }
-    return header, compile_object(text)
+    return header, compile_object(text, structured.name)
