@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import ShapeError
 from .solutions import COMPLETE, FAMILY, REJECTED, SAMPLED, UNDECIDED, Solutions
 
-AT_ONCE = 1 << 14
+AT_ONCE = 1 << 13
 """Poses that are solved at once."""
 PER_POSE = ("count", "codes", "density", "nearest", "distance", "exceeded", "value")
 PER_SOLUTION = ("q", "residual", "condition")
@@ -54,8 +54,9 @@ class _Growing:
         for name in PER_POSE:
             values = getattr(part, name)
             if name not in self.arrays:
-                self.arrays[name] = np.empty((self.k, *values.shape[1:]), values.dtype)
-            self.arrays[name][own] = values
+                self.arrays[name] = np.zeros((self.k, *values.shape[1:]), values.dtype)
+            if values.any():  # memory that nobody writes to is not taken
+                self.arrays[name][own] = values
         for name in PER_SOLUTION:
             values = getattr(part, name)
             old = self.arrays.get(name)
