@@ -5,6 +5,8 @@ Poses come from configurations, so at least one solution is known; kinematics of
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from ik_arms import Arm, dh_arm, industrial_arms, known_arms, turns
@@ -240,6 +242,28 @@ def test_a_locked_joint_leaves_an_exact_arm(name, joint):
         assert nearest(q[k], found.of(k)) < 1e-5
         assert np.all(found.of(k)[:, joint] == locked)
     assert set(found.status) <= {"complete", "undecided"}
+
+
+@pytest.mark.filterwarnings("ignore::zveno.errors.ZvenoWarning")
+@pytest.mark.parametrize(
+    ("file", "base", "tip"),
+    [
+        ("tiago_description/robots/tiago.urdf", "torso_lift_link", "arm_7_link"),
+        ("talos_data/robots/talos_full_v2.urdf", "torso_2_link", "arm_left_7_link"),
+    ],
+)
+def test_arms_of_humanoids_reach_what_they_came_from(file, base, tip):
+    """Seven joints with narrow and one-sided limits, poses made inside them: all are reached."""
+    pin = pytest.importorskip("pinocchio")
+    robot = zveno.load(Path(pin.__file__).parents[4] / "share/example-robot-data/robots" / file, snap=True)
+    chain = list(problem_of(robot, frame=tip, relative_to=base).chain)
+    q = np.tile(robot.neutral(), (24, 1))
+    low, high = np.maximum(robot.lower[chain], -PI), np.minimum(robot.upper[chain], PI)
+    q[:, chain] = np.random.default_rng(0).uniform(low, high, (24, len(chain)))
+    T = np.linalg.inv(robot.forward_kinematics(q, frame=base)) @ robot.forward_kinematics(q, frame=tip)
+    found = solve_ik(robot, T, frame=tip, relative_to=base)
+    assert set(found.status) <= {"sampled", "undecided"}
+    assert (found.count > 0).all()
 
 
 @pytest.mark.parametrize("width", [1e-6, 1e-3, 0.1])

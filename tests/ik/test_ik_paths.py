@@ -274,6 +274,21 @@ def test_endless_joints_go_on_turning():
     assert np.abs(path.q - q).max() < 1e-6
 
 
+@pytest.mark.parametrize("n", [20, 21])
+@pytest.mark.parametrize("name", ["puma560", "ur5"])
+def test_a_jump_says_how_far_off_the_path_even_joints_are(name, n):
+    """The wrist passes its singularity: a jump no longer than a step, by joints that hardly leave the path."""
+    robot = zveno.load(name)
+    first, step = np.array([0.3, -1.0, 0.8, 0.5, -0.2, 0.4]), np.array([0.1, 0.1, -0.1, 0.15, 0.4, 0.1])
+    q = first + step * np.linspace(0, 1, n)[:, None]
+    path = solve_path(robot, robot.forward_kinematics(q), start=q[0])
+    assert len(path.jumps) == 1
+    assert path.jump_sizes[0] < 1.2 * np.linalg.norm(step) / (n - 1)
+    assert (path.jump_deviations > 0).all()
+    assert path.jump_deviations.max() < 1e-3
+    assert "move evenly" in path.summary
+
+
 def test_singular_poses_are_flagged():
     q = joint_path(np.array([0.2, -0.9, 0.6, 0.3, -0.2, -0.4]), np.array([0.2, -0.9, 0.6, 0.3, 0.2, -0.4]), 41)
     T = ROBOT.forward_kinematics(q)

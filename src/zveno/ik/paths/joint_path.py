@@ -22,6 +22,9 @@ class JointPath(Result):
         jumps: numbers k where the arm does not get from pose k to pose k + 1 along the path: the motion that was
             integrated from the one does not lead to the other.
         jump_sizes: joint motion of each jump, in radians and lengths of the arm.
+        jump_deviations: (jumps, 2) metres and radians by which the frame leaves the path, taken as a constant twist
+            from pose to pose, if all joints move evenly across the jump. Small values mean that a singularity lies
+            on the way, which such a motion passes; great ones, that the arm changes its branch.
         unsolved: numbers of the poses without solutions.
         incomplete: numbers of the poses whose solutions may not be all, so that a better sequence may exist.
         singular: numbers of the poses at which the chosen sequence is nearly singular.
@@ -49,6 +52,7 @@ class JointPath(Result):
     frame: str
     chain: tuple[int, ...]
     jump_sizes: tuple[float, ...] = ()
+    jump_deviations: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
     incomplete: tuple[int, ...] = ()
     fraction: float = 1.0
     times: np.ndarray | None = field(default=None)
@@ -72,6 +76,8 @@ class JointPath(Result):
             text += f"; no solution at poses {_listed(self.unsolved)}"
         if self.jumps:
             text += f"; the best sequence has to jump after poses {_listed(self.jumps)}"
+            metres, radians = self.jump_deviations.max(axis=0, initial=0.0)
+            text += f" (joints that move evenly leave the path there by up to {metres:.2g} m, {radians:.2g} rad)"
         if self.fraction < 1.0:
             text += f"; {100.0 * self.fraction:.0f} % of the path without interruption"
         if self.singular:

@@ -82,7 +82,7 @@ def _with_tracked(follower: ChainFollower, layers: list[np.ndarray]) -> list[np.
     x = layers[0]
     for k in range(len(layers) - 1):
         if len(x):
-            advance = follower.advance(k, x)
+            advance = follower.advance(np.full(len(x), k), x)
             inside = problem.inside(problem.from_units(advance.states))
             x = advance.states[advance.arrived & inside]
         out.append(np.concatenate([layers[k + 1], x]))

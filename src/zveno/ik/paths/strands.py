@@ -16,7 +16,7 @@ import numpy as np
 
 from ..ik_problem import TURN
 from ..parts import asked
-from .track import NEARLY_SINGULAR, Follower, whole_turns
+from .track import NEARLY_SINGULAR, Advance, Follower, whole_turns
 
 SAME = 1e-6
 """Configurations closer than this in every joint, in radians or lengths of the arm, are one."""
@@ -60,7 +60,10 @@ def linked_layers(
         progress: called with (pose, of how many).
     """
     layers: list[Layer] = []
-    states = follower.states(solutions[0])
+    counts = [len(q) for q in solutions]
+    listed = np.split(follower.states(np.concatenate(solutions)), np.cumsum(counts)[:-1])
+    steps = _steps(follower, listed)
+    states = listed[0]
     for k in range(len(solutions)):
         low, high = _windings(follower, states)
         n = len(states)
@@ -68,9 +71,10 @@ def linked_layers(
         reason: dict[int, str] = {}
         after = states[:0]
         if k + 1 < len(solutions):
-            after = follower.states(solutions[k + 1])
+            after = listed[k + 1]
             if n:
-                after = _link(follower, k, states, after, target, turns, cost, reason, accept)
+                advance = _with_rest(follower, k, steps[k], states[counts[k] :])
+                after = _link(follower, k, advance, states, after, target, turns, cost, reason, accept)
         layers.append(Layer(states, low, high, target, turns, cost, reason))
         states = after
         if progress is not None:
@@ -78,9 +82,27 @@ def linked_layers(
     return layers
 
 
-def _link(follower, k, states, after, target, turns, cost, reason, accept) -> np.ndarray:
+def _steps(follower: Follower, listed: list[np.ndarray]) -> list[Advance]:
+    """The motions of all solutions from each pose but the last to the next, integrated at once."""
+    counts = [len(states) for states in listed[:-1]]
+    if not counts:
+        return []
+    k = np.repeat(np.arange(len(counts)), counts)
+    advance = follower.advance(k, np.concatenate(listed[:-1]))
+    ends = np.cumsum(counts)[:-1]
+    return [Advance(*parts) for parts in zip(*(np.split(part, ends) for part in advance), strict=True)]
+
+
+def _with_rest(follower: Follower, k: int, steps: Advance, rest: np.ndarray) -> Advance:
+    """The motions of listed solutions, and of the states (s, d) that joined their layer."""
+    if not len(rest):
+        return steps
+    more = follower.advance(np.full(len(rest), k), rest)
+    return Advance(*(np.concatenate(parts) for parts in zip(steps, more, strict=True)))
+
+
+def _link(follower, k, advance, states, after, target, turns, cost, reason, accept) -> np.ndarray:
     """Fill in where every state leads; the next layer's states, with those that were found on the way."""
-    advance = follower.advance(k, states)
     solved = len(after)
     cost[:] = np.sum(advance.steps**2, axis=1)
     matches = _matches(follower, advance.states, after)

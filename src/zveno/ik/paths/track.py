@@ -10,7 +10,7 @@ from ...spatial import transforms
 from ...spatial.rotations import log
 from ..checks.judgement import errors, jacobians, judged
 from ..ik_problem import TURN, IkProblem
-from ..newton import lanes_of, newton
+from ..newton import Lanes, lanes_of, newton
 
 HALVINGS = 5
 """A step that fails is halved this many times before it is given up."""
@@ -61,8 +61,8 @@ class Follower(Protocol):
         """a − b (..., m) of states, as joint motion, whole turns counted."""
         ...
 
-    def advance(self, k: int, states: np.ndarray) -> Advance:
-        """From pose k to pose k + 1."""
+    def advance(self, k: np.ndarray, states: np.ndarray) -> Advance:
+        """States (s, d) from their poses k (s,) to the poses k + 1."""
         ...
 
     def signs(self, k: int, states: np.ndarray) -> np.ndarray:
@@ -106,20 +106,20 @@ class ChainFollower:
         """The plain difference."""
         return a - b
 
-    def advance(self, k: int, states: np.ndarray) -> Advance:
+    def advance(self, k: np.ndarray, states: np.ndarray) -> Advance:
         """All at once; those that fail again in twice as many pieces."""
         ends, arrived = states.copy(), np.zeros(len(states), bool)
         todo = np.arange(len(states))
-        before = self.signs(k, states)
+        before = self._signs(k, states)
         for halvings in range(HALVINGS + 1):
-            way = lanes_of(self.problem, between(self.T[k], self.T[k + 1], 2**halvings))
+            way, begin = self._way(k[todo], 2**halvings)
             x, fine = states[todo], np.ones(len(todo), bool)
             lengths = []
             for piece in range(1, 2**halvings + 1):
-                after, good = self._step(way, piece, x)
+                after, good = self._step(way, begin + piece, x)
                 lengths.append(np.max(np.abs(after - x), axis=1, initial=0.0))
                 x, fine = after, fine & good
-            turned = self.signs(k + 1, x) * before[todo] < 0
+            turned = self._signs(k[todo] + 1, x) * before[todo] < 0
             even = np.max(lengths, axis=0) <= UNEVEN * np.median(lengths, axis=0) + 1e-9
             fine &= ~turned | (even if halvings == HALVINGS else False)
             ends[todo[fine]], arrived[todo[fine]] = x[fine], True
@@ -128,9 +128,16 @@ class ChainFollower:
                 break
         return Advance(ends, ends - states, arrived)
 
-    def _step(self, way, piece: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Prediction by the Jacobian towards the next pose, then correction; and whether that went well."""
-        pose = np.full(len(x), piece)
+    def _way(self, k: np.ndarray, pieces: int) -> tuple[Lanes, np.ndarray]:
+        """Poses from the poses k (s,) to the next ones in pieces, and where among them each begins, (s,)."""
+        if pieces == 1:
+            return self.lanes, k
+        numbers, place = np.unique(k, return_inverse=True)
+        poses = [between(self.T[i], self.T[i + 1], pieces) for i in numbers]
+        return lanes_of(self.problem, np.concatenate(poses)), place * (pieces + 1)
+
+    def _step(self, way: Lanes, pose: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Prediction by the Jacobian towards the poses, then correction; and whether that went well."""
         J, e = jacobians(self.problem, x, way, pose), errors(self.problem, x, way, pose)
         predicted = x - np.einsum("snm,sm->sn", np.linalg.pinv(J, rcond=1e-8), e)
         corrected, squared = newton(self.problem, predicted, way.targets[pose], way.tool, 12)
@@ -141,9 +148,12 @@ class ChainFollower:
 
     def signs(self, k: int, states: np.ndarray) -> np.ndarray:
         """Sign of det J where J is square, else 1."""
+        return self._signs(np.full(len(states), k), states)
+
+    def _signs(self, k: np.ndarray, states: np.ndarray) -> np.ndarray:
         if self.problem.n != self.problem.task.n_rows or not len(states):
             return np.ones(len(states))
-        return np.sign(np.linalg.det(jacobians(self.problem, states, self.lanes, np.full(len(states), k))))
+        return np.sign(np.linalg.det(jacobians(self.problem, states, self.lanes, k)))
 
     def least_singular(self, k: int, states: np.ndarray) -> np.ndarray:
         """As the checks of solutions judge it."""

@@ -128,11 +128,11 @@ class BallFollower:
         """As a velocity of the chain's joints."""
         return self.tangent.step(a, b)
 
-    def advance(self, k: int, states: np.ndarray) -> Advance:
+    def advance(self, k: np.ndarray, states: np.ndarray) -> Advance:
         """One by one, in more and more pieces until it works."""
         ends, arrived = states.copy(), np.zeros(len(states), bool)
-        for i, q in enumerate(states):
-            ends[i], arrived[i] = self._advanced(q, self.T[k], self.T[k + 1])
+        for i, (number, q) in enumerate(zip(k, states, strict=True)):
+            ends[i], arrived[i] = self._advanced(q, self.T[number], self.T[number + 1])
         return Advance(ends, self.difference(ends, states), arrived)
 
     def _advanced(self, q: np.ndarray, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, bool]:
