@@ -75,7 +75,7 @@ class Form:
         if aligned is not None:
             curves = self._continua(D, aligned)
             margin, gap = np.where(aligned, -1.0, margin), np.where(aligned, 1.0, gap)
-        doubt: np.ndarray = (gap < MEETING).any(1)
+        doubt = np.asarray((gap < MEETING).any(1))
         rounding = rounding_of_margins(sines)
         pose, branch = (margin > -EDGE - rounding).nonzero()
         q = q[pose, branch]
