@@ -12,7 +12,6 @@ from ...errors import ShapeError
 from ...progress import Progress, ProgressBar
 from ...robot_functions import RobotFunctions
 from ..ik_problem import IkProblem
-from ..six_revolute.templates import rigid_inverse
 from ..solutions import COMPLETE, Solutions
 from ..solve import _problem, solve_ik, without_locked
 from ..targets import checked_targets
@@ -20,11 +19,8 @@ from .choice import Branch, Sequence, chosen_sequence
 from .joint_path import JointPath
 from .pose_curves import PoseCurve
 from .timing import Timing, timed
-from .track import NEARLY_SINGULAR, Follower, between
+from .track import NEARLY_SINGULAR, Follower, jump_deviations
 from .track_balls import follower_for
-
-PIECES = 8
-"""Pieces of a jump at the ends of which deviations from the path are measured."""
 
 
 def solve_path(
@@ -83,7 +79,7 @@ def solve_path(
     follower = follower_for(robot, problem, T)
     with ProgressBar("following", progress) as advance:
         sequence, branches = chosen_sequence(follower, problem.redundancy, layers_q, first, accept, advance)
-    deviations = jump_deviations(robot, problem, T, follower, sequence)
+    deviations = jump_deviations(robot, problem, T, follower, sequence.jumps, sequence.states)
     return _path(problem, follower, solutions, layers_q, sequence, branches, deviations, velocity, acceleration)
 
 
@@ -131,33 +127,6 @@ def _path(
         times=None if timing is None else timing.times,
         velocity=None if timing is None else timing.velocity,
     )
-
-
-def jump_deviations(
-    robot: RobotFunctions, problem: IkProblem, T: np.ndarray, follower: Follower, sequence: Sequence
-) -> np.ndarray:
-    """(jumps, 2) metres and radians off the path if all joints move evenly from one pose to the next."""
-    worst = np.zeros((len(sequence.jumps), 2))
-    for row, k in enumerate(sequence.jumps):
-        after = k + 1 + int(np.argmin(np.isnan(sequence.states[k + 1 :, 0])))
-        q, end = follower.configurations(sequence.states[[k, after]])
-        step = np.linspace(0.0, 1.0, PIECES + 1)[:, None] * robot.difference(q, end)
-        poses = _poses(robot, problem, robot.integrate(np.broadcast_to(q, (len(step), len(q))), step))
-        off = rigid_inverse(between(T[k], T[after], PIECES)) @ poses
-        if len(problem.task.position) == 3:
-            worst[row, 0] = np.linalg.norm(off[:, :3, 3], axis=1).max()
-        if len(problem.task.rotation) == 3:
-            chord = np.linalg.norm(off[:, :3, :3] - np.eye(3), axis=(1, 2)).max() / np.sqrt(8.0)
-            worst[row, 1] = 2.0 * np.arcsin(min(1.0, chord))
-    return worst
-
-
-def _poses(robot: RobotFunctions, problem: IkProblem, q: np.ndarray) -> np.ndarray:
-    """Poses (s, 4, 4) of the frame seen from the reference at q (s, n_q)."""
-    T = robot.forward_kinematics(q, frame=problem.frame)
-    if problem.reference is None:
-        return T
-    return rigid_inverse(robot.forward_kinematics(q, frame=problem.reference)) @ T
 
 
 def _evaluated(function: Callable, times) -> np.ndarray:

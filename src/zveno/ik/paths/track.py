@@ -6,11 +6,13 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from ...robot_functions import RobotFunctions
 from ...spatial import transforms
 from ...spatial.rotations import log
 from ..checks.judgement import errors, jacobians, judged
 from ..ik_problem import TURN, IkProblem
 from ..newton import Lanes, lanes_of, newton
+from ..six_revolute.templates import rigid_inverse
 
 HALVINGS = 5
 """A step that fails is halved this many times before it is given up."""
@@ -20,6 +22,8 @@ LONGEST = 0.5
 UNEVEN = 4.0
 """Through a change of the sign of det J, no step may be longer than this times the middle one: steps of a curve
 shrink evenly as it is refined, a hop to another branch does not."""
+PIECES = 8
+"""Pieces of a jump at the ends of which deviations from the path are measured."""
 _ACCEPTED = 1e-19
 _OFF_PREDICTION = 0.5
 """The corrected point may differ from the predicted one by this fraction of the step, and not by more."""
@@ -167,6 +171,47 @@ def between(A: np.ndarray, B: np.ndarray, pieces: int) -> np.ndarray:
     D = transforms.inverse(A) @ B
     twist = transforms.log(log(D[:3, :3]), D[:3, 3])
     return np.stack([A, *(A @ transforms.exp(twist * (j / pieces)) for j in range(1, pieces)), B])
+
+
+def jump_deviations(
+    robot: RobotFunctions,
+    problem: IkProblem,
+    T: np.ndarray,
+    follower: Follower,
+    jumps: tuple[int, ...],
+    states: np.ndarray,
+) -> np.ndarray:
+    """(jumps, 2) metres and radians off the path if all joints move evenly from one pose to the next.
+
+    Args:
+        robot: the robot.
+        problem: the chain.
+        T: poses (N, 4, 4).
+        follower: of the chain.
+        jumps: numbers of the poses after which the motion is not continuous.
+        states: (N, d) the configurations chosen, NaN where there is none.
+    """
+    worst = np.zeros((len(jumps), 2))
+    for row, k in enumerate(jumps):
+        after = k + 1 + int(np.argmin(np.isnan(states[k + 1 :, 0])))
+        q, end = follower.configurations(states[[k, after]])
+        step = np.linspace(0.0, 1.0, PIECES + 1)[:, None] * robot.difference(q, end)
+        poses = _poses(robot, problem, robot.integrate(np.broadcast_to(q, (len(step), len(q))), step))
+        off = rigid_inverse(between(T[k], T[after], PIECES)) @ poses
+        if len(problem.task.position) == 3:
+            worst[row, 0] = np.linalg.norm(off[:, :3, 3], axis=1).max()
+        if len(problem.task.rotation) == 3:
+            chord = np.linalg.norm(off[:, :3, :3] - np.eye(3), axis=(1, 2)).max() / np.sqrt(8.0)
+            worst[row, 1] = 2.0 * np.arcsin(min(1.0, chord))
+    return worst
+
+
+def _poses(robot: RobotFunctions, problem: IkProblem, q: np.ndarray) -> np.ndarray:
+    """Poses (s, 4, 4) of the frame seen from the reference at q (s, n_q)."""
+    T = robot.forward_kinematics(q, frame=problem.frame)
+    if problem.reference is None:
+        return T
+    return rigid_inverse(robot.forward_kinematics(q, frame=problem.reference)) @ T
 
 
 def whole_turns(periodic: np.ndarray, d: np.ndarray) -> np.ndarray:
