@@ -51,8 +51,6 @@ USERS_OF_DOCUMENTS = ("cli/identifiability.py", "cli/reproduce.py")
 ONLY_MATH_OF_KERNELS = ("spatial", "mechanism", "algorithms")
 SOURCE = Path(zveno.__file__).parent
 MOST_SIBLINGS, MOST_LINES = 10, 350
-TOO_MANY_SIBLINGS = ("simulation/simulate.py",)
-"""Modules that are still too large. Take a module out when it is not; none is ever added."""
 
 
 def imported_modules(path: Path, root: Path, facade: bool = True) -> list[tuple[int, str]]:
@@ -139,8 +137,7 @@ def test_no_module_imports_more_than_ten_siblings():
         for path in sorted(SOURCE.rglob("*.py"))
         if len(names := siblings(path, SOURCE)) > MOST_SIBLINGS
     }
-    assert {name: n for name, n in crowded.items() if name not in TOO_MANY_SIBLINGS} == {}
-    assert set(TOO_MANY_SIBLINGS) <= set(crowded), "these import ten or fewer now: take them out of the list"
+    assert crowded == {}
 
 
 def test_no_module_is_long():

@@ -12,6 +12,7 @@ from ..errors import ModelError, ShapeError, ZvenoError
 from ..mechanism.joints import QUATERNION_TOLERANCE
 from ..robot_functions import RobotFunctions
 from .constraints import Constraint, LoopClosure
+from .contacts import joint_limits
 from .equations import Equations
 from .integrators import FIXED
 from .rates import refuse_infinite
@@ -90,11 +91,16 @@ def check_batch(single: Any, method: Any, constraints: Any, limits: Any, events:
         )
 
 
-def checked_constraints(robot: RobotFunctions, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
-    """The robot's loops and the constraints, refused if they do not fit the robot or share a name.
+def checked_constraints(
+    robot: RobotFunctions, constraints: Sequence[Constraint], limits: bool = False
+) -> tuple[Constraint, ...]:
+    """The robot's loops, the constraints, and those of its limits if asked for.
 
-    A closure that is given for the frames of a loop stands for it.
+    A closure that is given for the frames of a loop stands for it. Constraints are refused if they do not fit the
+    robot or share a name.
     """
+    if limits:
+        constraints = (*constraints, *joint_limits(robot.mechanism))
     for one in constraints:
         if not isinstance(one, Constraint):
             raise ModelError(f"{one!r} is no constraint", element="constraints")

@@ -6,9 +6,9 @@ are anchored to) are inputs, so that one kernel serves the whole run and all run
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..algorithms.factors import BodyFactors, MassFactors
 from ..algorithms.forward_dynamics import forward_dynamics
 from ..algorithms.velocities import AT_REST
 from ..functions import FRICTION_SMOOTHING
+from ..io.results import hash_of
 from ..kernels.door import compiled, compiled_program
 from ..kernels.kernel import Kernel
 from ..kernels.math import minimum
@@ -102,6 +103,12 @@ class Equations(Layout):
         solution = algebra.solve(factors, force, rows.J, wanted, c[1 : 1 + self.n_rows], slips)
         return solution.a, solution.reactions, rows.value, rate, solution.quality, rows.J
 
+    def schur(self, t: Any, q: Any, v: Any, acting: Any, J: Any) -> tuple[Any, Any, Any]:
+        """(accelerations without constraints, M⁻¹Jᵀ, J M⁻¹ Jᵀ)."""
+        mechanism, base = self._carried(t)
+        factors = self._factors(mechanism, q)
+        return algebra.schur(factors, factors.force(v, acting, base=base), J)
+
     def derivative(self, t: Any, y: Any, u: Any = None, c: Any = None) -> tuple[Any, Any]:
         """(ẏ, quality of the constraints)."""
         q, v, z = self._split(y)
@@ -123,42 +130,44 @@ class Equations(Layout):
             inputs["c"] = (self.n_c,)
         return inputs
 
-    def _with_inputs(self, function: Callable) -> Callable:
-        """The function of (…, u, c) as one of the inputs that are there."""
+    def named(self, arrays: Sequence[Any], n: int = 2) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The first n arrays that a kernel is given, and those of u and c that are there, by name."""
         extra = [name for name, there in (("u", self.commanded), ("c", bool(self.constraints))) if there]
+        return tuple(arrays[:n]), dict(zip(extra, arrays[n:], strict=True))
 
-        def run(*arrays):
-            own = arrays[: len(arrays) - len(extra)]
-            return function(*own, **dict(zip(extra, arrays[len(own) :], strict=True)))
+    @cached_property
+    def fingerprint(self) -> str | None:
+        """Changes with everything that the equations are traced from; None where functions of the user are."""
+        control = self.control if self.control is not None and self.control.traced else None
+        parts: list[Any] = [part for constraint in self.constraints for part in constraint.structure]
+        for source in (control, self.drive):
+            parts += [type(source).__name__, *(() if source is None else vars(source).values())]
+        if self.moving_base is not None or any(callable(part) for part in parts):
+            return None
+        choices = [self.commanded, self.friction, None if self.factors is None else self.factors.__name__]
+        return hash_of(self.mechanism.fingerprint, choices, *map(_plain, parts))
 
-        return run
+    @property
+    def code_modules(self) -> tuple[str, ...]:
+        """Modules of the constraints, the control and the drive."""
+        return tuple({type(part).__module__ for part in (*self.constraints, self.control, self.drive) if part})
+
+    def _compiled(self, function: Callable, inputs: dict[str, tuple[int, ...]], name: str, *options: Any) -> Kernel:
+        """The kernel of function(equations, *options, *arrays), traced only if it was never built before."""
+        if self.fingerprint is None:
+            return compiled_program(trace(partial(function, self, *options), inputs, name=name))
+        return compiled(function, inputs, constants=(self, *options), name=name)
 
     @cached_property
     def rhs(self) -> Kernel:
         """(t, y, …) → ẏ, and the quality if there are constraints."""
-
-        def run(t, y, u=None, c=None):
-            rate, quality = self.derivative(t, y, u, c)
-            return (rate, quality) if self.constraints else rate
-
-        return compiled_program(trace(self._with_inputs(run), self._inputs(), name="rhs"))
+        return self._compiled(_rhs, self._inputs(), "rhs")
 
     def step(self, method: str, n: int = 1) -> Kernel:
         """(t, y, h, …) → y after n steps of size h; and the worst quality on the way if there are constraints."""
-        from .integrators import traced_step
-
-        if (method, n) in self._steps:
-            return self._steps[method, n]
-
-        def run(t, y, h, u=None, c=None):
-            worst: Any = 1.0
-            for k in range(n):
-                y, quality = traced_step(self, method, t + k * h, y, h, u, c)
-                worst = minimum(worst, quality)
-            return (y, worst) if self.constraints else y
-
-        program = trace(self._with_inputs(run), self._inputs(h=()), name=f"step_{method}")
-        return self._steps.setdefault((method, n), compiled_program(program))
+        if (method, n) not in self._steps:
+            self._steps[method, n] = self._compiled(_stepped, self._inputs(h=()), f"step_{method}", method, n)
+        return self._steps[method, n]
 
     @cached_property
     def carried(self) -> Kernel:
@@ -210,46 +219,75 @@ class Equations(Layout):
     @property
     def solution_program(self) -> Program:
         """(t, y, …) → a, reactions, φ, φ̇ and quality."""
-
-        def run(t, y, u=None, c=None):
-            q, v, z = self._split(y)
-            _, acting, _ = self.forces(t, q, v, z, u)
-            return self.solved(t, q, v, acting, c)[:5]
-
-        return trace(self._with_inputs(run), self._inputs(), name="solution")
+        return trace(partial(_solution, self), self._inputs(), name="solution")
 
     @cached_property
     def solution(self) -> Kernel:
         """`solution_program`, compiled."""
-        return compiled_program(self.solution_program)
+        return self._compiled(_solution, self._inputs(), "solution")
 
     @cached_property
     def report(self) -> Kernel:
         """(t, y, …) → a, tau, reactions, φ, φ̇, kinetic and potential energy."""
-
-        def run(t, y, u=None, c=None):
-            q, v, z = self._split(y)
-            tau, acting, _ = self.forces(t, q, v, z, u)
-            a, reactions, value, rate, _, _ = self.solved(t, q, v, acting, c)
-            kinetic = energy.kinetic_energy(self.dynamic, q, v)
-            return a, tau, reactions, value, rate, kinetic, energy.potential_energy(self.dynamic, q)
-
-        return compiled_program(trace(self._with_inputs(run), self._inputs(), name="report"))
+        return self._compiled(_report, self._inputs(), "report")
 
     @cached_property
     def terms(self) -> Kernel:
         """(t, y, …) → ẏ without constraints, M⁻¹Jᵀ, J M⁻¹ Jᵀ, J, φ, φ̇, and P: for a solution in least squares."""
+        return self._compiled(_terms, self._inputs(), "terms")
 
-        def run(t, y, u=None, c=None):
-            q, v, z = self._split(y)
-            q = self.mechanism.normalized(q)
-            _, acting, z_rate = self.forces(t, q, v, z, u)
-            rows = self.rows(t, q, v, c)
-            mechanism, base = self._carried(t)
-            factors = self._factors(mechanism, q)
-            free, W, A = algebra.schur(factors, factors.force(v, acting, base=base), rows.J)
-            power = [np.array([v @ acting])] if self.works else []
-            y_rate = np.concatenate([self.mechanism.tangent(q) @ v, free, z_rate, *power])
-            return y_rate, W, A, rows.J, rows.value, rows.J @ v + rows.rate, rows.bias
 
-        return compiled_program(trace(self._with_inputs(run), self._inputs(), name="terms"))
+def _plain(part: Any) -> Any:
+    return part.tolist() if isinstance(part, np.ndarray) else part
+
+
+# --- the functions of the kernels: equations first, then the arrays of `Equations._inputs`
+
+
+def _rhs(equations: Equations, *arrays: Any) -> Any:
+    (t, y), inputs = equations.named(arrays)
+    rate, quality = equations.derivative(t, y, **inputs)
+    return (rate, quality) if equations.constraints else rate
+
+
+def _stepped(equations: Equations, method: str, n: int, *arrays: Any) -> Any:
+    from .integrators import traced_step
+
+    (t, y, h), inputs = equations.named(arrays, 3)
+    u, c = inputs.get("u"), inputs.get("c")
+    worst: Any = 1.0
+    for k in range(n):
+        y, quality = traced_step(equations, method, t + k * h, y, h, u, c)
+        worst = minimum(worst, quality)
+    return (y, worst) if equations.constraints else y
+
+
+def _at(equations: Equations, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """(t, q, v, torques of drives or control, what acts on the joints, ż, c)."""
+    (t, y), inputs = equations.named(arrays)
+    q, v, z = y[equations.q], y[equations.v], y[equations.z]
+    return t, q, v, *equations.forces(t, q, v, z, inputs.get("u")), inputs.get("c")
+
+
+def _solution(equations: Equations, *arrays: Any) -> Any:
+    t, q, v, _, acting, _, c = _at(equations, arrays)
+    return equations.solved(t, q, v, acting, c)[:5]
+
+
+def _report(equations: Equations, *arrays: Any) -> Any:
+    t, q, v, tau, acting, _, c = _at(equations, arrays)
+    a, reactions, value, rate, _, _ = equations.solved(t, q, v, acting, c)
+    kinetic = energy.kinetic_energy(equations.dynamic, q, v)
+    return a, tau, reactions, value, rate, kinetic, energy.potential_energy(equations.dynamic, q)
+
+
+def _terms(equations: Equations, *arrays: Any) -> Any:
+    (t, y), inputs = equations.named(arrays)
+    q = equations.mechanism.normalized(y[equations.q])
+    v, z = y[equations.v], y[equations.z]
+    _, acting, z_rate = equations.forces(t, q, v, z, inputs.get("u"))
+    rows = equations.rows(t, q, v, inputs.get("c"))
+    free, W, A = equations.schur(t, q, v, acting, rows.J)
+    power = [np.array([v @ acting])] if equations.works else []
+    y_rate = np.concatenate([equations.mechanism.tangent(q) @ v, free, z_rate, *power])
+    return y_rate, W, A, rows.J, rows.value, rows.J @ v + rows.rate, rows.bias

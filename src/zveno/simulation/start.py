@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .contacts import JointLimit
 from .dynamics import batch_settings
@@ -12,6 +13,7 @@ from .equations import Equations
 from .inputs import Inputs
 from .modes import OPEN, Modes
 from .projection import project_start
+from .rates import refuse_infinite
 
 TOUCHING = 1e-8
 """A gap, m or rad, below which a contact counts as closed at the start."""
@@ -28,6 +30,16 @@ class Start(NamedTuple):
     moved: float
     """how far the state was moved onto the constraints, rad or m"""
     notes: tuple[str, ...] = ()
+
+
+def initial_state(equations: Equations, q0: np.ndarray, v0: np.ndarray, tau0: ArrayLike | None) -> np.ndarray:
+    """y (..., n_y) at q0 and v0, with torques tau0 (..., n_v) of drives with lag, zero if None."""
+    y0 = equations.state(q0, v0)
+    if equations.drive is not None and tau0 is not None:
+        torques = equations.mechanism.checked_v(tau0, "tau0")
+        refuse_infinite(torques, "tau0")
+        y0[..., equations.z] = torques[..., equations.drive.lag > 0]
+    return y0
 
 
 def start_of_run(equations: Equations, y0: np.ndarray, rate: float, step: float, far: float) -> Start:

@@ -1,0 +1,145 @@
+"""A run from its start to its end, by a method with fixed or adaptive steps: states at the times of the samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .equations import Equations
+from .events import Event
+from .integrators import FIXED, Adaptive, checked_method
+from .rates import FixedStep, Rates, steps_in
+from .rollout import rollout
+from .single import Run
+from .start import Start
+from .trajectory import FINISHED, EventRecord
+
+
+class Method(NamedTuple):
+    """An integrator and its settings."""
+
+    name: str
+    step: float
+    """s, of methods with fixed steps"""
+    rtol: float
+    atol: float
+    max_step: float
+    """s, of adaptive methods"""
+
+    @staticmethod
+    def of(name: str, step: float, rtol: float, atol: float | None, max_step: float) -> Method:
+        """The method of that name; `atol` is rtol/1000 if not given."""
+        return Method(checked_method(name), step, rtol, rtol * 1e-3 if atol is None else atol, max_step)
+
+    @property
+    def fixed_step(self) -> float:
+        """s; 0 for adaptive methods."""
+        return self.step if self.name in FIXED else 0.0
+
+    @property
+    def settings(self) -> str:
+        """In words."""
+        if self.fixed_step:
+            return f"{self.name}, step {self.step:.3g} s"
+        return f"{self.name}, rtol {self.rtol:g}, atol {self.atol:.3g}"
+
+    def stabilization(self, rate: float) -> float:
+        """The rate of stabilisation, 1/s, as far as fixed steps can follow it."""
+        return min(rate, 0.5 / self.step) if self.fixed_step else rate
+
+    def times(self, duration: float, sample: float | None) -> np.ndarray:
+        """Times of the samples: multiples of `sample`, and the end of the run."""
+        if duration == 0:
+            return np.zeros(1)
+        if sample is None:
+            return np.linspace(0.0, duration, 1 + (steps_in(duration, self.step) if self.fixed_step else 1000))
+        times = sample * np.arange(1 + int(duration / sample * (1 + 1e-12)))
+        if len(times) > 1 and duration - times[-1] < 1e-9 * sample:
+            times[-1] = duration
+            return times
+        return np.append(times, duration)
+
+
+class Integrated(NamedTuple):
+    """What a run went through."""
+
+    times: np.ndarray
+    """(n,), of the samples that were reached and of those that were not"""
+    Y: np.ndarray
+    """(..., k, n_y), states at the first k times"""
+    C: np.ndarray | None
+    """(..., k, n_c), settings of the constraints"""
+    status: str
+    n_steps: int
+    n_evaluations: int
+    events: tuple[EventRecord, ...]
+    notes: tuple[str, ...]
+
+
+def integrated(
+    equations: Equations,
+    start: Start,
+    method: Method,
+    times: np.ndarray,
+    events: Sequence[Event],
+    projection: bool,
+    progress: Callable[[float], None],
+) -> Integrated:
+    """A run, or a batch of them, sampled at the times (n,)."""
+    y0, c, rates = start.y, start.c, Rates(equations, start.c)
+    if method.fixed_step and (y0.ndim > 1 or not (equations.constraints or equations.commanded or events)):
+        Y, status, n_steps = _rolled_out(equations, rates, method, y0, times, progress)
+        C = None if c is None else np.broadcast_to(c[..., None, :], (*Y.shape[:-1], c.shape[-1]))
+        return Integrated(times, Y, C, status, n_steps, rates.n, (), _notes(rates, None))
+    stepper = (
+        FixedStep(rates, method.name, 0.0, y0, method.step)
+        if method.fixed_step
+        else Adaptive(method.name, rates, 0.0, y0, max(float(times[-1]), 1e-300), *method[2:])
+    )
+    run = Run(equations, rates, stepper, events, start.modes, projection, progress)
+    run.go(times)
+    C = None if c is None else np.array(run.c)
+    notes = _notes(rates, run.changes.chatter)
+    return Integrated(
+        np.array(run.t), np.array(run.y), C, run.status, run.n_steps, rates.n, tuple(run.records), notes
+    )
+
+
+def _notes(rates: Rates, chatter: tuple[float, float] | None) -> tuple[str, ...]:
+    notes = []
+    if chatter is not None:
+        since, speed = chatter
+        notes.append(
+            f"chattering contacts brought to rest from t = {since:.6g} s on, from up to {speed:.2g} m/s or rad/s"
+        )
+    if rates.redundant:
+        notes.append(f"redundant constraints solved in least squares: {', '.join(sorted(rates.redundant))}")
+    return tuple(notes)
+
+
+def _rolled_out(
+    equations: Equations, rates: Rates, method: Method, y0: np.ndarray, times: np.ndarray, progress: Any
+) -> tuple[np.ndarray, str, int]:
+    """(states at the times, status, number of steps); the last interval may be shorter than the others."""
+    Y, status, n_steps = y0[..., None, :], FINISHED, 0
+    same = np.diff(times) > (times[1] - times[0]) * (1 - 1e-9) if len(times) > 1 else np.zeros(0, dtype=bool)
+    for first, n in ((0, int(same.sum())), (int(same.sum()), int((~same).sum()))):
+        if n and status == FINISHED:
+            between = float(times[first + n] - times[first]) / n
+            every = steps_in(between, method.step)
+            rest, status = rollout(
+                equations,
+                rates,
+                method.name,
+                Y[..., -1, :],
+                float(times[first]),
+                between / every,
+                n,
+                every,
+                progress,
+            )
+            Y = np.concatenate([Y, rest[..., 1:, :]], axis=-2) if first else rest
+            n_steps += every * (rest.shape[-2] - 1)
+    return Y, status, n_steps

@@ -1,0 +1,62 @@
+"""Kernels of a run: traced once, found again by what they are made of."""
+
+import numpy as np
+import pytest
+
+import zveno
+from zveno.kernels import door
+from zveno.simulation import PD, GroundContact, Weld, simulate
+from zveno.simulation import equations as equations_module
+from zveno.simulation.controllers import as_control
+from zveno.simulation.equations import Equations
+
+
+def _robot():
+    return zveno.Robot(zveno.load("puma560").mechanism)
+
+
+RUNS = {
+    "free": {},
+    "controlled": {"control": PD(np.zeros(6), 50.0, 5.0)},
+    "called": {"control": lambda t, q, v: -v},
+    "held": {"constraints": [Weld("link6")]},
+    "on the ground": {"constraints": [GroundContact("link6", height=-5.0, friction=0.3)], "limits": True},
+}
+
+
+@pytest.mark.parametrize("integrator", ["dop853", "rk4"])
+@pytest.mark.parametrize("name", RUNS)
+def test_a_second_run_traces_nothing(name, integrator, monkeypatch):
+    """Another robot of the same model, and other numbers where they are inputs."""
+    options = {"duration": 0.01, "step": 1e-3, "integrator": integrator} | RUNS[name]
+    first = simulate(_robot(), np.zeros(6), **options)
+
+    def refuse(*arguments, **keywords):
+        raise AssertionError("traced again")
+
+    monkeypatch.setattr(door, "trace", refuse)
+    monkeypatch.setattr(equations_module, "trace", refuse)
+    again = simulate(_robot(), np.zeros(6), **options)
+    assert np.array_equal(first.q, again.q)
+
+
+def test_equations_differ_where_they_are_traced_from_something_else():
+    robot = _robot()
+    contact = GroundContact("link6", friction=0.3)
+    equations = [
+        Equations(robot),
+        Equations(robot, friction=True),
+        Equations(robot.with_gravity((0.0, 0.0, 0.0))),
+        Equations(robot, (contact,)),
+        Equations(robot, (GroundContact("link6", normal=(0.0, 1.0, 0.0), friction=0.3),)),
+        Equations(robot, (GroundContact("link6", friction=0.0),)),
+        Equations(robot, control=as_control(PD(np.zeros(6), 50.0, 5.0), robot.mechanism)),
+        Equations(robot, control=as_control(PD(np.zeros(6), 60.0, 5.0), robot.mechanism)),
+        Equations(robot, control=as_control(lambda t, q, v: -v, robot.mechanism)),
+    ]
+    prints = [one.fingerprint for one in equations]
+    assert None not in prints
+    assert len(set(prints)) == len(prints)
+    alike = GroundContact("link6", friction=0.7, height=0.2, restitution=0.5)  # these are inputs
+    assert Equations(robot, (alike,)).fingerprint == Equations(robot, (contact,)).fingerprint
+    assert Equations(robot, moving_base=lambda t: np.eye(4)).fingerprint is None
