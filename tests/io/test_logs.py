@@ -69,6 +69,19 @@ def test_rows_without_numbers_are_left_out_and_named(robot):
     assert "line 17, 40, 77 holds no usable numbers" in said(log)
 
 
+def test_positions_that_jump_for_one_sample_are_left_out(robot):
+    t, q, tau = motion()
+    spoilt = q.copy()
+    spoilt[300, 1] += 0.5
+    spoilt[700:, 0] += 0.5  # a step that stays is no spike
+    log = Log.of(robot, t, spoilt, tau)
+    assert np.array_equal(log.arrays().q, np.delete(spoilt, 300, axis=0))
+    assert "line 300 holds no usable numbers" in said(log)
+    fast = np.sin(2 * np.pi * 10.0 * t)  # 10 Hz of 1 rad at 100 Hz: samples 0.6 rad apart, and still a motion
+    quick = Log.of(robot, 10 * t, np.stack([np.sin(2 * np.pi * 10.0 * 10 * t), fast], axis=1), tau)
+    assert len(quick) == 1000
+
+
 @pytest.mark.parametrize(
     ("spoil", "lost", "words"),
     [

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MAX_VALUE = 1e6
 """Rows with a larger position, velocity or torque (SI units, at the joint) are garbage."""
+SPIKE = 0.2
+"""rad or m; a position that jumps so far for a single sample, and comes back, was not reached."""
 KEPT_BYTES = 128 * 2**20
 """Recordings of at most this size stay in memory once they were read; larger ones are read again in every pass."""
 BLOCK_ROWS = 200_000
@@ -219,7 +221,7 @@ def assembled_log(
     spoilt = line[~usable]
     said = list(account)
     if len(spoilt):
-        said.append(f"{listed(spoilt)} holds no usable numbers where they are needed; left out")
+        said.append(f"{listed(spoilt)} holds no usable numbers (missing, out of range, or a jump); left out")
     try:
         timing = judged_times(clock, usable, line, source)
     except ZvenoError as error:
@@ -265,4 +267,17 @@ def _usable(part: RawRows) -> np.ndarray:
     for values in (part.q, part.v, part.tau):
         if values is not None:
             good &= (abs(values) <= MAX_VALUE).all(axis=1)  # false for NaN
-    return good
+    return good & ~_spikes(part.q, good)
+
+
+def _spikes(q: np.ndarray, good: np.ndarray) -> np.ndarray:
+    """(m,) rows in which a position jumps away for one sample and comes back."""
+    spikes = np.zeros(len(q), dtype=bool)
+    at = np.flatnonzero(good)
+    if len(at) < 3:
+        return spikes
+    steps = np.diff(q[at], axis=0)
+    there, back = steps[:-1], steps[1:]
+    away = (np.minimum(abs(there), abs(back)) > SPIKE) & (abs(there + back) < 0.1 * abs(there))
+    spikes[at[1:-1]] = away.any(axis=1)
+    return spikes
