@@ -24,7 +24,7 @@ def _measured(alone: float, together: float, seed: int, n: int = 40):
 def test_rows_that_err_alone_are_not_said_to_err_together():
     found = [calibrate(*_measured(1e-4, 0.0, seed)[:2], folds=0) for seed in range(8)]
     assert not any(one.shared_error_factor for one in found)
-    assert "errs together" not in found[0].verdict
+    assert "share an error" not in found[0].verdict
 
 
 @pytest.mark.parametrize(("together", "factor"), [(1e-4, 2.5), (3e-4, 3.7)])
@@ -33,7 +33,7 @@ def test_rows_that_err_together_count_for_less(together, factor):
     robot, campaign, _ = _measured(1e-4, together, 1)
     found = calibrate(robot, campaign, folds=0)
     assert found.shared_error_factor == {"relative_position: position": pytest.approx(factor, rel=0.15)}
-    assert "errs together" in found.verdict
+    assert "share an error" in found.verdict
     assert found.sigma["relative_position: position"] == pytest.approx(np.hypot(1e-4, together), rel=0.15)
 
 

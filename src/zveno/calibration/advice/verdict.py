@@ -77,11 +77,11 @@ def _runs(rows: set[int]) -> list[tuple[int, int]]:
 
 
 def _shared_errors(result: Calibration) -> str:
-    """Whether things seen in one posture err alike."""
+    """How far readings of one posture are from independent."""
     if not result.shared_error_factor:
         return ""
     factor = max(result.shared_error_factor.values())
-    return f"What is seen in one posture errs together: {factor:.1f} readings there tell as much as one elsewhere."
+    return f"Readings of one posture share an error: {factor:.1f} of them count as one independent reading."
 
 
 def _joint_terms(result: Calibration) -> str:

@@ -12,18 +12,16 @@ from ...io.measurements import TURNS, MeasurementTable, as_texts, matrices
 from ...spatial.rotations import elementary, exp, from_rpy, nearest_rotation, to_quaternion
 
 QUATERNION = ("qw", "qx", "qy", "qz")
-CONVENTIONS = {"rpy": "rpy", "rotvec": "rotvec"}
-CONVENTIONS |= {word: word for word in ("xyz", "xzy", "yxz", "yzx", "zxy", "zyx", "zyz", "zxz")}
-CONVENTIONS |= {
-    "kuka": "zyx",
-    "kuka_abc": "zyx",
-    "fanuc": "rpy",
-    "fanuc_wpr": "rpy",
-    "yaskawa": "rpy",
-    "motoman": "rpy",
+AXES = ("xyz", "xzy", "yxz", "yzx", "zxy", "zyx", "zyz", "zxz")
+MAKERS = {
+    "rpy": "fanuc fanuc_wpr yaskawa motoman denso",
+    "rotvec": "ur ur_rotvec axis_angle",
+    "xyz": "staubli mecademic",
+    "zyx": "kuka kuka_abc",
+    "zyz": "kawasaki kawasaki_oat comau",
 }
-CONVENTIONS |= {"denso": "rpy", "ur": "rotvec", "ur_rotvec": "rotvec", "axis_angle": "rotvec"}
-CONVENTIONS |= {"staubli": "xyz", "mecademic": "xyz", "kawasaki": "zyz", "kawasaki_oat": "zyz", "comau": "zyz"}
+CONVENTIONS = {word: word for word in ("rpy", "rotvec", *AXES)}
+CONVENTIONS |= {word: meant for meant, words in MAKERS.items() for word in words.split()}
 """What `# rotation = …` may say: roll, pitch and yaw, a rotation vector, or axes, each turned by those before."""
 TRIPLES = (
     (("roll", "pitch", "yaw"), "rpy"),

@@ -13,7 +13,7 @@ from .state import FitState
 
 
 def fit_noise(state: FitState) -> FitState:
-    """Parameters and noise; then the same with points of one posture weighted as they err together."""
+    """Parameters and noise; then the same with points of one posture weighted by the error they share."""
     problem, options, near = state.problem, state.options, state.near
     whole = solve(problem, options, _start(state), state.base.frames if near is None else near.frames, after=near)
     shared = shared_errors(problem, whole)

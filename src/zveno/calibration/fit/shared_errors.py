@@ -1,7 +1,7 @@
 """Errors that the rows of a posture have in common: of joints, of a robot that stands differently every time.
 
-Several points seen in one posture err together when the robot, not the measuring system, is what errs. They then
-tell less than as many rows that err alone, and fits that take them for independent think too well of themselves.
+Several points seen in one posture share an error when the robot, not the measuring system, errs. They then tell
+less than as many independent rows, and standard deviations that ignore it are too small (the design effect).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ SURE = 4.0
 
 
 def shared_errors(problem: FitProblem, whole: Solution) -> np.ndarray | None:
-    """How many rows of each noise tell as much as one that errs alone, (noises,); None where all err alone.
+    """How many rows of each noise count as one independent row, (noises,); None where all are independent.
 
     Residuals of the things seen in a posture are added up, component by component: the squares of the sums are as
-    large as the sums of the squares if rows err alone, and m times as large if all m err alike.
+    large as the sums of the squares if rows are independent, and m times as large if all m are equal.
     """
     factor = np.ones(len(problem.noise_names))
     good = problem.by_row(whole.weight > 0.05, False)

@@ -27,7 +27,7 @@ class FitOptions:
         bounds: column → (lower, upper).
         linear: whether to take one linearised step (19) instead of iterating.
         extra: variance that encoders add to every scalar row, (rows,).
-        shared: how many rows of a noise tell as much as one that errs alone, (noises,); 1 if None.
+        shared: how many rows of a posture count as one independent row, (noises,); 1 if None.
     """
 
     columns: tuple[int, ...]
@@ -67,7 +67,7 @@ def row_sigma(problem: FitProblem, options: FitOptions, sigma: np.ndarray) -> np
 
 
 def weighing_sigma(problem: FitProblem, options: FitOptions, sigma: np.ndarray) -> np.ndarray:
-    """What rows are divided by, (rows,): larger than their standard deviation where they err together."""
+    """What rows are divided by, (rows,): larger than their standard deviation where they share an error."""
     return row_sigma(problem, options, sigma) * np.sqrt(options.shared_by_row(problem))
 
 

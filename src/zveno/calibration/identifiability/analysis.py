@@ -217,8 +217,8 @@ def column_scales(problem: FitProblem, columns: Sequence[int] | None = None) -> 
 
 
 def beyond(A: np.ndarray, in_the_way: Sequence[int], columns: Sequence[int]) -> tuple[np.ndarray, list[int]]:
-    """Columns as far as they are independent of those in the way, in units of their length; and which of the
-    latter are independent of each other.
+    """Columns orthogonal to the nuisance columns `in_the_way`, in units of their length; and which of the latter
+    are independent of each other.
 
     A column that vanishes is zero: nothing of it can be seen.
     """

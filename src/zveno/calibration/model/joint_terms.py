@@ -1,6 +1,6 @@
-"""What joints may have to them beyond an offset: the only place that knows these terms.
+"""Joint terms: gear ratio, compliance, eccentricity and ovality of encoders and gears. Only this module knows them.
 
-A joint read as a is at a + offset + Σ p_k f_k(a, load): every term adds its parameter times a known function.
+A joint whose encoder reads a is at a + offset + Σ p_k f_k(a, load): a term is a parameter times a known function.
 """
 
 from __future__ import annotations

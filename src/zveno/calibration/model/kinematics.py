@@ -26,14 +26,24 @@ def frame_motion(
         values: deviations of all P parameters, (..., P).
         tau: torques that hold the robot at rest, (..., n_v), where joints of the model yield.
     """
+    columns, p, screws, _ = _walked(model, frame, q, values, tau)
+    return _assembled(model, columns, p, screws, np.broadcast_shapes(np.shape(q)[:-1], np.shape(values)[:-1]))
+
+
+def _walked(model: Model, frame: str, q, values, tau):
+    """Axes and origin of a frame in the world; for every parameter on the way (number, kind, direction, origin,
+    factor); and joints of other types with the axes and origin behind them."""
     columns, p = list(_EYE), (0.0, 0.0, 0.0)
     screws: list[tuple[int, str, tuple, tuple, object]] = []
+    passed = []
     for place, number in enumerate(model.paths[frame]):
         if place % 2 == 0:
             columns, p = _along_block(model.blocks[number], columns, p, values, screws)
-        else:
-            columns, p = _along_joint(model.moves[number], columns, p, q, values, tau, screws)
-    return _assembled(model, columns, p, screws, np.broadcast_shapes(np.shape(q)[:-1], np.shape(values)[:-1]))
+            continue
+        columns, p = _along_joint(model.moves[number], columns, p, q, values, tau, screws)
+        if model.moves[number].sigma is None:
+            passed.append((model.moves[number], columns, p))
+    return columns, p, screws, passed
 
 
 def pose_kernel(model: Model, frame: str) -> Kernel:
@@ -179,17 +189,7 @@ def other_joint_rates(
     Such joints (universal, planar, spherical, …) have no terms of their own; columns of other joints are zero.
     Arguments as for `frame_motion`, floats.
     """
-    columns, p = list(_EYE), (0.0, 0.0, 0.0)
-    ignored: list[tuple] = []
-    passed = []
-    for place, number in enumerate(model.paths[frame]):
-        if place % 2 == 0:
-            columns, p = _along_block(model.blocks[number], columns, p, values, ignored)
-        else:
-            move = model.moves[number]
-            columns, p = _along_joint(move, columns, p, q, values, tau, ignored)
-            if move.sigma is None:
-                passed.append((move, columns, p))
+    columns, p, _, passed = _walked(model, frame, q, values, tau)
     batch = np.broadcast_shapes(np.shape(q)[:-1], np.shape(values)[:-1])
 
     def stacked(vectors):

@@ -1,4 +1,4 @@
-"""What joints have to hold against gravity, also where nobody has weighed the robot."""
+"""Gravity torques of a robot at rest, also of one whose masses are not known."""
 
 from __future__ import annotations
 
