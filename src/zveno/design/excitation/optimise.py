@@ -49,7 +49,7 @@ def random_motions(problem: ExcitationProblem, n: int, rng: np.random.Generator)
     # The shape without its mean, then the centre somewhere in the inner part of the range.
     mean = problem.basis.functions(np.linspace(0.0, problem.basis.duration, 64, endpoint=False)).mean(axis=0)
     coefficients = coefficients - constant[:, None] * (mean @ coefficients)[:, None]
-    centre = limits.lower + (limits.upper - limits.lower) * rng.uniform(0.3, 0.7, (n, 1, problem.n))
+    centre = _centres(problem, n, rng)[:, None]
     shape, still = problem.free.T @ coefficients, problem.free.T @ constant
     room = np.min(
         [
@@ -68,6 +68,20 @@ def random_motions(problem: ExcitationProblem, n: int, rng: np.random.Generator)
         kept[open_ones] = problem.feasible(placed[open_ones] + shape[open_ones])
         shape[~kept] *= SHRINK
     return (placed + shape)[kept]
+
+
+def _centres(problem: ExcitationProblem, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Postures (n, joints) in the inner part of the ranges, such that motors hold and that are clear first."""
+    low, high = problem.limits.lower, problem.limits.upper
+    for inner in (0.3, 0.05):
+        q = low + (high - low) * rng.uniform(inner, 1.0 - inner, (8 * n, problem.n))
+        rest = np.zeros_like(q)
+        good = (abs(problem.torque(q, rest, rest)) < problem.torque_limit).all(axis=1)
+        if problem.clearance is not None:
+            good &= problem.clearance.clear(q)
+        if good.sum() >= n:
+            break
+    return np.concatenate([q[good], q[~good]])[:n]
 
 
 def _room(rows: np.ndarray, shape: np.ndarray, offset, size: np.ndarray) -> np.ndarray:
