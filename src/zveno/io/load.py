@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 from .. import robots
@@ -20,7 +20,8 @@ FORMATS: dict[str, tuple[str, ...]] = {
     "dh": (".toml",),
     "elementary": (".ets", ".txt"),
 }
-"""Formats and the suffixes that stand for them; `.xml` is MJCF or URDF by its root element."""
+"""Formats and the suffixes that stand for them; `.xml` is MJCF or URDF by its root element. A format is the name of
+its module here, and of the function `read_…` in it."""
 _CALL = re.compile(r"\s*([^\W\d]\w*)\s*\(([^()]*)\)\s*")
 _ROOT = re.compile(r"<\s*([A-Za-z_][\w.:-]*)")
 _NO_ELEMENTS = {"<!--": "-->", "<?": "?>", "<!": ">"}
@@ -58,7 +59,7 @@ def _from_text(text: str, snap: bool | None, format: str | None) -> Mechanism | 
     from .elementary import elementary_mechanism, is_elementary_text
 
     if format is None and text in robots.data_names():
-        return _read_dh(robots.data_file(text), snap)
+        return _read("dh", robots.data_file(text), snap)
     call = _CALL.fullmatch(text)
     if format is None and (text in robots.generators or (call and call.group(1) in robots.generators)):
         return _generated(text if call is None else call.group(1), "" if call is None else call.group(2))
@@ -74,7 +75,7 @@ def _from_file(path: Path, snap: bool | None, format: str | None) -> Mechanism:
         raise ModelError(
             "there is no such file", file=path, remedy="Give a path, or a built-in: " + ", ".join(robots.names())
         )
-    return _READERS[format or _format_of(path)](path, snap)
+    return _read(format or _format_of(path), path, snap)
 
 
 def _format_of(path: Path) -> str:
@@ -156,33 +157,7 @@ def _plain_number(word: str, name: str) -> int | float:
         ) from None
 
 
-def _read_dh(path: Path, snap: bool | None) -> Mechanism:
-    from .dh import read_dh
-
-    return read_dh(path, snap=snap)
-
-
-def _read_elementary(path: Path, snap: bool | None) -> Mechanism:
-    from .elementary import read_elementary
-
-    return read_elementary(path, snap=snap)
-
-
-def _read_urdf(path: Path, snap: bool | None) -> Mechanism:
-    from .urdf import read_urdf
-
-    return read_urdf(path, snap=bool(snap))
-
-
-def _read_mjcf(path: Path, snap: bool | None) -> Mechanism:
-    from .mjcf import read_mjcf
-
-    return read_mjcf(path, snap=bool(snap))
-
-
-_READERS: dict[str, Callable[[Path, bool | None], Mechanism]] = {
-    "urdf": _read_urdf,
-    "mjcf": _read_mjcf,
-    "dh": _read_dh,
-    "elementary": _read_elementary,
-}
+def _read(format: str, path: Path, snap: bool | None) -> Mechanism:
+    """The mechanism in a file, by the reader of its format, which is imported only now."""
+    reader = getattr(importlib.import_module(f".{format}", __package__), f"read_{format}")
+    return reader(path, snap=snap)

@@ -36,7 +36,7 @@ from .near_exact import AngleKeeper, tidy_rotation, tidy_vector
 _UNNAMED_MODEL = "MuJoCo Model"
 
 
-def read_mjcf(path: str | Path, *, snap: bool = False) -> Mechanism:
+def read_mjcf(path: str | Path, *, snap: bool | None = None) -> Mechanism:
     """The mechanism of an MJCF file.
 
     Args:
@@ -46,7 +46,7 @@ def read_mjcf(path: str | Path, *, snap: bool = False) -> Mechanism:
             `Mechanism.notes`, with everything a mechanism cannot represent.
     """
     model, notes = compiled_file(path)
-    return _located(lambda: _mechanism(model, Path(path).stem, str(path), snap, notes), path)
+    return _located(lambda: _mechanism(model, Path(path).stem, str(path), bool(snap), notes), path)
 
 
 def parse_mjcf(text: str, file: object | None = None, *, snap: bool = False) -> Mechanism:

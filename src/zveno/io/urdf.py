@@ -37,12 +37,13 @@ _OTHER_ROOTS = {
 }
 
 
-def read_urdf(source: str | PathLike[str], *, snap: bool = False) -> Mechanism:
+def read_urdf(source: str | PathLike[str], *, snap: bool | None = None) -> Mechanism:
     """The mechanism in a URDF file.
 
     Args:
         source: path of the file.
-        snap: make angles and axes exact that are within 1e-4 rad of a multiple of 15°; otherwise they are kept.
+        snap: make angles and axes exact that are within 1e-4 rad of a multiple of 15°; otherwise (also None) they
+            are kept.
             Either way `Mechanism.notes` lists them, with everything that was left out or taken in some way.
 
     Raises:
@@ -51,7 +52,7 @@ def read_urdf(source: str | PathLike[str], *, snap: bool = False) -> Mechanism:
     Warns:
         ZvenoWarning: for moving links without inertia, and for inertia that no body can have.
     """
-    mechanism = _mechanism(read_bytes(source), source, snap)
+    mechanism = _mechanism(read_bytes(source), source, bool(snap))
     warn_about_inertia(mechanism)
     return mechanism
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import importlib
 from os import PathLike
 from pathlib import Path
 
@@ -10,35 +10,17 @@ from ..errors import unknown_name
 from ..mechanism import Mechanism
 from .files import write_text
 
-
-def _urdf(mechanism: Mechanism) -> str:
-    from .write_urdf import to_urdf
-
-    return to_urdf(mechanism)
-
-
-def _dh(mechanism: Mechanism) -> str:
-    from .write_dh import to_dh
-
-    return to_dh(mechanism)
-
-
-def _elementary(mechanism: Mechanism) -> str:
-    from .write_elementary import to_elementary
-
-    return to_elementary(mechanism)
-
-
-WRITERS: dict[str, Callable[[Mechanism], str]] = {"urdf": _urdf, "dh": _dh, "elementary": _elementary}
-"""Text of a mechanism by format; a format that cannot hold the mechanism raises a `ModelError` that says why."""
+FORMATS = ("urdf", "dh", "elementary")
+"""Formats that are written, each by the function `to_…` of the module `write_…`; one that cannot hold a mechanism
+raises a `ModelError` that says why."""
 SUFFIXES = {".urdf": "urdf", ".toml": "dh", ".ets": "elementary"}
 
 
 def model_text(mechanism: Mechanism, format: str) -> str:
     """A mechanism as the text of a model file: "urdf", "dh" or "elementary"."""
-    if format not in WRITERS:
-        raise unknown_name("format", format, WRITERS)
-    return WRITERS[format](mechanism)
+    if format not in FORMATS:
+        raise unknown_name("format", format, FORMATS)
+    return getattr(importlib.import_module(f".write_{format}", __package__), f"to_{format}")(mechanism)
 
 
 def format_of(path: str | PathLike[str]) -> str:
