@@ -57,6 +57,14 @@ def test_help_names_verbs_and_exit_codes(capsys):
     assert run(capsys)[:2] == run(capsys, "--help")[:2]
 
 
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_help_fits_a_terminal_of_80_columns(capsys, monkeypatch, verb):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = run(capsys, *([verb] if verb else []), "--help")[1].splitlines()
+    words = [line for line in lines if not line.startswith("usage: ")]  # which argparse does not break
+    assert max(map(len, words)) <= 80, max(words, key=len)
+
+
 @pytest.mark.parametrize("verb", ["calibrate", "identifiability", "plan"])
 def test_help_names_every_kind_of_measurement(capsys, verb):
     from zveno.calibration.measurements import KINDS

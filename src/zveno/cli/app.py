@@ -16,9 +16,11 @@ OK, FAILED, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 130, 141
 
 DESCRIPTION = """Robot mechanisms: from a drawing or URDF to all the equations.
 
-ROBOT is a built-in name (`zveno robots` lists them), a model file (.urdf, .xml
-for MJCF or URDF, .toml for a Denavit-Hartenberg table, .ets for elementary
-transforms), or elementary transforms as one word: "Rz(q1) Tx(0.3) Rz(q2)".
+ROBOT is one of
+  - a built-in name (`zveno robots` lists them)
+  - a model file: .urdf, .xml (MJCF or URDF), .toml (Denavit-Hartenberg), .ets
+  - elementary transforms as one word: "Rz(q1) Tx(0.3) Rz(q2)"
+
 `zveno VERB --help` explains a verb; --json, --out and --debug work with all.
 
 Exit codes: 0 done, 1 an error in zveno itself (--debug shows where),

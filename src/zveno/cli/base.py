@@ -23,7 +23,7 @@ def base(
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """The base inertial parameters: what decides the dynamics, each written in link parameters.
+    """The base inertial parameters, which decide the dynamics, in link parameters.
 
     Args:
         robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.

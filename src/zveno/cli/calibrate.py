@@ -44,7 +44,7 @@ def calibrate(
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """The true geometry of a robot from measurements, its accuracy, and what to measure next.
+    """The true geometry from measurements, its accuracy, and what to measure next.
 
     Args:
         robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.

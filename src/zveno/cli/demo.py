@@ -25,7 +25,7 @@ def demo(
     plot: File = None,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """A first look: a guided tour of the library on the PUMA 560, and a picture at its end.
+    """A first look: a guided tour of the library on the PUMA 560, with a picture.
 
     Args:
         plot: where the picture goes; out/puma560.png if not given.

@@ -27,7 +27,7 @@ def dynamics(
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """Torques for given accelerations, or accelerations under given torques; mass matrix, gravity, bias and energy.
+    """Torques or accelerations of a state, with mass matrix, gravity, bias and energy.
 
     Args:
         robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.

@@ -26,7 +26,7 @@ def export(
     debug: Flag = False,
     model: ModelFlags = MODEL,
 ) -> None:
-    """Write a robot's functions as C99 without dependencies, with an example and a page of figures.
+    """Write a robot's functions as C99 without dependencies, with an example.
 
     Args:
         robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.

@@ -26,7 +26,7 @@ def identifiability(
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """Which geometric parameters a measurement can find: rank, classes, relations, and the irreducible model.
+    """Which geometric parameters a kind of measurement can find, alone or together.
 
     Args:
         robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.

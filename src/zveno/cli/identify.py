@@ -45,7 +45,7 @@ def identify(
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """Inertia, friction and drives of a robot from recorded positions and torques, and how far to trust them.
+    """Inertia, friction and drives from recorded positions and torques.
 
     Args:
         robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.

@@ -41,7 +41,7 @@ def ik(
     picture: PictureFlags = PICTURE,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """Inverse kinematics: all configurations that put the tool at a pose, inside the limits.
+    """Inverse kinematics: all configurations with the tool at a pose, within limits.
 
     Args:
         robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.

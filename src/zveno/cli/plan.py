@@ -45,7 +45,7 @@ def plan(
     picture: PictureFlags = PICTURE,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """Postures to measure in, so that the calibration that follows is as accurate as can be.
+    """Postures to measure in, for the most accurate calibration.
 
     Args:
         robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.

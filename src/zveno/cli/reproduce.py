@@ -13,10 +13,10 @@ Documents = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NUMBER ...", help_
 
 
 def reproduce(*, document: Documents = (), output: OutputFlags = OUTPUT) -> None:
-    """Recompute what the source documents print, and say for each statement whether it is equal or wrong, and why.
+    """Recompute what the source documents print: what is equal or wrong, and why.
 
-    Numbers that no document prints, only an independent program gave, are "regression". The exit code is 1 if
-    anything differs without an explanation.
+    "regression" marks numbers of an independent program that no document prints.
+    (The exit code is 1 if anything differs without an explanation.)
 
     Args:
         document: the documents meant, for example 002; all by default.

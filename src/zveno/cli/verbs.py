@@ -30,7 +30,7 @@ def info(
     picture: PictureFlags = PICTURE,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """What a robot is: its tree of joints and links, limits, masses, frames, drives, and remarks.
+    """What a robot is: joints and links, limits, masses, frames, drives, remarks.
 
     Args:
         robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
