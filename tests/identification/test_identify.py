@@ -35,6 +35,17 @@ def test_base_parameters_are_found_within_three_standard_deviations(robot, found
     assert found.status == "usable"
 
 
+def test_normalised_errors_are_of_size_one(robot):
+    """(estimate − truth)/σ over runs with other noise; `benchmarks.identification --runs 200` is the long form."""
+    squares = []
+    for one in simulated_logs(robot, FRICTION, runs=4, seconds=12.0, torque_noise=0.05, rng=5):
+        found = zveno.identify(robot, one.log, friction=("viscous", "coulomb"), blocks=2)
+        truth = found.base.values[found.kept]
+        n = len(truth)
+        squares.append(((found.base_values[:n] - truth) / found.base_std[:n]) ** 2)
+    assert 0.7 < np.sqrt(np.mean(squares)) < 1.3
+
+
 def test_friction_is_found(found):
     values = dict(zip(found.names, found.base_values, strict=True))
     for j in range(1, 7):

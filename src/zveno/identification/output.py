@@ -24,8 +24,6 @@ from .friction import TERMS
 if TYPE_CHECKING:
     from .result import Identification
 
-HELD = ("viscous", "coulomb", "sign")
-"""Terms of friction that drives of a model have."""
 NAME = "identified_inverse_dynamics"
 
 

@@ -23,7 +23,6 @@ STEP, TOP = 0.01, 12.0
 """Resolution and range of the histogram of residuals, in units of their rms."""
 SHOWN = 4000
 """Rows that are kept for pictures."""
-MODELS = ("identified", "least squares", "nominal", "gravity only", "friction only")
 
 
 @registered
