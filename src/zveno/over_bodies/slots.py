@@ -51,7 +51,7 @@ def slots(tree: np.ndarray) -> Slots:
             else:
                 held[f], count = count, count + 1
         given[i] = held[f]
-    return Slots(*(np.array(numbers, np.int64) for numbers in (taken, given, later)), count)
+    return Slots(np.array(taken, np.int64), np.array(given, np.int64), np.array(later, np.int64), count)
 
 
 @dataclass(frozen=True)
