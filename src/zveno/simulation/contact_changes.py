@@ -115,7 +115,7 @@ class ContactChanges:
 
     def _slow(self, t: float) -> float:
         """Speed, m/s or rad/s, below which contacts come to rest; it doubles with every impact of a chattering."""
-        recent = sum(t - one < CHATTER_TIME for one in self._impacts)
+        recent = sum(t - last < CHATTER_TIME for last in self._impacts)
         return REST_VELOCITY * 2.0 ** max(0, recent - CHATTER)
 
     def _rest(self, t: float, u, speed, slow: float):
@@ -124,7 +124,7 @@ class ContactChanges:
             return
         rows = self.equations.row_slices
         away = [self.modes.sides[i] * speed[rows[i].start] for i in self.modes.closed()]
-        if any(LEAVES < one < slow for one in away) and max(away) < slow:
+        if any(LEAVES < lift < slow for lift in away) and max(away) < slow:
             self._jump(t, u, np.zeros(self.equations.n_rows), ())
             since, fastest = self.chatter or (t, 0.0)
             self.chatter = (since, max(fastest, *away))

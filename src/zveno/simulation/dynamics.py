@@ -86,12 +86,12 @@ def constrained_dynamics(
     equations, given = _equations_of(robot, tuple(constraints), friction)
     with np.errstate(all="ignore"):  # rows that depend on one another divide by zero, and are solved below
         a, reactions, value, speed, quality = equations.direct(t, stabilization, q, v, tau, *given)
-    found = Constrained(a, reactions, value, speed, equations.row_names)
+    solution = Constrained(a, reactions, value, speed, equations.row_names)
     # The kernel's own pivots say where that was a regular solution.
     regular = quality > QUALITY
     if regular if quality.ndim == 0 else regular.all():  # `all` of a single number takes a microsecond
-        return found
-    return _repaired(found, equations, t, stabilization, q, v, tau, quality)
+        return solution
+    return _repaired(solution, equations, t, stabilization, q, v, tau, quality)
 
 
 def constraint_rows(
@@ -104,11 +104,14 @@ def constraint_rows(
     mechanism = robot.mechanism
     q, v = mechanism.checked_q(q), mechanism.checked_v(v)
     state = algebra.Kinematics(mechanism, q, v)
-    parts = [one.rows(state, t, one.anchor(mechanism, q)) for one in checked_constraints(robot, constraints)]
+    parts = [
+        constraint.rows(state, t, constraint.anchor(mechanism, q))
+        for constraint in checked_constraints(robot, constraints)
+    ]
     return algebra.stacked(parts, mechanism.n_v)
 
 
-def _repaired(found: Constrained, equations: Equations, t, k, q, v, tau, quality) -> Constrained:
+def _repaired(solution: Constrained, equations: Equations, t, k, q, v, tau, quality) -> Constrained:
     """The same with reactions of least norm, and faults by name, where rows depend on one another."""
     mechanism, shape = equations.mechanism, np.shape(quality)
     q, v, tau = (
@@ -118,14 +121,14 @@ def _repaired(found: Constrained, equations: Equations, t, k, q, v, tau, quality
     y = equations.state(q, v)
     bad = ~(quality > QUALITY) & np.isfinite(y).all(axis=-1) & np.isfinite(tau).all(axis=-1)
     if not np.any(bad):
-        return found
+        return solution
     inputs = Inputs(tau[bad], batch_settings(equations, q, k)[bad])
     robust = robust_rate(equations, t, y[bad], inputs)
-    a, reactions = np.array(found.a), np.array(found.reactions)
+    a, reactions = np.array(solution.a), np.array(solution.reactions)
     a[bad], reactions[bad] = robust.y[..., equations.v], robust.reactions
     at_fault = contradictions(equations, t, y[bad], inputs)
     return replace(
-        found, a=a, reactions=reactions, redundant=named(equations, robust.redundant), inconsistent=at_fault
+        solution, a=a, reactions=reactions, redundant=named(equations, robust.redundant), inconsistent=at_fault
     )
 
 

@@ -190,14 +190,14 @@ class Equations(Layout):
     @cached_property
     def given_anchors(self) -> np.ndarray:
         """Those numbers among the anchors that do not depend on the configuration."""
-        found: list[float] = []
+        given: list[float] = []
 
         def run(q):
-            found[:] = [x for x in self._anchors(q) if isinstance(x, float)]
+            given[:] = [x for x in self._anchors(q) if isinstance(x, float)]
             return q
 
         trace(run, {"q": (self.mechanism.n_q,)})
-        return np.array(found)
+        return np.array(given)
 
     @cached_property
     def direct(self) -> Kernel:

@@ -58,7 +58,7 @@ class Modes:
         self.mode: list[str] = [HOLDS if on else OPEN for on in active]
         self.sides: dict[int, float] = {}
         """for joints at a limit: 1 at the lower end, −1 at the upper one"""
-        self._sliding = {one.number: one for one in equations.sliding}
+        self._sliding = {contact.number: contact for contact in equations.sliding}
         self._escapes: tuple[tuple, dict[int, float]] = ((), {})
 
     # --- changes
@@ -104,7 +104,11 @@ class Modes:
 
     def closed(self) -> list[int]:
         """Contacts and limits that act."""
-        return [i for i, one in enumerate(self.equations.constraints) if one.unilateral and self.mode[i] != OPEN]
+        return [
+            i
+            for i, constraint in enumerate(self.equations.constraints)
+            if constraint.unilateral and self.mode[i] != OPEN
+        ]
 
     def sliding(self) -> list[int]:
         """Contacts that slide."""
@@ -171,7 +175,7 @@ class Modes:
             contacts = self.contacts(terms.rate)
             w = contact_reactions(terms.A, -terms.short, self.held(), contacts).w
             resting = [contact for contact in contacts if contact.slip is None and contact.number in self._sliding]
-            self._escapes = (key, {one.number: float(np.hypot(*w[one.tangents])) for one in resting})
+            self._escapes = (key, {contact.number: float(np.hypot(*w[contact.tangents])) for contact in resting})
         return self._escapes[1].get(i, 0.0)
 
     def contacts(self, rate: Any, impact: bool = False) -> list[Contact]:

@@ -43,8 +43,8 @@ def project(equations: Equations, t: float, y: np.ndarray, inputs: Inputs, itera
         if worst <= POSITION_TOLERANCE or not np.isfinite(worst) or (worst < 1e-9 and worst > 0.5 * last):
             break
         last = worst
-        found = least_squares(A, -value, active)
-        change = W @ found.reactions
+        solved = least_squares(A, -value, active)
+        change = W @ solved.reactions
         # Far away the linearisation promises too much; half a radian or metre at a time is enough.
         change *= min(1.0, 0.5 / max(abs(change).max(initial=0.0), 1e-300))
         y[equations.q] = robot.integrate(y[equations.q], change)
@@ -58,17 +58,17 @@ def project(equations: Equations, t: float, y: np.ndarray, inputs: Inputs, itera
 
 def project_start(equations: Equations, t: float, y: np.ndarray, inputs: Inputs, far: float) -> Projection:
     """The initial state projected, refused if it violates the constraints by more than `far` allows."""
-    found = project(equations, t, y, inputs)
-    if found.at_fault:
+    state = project(equations, t, y, inputs)
+    if state.at_fault:
         raise ZvenoError(
-            f"no state near the initial one satisfies the constraints: {found.violation:.3g} m or rad are left",
-            element=", ".join(found.at_fault),
+            f"no state near the initial one satisfies the constraints: {state.violation:.3g} m or rad are left",
+            element=", ".join(state.at_fault),
             remedy="They contradict one another, or are out of reach; leave one out or move the start",
         )
-    if found.moved > far:
+    if state.moved > far:
         raise ZvenoError(
-            f"the initial state is {found.moved:.3g} rad or m away from the constraints, more than {far:g}",
+            f"the initial state is {state.moved:.3g} rad or m away from the constraints, more than {far:g}",
             element="q0",
             remedy="Start nearer, or allow it with max_projection=",
         )
-    return found
+    return state

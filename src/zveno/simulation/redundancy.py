@@ -77,7 +77,9 @@ def sliding_map(equations: Equations, c: Any, rate: Any) -> np.ndarray | None:
         None if nothing slides.
     """
     c = np.asarray(c)
-    rows, at = (np.array([getattr(one, name) for one in equations.sliding], dtype=int) for name in ("row", "at"))
+    rows, at = (
+        np.array([getattr(contact, name) for contact in equations.sliding], dtype=int) for name in ("row", "at")
+    )
     mu = c[..., at]
     if not mu.any():
         return None
@@ -106,12 +108,12 @@ def robust_rate(equations: Equations, t: Any, y: Any, inputs: Inputs) -> RobustR
     k, active = c[..., :1], c[..., 1 : 1 + equations.n_rows]
     wanted = -(bias + 2.0 * k * rate + k * k * value)
     short = (wanted - _times(J, y_rate[..., equations.v])) * active
-    found = least_squares(A, short, active, sliding_map(equations, c, rate))
+    solved = least_squares(A, short, active, sliding_map(equations, c, rate))
     y_rate = np.array(y_rate)
-    y_rate[..., equations.v] += _times(W, found.reactions)
+    y_rate[..., equations.v] += _times(W, solved.reactions)
     if equations.works:
-        y_rate[..., -1] += (found.reactions * _times(J, np.asarray(y)[..., equations.v])).sum(axis=-1)
-    return RobustRate(y_rate, found.reactions, found.null > 1e-3)
+        y_rate[..., -1] += (solved.reactions * _times(J, np.asarray(y)[..., equations.v])).sum(axis=-1)
+    return RobustRate(y_rate, solved.reactions, solved.null > 1e-3)
 
 
 def contradictions(equations: Equations, t: Any, y: Any, inputs: Inputs) -> tuple[str, ...]:
@@ -123,8 +125,8 @@ def contradictions(equations: Equations, t: Any, y: Any, inputs: Inputs) -> tupl
     y_rate, _, A, J, _, rate, bias = equations.terms(t, y, *inputs.arrays())
     active = np.asarray(inputs.c)[..., 1 : 1 + equations.n_rows]
     short = -(bias + _times(J, y_rate[..., equations.v])) * active
-    found = least_squares(A, short, active, sliding_map(equations, inputs.c, rate))
-    return named(equations, abs(found.residual) > CONTRADICTION * (1.0 + abs(short).max(axis=-1, keepdims=True)))
+    solved = least_squares(A, short, active, sliding_map(equations, inputs.c, rate))
+    return named(equations, abs(solved.residual) > CONTRADICTION * (1.0 + abs(short).max(axis=-1, keepdims=True)))
 
 
 def reported(equations: Equations, t: Any, y: Any, inputs: Inputs) -> list[Any]:
@@ -139,9 +141,9 @@ def reported(equations: Equations, t: Any, y: Any, inputs: Inputs) -> list[Any]:
         parts = [
             None if part is None else np.broadcast_to(part, (*shape, np.shape(part)[-1]))[bad] for part in inputs
         ]
-        found = robust_rate(equations, np.broadcast_to(t, shape)[bad], np.asarray(y)[bad], Inputs(*parts))
+        robust = robust_rate(equations, np.broadcast_to(t, shape)[bad], np.asarray(y)[bad], Inputs(*parts))
         a, reactions = np.array(report[0]), np.array(report[2])
-        a[bad], reactions[bad] = found.y[..., equations.v], found.reactions
+        a[bad], reactions[bad] = robust.y[..., equations.v], robust.reactions
         report[0], report[2] = a, reactions
     return report
 

@@ -69,12 +69,12 @@ def start_of_run(equations: Equations, y0: np.ndarray, rate: float, step: float,
 def _initially_active(equations: Equations, q0) -> list[bool]:
     """Which constraints act at the start: all but contacts that do not touch."""
     active = []
-    for i, one in enumerate(equations.constraints):
-        if not one.unilateral:
+    for i, constraint in enumerate(equations.constraints):
+        if not constraint.unilateral:
             active.append(True)
             continue
-        if isinstance(one, JointLimit):
-            at = equations.mechanism.q_slices[one.joint].start
+        if isinstance(constraint, JointLimit):
+            at = equations.mechanism.q_slices[constraint.joint].start
             gap = min(q0[at] - equations.mechanism.lower[at], equations.mechanism.upper[at] - q0[at])
         else:
             c = equations.settings(q0)
@@ -110,10 +110,10 @@ def _onto_constraints(equations: Equations, y0, c, far: float, notes: list[str])
     u = np.zeros(equations.mechanism.n_v) if equations.commanded else None
     for i in range(len(flat_y)):
         before = flat_y[i].copy()
-        found = project_start(equations, 0.0, flat_y[i], Inputs(u, flat_c[i]), far)
-        moved = max(moved, found.moved)
-        flat_y[i] = found.y
-        changed = max(changed, float(abs(found.y[equations.v] - before[equations.v]).max(initial=0.0)))
+        projection = project_start(equations, 0.0, flat_y[i], Inputs(u, flat_c[i]), far)
+        moved = max(moved, projection.moved)
+        flat_y[i] = projection.y
+        changed = max(changed, float(abs(projection.y[equations.v] - before[equations.v]).max(initial=0.0)))
     if changed > 1e-9:
         notes.append(f"initial velocities changed by up to {changed:.3g} to satisfy the constraints")
     return flat_y.reshape(y0.shape), flat_c.reshape(*y0.shape[:-1], -1), moved if moved > 1e-9 else 0.0
