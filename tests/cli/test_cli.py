@@ -112,7 +112,7 @@ def test_info_for_people(capsys, slide):
     code, out, err = run(capsys, "info", slide)
     assert code == 0
     lines = [" ".join(line.split()) for line in out.splitlines()]
-    assert lines[0] == "slide joints: 1 revolute, 2 prismatic"
+    assert lines[0] == "slide, joints: 1 revolute, 2 prismatic"
     assert "└─ slide prismatic -y -0.5 … 0.5 m 0 cart 2.5 kg" in lines
     assert "turn revolute x -1 … 2 rad 1 arm 1 kg" in lines
     assert "follow prismatic (0.6 0 0.8) = -2 · slide + 0.1 [odd] hand" in lines

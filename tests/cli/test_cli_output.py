@@ -256,3 +256,10 @@ def test_the_console_shows_brackets_and_control_characters(monkeypatch):
     text = text_of(lambda console: console.print("a[b]c[/x]\x1b[31m"))
     assert text == "a[b]c[/x]\\x1b[31m"
     assert ReportConsole().width > 1000
+
+
+def test_lines_of_a_pipe_do_not_end_in_blanks(capsys, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    lines = run(capsys, "info", "puma560").splitlines()
+    assert len(lines) > 10
+    assert all(line == line.rstrip() for line in lines)

@@ -65,8 +65,10 @@ def deliver(answer: Answer, output: Output) -> None:
     if output.out is None:
         if output.json:
             print(as_json(answer.data()))
-        else:
-            answer.show(ReportConsole(sys.stdout))
+        elif (console := ReportConsole(sys.stdout)).is_terminal:
+            answer.show(console)
+        else:  # without the blanks that fill the lines of tables
+            print(text_of(answer.show, console.width))
         sys.stdout.flush()  # so that a closed pipe is noticed here
         return
     as_data = output.json or output.out.suffix.lower() == ".json"

@@ -17,7 +17,7 @@ _MOST_NAMES = 12
 def print_info(console: Console, mechanism: Mechanism, facts: dict[str, Any], degrees: bool = False) -> None:
     """Print a mechanism; `facts` is its `summary`."""
     kinds = ", ".join(f"{count} {kind}" for kind, count in facts["joint_counts"].items()) or "none"
-    console.print(Text(facts["name"], style="bold"), Text(f"joints: {kinds}", style="dim"), end="\n\n")
+    console.print(Text(facts["name"], style="bold") + Text(f", joints: {kinds}", style="dim"), end="\n\n")
     console.print(mechanism_tree(mechanism, degrees, console.width))
     console.print()
     console.print(_facts_table(facts))
