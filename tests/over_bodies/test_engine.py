@@ -94,6 +94,18 @@ def test_arms_stay_straight_line(robot):
     assert not any(prefers_loop(mechanism, name) for name in LOOPS)
 
 
+def test_humanoids_stay_straight_line():
+    """Thirty joints whose axes are parallel to those of the links, on a free base, as in most humanoids."""
+    base = random_mechanism(0, 31, kinds=("free", *["revolute"] * 30), mimic=0.0)
+    axes = np.eye(3)
+    joints = [
+        Joint(joint.name, joint.parent, joint.child, joint.type if joint.type.n_v > 1 else Revolute(axes[k % 3]))
+        for k, joint in enumerate(base.joints)
+    ]
+    mechanism = assemble("humanoid", base.links, joints)
+    assert not any(prefers_loop(mechanism, name) for name in LOOPS)
+
+
 def test_large_trees_are_loops():
     mechanism = dense_tree(60, 0)
     assert prefers_loop(mechanism, "forward_dynamics")
