@@ -133,7 +133,7 @@ class _Writer:
 
     def limit(self, element, joint: Joint):
         limits = joint.limits
-        if joint.type.kind == "continuous" and np.isfinite([limits.lower, limits.upper]).any():
+        if joint.type.kind == "continuous" and any(np.isfinite(x).any() for x in (limits.lower, limits.upper)):
             self.losses.append(f"the position limits of the continuous joint {joint.name}")
         bounded = joint.type.kind in ("revolute", "prismatic")  # where URDF demands all four
         texts = {
