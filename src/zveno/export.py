@@ -123,7 +123,7 @@ def export_c(
 
 def export_programs(
     robot: RobotFunctions,
-    programs: Sequence[Program],
+    programs: Sequence[Program | Structured],
     directory: str | os.PathLike[str],
     base: Any = None,
     *,
