@@ -14,7 +14,8 @@ from benchmarks.fuzz_mutations import mutated
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-N_INPUTS = 200
+N_INPUTS, N_SLOW = 200, 25
+"""Inputs of a reader; of one that starts a process for every file."""
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -36,12 +37,22 @@ def test_mutated_files_are_refused_or_finite(tmp_path_factory, name):
     seeds = target.seeds()
 
     # The same inputs in every run, so that a failure is of the change at hand; the campaign looks for new ones.
-    @settings(max_examples=N_INPUTS, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=N_SLOW if name == "log_parquet" else N_INPUTS,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(st.integers(0, 2**32))
     def check(seed):
         assert outcome(target, mutated(seeds, Random(f"{name} {seed}")), folder) in ("read", "refused")
 
     check()
+
+
+def test_a_recording_that_ends_the_process_of_polars_is_refused(tmp_path):
+    target = TARGETS["log_parquet"]
+    assert outcome(target, mutated(target.seeds(), Random("7 log_parquet 364")), tmp_path) == "refused"
 
 
 def test_a_finding_is_not_taken_for_an_error_of_ours(tmp_path):

@@ -154,11 +154,13 @@ class _Rounds:
         flagged = np.zeros(problem.n_data_rows, dtype=bool)
         distance, components = row_distances(problem, point.r / row_sigma(problem, self.options, sigma), self.use)
         weight = np.where(self.rows, robust.weights("tukey", distance, components), 1.0)
+        weight = np.where(self._few(weight == 0.0), weight, 1.0)
         fit = self.rough(point, sigma, weight)
         for turn in range(TURNS):
             new_sigma, distance, components = self.judged(fit, sigma, weight)
             limits = outlier_limits(problem, components, freedom(problem, fit, weight, self.use))
-            new = keeping_unknowns_placed(problem, self.rows & (distance > limits), self.rows, distance)
+            far = self.rows & (distance > limits)
+            new = keeping_unknowns_placed(problem, far & self._few(far), self.rows, distance)
             if turn and (new == flagged).all() and abs(new_sigma / sigma - 1.0).max() < 5e-3:
                 break
             flagged, sigma = new, new_sigma
@@ -167,6 +169,10 @@ class _Rounds:
         if not self.options.linear:
             fit = self.polished(fit.state, sigma, weight)
         return fit, new_sigma, weight
+
+    def _few(self, flagged: np.ndarray) -> bool:
+        """Whether flagged rows are at most half: where most rows do not belong to a fit, the fit is wrong."""
+        return bool(2 * (flagged & self.rows).sum() <= self.rows.sum())
 
     def judged(
         self, fit: Fit[FitPoint], sigma: np.ndarray, weight: np.ndarray
