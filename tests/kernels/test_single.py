@@ -56,6 +56,14 @@ def owner(kernel: Kernel) -> UfuncCall:
     return kernel.__call__.__self__.call
 
 
+def _bytes(x):
+    """The numbers as bytes; those of long doubles end in padding that means nothing."""
+    if x.dtype == object:
+        return None
+    plain = {np.dtype(np.longdouble): np.float64, np.dtype(np.clongdouble): np.complex128}.get(x.dtype)
+    return (x if plain is None else x.astype(plain)).tobytes()
+
+
 def told(function, call: Call):
     """All that can be observed of a call."""
     printed = io.StringIO()
@@ -72,7 +80,7 @@ def told(function, call: Call):
         type(result),
         result if isinstance(result, tuple) else None,
         result is out,
-        [(type(x), x.dtype, x.shape, x.strides, x.flags.num, x.dtype != object and x.tobytes()) for x in arrays],
+        [(type(x), x.dtype, x.shape, x.strides, x.flags.num, _bytes(x)) for x in arrays],
         [(w.category, str(w.message)) for w in caught],
         printed.getvalue(),
     )

@@ -34,6 +34,8 @@ from .survey import Survey, survey
 
 RANK = 1e-6
 """Singular values of the scaled columns of a payload below this share of the largest are not seen."""
+NO_COLUMN = 1e-18
+"""A column with less than this share of the largest squared one is zero but for rounding."""
 
 
 @registered
@@ -305,11 +307,13 @@ def _less_certain(information: np.ndarray, covariance: np.ndarray, unknown: np.n
 def _weighted(Y: np.ndarray, information: np.ndarray, d: np.ndarray):
     """Weighted least squares of d = Y φ: (φ, covariance, whether each entry is seen)."""
     H = Y.T @ information @ Y
-    scale = np.sqrt(np.maximum(H.diagonal(), 1e-300))
-    w, V = np.linalg.eigh(H / np.outer(scale, scale))
+    size = H.diagonal()
+    shown = size > NO_COLUMN * size.max(initial=0.0)  # what is left of columns that do not show is rounding
+    scale = np.where(shown, 1.0 / np.sqrt(np.where(shown, size, 1.0)), 0.0)
+    w, V = np.linalg.eigh(H * np.outer(scale, scale))
     good = w > RANK**2 * w[-1]
     half = V[:, good] / np.sqrt(w[good])
-    C = (half @ half.T) / np.outer(scale, scale)
+    C = (half @ half.T) * np.outer(scale, scale)
     seen = (V[:, ~good] ** 2).sum(axis=1) < 1e-6
     phi = C @ (Y.T @ (information @ d))
     C[~seen, ~seen] = np.inf
