@@ -26,6 +26,7 @@ from ..robot_functions import RobotFunctions
 from ..spatial.vectors import cross
 from .analyse import base_parameters
 from .regressor import states_of
+from .result import BaseParameters
 
 NAME = "base_inverse_dynamics"
 OPENSYMORO_PUMA = 629
@@ -91,7 +92,7 @@ class BaseModel:
         drives: bool | Sequence[str] | None = None,
     ):
         self.mechanism: Mechanism = reduced(robot.mechanism).mechanism
-        self.base = base_parameters(self.mechanism, drives=drives, view="pseudo", massless=massless)
+        self.base: BaseParameters = base_parameters(self.mechanism, drives=drives, view="pseudo", massless=massless)
         if not set(self.base.kinds) <= set(DRIVE_PARAMETER_NAMES):
             raise ModelError(
                 "parameters of couplings are not part of this model",

@@ -174,7 +174,7 @@ def solve_exactly(moments: Moments, blocks: Sequence[int], places: np.ndarray, e
     return Estimate(x, estimate.sigma, A[:, :p].T @ A[:, :p], Vt[~good].T, scale, condition)
 
 
-def solved_scaled(H: np.ndarray, g: np.ndarray):
+def solved_scaled(H: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, float, np.ndarray]:
     """Least-squares solution of H x = g with unit diagonal, without directions that H does not show."""
     scale = np.sqrt(np.maximum(H.diagonal(), 0.0))
     zero = scale <= 1e-14 * scale.max(initial=0.0)

@@ -78,7 +78,7 @@ BASIC = ("viscous", "sign")
 """The friction of textbooks, for comparison with published values."""
 CHOICES = ("stribeck 0.03", "stribeck 0.1", "stribeck 0.3", "asymmetric", "coulomb 0.03", "coulomb 0.1")
 """Terms that are added only where they explain held-out rows better."""
-NAMED = {"default": DEFAULT, "basic": BASIC, "none": ()}
+NAMED: dict[str, tuple[str, ...]] = {"default": DEFAULT, "basic": BASIC, "none": ()}
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,11 @@ class RecursiveEstimate:
         load: parameters that predict the load, where friction depends on it and `model` is not an identification.
     """
 
+    model: TorqueModel
+    load: np.ndarray | None
+    forgetting: float
+    samples: int
+
     def __init__(
         self,
         model: Identification | TorqueModel,

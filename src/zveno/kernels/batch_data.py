@@ -40,6 +40,8 @@ class BatchData:
         keeps_status: whether the floating-point status is left as it was.
     """
 
+    workspace: int
+
     def __init__(
         self,
         inputs: Sequence[Argument],

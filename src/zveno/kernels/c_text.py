@@ -61,6 +61,9 @@ class Expressions:
         prefix: of the names of static functions.
     """
 
+    dtype: np.dtype
+    prefix: str
+
     def __init__(self, dtype: np.dtype, prefix: str):
         self.dtype, self.prefix = dtype, prefix
         self.type: str = "double" if dtype == np.float64 else "float"

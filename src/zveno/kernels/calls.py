@@ -30,6 +30,11 @@ def batch_shape(array: np.ndarray, argument: Argument) -> tuple[int, ...]:
 class UfuncCall:
     """The call of a kernel through its ufunc: for batches, and for all that has to be converted or explained."""
 
+    name: str
+    inputs: Sequence[Argument]
+    outputs: Sequence[Argument]
+    dtype: np.dtype
+
     def __init__(
         self,
         name: str,

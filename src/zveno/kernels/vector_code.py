@@ -5,9 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+import numpy as np
+
 from ..errors import BuildError
 from . import elementary
-from .assembly import Function
+from .assembly import Function, Types
 from .plan import TRIGONOMETRIC
 from .program import Op, Program
 
@@ -29,6 +31,13 @@ class VectorCode(ABC):
     Those who use it say where a value comes from that is not computed here (`fetch`), and what happens to one that
     is (`computed`).
     """
+
+    op: np.ndarray
+    args: np.ndarray
+    value: np.ndarray
+    fma: bool
+    f: Function
+    types: Types
 
     def __init__(self, program: Program, fma: bool):
         self.op, self.args, self.value, self.fma = program.op, program.args, program.value, fma

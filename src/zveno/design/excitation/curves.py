@@ -117,7 +117,10 @@ class Basis(ABC):
 class FourierBasis(Basis):
     """The constant, then sines and cosines of H harmonics, scaled so that velocities have the coefficients."""
 
-    curve = FourierCurve
+    curve: ClassVar[type[JointCurve]] = FourierCurve
+    duration: float
+    harmonics: int
+    m: int
 
     def __init__(self, duration: float, harmonics: int):
         self.duration, self.harmonics, self.m = duration, harmonics, 2 * harmonics + 1
@@ -150,7 +153,9 @@ class FourierBasis(Basis):
 class SplineBasis(Basis):
     """B-splines of degree 5 on uniform knots, repeated at the ends."""
 
-    curve = SplineCurve
+    curve: ClassVar[type[JointCurve]] = SplineCurve
+    duration: float
+    m: int
 
     def __init__(self, duration: float, points: int):
         self.duration, self.m = duration, points

@@ -37,6 +37,9 @@ class WantedParameters:
         velocity: limits of the velocities, (n_v,), which Coulomb friction is smoothed by.
     """
 
+    mechanism: Mechanism
+    sigma: np.ndarray
+
     def __init__(
         self,
         mechanism: Mechanism,

@@ -51,15 +51,15 @@ class Judgement:
 
     __slots__ = ("n", "table")
 
-    over = _column(0)
-    metres = _column(1)
-    radians = _column(2)
-    residual = _column(3)
-    miss = _column(4)
-    condition = _column(5)
-    least = _column(6)
-    mark = _column(7)
-    determinant = _column(8)
+    over: property = _column(0)
+    metres: property = _column(1)
+    radians: property = _column(2)
+    residual: property = _column(3)
+    miss: property = _column(4)
+    condition: property = _column(5)
+    least: property = _column(6)
+    mark: property = _column(7)
+    determinant: property = _column(8)
 
     def __init__(self, table: np.ndarray, n: int):
         self.table, self.n = table, n

@@ -87,6 +87,7 @@ class ChainFollower:
     """
 
     problem: IkProblem
+    lanes: Lanes
     periodic: np.ndarray
     box: tuple[np.ndarray, np.ndarray]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import ModelError
-from .columns import Chosen
+from .columns import Chosen, Column
 from .log import KEPT_BYTES
 from .tables import LogTable
 from .units import time_factor, unit_factor
@@ -26,6 +26,11 @@ class LogRows:
         timed: whether their columns of time count.
         time_unit: what the user says of the unit of time.
     """
+
+    tables: Sequence[LogTable]
+    chosen: Chosen
+    time_unit: str | float | Sequence[str] | None
+    times: list[list[Column]]
 
     def __init__(
         self, tables: Sequence[LogTable], chosen: Chosen, timed: bool, time_unit: str | float | Sequence[str] | None

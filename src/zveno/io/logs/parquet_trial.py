@@ -7,12 +7,17 @@ ROWS are read at once. Ends with 0 if the file can be read, otherwise with a lin
 
 import sys
 
-import polars
 
-if __name__ == "__main__":
-    path, rows = sys.argv[1], int(sys.argv[2])
+def main(path: str, rows: int) -> None:
+    """Read the file to its end."""
+    import polars
+
     source = polars.scan_parquet(path, glob=False)
     kinds = polars.selectors.numeric() | polars.selectors.temporal()
     total = int(source.select(polars.len()).collect().item())
     for first in range(0, total, rows):
         source.slice(first, rows).select(kinds).collect()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

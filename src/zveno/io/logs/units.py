@@ -25,7 +25,7 @@ UNITS = {name: (kind, factor) for kind, units in _BY_KIND.items() for name, fact
 """Units in small letters: what they measure, and SI units in one of them."""
 RATES = frozenset(unit for unit in UNITS if unit.endswith("/s")) | {"rpm"}
 """Units of velocities only."""
-SUITABLE = {
+SUITABLE: dict[str, tuple[str, ...]] = {
     "time": ("time",),
     "position": ("angle", "length"),
     "velocity": ("angle", "length"),

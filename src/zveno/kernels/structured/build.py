@@ -72,6 +72,8 @@ class Outline:
 class Builder:
     """Collects arrays and statements."""
 
+    name: str
+
     grown: bool
     """Whether an entry turned out not to be zero that was taken for zero."""
 

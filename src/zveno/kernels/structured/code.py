@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 from numpy.typing import DTypeLike
 
 from ..._version import __version__
@@ -42,6 +43,14 @@ def compiled_code(request: Request) -> CompiledCode:
 
 class Request:
     """What is asked for; equal to every other whose program has the same structure."""
+
+    write: Write
+    arguments: tuple[Any, ...]
+    name: str | None
+    dtype: np.dtype
+    lanes: int
+    identity: tuple[Any, ...]
+    known: bool
 
     def __init__(
         self, write: Write, arguments: tuple[Any, ...], name: str | None, dtype: DTypeLike, lanes: int | None

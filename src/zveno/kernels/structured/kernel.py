@@ -12,9 +12,12 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import numpy as np
 from numpy.typing import DTypeLike
 
 from ..kernel import Kernel
+from ..operations import Operations
+from ..program import Argument
 from .build import structured_program
 from .check import check
 from .code import CompiledCode, Request, Write, compiled_code
@@ -24,6 +27,15 @@ from .statements import Structured
 
 class StructuredKernel(Kernel):
     """A kernel of a structured program. It is called as every other; its batches need no copy of the code."""
+
+    name: str
+    inputs: tuple[Argument, ...]
+    outputs: tuple[Argument, ...]
+    dtype: np.dtype
+    lanes: int
+    from_cache: bool
+    operations: Operations
+    build_seconds: float
 
     def __init__(self, structured: Structured, compiled: CompiledCode, request: Request, started: float):
         self.name = structured.name

@@ -107,6 +107,9 @@ class Value:
 class Step:
     """A straight-line program on rows, while it is not known yet where its results go."""
 
+    program: Program
+    reads: tuple[Ref, ...]
+
     def __init__(self, program: Program, reads: tuple[Ref, ...]):
         self.program, self.reads = program, reads
         self.writes: list[tuple[int, list[int], Ref]] = []
