@@ -54,7 +54,7 @@ def random_motions(problem: ExcitationProblem, n: int, rng: np.random.Generator)
     room = np.min(
         [
             _room(rows, shape, centre[:, 0] - limits.middle if order == 0 else 0.0, limits.sizes(order))
-            for order, rows in problem._bounds
+            for order, rows in problem.bounds
         ],
         axis=0,
     )

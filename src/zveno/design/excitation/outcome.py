@@ -42,7 +42,7 @@ def excitation_of(
     if criterion != "D":  # so that both compare
         random = np.array([log_det(problem.information(best.first))[0]])
     peaks = {}
-    for (order, _), (_, share) in zip(problem._bounds, problem.shares(x), strict=True):
+    for (order, _), (_, share) in zip(problem.bounds, problem.shares(x), strict=True):
         peaks[_ORDERS[order]] = abs(share).max(axis=0)
     if np.isfinite(limits.torque).any():
         tau = abs(problem.torque(*problem.states(x, fine=True))).max(axis=0) + problem.torque.coulomb

@@ -80,7 +80,7 @@ class ExcitationProblem:
         return tuple(self.basis.functions(t, order) @ self.free for order in range(3))
 
     @cached_property
-    def _bounds(self) -> list[tuple[int, np.ndarray]]:
+    def bounds(self) -> list[tuple[int, np.ndarray]]:
         """(order, rows on x) of the derivatives that have limits."""
         limited = [order for order in range(4) if np.isfinite(self.limits.sizes(order)).any()]
         return [(order, self.basis.bounds(order) @ self.free) for order in limited]
@@ -98,7 +98,7 @@ class ExcitationProblem:
     def shares(self, x: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """For every limited derivative its rows on x, and the share of the limit that each takes, (..., r, n)."""
         found = []
-        for order, rows in self._bounds:
+        for order, rows in self.bounds:
             moved = x - self.middle if order == 0 else x
             found.append((rows, rows @ moved / self.limits.sizes(order)))
         return found
@@ -133,7 +133,7 @@ class ExcitationProblem:
         x = flat.reshape(self.shape)
         slope = np.zeros(self.shape)
         total = 0.0
-        for (order, _), (rows, share) in zip(self._bounds, self.shares(x), strict=True):
+        for (order, _), (rows, share) in zip(self.bounds, self.shares(x), strict=True):
             slack = 1.0 - share * share
             if not slack.min() > 0.0:
                 return np.inf, slope.ravel()
@@ -170,4 +170,4 @@ class ExcitationProblem:
     @property
     def n_slacks(self) -> int:
         """How many terms the barrier has, about."""
-        return self.n * (sum(len(rows) for _, rows in self._bounds) + self.n_samples)
+        return self.n * (sum(len(rows) for _, rows in self.bounds) + self.n_samples)

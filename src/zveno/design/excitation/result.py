@@ -42,7 +42,8 @@ class Excitation(Result):
         rate, torque_sigma: samples a second, and the standard deviation of a torque (n,), that σ is predicted for.
         log_det: of the information.
         condition: number of the regressor with columns of length 1.
-        random: log det of the random feasible motions that were tried first.
+        random: log det of the random feasible motions that were tried first; of the best alone where another
+            criterion chose it.
         starts: log det (or the criterion) that each start reached.
         interrupted: whether the search was stopped; the motion is feasible all the same.
         notes: what was assumed.
@@ -97,12 +98,19 @@ class Excitation(Result):
     @property
     def summary(self) -> str:
         """A sentence for people."""
+        rivals = f"best of {len(self.random)} random motions" if len(self.random) > 1 else "best random motion"
         text = (
             f"{self.duration:g} s of {self.robot} for {len(self.names)} base parameters: σ "
-            f"{self.over_random:.2f} times smaller than for the best of {len(self.random)} random motions, "
+            f"{self.over_random:.2f} times smaller than for the {rivals}, "
             f"condition number {self.condition:.3g} (scaled columns)"
         )
         return text + ("; the search was interrupted" if self.interrupted else "")
+
+    @property
+    def extent(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest coordinates of a period, (n,) each, among 1000 samples."""
+        q = self.curve(np.linspace(0.0, self.duration, 1000))
+        return q.min(axis=0), q.max(axis=0)
 
     def sample(self, rate: float = RATE, periods: int = 1) -> tuple[np.ndarray, ...]:
         """t (n,), q, v and a (n, joints) at a rate, 1/s, with the ways in and out where there are any."""

@@ -56,12 +56,12 @@ def print_excitation(console: Console, motion: Excitation, degrees: bool = False
 
 def _print_joints(console: Console, motion: Excitation, degrees: bool) -> None:
     factors, units = shown_units(motion.units, degrees)
-    t = np.linspace(0.0, motion.duration, 1000)
-    q, digits = motion.curve(t) * factors, 1 if degrees else 3
+    low, high = motion.extent
+    digits = 1 if degrees else 3
     columns = [
         Column("joint", list(motion.joint_names)),
-        Column("from", [number(x, digits) for x in q.min(axis=0)], "" if len(set(units)) > 1 else units[0]),
-        Column("to", [number(x, digits) for x in q.max(axis=0)], "" if len(set(units)) > 1 else units[0]),
+        Column("from", [number(x, digits) for x in low * factors], "" if len(set(units)) > 1 else units[0]),
+        Column("to", [number(x, digits) for x in high * factors], "" if len(set(units)) > 1 else units[0]),
     ]
     for name, share in motion.peaks.items():
         if name != "position":
