@@ -52,14 +52,16 @@ def nearest(solutions: Solutions, q: ArrayLike, robot: Any = None, weights: Arra
     def shifted(candidates):
         return candidates - np.where(endless, TURN * np.round((candidates - goal) / TURN), 0.0)
 
-    found = chosen(solutions, lambda own: np.sum(weights * (shifted(own) - goal) ** 2, axis=-1))
-    return found - np.where(endless, TURN * np.round((found - q) / TURN), 0.0)
+    configuration = chosen(
+        solutions, lambda candidates: np.sum(weights * (shifted(candidates) - goal) ** 2, axis=-1)
+    )
+    return configuration - np.where(endless, TURN * np.round((configuration - q) / TURN), 0.0)
 
 
 def only_nearest(solutions: Solutions, q: ArrayLike, robot: Any = None) -> Solutions:
     """The same result with at most one solution a pose: the one nearest to a configuration (n_q,)."""
-    found = nearest(solutions, q, robot)
-    cost = np.sum((np.nan_to_num(solutions.q, nan=np.inf) - found[..., None, :]) ** 2, axis=-1)
+    configuration = nearest(solutions, q, robot)
+    cost = np.sum((np.nan_to_num(solutions.q, nan=np.inf) - configuration[..., None, :]) ** 2, axis=-1)
     if solutions.q.shape[-2] == 0:
         return solutions
     best = np.argmin(np.where(np.isnan(cost), np.inf, cost), axis=-1)[..., None]
@@ -71,7 +73,7 @@ def only_nearest(solutions: Solutions, q: ArrayLike, robot: Any = None) -> Solut
     chosen_of = {int(i): f"nearest of {count[i]}" for i in np.flatnonzero(count > 1)}
     return replace(
         solutions,
-        q=found[..., None, :],
+        q=configuration[..., None, :],
         count=np.minimum(solutions.count, 1),
         residual=taken(solutions.residual),
         condition=taken(solutions.condition),
@@ -107,7 +109,9 @@ def _endless(robot, n: int) -> np.ndarray:
     if robot is not None:
         mechanism: Mechanism = getattr(robot, "mechanism", robot)
         for name in mechanism.joint_names:
-            own = mechanism.q_slices[name]
+            coordinates = mechanism.q_slices[name]
             if mechanism.joint(name).type.sigma == 1:
-                endless[own] = np.isinf(mechanism.lower[own]) & np.isinf(mechanism.upper[own])
+                endless[coordinates] = np.isinf(mechanism.lower[coordinates]) & np.isinf(
+                    mechanism.upper[coordinates]
+                )
     return endless

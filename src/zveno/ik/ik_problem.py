@@ -68,7 +68,7 @@ class IkProblem:
     def chain(self) -> tuple[int, ...]:
         """Places in q of the coordinates that move the chain."""
         slices = [self.mechanism.q_slices[name] for name in {step.joint for step in self.steps}]
-        return tuple(sorted({k for own in slices for k in range(own.start, own.stop)}))
+        return tuple(sorted({k for coordinates in slices for k in range(coordinates.start, coordinates.stop)}))
 
     @cached_property
     def constants(self) -> np.ndarray:

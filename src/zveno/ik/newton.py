@@ -74,13 +74,13 @@ def _iterate(problem: IkProblem, frozen: tuple[int, ...], x, target, tool, *box)
 
 
 def _newton(problem: IkProblem, x, target, tool, frozen):
-    found = error(problem, x, target, tool)
+    task_error = error(problem, x, target, tool)
     free = [k for k in range(problem.n) if k not in frozen]
-    delta = damped_step([found.J[k] for k in free], found.e, LEAST_DAMPING + DAMPING * found.spread)
+    delta = damped_step([task_error.J[k] for k in free], task_error.e, LEAST_DAMPING + DAMPING * task_error.spread)
     moved = [x[k] for k in range(problem.n)]
     for k, d in zip(free, delta, strict=True):
         moved[k] = moved[k] - d
-    return np.array(moved), found.squared
+    return np.array(moved), task_error.squared
 
 
 def marquardt_kernel(problem: IkProblem, objective: str = "squares") -> Any:
@@ -114,16 +114,16 @@ def newton(
     x = np.array(x, dtype=float)
     squared = np.full(len(x), np.inf)
     alive = np.arange(len(x))
-    own, goal = x, targets
+    iterate, goal = x, targets
     for call in range(-(-iterations // UNROLLED)):
         with np.errstate(all="ignore"):  # a lane that diverges does not concern the others
-            own, found = kernel(own, goal, tool, *limits)
-        arrived = found < CONVERGED
+            iterate, squares = kernel(iterate, goal, tool, *limits)
+        arrived = squares < CONVERGED
         last = call == -(-iterations // UNROLLED) - 1
         if last or np.count_nonzero(arrived) * 4 > len(arrived):
-            x[alive], squared[alive] = own, found
-            keep = ~arrived & np.isfinite(found)
-            alive, own, goal = alive[keep], own[keep], goal[keep]
+            x[alive], squared[alive] = iterate, squares
+            keep = ~arrived & np.isfinite(squares)
+            alive, iterate, goal = alive[keep], iterate[keep], goal[keep]
             if not len(alive):
                 break
     return x, squared
@@ -155,11 +155,11 @@ def descend(
     for _ in range(iterations):
         if box is not None:
             candidate = np.clip(candidate, *box)
-        _, found, slope = kernel(candidate, targets, tool, damping)
-        better = found < best
-        gain = best - found
+        _, square, slope = kernel(candidate, targets, tool, damping)
+        better = square < best
+        gain = best - square
         x = np.where(better[:, None], candidate, x)
-        best = np.where(better, found, best)
+        best = np.where(better, square, best)
         damping = np.clip(np.where(better, damping * 0.2, damping * 8.0), 1e-12, 1e8)
         if np.all((best < arrived) | (better & (gain <= 1e-16 * best)) | (damping >= 1e8) | (slope < 1e-28)):
             break

@@ -46,8 +46,8 @@ class Aim(NamedTuple):
         if self.metres is not None:
             good &= (metres <= self.metres) & (radians <= self.radians)
         if self.percent is not None:
-            own = np.stack([problem.forward(one) for one in x]) if len(x) else T
-            good &= percentages(problem, own, T).max(axis=-1, initial=0.0) <= self.percent
+            reached = np.stack([problem.forward(configuration) for configuration in x]) if len(x) else T
+            good &= percentages(problem, reached, T).max(axis=-1, initial=0.0) <= self.percent
         return good
 
 
@@ -78,8 +78,8 @@ def percentages(problem: IkProblem, T: np.ndarray, T_goal: np.ndarray) -> np.nda
         points, goals = [T[..., :3, 3], *points], [T_goal[..., :3, 3], *goals]
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = [
-            np.linalg.norm(own - goal, axis=-1) / np.linalg.norm(goal, axis=-1)
-            for own, goal in zip(points, goals, strict=True)
+            np.linalg.norm(point - goal, axis=-1) / np.linalg.norm(goal, axis=-1)
+            for point, goal in zip(points, goals, strict=True)
         ]
     return 100.0 * np.nan_to_num(np.stack(parts, axis=-1), nan=0.0, posinf=np.inf)
 
@@ -95,9 +95,9 @@ def weighted(objective: str, e: Any, J: list[Any]) -> tuple[Any, Any, list[Any]]
 
 def _numbers(values, n: int, name: str, remedy: str) -> tuple[float, ...]:
     try:
-        found = tuple(float(value) for value in values)
+        numbers = tuple(float(value) for value in values)
     except (TypeError, ValueError):
-        found = ()
-    if len(found) != n or not all(value >= 0 for value in found):
+        numbers = ()
+    if len(numbers) != n or not all(value >= 0 for value in numbers):
         raise ShapeError(f"{values!r} is not {n} number(s) from 0", element=name, remedy=remedy)
-    return found
+    return numbers

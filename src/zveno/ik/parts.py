@@ -24,8 +24,8 @@ def in_parts(T: np.ndarray, batch: tuple[int, ...], solve: Callable[[np.ndarray,
     """The answer for poses T (k, ...), given in the shape `batch`, from those of parts of them and their places."""
     answer, inputs = _Growing(len(T)), hashlib.blake2b(digest_size=8)
     for start in range(0, len(T), AT_ONCE):
-        own = slice(start, min(start + AT_ONCE, len(T)))
-        part = solve(T[own], own)
+        places = slice(start, min(start + AT_ONCE, len(T)))
+        part = solve(T[places], places)
         answer.add(start, part)
         inputs.update(part.inputs.encode())
     return replace(answer.result(batch), inputs=inputs.hexdigest())
@@ -50,13 +50,13 @@ class _Growing:
 
     def add(self, start: int, part: Solutions):
         self.like = self.like or part
-        own = slice(start, start + part.batch[0])
+        places = slice(start, start + part.batch[0])
         for name in PER_POSE:
             values = getattr(part, name)
             if name not in self.arrays:
                 self.arrays[name] = np.zeros((self.k, *values.shape[1:]), values.dtype)
             if values.any():  # memory that nobody writes to is not taken
-                self.arrays[name][own] = values
+                self.arrays[name][places] = values
         for name in PER_SOLUTION:
             values = getattr(part, name)
             old = self.arrays.get(name)
@@ -65,8 +65,8 @@ class _Growing:
                 if old is not None:
                     self.arrays[name][:start, : old.shape[1]] = old[:start]
                     self.arrays[name][:start, old.shape[1] :] = np.nan
-            self.arrays[name][own, : values.shape[1]] = values
-            self.arrays[name][own, values.shape[1] :] = np.nan
+            self.arrays[name][places, : values.shape[1]] = values
+            self.arrays[name][places, values.shape[1] :] = np.nan
         self.families |= {start + i: family for i, family in part.families.items()}
         self.notes |= {start + i: note for i, note in part.notes.items()}
 

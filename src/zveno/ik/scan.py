@@ -38,7 +38,7 @@ _AT_ONCE = 1 << 18
 """Distances that are computed before the next poses are taken."""
 
 
-class _Found(NamedTuple):
+class _Points(NamedTuple):
     pose: np.ndarray
     x: np.ndarray
 
@@ -104,13 +104,13 @@ def survivors_of(table: Table) -> int:
     return min(int(SURVIVORS[min(scanned, len(SURVIVORS) - 1)] * windings_within(table.problem)), table.size)
 
 
-def _scanned(problem: IkProblem, lanes: Lanes, objective: str) -> tuple[_Found, np.ndarray, np.ndarray]:
+def _scanned(problem: IkProblem, lanes: Lanes, objective: str) -> tuple[_Points, np.ndarray, np.ndarray]:
     """Solutions of a few poses; whether each set was stable when the survivors were doubled; numbers compared."""
     table = table_of(problem)
     k = len(lanes.targets)
     stable, density = np.zeros(k, bool), np.full(k, table.size)
     left = np.arange(k)
-    found, hits = _Found(np.zeros(0, int), np.zeros((0, problem.n))), np.zeros(0, int)
+    solutions, hits = _Points(np.zeros(0, int), np.zeros((0, problem.n))), np.zeros(0, int)
     D = table.distances(lanes, objective)
     ranks = [min(survivors_of(table) * 2**j, table.size) for j in range(1 + DOUBLINGS)]
     order, done = _ranked(D, ranks[:2]), 0
@@ -120,36 +120,36 @@ def _scanned(problem: IkProblem, lanes: Lanes, objective: str) -> tuple[_Found, 
         point = order[left, done:upto] if j < 2 else _ranked(D[left], [done, upto])[:, done:upto]
         pose = np.repeat(left, upto - done)
         arrived = _arrived(problem, lanes, pose, table.seeds(lanes, pose, point.ravel()))
-        before = np.bincount(found.pose, minlength=k)
-        both = _Found(np.concatenate([found.pose, arrived.pose]), np.concatenate([found.x, arrived.x]))
+        before = np.bincount(solutions.pose, minlength=k)
+        both = _Points(np.concatenate([solutions.pose, arrived.pose]), np.concatenate([solutions.x, arrived.x]))
         keep = distinct(problem, both.pose, both.x)
         hits = _hits(problem, both, keep, np.concatenate([hits, np.ones(len(arrived.pose), int)]))
-        found = _Found(both.pose[keep], both.x[keep])
-        after = np.bincount(found.pose, minlength=k)
+        solutions = _Points(both.pose[keep], both.x[keep])
+        after = np.bincount(solutions.pose, minlength=k)
         if done:
-            lone = np.bincount(found.pose, hits == 1, minlength=k) > 0
+            lone = np.bincount(solutions.pose, hits == 1, minlength=k) > 0
             stable[left] = (after[left] == before[left]) & ~lone[left]
             left = left[~stable[left]]
         done = upto
         if not len(left):
             break
-    return _with_twins(problem, lanes, found), stable, density
+    return _with_twins(problem, lanes, solutions), stable, density
 
 
-def _with_twins(problem: IkProblem, lanes: Lanes, found: _Found) -> _Found:
+def _with_twins(problem: IkProblem, lanes: Lanes, solutions: _Points) -> _Points:
     """The solutions, and those beside nearly singular ones: where two nearly meet, starts may all go to one."""
-    if problem.redundancy or not len(found.pose):
-        return found
-    close = np.flatnonzero(judged(problem, found.x, lanes, found.pose).least < MEETING)
+    if problem.redundancy or not len(solutions.pose):
+        return solutions
+    close = np.flatnonzero(judged(problem, solutions.x, lanes, solutions.pose).least < MEETING)
     if not len(close):
-        return found
-    pose, x = found.pose[close], found.x[close]
+        return solutions
+    pose, x = solutions.pose[close], solutions.x[close]
     towards = np.linalg.svd(jacobians(problem, x, lanes, pose))[2][:, -1]
     seeds = np.concatenate([x + step * towards for step in TWIN_STEPS])
     new = _refined(problem, lanes, np.tile(pose, len(TWIN_STEPS)), seeds)
-    both = _Found(np.concatenate([found.pose, new.pose]), np.concatenate([found.x, new.x]))
+    both = _Points(np.concatenate([solutions.pose, new.pose]), np.concatenate([solutions.x, new.x]))
     keep = distinct(problem, both.pose, both.x)
-    return _Found(both.pose[keep], both.x[keep])
+    return _Points(both.pose[keep], both.x[keep])
 
 
 def _ranked(D: np.ndarray, cuts: list[int]) -> np.ndarray:
@@ -160,7 +160,7 @@ def _ranked(D: np.ndarray, cuts: list[int]) -> np.ndarray:
     return np.argpartition(D, inside, axis=1)
 
 
-def _hits(problem: IkProblem, points: _Found, keep: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _hits(problem: IkProblem, points: _Points, keep: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """(len(keep),) how many starts arrived at each of the points kept, weights (s,) of the points added up."""
     number = np.full(len(points.pose), -1)
     for shift in range(int(np.bincount(points.pose[keep]).max(initial=0))):
@@ -174,20 +174,20 @@ def _hits(problem: IkProblem, points: _Found, keep: np.ndarray, weights: np.ndar
     return np.bincount(number[number >= 0], weights[number >= 0], minlength=len(keep)).astype(int)
 
 
-def _refined(problem: IkProblem, lanes: Lanes, pose: np.ndarray, seeds: np.ndarray) -> _Found:
+def _refined(problem: IkProblem, lanes: Lanes, pose: np.ndarray, seeds: np.ndarray) -> _Points:
     """Distinct solutions at which iterations from the seeds arrive."""
     pose, x = _arrived(problem, lanes, pose, seeds)
     keep = distinct(problem, pose, x)
-    return _Found(pose[keep], x[keep])
+    return _Points(pose[keep], x[keep])
 
 
-def _arrived(problem: IkProblem, lanes: Lanes, pose: np.ndarray, seeds: np.ndarray) -> _Found:
+def _arrived(problem: IkProblem, lanes: Lanes, pose: np.ndarray, seeds: np.ndarray) -> _Points:
     x, squared = newton(problem, seeds, lanes.targets[pose], lanes.tool, ITERATIONS)
     slow = np.flatnonzero((squared < STRAGGLERS) & (squared >= CONVERGED))
     if len(slow):
         x[slow], squared[slow] = newton(problem, x[slow], lanes.targets[pose[slow]], lanes.tool, 2 * ITERATIONS)
     good = np.flatnonzero(squared < ACCEPTED)
-    return _Found(pose[good], x[good])
+    return _Points(pose[good], x[good])
 
 
 def nearest(

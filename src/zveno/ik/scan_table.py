@@ -162,7 +162,7 @@ def _objective(problem: IkProblem, objective: str, x, target, tool):
 
 
 def _distance_kernel(problem: IkProblem, first: bool, last: bool):
-    inputs = {"own": (9,), "goal": (9,)}
+    inputs = {"vectors": (9,), "goal": (9,)}
     return compiled(_distance, inputs, constants=(problem, first, last), name="ik_distance", dtype="float32")
 
 
@@ -173,10 +173,10 @@ def _compared(problem: IkProblem, last: bool) -> list[int]:
     return [*used, 2] if task.rotation and not last else used
 
 
-def _distance(problem: IkProblem, first: bool, last: bool, own, goal):
+def _distance(problem: IkProblem, first: bool, last: bool, vectors, goal):
     used = _compared(problem, last)
     kind = problem.steps[0].kind if first else ""
-    a, b = own.reshape(3, 3)[used], goal.reshape(3, 3)[used]
+    a, b = vectors.reshape(3, 3)[used], goal.reshape(3, 3)[used]
     if kind != "R":
         rest = a - b
         if kind == "P" and problem.task.position:
@@ -192,13 +192,13 @@ def _distance(problem: IkProblem, first: bool, last: bool, own, goal):
 
 
 def _completion_kernel(problem: IkProblem, first: bool, last: bool):
-    inputs = {"x": (problem.n,), "own": (9,), "goal": (9,)}
+    inputs = {"x": (problem.n,), "vectors": (9,), "goal": (9,)}
     return compiled(_completed, inputs, constants=(problem, first, last), name="ik_completion")
 
 
-def _completed(problem: IkProblem, first: bool, last: bool, x, own, goal):
+def _completed(problem: IkProblem, first: bool, last: bool, x, vectors, goal):
     x = [x[k] for k in range(problem.n)]
-    a, b = list(own.reshape(3, 3)), list(goal.reshape(3, 3))
+    a, b = list(vectors.reshape(3, 3)), list(goal.reshape(3, 3))
     if first and problem.steps[0].kind == "P":
         x[0] = b[0][2] - a[0][2]
     elif first:
@@ -227,11 +227,11 @@ def _solvable_ends(problem: IkProblem, held) -> tuple[bool, bool]:
         return False, False
     times = [sum(step.coordinate == k for step in steps) for k in range(problem.n)]
 
-    def own(step, k: int) -> bool:
+    def solvable(step, k: int) -> bool:
         return step.coordinate == k and times[k] == 1 and step.factor == 1.0 and k not in held
 
-    first = own(steps[0], 0) and (steps[0].kind == "R" or (steps[0].kind == "P" and bool(task.position)))
-    last = task.is_pose and own(steps[-1], problem.n - 1) and steps[-1].kind == "R" and problem.n > 2
+    first = solvable(steps[0], 0) and (steps[0].kind == "R" or (steps[0].kind == "P" and bool(task.position)))
+    last = task.is_pose and solvable(steps[-1], problem.n - 1) and steps[-1].kind == "R" and problem.n > 2
     return first, last
 
 

@@ -100,9 +100,9 @@ def solve_ik(
         options = {"windings": windings, "slices": slices, "redundant": redundant, "objective": objective}
         options |= {"tolerance": tolerance, "percent": percent, "held": held}
         asked = (robot, frame, relative_to, limits, task, method)
-        found = _in_parts(problem, T_world_tool, start, asked, options)
-        if found is not None:
-            return found
+        answer = _in_parts(problem, T_world_tool, start, asked, options)
+        if answer is not None:
+            return answer
     region = tolerance if isinstance(tolerance, Tolerance) else None
     aim = aim_of(objective, None if isinstance(tolerance, Tolerance) else tolerance, percent)
     if problem.redundancy and method != "local" and region is None:
@@ -141,11 +141,11 @@ def _narrowed(problem: IkProblem, T, asked: tuple, options: dict, accept, second
         return solve_ik(robot, poses, *rest, **options)
 
     if seconds is None:
-        found = solve(T)
+        answer = solve(T)
     else:
         points = not problem.task.rotation and not problem.task.axis
-        found = within_seconds(pose_array(T, points=points), seconds, solve)
-    return found if accept is None else accepted(found, accept)
+        answer = within_seconds(pose_array(T, points=points), seconds, solve)
+    return answer if accept is None else accepted(answer, accept)
 
 
 def _refuse_unused(problem: IkProblem, method: str, given: list[str]) -> None:
@@ -174,8 +174,8 @@ def _in_parts(problem: IkProblem, poses: np.ndarray, start, asked: tuple, option
     if starts is not None and starts.ndim > 1:
         starts = np.broadcast_to(starts, (*batch, starts.shape[-1])).reshape(-1, starts.shape[-1])
 
-    def solve(T: np.ndarray, own: slice) -> Solutions:
-        first = starts if starts is None or starts.ndim == 1 else starts[own]
+    def solve(T: np.ndarray, places: slice) -> Solutions:
+        first = starts if starts is None or starts.ndim == 1 else starts[places]
         return solve_ik(robot, T, frame, relative_to, limits, task, method, start=first, **options)
 
     return in_parts(poses.reshape(-1, *shape), batch, solve)
@@ -187,18 +187,18 @@ def solver_for(problem: IkProblem, method: str = "auto") -> Solver:
     if method != "auto":
         if method not in METHODS:
             raise unknown_name("method", method, ("auto", *METHODS, "local"))
-        found = _solver(method)
-        if found is None or not found.applies(problem):
+        solver = _solver(method)
+        if solver is None or not solver.applies(problem):
             raise ZvenoError(
                 f"method {method!r} does not apply to a chain {problem.kinds} with {problem.task.n_rows} equations",
                 element="method",
                 remedy='Use "auto" or "scan"',
             )
-        return found
+        return solver
     for name in METHODS:
-        found = _solver(name)
-        if found is not None and found.applies(problem):
-            return found
+        solver = _solver(name)
+        if solver is not None and solver.applies(problem):
+            return solver
     return scan.solver
 
 

@@ -174,10 +174,10 @@ def _motions(joint: Joint) -> list[_Motion]:
         return [("P", u, 0.0, 0), ("P", v, 0.0, 1), ("R", kind.normal, 0.0, 2)]
     ball = [("R", z, 0.0), ("R", y, 0.0), ("R", x, 0.0)]
     if isinstance(kind, Spherical):
-        return [(*one, k) for k, one in enumerate(ball)]
+        return [(*turn, k) for k, turn in enumerate(ball)]
     if isinstance(kind, Free):
         slides = [("P", axis, 0.0, k) for k, axis in enumerate((x, y, z))]
-        return [*slides, *((*one, 3 + k) for k, one in enumerate(ball))]
+        return [*slides, *((*turn, 3 + k) for k, turn in enumerate(ball))]
     if kind.n_q == 1 and kind.sigma == 1:
         return [("R", kind.axis, 0.0, 0)]
     raise ModelError(

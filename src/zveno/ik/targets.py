@@ -85,7 +85,7 @@ def _rotations(wxyz: np.ndarray, name: str) -> np.ndarray:
     if not (abs(norm - 1.0) <= LOOSE).all():
         raise ShapeError("a quaternion is not of length 1", element=name, remedy="Give unit quaternions, wxyz")
     flat = (wxyz / norm[..., None]).reshape(-1, 4)
-    return np.array([from_quaternion(one) for one in flat]).reshape(*wxyz.shape[:-1], 3, 3)
+    return np.array([from_quaternion(quaternion) for quaternion in flat]).reshape(*wxyz.shape[:-1], 3, 3)
 
 
 def place(T: Any, first: Any, scale: Any) -> Any:

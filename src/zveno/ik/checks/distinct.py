@@ -39,14 +39,14 @@ def distinct(
     new = np.ones(len(order), bool)
     new[1:] = apart
     head = order[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]
-    found = order[new | ~near(problem, x[order], x[head], tolerance)]
+    firsts = order[new | ~near(problem, x[order], x[head], tolerance)]
     # Few are left: all pairs of a pose are compared.
-    keep = np.ones(len(found), bool)
-    for shift in range(1, int(np.bincount(pose[found] - pose[found].min()).max())):
-        pair = np.flatnonzero(pose[found[shift:]] == pose[found[:-shift]])
-        same = near(problem, x[found[pair + shift]], x[found[pair]], tolerance)
+    keep = np.ones(len(firsts), bool)
+    for shift in range(1, int(np.bincount(pose[firsts] - pose[firsts].min()).max())):
+        pair = np.flatnonzero(pose[firsts[shift:]] == pose[firsts[:-shift]])
+        same = near(problem, x[firsts[pair + shift]], x[firsts[pair]], tolerance)
         keep[pair[same] + shift] = False
-    return found[keep]
+    return firsts[keep]
 
 
 def all_distinct(problem: IkProblem, pose: np.ndarray, marks: np.ndarray, tolerance: float = SAME) -> bool:

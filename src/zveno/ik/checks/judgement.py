@@ -174,9 +174,9 @@ def _judge(problem: IkProblem, oriented: bool, x, target, tool, lower, upper, mi
     over = maximum(lower[0] - x[0], x[0] - upper[0])
     for k in range(1, problem.n):
         over = maximum(over, maximum(lower[k] - x[k], x[k] - upper[k]))
-    found = error(problem, x, target, tool, exact=True)
-    e, n = found.e, problem.n
-    vectors = found.J if n <= len(e) else [[J[i] for J in found.J] for i in range(len(e))]
+    task_error = error(problem, x, target, tool, exact=True)
+    e, n = task_error.e, problem.n
+    vectors = task_error.J if n <= len(e) else [[J[i] for J in task_error.J] for i in range(len(e))]
     m = len(vectors)
     A = [[_dot(vectors[i], vectors[j]) + (_FLOOR if i == j else 0.0) for j in range(i + 1)] for i in range(m)]
     factors = linear.factor(A)
@@ -187,11 +187,11 @@ def _judge(problem: IkProblem, oriented: bool, x, target, tool, lower, upper, mi
     rotation = sqrt(e[rows:] @ e[rows:]) if rows < len(e) else 0.0
     if axis:
         angle = asin(minimum(1.0, rotation))
-        angle = select(less(0.5, found.squared - e @ e), np.pi - angle, angle)
+        angle = select(less(0.5, task_error.squared - e @ e), np.pi - angle, angle)
     else:
         angle = 2.0 * asin(minimum(1.0, 0.5 * rotation))
     condition = sqrt(sum(A[i][i] for i in range(m)) * inverse) * (1.0 / m)
     metres = sqrt(position) * length
     residual, miss = maximum(metres, angle), maximum(metres / maximum(1.0, length), angle)
     known = [over, metres, angle, residual, miss, condition, 1.0 / sqrt(inverse), mark(problem, x)]
-    return np.array([*x, *known, determinant(found.J) if oriented else 0.0])
+    return np.array([*x, *known, determinant(task_error.J) if oriented else 0.0])

@@ -132,9 +132,9 @@ def _excesses(
     worst = over.max(axis=1, initial=0.0)
     excess: dict[int, np.ndarray] = {}
     for i in empty:
-        own = np.flatnonzero((pose == i) & (worst > 0))
-        if len(own):
-            best = own[np.argmin(worst[own])]
+        candidates = np.flatnonzero((pose == i) & (worst > 0))
+        if len(candidates):
+            best = candidates[np.argmin(worst[candidates])]
             q = np.zeros(problem.mechanism.n_q)
             for step in problem.steps:
                 if step.index is not None:

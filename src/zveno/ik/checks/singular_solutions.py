@@ -80,9 +80,9 @@ def _classified(draft: Draft, i: int, straight: bool = False) -> list[tuple[int,
 
     With `straight` only continua that are straight lines are looked for, which is quick.
     """
-    own = np.flatnonzero(draft.pose == i)
-    least = draft.rows.least[own]
-    continua = families_of(draft.problem, draft.targets.lanes, i, draft.x[own], least, straight)
+    rows = np.flatnonzero(draft.pose == i)
+    least = draft.rows.least[rows]
+    continua = families_of(draft.problem, draft.targets.lanes, i, draft.x[rows], least, straight)
     if continua.isolated and not straight:
         draft.roots[i] = continua.isolated
     if continua.doubtful:
@@ -91,7 +91,7 @@ def _classified(draft: Draft, i: int, straight: bool = False) -> list[tuple[int,
         _lower(draft, i, "continua were followed from solutions on them, others may exist")
     if continua.curves:
         rest = np.ones(len(draft.pose), bool)
-        rest[own[continua.member]] = False
+        rest[rows[continua.member]] = False
         draft.keep(np.flatnonzero(rest))
     return _family(draft, i, continua.curves)
 

@@ -55,8 +55,8 @@ def parallel_continua(h: Any, a: Any, e: Any, R: Any, p: Any, aligned: np.ndarra
             q, margin, _ = _kernel()(h, a, e, R, p, _circle(angles))
             if margin[:, rows].max() <= -edge:
                 continue  # the first angle is not real
-            one, other = q[:, 2 * first], q[:, 2 * first + 1]
-            curves += [one, other] if whole else [np.concatenate([one, other[-2:0:-1]])]
+            curve, other = q[:, 2 * first], q[:, 2 * first + 1]
+            curves += [curve, other] if whole else [np.concatenate([curve, other[-2:0:-1]])]
     return curves
 
 

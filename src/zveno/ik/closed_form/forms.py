@@ -89,13 +89,13 @@ class Form:
 
     def _continua(self, D: np.ndarray, aligned: np.ndarray) -> list[Continuum]:
         """Continua of displacements D (k, 4, 4), whose branches (k, 8) are `aligned`."""
-        found = []
+        continua = []
         for i in np.flatnonzero(aligned.any(axis=1)):
             h, a, e = (part if part.ndim == 2 else part[i] for part in (self.h, self.a, self.e))
             first = aligned[i].reshape(2, 4).any(1)
             for q in parallel_continua(h, a, e, D[i, :3, :3], D[i, :3, 3], first, EDGE):
-                found.append(Continuum(int(i), q[:, ::-1] if self.backwards else q))
-        return found
+                continua.append(Continuum(int(i), q[:, ::-1] if self.backwards else q))
+        return continua
 
     @cached_property
     def _scaling(self) -> np.ndarray:
@@ -140,10 +140,10 @@ class ClosedForm:
         pose, x, meeting = form.solve(before @ T if form.points else before @ T @ after)
         complete = ~meeting
         if meeting.any():
-            own = meeting.nonzero()[0]
-            raw = scan.solver.solve(problem, T[own])
-            complete[own] = raw.complete
-            pose = np.concatenate([pose, own.repeat(raw.count)])
+            unclear = meeting.nonzero()[0]
+            raw = scan.solver.solve(problem, T[unclear])
+            complete[unclear] = raw.complete
+            pose = np.concatenate([pose, unclear.repeat(raw.count)])
             order = pose.argsort(kind="stable")
             more = raw.x[np.arange(raw.x.shape[1]) < raw.count[:, None]]
             pose, x = pose[order], np.concatenate([x, more])[order]
@@ -165,8 +165,8 @@ def all_solutions(
     """
     form = form_of(links)
     if form is None:
-        found = arm_of(links).solve(X, allowed)
-        return found.pose, found.q, found.sure, []
+        solutions = arm_of(links).solve(X, allowed)
+        return solutions.pose, solutions.q, solutions.sure, []
     pose, q, meeting, curves = form.solve(X)
     complete = ~meeting
     if np.count_nonzero(meeting):
@@ -200,9 +200,9 @@ def form_of(constants: bytes) -> Form | None:
     L[:, :3, 3] *= scale
     reverse = np.concatenate([np.eye(4)[None], FLIP @ rigid_inverse(L[:0:-1]) @ FLIP])
     for links, backwards in ((L, False), (reverse, True)):
-        found = fitting(links)
-        if found is not None:
-            name, function, options, h, a, e = found
+        fit = fitting(links)
+        if fit is not None:
+            name, function, options, h, a, e = fit
             end = rigid_inverse(chain(links, np.zeros(6)))
             where = " from the last joint to the first" if backwards else ""
             return Form(

@@ -100,8 +100,8 @@ def point_form(kinds: str, h: np.ndarray, a: np.ndarray, start: np.ndarray) -> P
     origin = a[0]
     a, start = (a - origin) * scale, (start - origin) * scale
     x = np.random.default_rng(0).uniform(-1, 1, (3, 3))
-    J = [np.stack(_walk(h, a, start, one, kinds)[1]) for one in x]
-    if max(np.linalg.svd(one, compute_uv=False)[-1] for one in J) < 1e-9:
+    J = [np.stack(_walk(h, a, start, sample, kinds)[1]) for sample in x]
+    if max(np.linalg.svd(jacobian, compute_uv=False)[-1] for jacobian in J) < 1e-9:
         return None
     rows = _second(h, a, start, kinds)[0]
     special = abs(_determinant(rows)) if kinds[1] == "R" else abs(rows[0])

@@ -14,10 +14,10 @@ from .revolute_arms import REGIONAL, spherical_wrist, three_parallel
 def fitting(links: np.ndarray) -> tuple[Any, ...] | None:
     """Name, function and options of the form that fits links (6, 4, 4), and axes h, a, e; None if none fits."""
     h, a = axes(links)
-    found = _fitting(h, a)
-    if found is None:
+    fit = _fitting(h, a)
+    if fit is None:
         return None
-    name, function, options, a = found
+    name, function, options, a = fit
     return name, function, options, h, a, np.array([across(axis) for axis in h])
 
 

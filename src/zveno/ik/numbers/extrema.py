@@ -59,8 +59,8 @@ def extrema(
 
     def work(start: int, stop: int) -> list[tuple[np.ndarray, np.ndarray]]:
         numbers = _numbers(start, np.arange(stop - start))
-        own = sign * evaluated(function, grid.range_points(start, stop))
-        alive = np.arange(len(own)) if mask is None else np.flatnonzero(mask(start, stop))
+        values = sign * evaluated(function, grid.range_points(start, stop))
+        alive = np.arange(len(values)) if mask is None else np.flatnonzero(mask(start, stop))
         theta = decode(numbers, grid.counts) - 1
         for offset in offsets:
             if not len(alive):
@@ -73,12 +73,12 @@ def extrema(
             value[there] = sign * evaluated(function, points)
             # The neighbour's number is smaller if the last parameter that differs is smaller.
             smaller = _smaller(wrapped, theta[alive])
-            mine = own[alive]
+            mine = values[alive]
             alive = alive[np.where(smaller, value > mine, value >= mine)]
-        return [(numbers[alive], sign * own[alive])]
+        return [(numbers[alive], sign * values[alive])]
 
-    found = map_reduce(grid.size, work, lambda a, b: a + b, parts, chunk)
-    return Extrema(np.concatenate([n for n, _ in found]), np.concatenate([v for _, v in found]))
+    pieces = map_reduce(grid.size, work, lambda a, b: a + b, parts, chunk)
+    return Extrema(np.concatenate([n for n, _ in pieces]), np.concatenate([v for _, v in pieces]))
 
 
 def flat_extrema(grid: Grid, function: Function, kind: str = "min", mask: Mask | None = None) -> Extrema:
@@ -92,18 +92,18 @@ def flat_extrema(grid: Grid, function: Function, kind: str = "min", mask: Mask |
 
     def work(start: int, stop: int) -> list[tuple[np.ndarray, np.ndarray]]:
         numbers = np.arange(start, stop)
-        own = sign * evaluated(function, grid.range_points(start, stop))
-        alive = np.arange(len(own)) if mask is None else np.flatnonzero(mask(start, stop))
+        values = sign * evaluated(function, grid.range_points(start, stop))
+        alive = np.arange(len(values)) if mask is None else np.flatnonzero(mask(start, stop))
         for offset in offsets:
             near = numbers[alive] + offset
             there = (near >= 1) & (near <= grid.size)
             value = np.full(len(alive), np.inf)
             value[there] = sign * evaluated(function, grid.points(near[there]))
-            alive = alive[value > own[alive] if offset < 0 else value >= own[alive]]
-        return [(numbers[alive], sign * own[alive])]
+            alive = alive[value > values[alive] if offset < 0 else value >= values[alive]]
+        return [(numbers[alive], sign * values[alive])]
 
-    found = map_reduce(grid.size, work, lambda a, b: a + b)
-    return Extrema(np.concatenate([n for n, _ in found]), np.concatenate([v for _, v in found]))
+    pieces = map_reduce(grid.size, work, lambda a, b: a + b)
+    return Extrema(np.concatenate([n for n, _ in pieces]), np.concatenate([v for _, v in pieces]))
 
 
 def global_extremum(
@@ -132,15 +132,15 @@ def global_extremum(
     best, numbers = map_reduce(grid.size, work, merge, parts, chunk)
     if best == np.inf:
         raise ZvenoError("no number is admissible", remedy="Widen the constraints or refine the grid")
-    found = np.concatenate(numbers)
-    return Extrema(found, np.full(len(found), sign * best))
+    extremal = np.concatenate(numbers)
+    return Extrema(extremal, np.full(len(extremal), sign * best))
 
 
-def _smaller(near: np.ndarray, own: np.ndarray) -> np.ndarray:
-    different = near != own
+def _smaller(near: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    different = near != theta
     last = different.shape[1] - 1 - np.argmax(different[:, ::-1], axis=1)
     rows = np.arange(len(near))
-    return near[rows, last] < own[rows, last]
+    return near[rows, last] < theta[rows, last]
 
 
 def _offsets(J: int, neighbours: str) -> list[np.ndarray]:

@@ -38,13 +38,13 @@ def values(grid: Grid, function: Function, start: int = 1, stop: int | None = No
 
 def evaluated(function: Function, points: np.ndarray) -> np.ndarray:
     """f at points (k, J), checked to be one value a point."""
-    found = np.asarray(function(points))
-    if found.shape != points.shape[:1]:
+    values = np.asarray(function(points))
+    if values.shape != points.shape[:1]:
         raise ShapeError(
-            f"the function returned shape {found.shape} for points of shape {points.shape}",
+            f"the function returned shape {values.shape} for points of shape {points.shape}",
             remedy="Return one value a point: f(points (k, J)) → (k,)",
         )
-    return found
+    return values
 
 
 def admissible(
@@ -65,8 +65,8 @@ def admissible(
         points = grid.range_points(start, stop)
         alive = np.arange(len(points))
         for function, low, high in bounded:
-            found = evaluated(function, points[alive])
-            alive = alive[(found >= low) & (found <= high)]
+            values = evaluated(function, points[alive])
+            alive = alive[(values >= low) & (values <= high)]
         for function in extra:
             alive = alive[evaluated(function, points[alive]).astype(bool)]
         zeta = np.zeros(len(points), bool)
@@ -101,8 +101,8 @@ class Compressed:
         """Compressed further by more constraints: trick 3 of document 004, one constraint after the other."""
         kept = self.numbers
         for function, low, high in constraints:
-            found = evaluated(function, self.grid.points(kept))
-            kept = kept[(found >= low) & (found <= high)]
+            values = evaluated(function, self.grid.points(kept))
+            kept = kept[(values >= low) & (values <= high)]
         return Compressed(self.grid, kept)
 
 
@@ -112,8 +112,8 @@ def compress(grid: Grid, mask: Mask, parts: int = 1, chunk: int = CHUNK) -> Comp
     def work(start: int, stop: int) -> list[np.ndarray]:
         return [_numbers(start, np.flatnonzero(mask(start, stop)))]
 
-    found = map_reduce(grid.size, work, lambda a, b: a + b, parts, chunk)
-    return Compressed(grid, np.concatenate(found))
+    pieces = map_reduce(grid.size, work, lambda a, b: a + b, parts, chunk)
+    return Compressed(grid, np.concatenate(pieces))
 
 
 def _numbers(start: int, offsets: np.ndarray) -> np.ndarray:

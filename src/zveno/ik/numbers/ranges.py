@@ -40,7 +40,7 @@ def map_reduce(
     `merge` must not care where the cuts are; then neither does the result.
     """
 
-    def one(part: tuple[int, int]) -> A:
+    def reduced(part: tuple[int, int]) -> A:
         pieces = (work(a, b) for a, b in chunks(*part, chunk))
         total = next(pieces)
         for piece in pieces:
@@ -49,9 +49,9 @@ def map_reduce(
 
     cut = ranges(size, parts)
     if len(cut) == 1:
-        return one(cut[0])
+        return reduced(cut[0])
     with ThreadPoolExecutor(len(cut)) as pool:
-        results = list(pool.map(one, cut))
+        results = list(pool.map(reduced, cut))
     total = results[0]
     for result in results[1:]:
         total = merge(total, result)

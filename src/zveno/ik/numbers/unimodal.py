@@ -40,8 +40,8 @@ class ExtremumTable:
         """The table of a function of one parameter; the ends of the range are entries of it."""
         if grid.n_parameters != 1:
             raise ShapeError("this table is for one parameter", remedy="Use CellTable for several")
-        found = [flat_extrema(grid, function, kind).numbers for kind in ("min", "max")]
-        numbers = np.unique(np.concatenate([*found, [1, grid.size]]))
+        extremal = [flat_extrema(grid, function, kind).numbers for kind in ("min", "max")]
+        numbers = np.unique(np.concatenate([*extremal, [1, grid.size]]))
         return cls(grid, numbers, evaluated(function, grid.points(numbers)))
 
     def intervals(self, target: float) -> np.ndarray:

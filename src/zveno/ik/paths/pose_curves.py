@@ -75,7 +75,7 @@ class PoseCurve:
 
         The parameter is the distance between neighbouring way-points, turns counted as 0.2 m a radian.
         """
-        T = np.stack([_pose(one, f"waypoints[{k}]") for k, one in enumerate(waypoints)])
+        T = np.stack([_pose(waypoint, f"waypoints[{k}]") for k, waypoint in enumerate(waypoints)])
         if len(T) < 2:
             raise ShapeError("must be at least two", element="waypoints")
         turns = Rotation.from_matrix(T[:, :3, :3])

@@ -183,12 +183,12 @@ def _newton_step(x: np.ndarray, N: np.ndarray, weight: np.ndarray, middle: np.nd
     gradient[1:] += d
     count = np.full(r, 2.0)
     count[[0, -1]] = 1.0
-    own = np.einsum("rnf,rn,rng->rfg", N, count[:, None] + weight, N) + 1e-9 * np.eye(f)
+    diagonal = np.einsum("rnf,rn,rng->rfg", N, count[:, None] + weight, N) + 1e-9 * np.eye(f)
     across = -np.einsum("rnf,rng->rfg", N[:-1], N[1:])
     at = f * np.arange(r)[:, None, None] + np.arange(f)[:, None], f * np.arange(r)[:, None, None] + np.arange(f)
-    rows, columns = (np.broadcast_to(part, own.shape) for part in at)
+    rows, columns = (np.broadcast_to(part, diagonal.shape) for part in at)
     right = columns[:-1] + f
-    data = np.concatenate([own.ravel(), across.ravel(), across.ravel()])
+    data = np.concatenate([diagonal.ravel(), across.ravel(), across.ravel()])
     i = np.concatenate([rows.ravel(), rows[:-1].ravel(), right.ravel()])
     j = np.concatenate([columns.ravel(), right.ravel(), rows[:-1].ravel()])
     A = sparse.csc_matrix((data, (i, j)), shape=(r * f, r * f))

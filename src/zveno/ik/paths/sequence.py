@@ -134,7 +134,7 @@ def _kept(labels: list[Label]) -> list[Label]:
         # Who needs more than one jump more than the best may as well jump from the best.
         if label.cost > least + 1.5 * JUMP and kept:
             continue
-        wider = any((one.low <= label.low).all() and (one.high >= label.high).all() for one in kept)
+        wider = any((other.low <= label.low).all() and (other.high >= label.high).all() for other in kept)
         if not wider and len(kept) < KEPT:
             kept.append(label)
     return [label for kept in by_node.values() for label in kept]

@@ -149,7 +149,7 @@ def _windings(follower: Follower, states: np.ndarray) -> tuple[np.ndarray, np.nd
 def _outside(follower: Follower, state: np.ndarray) -> str:
     """Which limits forbid a state in every winding."""
     lower, upper = follower.box
-    low, high = (one[0] for one in _windings(follower, state[None]))
+    low, high = (turns[0] for turns in _windings(follower, state[None]))
     fixed = ~follower.periodic & ((state < lower - SLACK) | (state > upper + SLACK))
     bad = np.flatnonzero((low > high) | fixed)
     return f"limit of number {', '.join(map(str, bad + 1))} of the chain" if len(bad) else ""

@@ -48,7 +48,8 @@ def timed(mechanism: Mechanism, q: np.ndarray, jumps: tuple[int, ...], velocity:
     if velocity is True:
         velocity = np.concatenate([np.ravel(joint.limits.velocity) for joint in _moving(mechanism)])
     v, a = (
-        _limits(one, mechanism.n_q, name) for one, name in ((velocity, "velocity"), (acceleration, "acceleration"))
+        _limits(limit, mechanism.n_q, name)
+        for limit, name in ((velocity, "velocity"), (acceleration, "acceleration"))
     )
     times, rates = np.full(len(q), np.nan), np.full_like(q, np.nan)
     now = 0.0

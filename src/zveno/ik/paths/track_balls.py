@@ -42,11 +42,11 @@ class Tangent:
         )
         units, endless = np.ones(mechanism.n_v), np.zeros(mechanism.n_v, bool)
         for name in names:
-            joint, own = mechanism.joint(name), mechanism.v_slices[name]
-            units[own] = [problem.length if unit == "m" else 1.0 for unit in _velocity_units(joint)]
+            joint, velocities = mechanism.joint(name), mechanism.v_slices[name]
+            units[velocities] = [problem.length if unit == "m" else 1.0 for unit in _velocity_units(joint)]
             if joint.type.n_q == joint.type.n_v == 1 and joint.type.sigma == 1:
                 q = mechanism.q_slices[name]
-                endless[own] = np.isinf(mechanism.lower[q]) & np.isinf(mechanism.upper[q])
+                endless[velocities] = np.isinf(mechanism.lower[q]) & np.isinf(mechanism.upper[q])
         self.units, self.endless = units[self.columns], endless[self.columns]
 
     def _leader(self, name: str) -> str:
@@ -85,7 +85,9 @@ class Tangent:
             rotation, rates = a[:, :2], rows
         else:
             kept = list(task.rotation)
-            rotation = np.stack([log(one) for one in E])[:, kept] if kept else np.zeros((len(q), 0))
+            rotation = (
+                np.stack([log(rotation_error) for rotation_error in E])[:, kept] if kept else np.zeros((len(q), 0))
+            )
             rates = seen[:, 3:][:, kept]
         position = list(task.position)
         return np.concatenate([p[:, position], rotation], axis=1), np.concatenate(

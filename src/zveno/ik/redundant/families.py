@@ -211,7 +211,9 @@ def _one_way(problem: IkProblem, lanes: Lanes, pose: int, start: np.ndarray, dir
 def _on(problem: IkProblem, curve: Curve, x: np.ndarray) -> np.ndarray:
     """Which points x (s, n) lie on a curve."""
     if curve.direction is None:
-        return np.array([bool(near(problem, curve.x, one, 0.75 * curve.spacing).any()) for one in x], dtype=bool)
+        return np.array(
+            [bool(near(problem, curve.x, point, 0.75 * curve.spacing).any()) for point in x], dtype=bool
+        )
     moving = int(np.argmax(np.abs(curve.direction)))
     t = (x[:, moving] - curve.x[0, moving]) * curve.direction[moving]
     return near(problem, x, curve.x[0] + t[:, None] * curve.direction)
@@ -267,13 +269,13 @@ def _straight_parts(problem: IkProblem, curve: Curve) -> list[tuple[np.ndarray, 
         if not any(low <= t + turn <= high for low, high in parts for turn in (-TURN, 0.0, TURN))
         and problem.inside(problem.wrapped(problem.from_units(start + t * direction)))
     ]
-    found = []
+    sampled = []
     for low, high in parts:
         closed = high - low >= TURN
         t = np.linspace(low, high, SAMPLE if high > low else 1, endpoint=not closed)
         x = problem.wrapped(problem.from_units(start + t[:, None] * direction))
-        found.append((problem.in_units(x).clip(*problem.box), closed))
-    return found
+        sampled.append((problem.in_units(x).clip(*problem.box), closed))
+    return sampled
 
 
 def _spread(points: np.ndarray) -> np.ndarray:

@@ -57,10 +57,10 @@ def redundant_coordinates(problem: IkProblem, names: Any = None) -> tuple[int, .
         seen = kernels[:, :, which]
         return float(np.median(np.linalg.det(np.swapaxes(seen, 1, 2) @ seen)))
 
-    found: list[int] = []
+    chosen: list[int] = []
     for _ in range(problem.redundancy):
-        found.append(max((k for k in range(problem.n) if k not in found), key=lambda k: volume([*found, k])))
-    return tuple(sorted(found))
+        chosen.append(max((k for k in range(problem.n) if k not in chosen), key=lambda k: volume([*chosen, k])))
+    return tuple(sorted(chosen))
 
 
 def regular(problem: IkProblem) -> bool:
@@ -106,8 +106,8 @@ def solve_sheets(problem: IkProblem, T: np.ndarray, coordinates: tuple[int, ...]
             of = np.repeat(left, upto - done)
             seeds = table.seeds(lanes, of, order[left, done:upto].ravel())
             before = np.bincount(pose, minlength=k)
-            own, found = _refined(problem, lanes, coordinates, of, seeds)
-            pose, x = _joined(problem, (pose, own), (x, found))
+            rows, refined = _refined(problem, lanes, coordinates, of, seeds)
+            pose, x = _joined(problem, (pose, rows), (x, refined))
             grown = np.bincount(pose, minlength=k) > before
             left = left[grown[left]] if done else left
             done = upto
@@ -131,10 +131,10 @@ def _from_neighbours(problem: IkProblem, lanes: Lanes, coordinates, grid: Grid, 
         there = encode(target[ok], grid.counts) if ok.any() else np.zeros(0, int)
         seeds = x[ok].copy()
         seeds[:, list(coordinates)] = values[there - 1]
-        found, good = _iterated(problem, lanes, coordinates, pose[ok], seeds)
+        moved, good = _iterated(problem, lanes, coordinates, pose[ok], seeds)
         poses.append(pose[ok][good])
         numbers.append(there[good])
-        points.append(found[good])
+        points.append(moved[good])
     pose, number, x = np.concatenate(poses), np.concatenate(numbers), np.concatenate(points)
     keep = distinct(problem, pose * (grid.size + 1) + number, x)
     return pose[keep], number[keep], x[keep]
@@ -161,14 +161,14 @@ def _joined(problem: IkProblem, poses, points) -> tuple[np.ndarray, np.ndarray]:
     return pose[keep], x[keep]
 
 
-def sheets_of(problem: IkProblem, found: Sheets, pose: int) -> list[np.ndarray]:
-    """The solutions of one pose as sheets: indices into `found`, in order of their slices' numbers.
+def sheets_of(problem: IkProblem, sheets: Sheets, pose: int) -> list[np.ndarray]:
+    """The solutions of one pose as sheets: indices into `sheets`, in order of their slices' numbers.
 
     Solutions of neighbouring slices belong to one sheet if each is the other's nearest.
     """
-    own = np.flatnonzero(found.pose == pose)
-    cells: dict[int, np.ndarray] = {int(s): own[found.number[own] == s] for s in np.unique(found.number[own])}
-    leader = {int(i): int(i) for i in own}
+    rows = np.flatnonzero(sheets.pose == pose)
+    cells: dict[int, np.ndarray] = {int(s): rows[sheets.number[rows] == s] for s in np.unique(sheets.number[rows])}
+    leader = {int(i): int(i) for i in rows}
 
     def head(i: int) -> int:
         while leader[i] != i:
@@ -176,25 +176,27 @@ def sheets_of(problem: IkProblem, found: Sheets, pose: int) -> list[np.ndarray]:
         return i
 
     for number, here in cells.items():
-        theta = decode(number, found.grid.counts)
-        for axis in range(found.grid.n_parameters):
+        theta = decode(number, sheets.grid.counts)
+        for axis in range(sheets.grid.n_parameters):
             onward = theta.copy()
             onward[axis] += 1
             there = (
-                cells.get(int(encode(onward, found.grid.counts)))
-                if onward[axis] <= found.grid.counts[axis]
+                cells.get(int(encode(onward, sheets.grid.counts)))
+                if onward[axis] <= sheets.grid.counts[axis]
                 else None
             )
             if there is None:
                 continue
-            d = problem.difference((found.x[here] * problem.units)[:, None], (found.x[there] * problem.units)[None])
-            d[..., list(found.coordinates)] = 0.0  # what the slices differ by anyway
+            d = problem.difference(
+                (sheets.x[here] * problem.units)[:, None], (sheets.x[there] * problem.units)[None]
+            )
+            d[..., list(sheets.coordinates)] = 0.0  # what the slices differ by anyway
             gap = np.max(np.abs(d), axis=2)
             to, back = np.argmin(gap, axis=1), np.argmin(gap, axis=0)
             for i, j in enumerate(to):
                 if back[j] == i and gap[i, j] < LINK:
                     leader[head(int(there[j]))] = head(int(here[i]))
     groups: dict[int, list[int]] = {}
-    for i in own:
+    for i in rows:
         groups.setdefault(head(int(i)), []).append(int(i))
-    return [np.array(sorted(group, key=lambda i: int(found.number[i]))) for group in groups.values()]
+    return [np.array(sorted(group, key=lambda i: int(sheets.number[i]))) for group in groups.values()]

@@ -51,16 +51,16 @@ def _curves(problem: IkProblem, targets: Targets, slices: int, redundant, method
     coordinate = redundant_coordinate(problem, redundant)
     values = slice_values(problem, coordinate, slices)
     exact = method == "auto" and seven_revolute.applies(problem, coordinate)
-    found = (seven_revolute.solve_slices if exact else solve_slices)(problem, T, coordinate, values)
+    sliced = (seven_revolute.solve_slices if exact else solve_slices)(problem, T, coordinate, values)
     name = f"{'six_revolute' if exact else 'scan'}, {slices} slices of {_names(problem)[coordinate]}"
     draft = empty_draft(problem, targets, name, aim)
-    draft.add(found.pose, found.x)
-    dimension = free_dimension(problem, lanes, found.pose, found.x)
+    draft.add(sliced.pose, sliced.x)
+    dimension = free_dimension(problem, lanes, sliced.pose, sliced.x)
     around = bool(np.isinf(problem.upper[coordinate] - problem.lower[coordinate]))
-    for i in np.unique(found.pose):
-        curves = linked(problem, found, int(i), slices, around)
+    for i in np.unique(sliced.pose):
+        curves = linked(problem, sliced, int(i), slices, around)
         draft.families[int(i)] = tuple(
-            Family(dimension, problem.to_q(found.x[rows] * problem.units), closed) for rows, closed in curves
+            Family(dimension, problem.to_q(sliced.x[rows] * problem.units), closed) for rows, closed in curves
         )
         draft.notes[int(i)] = PARTS_BETWEEN
     return draft
@@ -73,19 +73,19 @@ def _sheets(problem: IkProblem, targets: Targets, slices: int, redundant, aim: A
         return None
     coordinates = redundant_coordinates(problem, redundant)
     grid = slice_grid(problem, coordinates, each)
-    found = solve_sheets(problem, targets.T, coordinates, grid)
+    sheets = solve_sheets(problem, targets.T, coordinates, grid)
     names = _names(problem)
     size = " × ".join(map(str, grid.counts))
     draft = empty_draft(problem, targets, f"scan, {size} slices of {', '.join(names[k] for k in coordinates)}", aim)
-    draft.density = np.full(len(targets.T), found.density)
-    draft.add(found.pose, found.x)
-    dimension = free_dimension(problem, targets.lanes, found.pose, found.x)
-    for i in np.unique(found.pose):
-        rows = sheets_of(problem, found, int(i))
+    draft.density = np.full(len(targets.T), sheets.density)
+    draft.add(sheets.pose, sheets.x)
+    dimension = free_dimension(problem, targets.lanes, sheets.pose, sheets.x)
+    for i in np.unique(sheets.pose):
+        members = sheets_of(problem, sheets, int(i))
         draft.families[int(i)] = tuple(
-            Family(dimension, problem.to_q(found.x[own] * problem.units)) for own in rows
+            Family(dimension, problem.to_q(sheets.x[sheet] * problem.units)) for sheet in members
         )
-        more = f"{found.unstable[i]} of {grid.size} slices may hold more, " if found.unstable[i] else ""
+        more = f"{sheets.unstable[i]} of {grid.size} slices may hold more, " if sheets.unstable[i] else ""
         draft.notes[int(i)] = more + PARTS_BETWEEN
     return draft
 

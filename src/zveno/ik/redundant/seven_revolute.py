@@ -59,23 +59,23 @@ def _solved(cuts: Cuts, cut: np.ndarray, X: np.ndarray, allowed) -> tuple[np.nda
     """
     rest, rows, q = np.arange(len(X)), np.zeros(0, int), np.zeros((0, 6))
     if cuts.form is not None:
-        own = (cuts.place[cut] >= 0).nonzero()[0]
-        row, q, meeting, curves = cuts.form.of(cuts.place[cut[own]]).solve(X[own])
-        rows = np.concatenate([own[row], *([own[curve.pose]] * len(curve.x) for curve in curves)])
+        targets = (cuts.place[cut] >= 0).nonzero()[0]
+        row, q, meeting, curves = cuts.form.of(cuts.place[cut[targets]]).solve(X[targets])
+        rows = np.concatenate([targets[row], *([targets[curve.pose]] * len(curve.x) for curve in curves)])
         q = np.concatenate([q, *(curve.x for curve in curves)])
-        rest = np.concatenate([own[meeting], (cuts.place[cut] < 0).nonzero()[0]])
+        rest = np.concatenate([targets[meeting], (cuts.place[cut] < 0).nonzero()[0]])
     if not len(rest):
         return rows, q
     special = cuts.special[cut[rest]]
     rest, own_way = rest[~special], rest[special]
     if len(rest):
-        found = cuts.arms.of(cut[rest]).solve(X[rest], allowed)
-        rows, q = np.concatenate([rows, rest[found.pose]]), np.concatenate([q, found.q])
-        own_way = np.concatenate([own_way, rest[~found.sure]])
+        solutions = cuts.arms.of(cut[rest]).solve(X[rest], allowed)
+        rows, q = np.concatenate([rows, rest[solutions.pose]]), np.concatenate([q, solutions.q])
+        own_way = np.concatenate([own_way, rest[~solutions.sure]])
     for s in np.unique(cut[own_way]):
-        own = own_way[cut[own_way] == s]
-        row, x, _, _ = all_solutions(cuts.links[s].tobytes(), X[own], allowed)
-        rows, q = np.concatenate([rows, own[row]]), np.concatenate([q, x])
+        targets = own_way[cut[own_way] == s]
+        row, x, _, _ = all_solutions(cuts.links[s].tobytes(), X[targets], allowed)
+        rows, q = np.concatenate([rows, targets[row]]), np.concatenate([q, x])
     return merged(rows, q)
 
 
@@ -138,11 +138,11 @@ def _slices(problem: IkProblem, coordinate: int, values: tuple[float, ...]) -> C
     first, links, last = held(problem, coordinate, np.array(values))
     arm, form = _generic(problem, coordinate)
     alike, place = [], np.full(len(values), -1)
-    for i, own in enumerate(links if form is not None else ()):
-        found = form_of(own.tobytes())
-        if found is not None and form is not None and found.like(form):
+    for i, arm_links in enumerate(links if form is not None else ()):
+        fit = form_of(arm_links.tobytes())
+        if fit is not None and form is not None and fit.like(form):
             place[i] = len(alike)
-            alike.append(found)
+            alike.append(fit)
     together = stacked(alike) if alike else None
     arms = arm.on(links)
     return Cuts(rigid_inverse(first), links, rigid_inverse(last), arms, together, place, _special(arms))
@@ -152,5 +152,5 @@ def _special(arms: Arm, n: int = 2) -> np.ndarray:
     """(slices,) whether the first template is sure of none of n random targets."""
     which = np.arange(len(arms.L)).repeat(n)
     q = np.random.default_rng(1).uniform(-np.pi, np.pi, (len(which), 6))
-    found = arms.of(which).first(chain(arms.L[which], q))
-    return found.sure.reshape(-1, n).sum(axis=1) == 0
+    solutions = arms.of(which).first(chain(arms.L[which], q))
+    return solutions.sure.reshape(-1, n).sum(axis=1) == 0

@@ -98,17 +98,17 @@ def solve_slices(problem: IkProblem, T: np.ndarray, coordinate: int, values: np.
         pose.append(of)
         cut.append(np.full(len(of), s))
         seeds.append(table.seeds(lanes, of, point.ravel()))
-    found = _refined(problem, lanes, coordinate, np.concatenate(pose), np.concatenate(cut), np.concatenate(seeds))
+    refined = _refined(problem, lanes, coordinate, np.concatenate(pose), np.concatenate(cut), np.concatenate(seeds))
     # Every solution, moved into the neighbouring slices, is a start there.
     around = np.isinf(problem.upper[coordinate] - problem.lower[coordinate])
-    both = [found]
+    both = [refined]
     for shift in (1, -1):
-        target = found.slice + shift
+        target = refined.slice + shift
         ok = np.ones(len(target), bool) if around else (target >= 0) & (target < len(values))
         target = target[ok] % len(values)
-        x = found.x[ok].copy()
+        x = refined.x[ok].copy()
         x[:, coordinate] = values[target] / problem.units[coordinate]
-        both.append(_refined(problem, lanes, coordinate, found.pose[ok], target, x))
+        both.append(_refined(problem, lanes, coordinate, refined.pose[ok], target, x))
     return _unique(problem, len(values), *(np.concatenate(parts) for parts in zip(*both, strict=True)))
 
 
@@ -129,20 +129,20 @@ def _unique(problem: IkProblem, slices: int, pose, cut, x) -> Sliced:
 
 
 def linked(
-    problem: IkProblem, found: Sliced, pose: int, slices: int, around: bool
+    problem: IkProblem, sliced: Sliced, pose: int, slices: int, around: bool
 ) -> list[tuple[np.ndarray, bool]]:
-    """The solutions of one pose as curves through the slices: indices into `found` in order, and whether closed.
+    """The solutions of one pose as curves through the slices: indices into `sliced` in order, and whether closed.
 
     A solution continues in the solution of the next slice that is nearest to it, if each is the other's nearest.
     """
-    own = np.flatnonzero(found.pose == pose)
-    by_slice = [own[found.slice[own] == s] for s in range(slices)]
+    rows = np.flatnonzero(sliced.pose == pose)
+    by_slice = [rows[sliced.slice[rows] == s] for s in range(slices)]
     following: dict[int, int] = {}
     for s in range(slices if around and slices > 2 else slices - 1):
         here, there = by_slice[s], by_slice[(s + 1) % slices]
         if not len(here) or not len(there):
             continue
-        d = problem.difference((found.x[here] * problem.units)[:, None], (found.x[there] * problem.units)[None])
+        d = problem.difference((sliced.x[here] * problem.units)[:, None], (sliced.x[there] * problem.units)[None])
         gap = np.max(np.abs(d), axis=2)
         to, back = np.argmin(gap, axis=1), np.argmin(gap, axis=0)
         for i, j in enumerate(to):
@@ -150,8 +150,8 @@ def linked(
                 following[int(here[i])] = int(there[j])
     preceding = set(following.values())
     curves, seen = [], set()
-    heads = [int(i) for i in own if int(i) not in preceding]
-    for head in heads + [int(i) for i in own]:
+    heads = [int(i) for i in rows if int(i) not in preceding]
+    for head in heads + [int(i) for i in rows]:
         if head in seen:
             continue
         chain = [head]

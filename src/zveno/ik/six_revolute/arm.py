@@ -152,12 +152,12 @@ class Arm:
 
     def _solve(self, X, allowed, which: Any = slice(None)) -> ArmSolutions:
         """Some of the targets; poses are counted among them."""
-        found = self._run(self.chosen[0], X, allowed, which)
+        first = self._run(self.chosen[0], X, allowed, which)
         certain = self.chosen[0].dimension <= CERTAIN_DIMENSION
-        if certain and np.count_nonzero(found.sure) == len(found.sure):
-            return found
-        again = np.nonzero(~found.sure)[0]
-        pose, q, sure, settled = found.pose, found.q, found.sure & certain, found.settled.astype(int)
+        if certain and np.count_nonzero(first.sure) == len(first.sure):
+            return first
+        again = np.nonzero(~first.sure)[0]
+        pose, q, sure, settled = first.pose, first.q, first.sure & certain, first.settled.astype(int)
         for e in self.chosen[1:]:
             if not len(again):
                 break
@@ -177,38 +177,38 @@ class Arm:
         t, X = e.template, X[:, :3]
         E, links = e.system(X)
         c = roots.polynomials(e.determinants(E, roots.SAMPLE_POINTS))
-        found = roots.isolate(c, None if allowed is None else shifted(allowed[t.scan_joint], -t.scan_offset))
-        if not len(found.pose):
-            return self._nothing(len(X), c, found, rate)
-        root, y, doubtful = _candidates(e, E, links, found)
+        isolated = roots.isolate(c, None if allowed is None else shifted(allowed[t.scan_joint], -t.scan_offset))
+        if not len(isolated.pose):
+            return self._nothing(len(X), c, isolated, rate)
+        root, y, doubtful = _candidates(e, E, links, isolated)
         row, column = (y[..., 0] == y[..., 0]).nonzero()  # the others are NaN
         q = np.empty((len(row), 6))
         q[:, t.order] = y[row, column] + t.offsets
         of = root[row]
-        pose = found.pose[of]
+        pose = isolated.pose[of]
         q, closed = polish(L if L.ndim == 3 else L[pose], X[0] if len(X) == 1 else X[pose], q)
         sure, settled = np.ones(len(X), bool), np.ones(len(X), bool)
         if doubtful is not None or np.count_nonzero(closed) < len(closed):
-            accounted = np.ones(len(found.pose), bool) if doubtful is None else ~doubtful
+            accounted = np.ones(len(isolated.pose), bool) if doubtful is None else ~doubtful
             accounted[of] = False
             accounted[of[closed]] = True
-            settled[found.pose[~accounted]] = False
-            sure[found.pose[~(found.simple & accounted)]] = False
+            settled[isolated.pose[~accounted]] = False
+            sure[isolated.pose[~(isolated.simple & accounted)]] = False
             pose, q = pose[closed], q[closed]
         pose, q = merged(pose, q)
         if rate is not None:
-            rate.append(roots.flatness(c, found))
+            rate.append(roots.flatness(c, isolated))
         return ArmSolutions(pose, q, sure, settled)
 
     @staticmethod
-    def _nothing(k: int, c, found: roots.Roots, rate: list | None) -> ArmSolutions:
+    def _nothing(k: int, c, isolated: roots.Roots, rate: list | None) -> ArmSolutions:
         """The answer of k polynomials without any root."""
         if rate is not None:
-            rate.append(roots.flatness(c, found))
+            rate.append(roots.flatness(c, isolated))
         return ArmSolutions(np.zeros(0, int), np.zeros((0, 6)), np.ones(k, bool), np.ones(k, bool))
 
 
-def _candidates(e: Eliminated, E, links, found: roots.Roots) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+def _candidates(e: Eliminated, E, links, isolated: roots.Roots) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Numbers of roots (n,) and candidates (n, 2, 6), NaN where there is none.
 
     Third, (roots,) whether one needs a solution to be trusted; None where none does and all are simple.
@@ -218,20 +218,20 @@ def _candidates(e: Eliminated, E, links, found: roots.Roots) -> tuple[np.ndarray
     dimensions, as near families; then more are tried.
     """
     if e.dimension > 1:
-        root, y = _at_multiple(e, E, links, found, np.arange(len(found.pose)), e.dimension)
-        doubtful = np.zeros(len(found.pose), bool)
+        root, y = _at_multiple(e, E, links, isolated, np.arange(len(isolated.pose)), e.dimension)
+        doubtful = np.zeros(len(isolated.pose), bool)
     else:
-        y, defect, pivot = _at_simple(e, E, links, found)
+        y, defect, pivot = _at_simple(e, E, links, isolated)
         root = np.arange(len(y))
         doubtful = defect > CLEAN
         if e.equations != N_EQUATIONS:
             doubtful &= pivot < NEARLY_SINGULAR
-    unclear = doubtful | ~found.simple
+    unclear = doubtful | ~isolated.simple
     if not np.count_nonzero(unclear):
         return root, y, None
     again = unclear.nonzero()[0]
     for dimension in range(e.dimension + 1, min(e.dimension + 3, GREATEST_DIMENSION + 1)):
-        more = _at_multiple(e, E, links, found, again, dimension)
+        more = _at_multiple(e, E, links, isolated, again, dimension)
         root, y = (np.concatenate(pair) for pair in zip((root, y), more, strict=True))
     return root, y, doubtful
 
@@ -251,25 +251,25 @@ def _shift_matrix(dimension: int):
     return compiled(shift_matrix, {"E": _SYSTEM, "y": ()}, options={"dimension": dimension})
 
 
-def _at_simple(e: Eliminated, E, links, found: roots.Roots):
+def _at_simple(e: Eliminated, E, links, isolated: roots.Roots):
     """Roots with a kernel of one dimension: candidates (n, 2, 6), defects (n,) and last pivots (n,)."""
     scan, kernel = e.template.scan, _from_root()
     if len(E) == 1:
-        return kernel(E[0], found.y, scan, links[0])
-    count = np.bincount(found.pose, minlength=len(E))
+        return kernel(E[0], isolated.y, scan, links[0])
+    count = np.bincount(isolated.pose, minlength=len(E))
     start = np.cumsum(count) - count
-    n = len(found.pose)
+    n = len(isolated.pose)
     y, defect, pivot = np.empty((n, 2, 6)), np.empty(n), np.empty(n)
     for m in np.unique(count[count > 0]):  # targets with equally many roots go together
         poses = np.nonzero(count == m)[0]
         at = start[poses, None] + np.arange(m)
-        y[at], defect[at], pivot[at] = kernel(E[poses, None], found.y[at], scan, links[poses, None])
+        y[at], defect[at], pivot[at] = kernel(E[poses, None], isolated.y[at], scan, links[poses, None])
     return y, defect, pivot
 
 
-def _at_multiple(e: Eliminated, E, links, found: roots.Roots, numbers, dimension: int):
+def _at_multiple(e: Eliminated, E, links, isolated: roots.Roots, numbers, dimension: int):
     """The same for the roots `numbers` with kernels of several dimensions: up to as many candidates each."""
-    pose, y = found.pose[numbers], found.y[numbers]
+    pose, y = isolated.pose[numbers], isolated.y[numbers]
     with np.errstate(all="ignore"):
         V, C = _shift_matrix(dimension)(E[pose], y)
     fine = np.isfinite(C).all((1, 2))

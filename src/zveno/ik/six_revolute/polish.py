@@ -119,8 +119,8 @@ def polish(L: Any, X: Any, q: Any, steps: int = 12) -> tuple[Any, Any]:
         return q, done
     left = (~arrived & np.isfinite(square)).nonzero()[0]
     for number in range(UNROLLED, steps, UNROLLED):
-        own = X if X.ndim == 2 else X[left]
-        q[left], square, moved = _steps()(L if L.ndim == 3 else L[left], own, q[left])
+        targets = X if X.ndim == 2 else X[left]
+        q[left], square, moved = _steps()(L if L.ndim == 3 else L[left], targets, q[left])
         closed = square < CLOSED
         done[left[closed]] = True
         # What is still far away after some steps belongs to no solution.

@@ -235,12 +235,12 @@ def slopes(c: Any, y: Any) -> Any:
     return tuple(_derivatives(c, y, 2)[1:])
 
 
-def flatness(c: Any, found: Roots) -> np.ndarray:
+def flatness(c: Any, roots: Roots) -> np.ndarray:
     """(k,) the least |p'| h + |p''| h² over a polynomial's roots, h the width of a cell; 1 without roots."""
-    p1, p2 = compiled(slopes, {"c": (N_COEFFICIENTS,), "y": ()})(c[found.pose], found.y)
+    p1, p2 = compiled(slopes, {"c": (N_COEFFICIENTS,), "y": ()})(c[roots.pose], roots.y)
     h = 2 * np.pi / CELLS
     out = np.ones(len(c))
-    np.minimum.at(out, found.pose, abs(p1) * h + abs(p2) * h * h)
+    np.minimum.at(out, roots.pose, abs(p1) * h + abs(p2) * h * h)
     return out
 
 

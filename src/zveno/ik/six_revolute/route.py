@@ -80,13 +80,13 @@ class SixRevolute:
         arm = arm_of(links_of(problem), problem.n)
         X = targets(problem, T)
         allowed = ranges(problem)
-        found = _real(arm.solve(X, allowed), problem.n)
+        solutions = _real(arm.solve(X, allowed), problem.n)
         if allowed is not None:
-            inside = over_limits(problem, found.q) <= SLACK
-            none = (np.bincount(found.pose[inside], minlength=len(X)) == 0).nonzero()[0]
+            inside = over_limits(problem, solutions.q) <= SLACK
+            none = (np.bincount(solutions.pose[inside], minlength=len(X)) == 0).nonzero()[0]
             if len(none):
-                found = _with(found, _real(arm.solve(X[none]), problem.n), none)
-        return as_raw(found.pose, found.q, found.sure)
+                solutions = _with(solutions, _real(arm.solve(X[none]), problem.n), none)
+        return as_raw(solutions.pose, solutions.q, solutions.sure)
 
     def explain(self, problem: IkProblem) -> str:
         """The route, the scan joint and the template."""
@@ -196,13 +196,13 @@ def _added(problem: IkProblem) -> np.ndarray:
     return links
 
 
-def _real(found: ArmSolutions, n: int) -> ArmSolutions:
+def _real(solutions: ArmSolutions, n: int) -> ArmSolutions:
     """The solutions in which added joints stay at zero, without them."""
     if n == 6:
-        return found
-    extra = found.q[:, n:]
+        return solutions
+    extra = solutions.q[:, n:]
     still = (abs(extra - TURN * np.round(extra / TURN)) < STILL).all(1)
-    return replace(found, pose=found.pose[still], q=found.q[still, :n])
+    return replace(solutions, pose=solutions.pose[still], q=solutions.q[still, :n])
 
 
 @lru_cache(maxsize=64)
@@ -211,11 +211,11 @@ def ranges(problem: IkProblem) -> tuple[Any, ...] | None:
     limited = problem.upper - problem.lower < TURN
     if not limited.any() and problem.n >= 6:
         return None
-    own = (
+    limited_ranges = (
         ((float(low) - SLACK, float(high) + SLACK),) if narrow else None
         for low, high, narrow in zip(problem.lower, problem.upper, limited, strict=True)
     )
-    return (*own, *[((-SLACK, SLACK),)] * (6 - problem.n))
+    return (*limited_ranges, *[((-SLACK, SLACK),)] * (6 - problem.n))
 
 
 @lru_cache(maxsize=64)
@@ -224,14 +224,14 @@ def arm_of(constants: bytes, joints: int = 6) -> Arm:
     return Arm(np.frombuffer(constants).reshape(6, 4, 4), joints)
 
 
-def _with(found: ArmSolutions, more: ArmSolutions, poses: np.ndarray) -> ArmSolutions:
+def _with(solutions: ArmSolutions, more: ArmSolutions, poses: np.ndarray) -> ArmSolutions:
     """ArmSolutions solutions, those of some poses replaced."""
-    keep = ~np.isin(found.pose, poses)
-    pose, q = np.r_[found.pose[keep], poses[more.pose]], np.concatenate([found.q[keep], more.q])
+    keep = ~np.isin(solutions.pose, poses)
+    pose, q = np.r_[solutions.pose[keep], poses[more.pose]], np.concatenate([solutions.q[keep], more.q])
     order = np.argsort(pose, kind="stable")
     flags = []
     for name in ("sure", "settled"):
-        flag = getattr(found, name).copy()
+        flag = getattr(solutions, name).copy()
         flag[poses] = getattr(more, name)
         flags.append(flag)
     return ArmSolutions(pose[order], q[order], *flags)

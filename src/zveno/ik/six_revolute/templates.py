@@ -172,8 +172,10 @@ class Eliminated:
 @cache
 def _elimination(left: bool, rank: int):
     n = N_FEATURES - rank
-    own = {"N": (n, N_FEATURES), "offset": (n,)} if left else {"P": (27, N_FEATURES), "columns": (8, rank)}
-    shapes = {"X": (3, 4), "M": (6, 3, 4), **own, "at": (), "backwards": (), "scan": ()}
+    shapes_of_side = (
+        {"N": (n, N_FEATURES), "offset": (n,)} if left else {"P": (27, N_FEATURES), "columns": (8, rank)}
+    )
+    shapes = {"X": (3, 4), "M": (6, 3, 4), **shapes_of_side, "at": (), "backwards": (), "scan": ()}
     return compiled(eliminated_left if left else eliminated_right, shapes)
 
 
@@ -211,13 +213,13 @@ def usable(L: np.ndarray, rng: np.random.Generator, n: int = 3) -> list[Eliminat
     s = np.linalg.svd(E[:, :, 0] + np.cos(y) * E[:, :, 1] + np.sin(y) * E[:, :, 2], compute_uv=False)
     s = s / s[..., :1]
     solved, normal = np.sum(s > RANK_TOLERANCE, axis=-1).max(2)
-    found = []
+    rated = []
     for i, e in enumerate(eliminated):
         e.dimension = SIZE - int(solved[i])
         if normal[i] > solved[i] and e.dimension <= GREATEST_DIMENSION:
             worth = min(s[0, i, :, solved[i] - 1].min(), s[1, i, :, solved[i]].min())
-            found.append((worth, e))
-    return [e for _, e in sorted(found, key=lambda pair: -pair[0])]
+            rated.append((worth, e))
+    return [e for _, e in sorted(rated, key=lambda pair: -pair[0])]
 
 
 def chain(L: np.ndarray, q: np.ndarray) -> np.ndarray:
