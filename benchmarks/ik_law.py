@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from zveno.ik import solve_ik
-from zveno.mechanism import Continuous, Frame, Joint, Link, assemble
 from zveno.robot import Robot
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "ik"))
+from ik_answers import nearest, robot_of, wrapped  # pyright: ignore[reportMissingImports]
 from ik_arms import dh_arm, general_arms, industrial_arms, known_arms  # pyright: ignore[reportMissingImports]
 
 PI = np.pi
@@ -81,13 +81,6 @@ CLASSES = {
 }
 
 
-def robot_of(arm) -> Robot:
-    """The arm as a robot without limits."""
-    links = [Link(f"l{i}") for i in range(len(arm.F) + 1)]
-    joints = [Joint(f"j{i + 1}", f"l{i}", f"l{i + 1}", Continuous(), F) for i, F in enumerate(arm.F)]
-    return Robot(assemble(arm.name, links, joints, [Frame("tool", links[-1].name, arm.tool)]))
-
-
 def configurations(robot: Robot, n: int, rng: np.random.Generator) -> np.ndarray:
     """(n, 6) configurations at log-uniform distances from singular ones, in one to three joints."""
     q = rng.uniform(-PI, PI, (n, 6))
@@ -123,16 +116,6 @@ def singular_angles(robot: Robot, q: np.ndarray, joint: np.ndarray, rng: np.rand
     rounded = np.round(angle / (PI / 2)) * (PI / 2)
     angle = np.where(np.abs(angle - rounded) < 1e-9, rounded, angle)  # exact where the geometry is
     return np.where(change.any(axis=1), angle, special)
-
-
-def wrapped(d: np.ndarray) -> np.ndarray:
-    """Differences of angles, whole turns aside."""
-    return d - 2 * PI * np.round(d / (2 * PI))
-
-
-def nearest(q: np.ndarray, solutions: np.ndarray) -> float:
-    """How far, rad, the nearest of some configurations is in its worst joint."""
-    return float(np.abs(wrapped(solutions - q)).max(axis=1).min(initial=np.inf))
 
 
 def on_curve(arm, q: np.ndarray, family) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ik_answers import wrapped
 from ik_arms import industrial_arms, known_arms, turns
 
 import zveno
@@ -17,10 +18,6 @@ from zveno.ik.six_revolute.templates import FLIP, rigid_inverse
 
 KNOWN = known_arms()
 RNG = np.random.default_rng
-
-
-def wrapped(d):
-    return d - 2 * np.pi * np.round(d / (2 * np.pi))
 
 
 def distance(a, b):

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ik_answers import PI, nearest, robot_of, wrapped
 from ik_arms import general_arms, known_arms, turns
-from test_ik_claims import PI, nearest, robot_of, wrapped
 
 import zveno
 from zveno.errors import ZvenoError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ik_answers import wrapped
 
 import zveno
 from zveno.ik import solve_ik
@@ -15,10 +16,6 @@ def family_through(robot, found, q):
     """The family whose ordered sample comes nearest to q."""
     distances = [np.abs(wrapped(family.q - q)).max(axis=1).min() for family in found.families.get(0, ())]
     return found.families[0][int(np.argmin(distances))], min(distances)
-
-
-def wrapped(d):
-    return d - 2 * np.pi * np.round(d / (2 * np.pi))
 
 
 def planar(n, lengths=None, limits=None):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ik_answers import wrapped
 from ik_arms import dh_arm, general_arms, industrial_arms, known_arms, manseur_doty, manseur_doty_pose, turns
 
 from zveno.ik.six_revolute import roots
@@ -24,10 +25,6 @@ RNG = np.random.default_rng
 
 def targets(arm, T):
     return rigid_inverse(arm.F[0]) @ T @ rigid_inverse(arm.tool)
-
-
-def wrapped(d):
-    return d - 2 * np.pi * np.round(d / (2 * np.pi))
 
 
 def distance(a, b):

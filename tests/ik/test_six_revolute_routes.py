@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ik_answers import wrapped
 
 import zveno
 from zveno.ik import six_revolute
@@ -17,10 +18,6 @@ from zveno.robot import Robot
 from zveno.spatial import transforms
 
 SOLVER = six_revolute.solver
-
-
-def wrapped(d):
-    return d - 2 * np.pi * np.round(d / (2 * np.pi))
 
 
 def found(problem, q, raw):

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from ik_answers import wrapped
 from ik_arms import Arm as Chain
 from ik_arms import general_arms, industrial_arms, known_arms, turns
 
@@ -25,10 +26,6 @@ CLASSES = {
     "manseur_doty": {"any": (3,)},
 }
 """Joints that are turned, one after the other, to where the Jacobian is singular."""
-
-
-def wrapped(d):
-    return d - 2 * np.pi * np.round(d / (2 * np.pi))
 
 
 def distance(a, b):

@@ -1,0 +1,144 @@
+"""Something is taken away from an answer, and the status falls."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from ik_answers import robot_of
+from ik_arms import known_arms
+
+import zveno
+from zveno.ik import scan, solve_ik
+from zveno.ik.checks import candidates
+from zveno.ik.choose import only_nearest
+from zveno.ik.closed_form import forms
+from zveno.ik.redundant import seven_revolute
+from zveno.ik.redundant.slices import Sliced
+
+POSES = known_arms()["puma"].poses(6, seed=4)[1]
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_a_missing_solution_breaks_the_balance_of_signs(monkeypatch, which):
+    robot = robot_of(known_arms()["puma"])
+    assert set(solve_ik(robot, POSES).status) == {"complete"}
+    solve = forms.ClosedForm.solve
+
+    def lacking(self, problem, T):
+        raw = solve(self, problem, T)
+        x = np.delete(raw.x, which, axis=1)
+        return raw._replace(x=x, count=raw.count - 1)
+
+    monkeypatch.setattr(forms.ClosedForm, "solve", lacking)
+    found = solve_ik(robot, POSES)
+    assert set(found.status) == {"undecided"}
+    assert "missing" in found.reason(0)
+
+
+def test_a_candidate_that_does_not_close_is_told(monkeypatch):
+    """The closed form itself is in doubt, and without another method the pose is not complete."""
+    arm = known_arms()["puma"]
+    polish = forms.polish
+
+    def failing(*arguments, **options):
+        q, closed = polish(*arguments, **options)
+        closed[0] = False
+        return q, closed
+
+    monkeypatch.setattr(forms, "polish", failing)
+    form = forms.form_of(arm.F.tobytes())
+    assert form is not None
+    before = np.linalg.inv(arm.F[0]) @ POSES @ np.linalg.inv(arm.tool)
+    assert form.solve(before)[2].tolist() == [True] + [False] * 5
+
+
+def test_a_solution_that_misses_is_dropped_and_told(monkeypatch):
+    robot = robot_of(known_arms()["puma"])
+    solve = forms.ClosedForm.solve
+
+    def off(self, problem, T):
+        raw = solve(self, problem, T)
+        raw.x[:, 0] += 0.7
+        return raw
+
+    monkeypatch.setattr(forms.ClosedForm, "solve", off)
+    monkeypatch.setattr(candidates, "newton", lambda problem, x, targets, tool, iterations: (x, np.ones(len(x))))
+    assert set(solve_ik(robot, POSES).status) == {"undecided"}
+
+
+def test_a_method_that_finds_nothing_is_contradicted_by_a_solution(monkeypatch):
+    """`unreachable` is not said where the nearest configuration is a solution."""
+    robot = robot_of(known_arms()["puma"])
+
+    def nothing(self, problem, T):
+        return forms.as_raw(np.zeros(0, int), np.zeros((0, 6)), np.ones(len(T), bool))
+
+    monkeypatch.setattr(forms.ClosedForm, "solve", nothing)
+    found = solve_ik(robot, POSES)
+    assert set(found.status) == {"undecided"}
+    assert (found.count == 1).all()
+
+
+def test_a_start_less_is_noticed_by_a_scan(monkeypatch):
+    """A solution that one start alone has reached leaves the set unstable."""
+    robot = robot_of(known_arms()["puma"])
+    hits = scan._hits
+    monkeypatch.setattr(scan, "_hits", lambda *given: np.where(np.arange(len(given[2])) == 0, 1, hits(*given)))
+    found = solve_ik(robot, POSES, method="scan")
+    assert found.status[0] == "undecided"
+
+
+def test_chosen_is_not_complete():
+    robot = robot_of(known_arms()["puma"])
+    found = solve_ik(robot, POSES[0])
+    one = only_nearest(found, found.q[3], robot)
+    assert (one.count, one.status) == (1, "chosen")
+    assert f"nearest of {found.count}" in one.summary
+
+
+def test_without_its_slices_a_redundant_arm_is_undecided(monkeypatch):
+    robot = zveno.load("panda")
+    T = robot.forward_kinematics(robot.random(4, 0))
+    assert set(solve_ik(robot, T).status) == {"sampled"}
+
+    def no_slices(problem, T, coordinate, values):
+        return Sliced(np.zeros(0, int), np.zeros(0, int), np.zeros((0, 7)))
+
+    monkeypatch.setattr(seven_revolute, "solve_slices", no_slices)
+    assert set(solve_ik(robot, T).status) == {"undecided"}
+
+
+def test_a_slice_less_takes_nothing_from_the_claim(monkeypatch):
+    """What slices find is a sample, and its status says so: with one of them missing it is as true as before."""
+    robot = zveno.load("panda")
+    T = robot.forward_kinematics(robot.random(3, 0))
+    solve = seven_revolute.solve_slices
+
+    def one_less(problem, T, coordinate, values):
+        sliced = solve(problem, T, coordinate, values)
+        kept = sliced.slice != len(values) // 2
+        return Sliced(sliced.pose[kept], sliced.slice[kept], sliced.x[kept])
+
+    whole = solve_ik(robot, T)
+    monkeypatch.setattr(seven_revolute, "solve_slices", one_less)
+    lacking = solve_ik(robot, T)
+    assert (lacking.count < whole.count).any()
+    assert set(whole.status) == set(lacking.status) == {"sampled"}
+    assert all("there may be others" in whole.reason(k) for k in range(3))
+
+
+def test_a_continuum_less_takes_the_claim_away(monkeypatch):
+    """Candidates of one elbow branch of an aligned wrist are dropped: what is left is not said to be all."""
+    robot = robot_of(known_arms()["puma"])
+    T = robot.forward_kinematics(np.array([0.4, -0.7, 0.3, 0.5, 0.0, -0.8]))
+    assert solve_ik(robot, T).status == "family"
+    solve = forms.ClosedForm.solve
+
+    def off(self, problem, T):
+        raw = solve(self, problem, T)
+        raw.x[:, 0] += 0.7
+        return raw
+
+    monkeypatch.setattr(forms.ClosedForm, "solve", off)
+    monkeypatch.setattr(candidates, "newton", lambda problem, x, targets, tool, iterations: (x, np.ones(len(x))))
+    assert solve_ik(robot, T).status == "sampled"
