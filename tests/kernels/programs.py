@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 
 from zveno.kernels.evaluate import evaluate as run
 from zveno.kernels.program import ARITY, Argument, Op, Program
+from zveno.kernels.sources import SOURCES
 
 
 class Builder:
@@ -158,3 +162,10 @@ def interpreted(key, make_program, dtype=None, lanes=None, inputs=None):
 
     call._call = call
     return call
+
+
+def copied_package(folder: Path) -> Path:
+    """A copy of the sources of the package, to be changed."""
+    root = folder / "zveno"
+    shutil.copytree(SOURCES.root, root, ignore=shutil.ignore_patterns("__pycache__", "data"))
+    return root

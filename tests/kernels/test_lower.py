@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kernels.programs import Builder, binary, evaluate, mixed, random_program, unary
 from zveno.errors import BuildError
-from zveno.kernels import elementary, host, lower, plan
+from zveno.kernels import host, lower
 from zveno.kernels.batch_code import driver_code
 from zveno.kernels.batch_frame import STACK_LIMIT
 from zveno.kernels.gufunc import make_ufunc
@@ -38,12 +38,6 @@ def flags_of(function, *arrays) -> tuple[np.ndarray, set[str]]:
     with np.errstate(all="call", under="ignore", call=lambda text, _: seen.add(text)):
         result = function(*arrays)
     return result, seen
-
-
-def ulps(y: np.ndarray, exact: np.ndarray) -> float:
-    """Largest error in units in the last place of the exact value, which has more precision."""
-    unit = np.spacing(np.abs(exact).astype(y.dtype)).astype(exact.dtype)
-    return float(np.max(np.abs(y.astype(exact.dtype) - exact) / unit))
 
 
 def inputs(rng: np.random.Generator, program: Program, n: int, dtype=np.float64) -> list[np.ndarray]:
@@ -244,87 +238,6 @@ def test_padding_raises_no_flag(n):
     with np.errstate(all="raise"):
         kernel(*arrays)
         compile(binary(Op.DIV))(np.ones(n), np.full(n, 3.0))
-
-
-# ------------------------------------------------------------------------------------ angles
-
-
-def angles(dtype) -> np.ndarray:
-    """Angles of every size up to the limit, and the worst: neighbours of multiples of a quarter turn."""
-    rng = np.random.default_rng(0)
-    limit = elementary.REDUCTION_LIMIT
-    quarter = np.arange(-63000, 63000) * (np.pi / 2)
-    near = np.concatenate([np.nextafter(quarter.astype(dtype), dtype(s)) for s in (-np.inf, np.inf)])
-    sizes = 10.0 ** rng.uniform(-30, 5, 50_000) * rng.choice([-1, 1], 50_000)
-    edges = [limit, -limit, np.pi / 4, 0.0, np.nextafter(dtype(limit), dtype(np.inf))]
-    parts = (quarter, near, sizes, rng.uniform(-limit, limit, 200_000), rng.uniform(-8, 8, 200_000), edges)
-    x = np.concatenate(parts).astype(dtype)
-    return x[(x == 0) | (np.abs(x) >= np.finfo(dtype).tiny)]  # the C library raises underflow for the rest
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_sine_and_cosine_to_two_units(dtype):
-    wide = np.longdouble if dtype == np.float64 else np.float64
-    if np.finfo(wide).nmant < np.finfo(dtype).nmant + 8:
-        pytest.skip("this platform has no floating-point type with more precision to compare with")
-    x = angles(dtype)
-    with np.errstate(all="raise"):
-        sin, cos, tan = (compile(unary(op), dtype)(x) for op in (Op.SIN, Op.COS, Op.TAN))
-    assert ulps(sin, np.sin(x.astype(wide))) < 2
-    assert ulps(cos, np.cos(x.astype(wide))) < 2
-    assert ulps(tan, np.tan(x.astype(wide))) < 4
-
-
-def test_angles_beyond_the_limit_are_right_and_leave_their_neighbours_alone():
-    x = np.random.default_rng(2).uniform(-3, 3, 64)
-    kernel = compile(unary(Op.SIN))
-    alone = kernel(x)
-    mixed_up = x.copy()
-    mixed_up[::3] *= 10.0 ** np.arange(5, 27)
-    result = kernel(mixed_up)
-    large = np.abs(mixed_up) > elementary.REDUCTION_LIMIT
-    np.testing.assert_array_equal(result[mixed_up == x], alone[mixed_up == x])
-    np.testing.assert_allclose(result[large], np.sin(mixed_up[large]), rtol=1e-15)
-
-
-def test_nested_angles_and_repeated_functions():
-    b = Builder("nested", x=())
-    (x,) = b.read("x")
-    s = b.add(Op.SIN, x)
-    again = b.add(Op.SIN, x)
-    inner = b.add(Op.COS, b.add(Op.SIN, b.add(Op.COS, s)))
-    many = [b.add(Op.SIN, b.add(Op.MUL, x, b.const(float(k)))) for k in range(20)]
-    program = b.program(y=((23,), [s, again, inner, *many]))
-    values = np.linspace(-5, 5, 11)
-    np.testing.assert_allclose(compile(program)(values), evaluate(program, values)[0], atol=1e-15)
-
-
-# ------------------------------------------------------------------------------------ the plan
-
-
-def test_slots_are_used_again():
-    """A long recursion needs few slots: those of dead values are taken by later ones."""
-    b = Builder("long", x=())
-    values = b.read("x") * 2
-    for _ in range(20_000):
-        values = [values[1], b.add(Op.ADD, *values)]
-    schedule = plan.make_plan(b.program(y=((), values[-1:])), 100, 4)
-    assert len(schedule.chunks) == 200
-    assert schedule.n_slots < 10
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_every_live_node_is_computed_once_and_after_its_operands(seed):
-    program = random_program(seed, 200, smooth=False)
-    schedule = plan.make_plan(program, 17, 4)
-    order = [node for chunk in schedule.chunks for node in chunk]
-    free = set(np.flatnonzero(program.op <= Op.CONST).tolist())
-    assert set(order) == set(np.flatnonzero(plan.live_nodes(program)).tolist()) - free
-    assert len(order) == len(set(order))
-    known = set(free)
-    for node in order:
-        assert known.issuperset(program.args[node, : ARITY[Op(program.op[node])]].tolist())
-        known.add(node)
 
 
 def broken(change: str) -> Program:

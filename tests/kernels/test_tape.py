@@ -1,3 +1,5 @@
+"""A trace computes what the function computes, and is the same every time."""
+
 from __future__ import annotations
 
 import gc
@@ -5,7 +7,6 @@ import hashlib
 import subprocess
 import sys
 import threading
-from operator import neg
 
 import numpy as np
 import pytest
@@ -13,35 +14,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kernels.expressions import ALL, ARITHMETIC, expressions, random_expression
+from kernels.traced import X, count, same, scalar
 from zveno.errors import ShapeError, TraceError
 from zveno.kernels import math as zm
 from zveno.kernels.evaluate import evaluate
-from zveno.kernels.program import ARITY, Op, Program
+from zveno.kernels.program import ARITY, Op
 from zveno.kernels.tape import Scalar
 from zveno.kernels.trace import call, trace
-
-X = {"x": (3,)}
-
-
-def count(program: Program, *ops: Op) -> int:
-    """Operations of the given kinds, of all kinds if none is given."""
-    return int(np.isin(program.op, ops).sum()) if ops else int((program.op > Op.CONST).sum())
-
-
-def same(a: Program, b: Program) -> bool:
-    return (
-        a.inputs == b.inputs
-        and a.outputs == b.outputs
-        and all(np.array_equal(x, y) for x, y in ((a.op, b.op), (a.args, b.args)))
-        and np.array_equal(a.value, b.value, equal_nan=True)
-        and all(np.array_equal(x, y) for x, y in zip(a.results, b.results, strict=True))
-    )
-
-
-def scalar(function, n=2) -> Program:
-    """The program of a function of n single numbers."""
-    return trace(function, {f"x{i}": () for i in range(n)})
-
 
 # The law: a trace computes what the function computes.
 
@@ -108,236 +87,6 @@ def test_call_joins_a_program_to_another_trace(expression, seed):
     np.testing.assert_allclose(evaluate(outer, x.T), 3 * np.transpose(expected), rtol=1e-12, atol=1e-12)
     assert count(outer) <= count(inner) + 9  # twice, a sum and at most a sign for each of three outputs
     assert same(trace(lambda x: call(inner, x), X), trace(lambda x: call(inner, x), X))
-
-
-# Simplification and sharing.
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda x: x + 0,
-        lambda x: 0.0 + x,
-        lambda x: x - 0,
-        lambda x: x * 1,
-        lambda x: 1.0 * x,
-        lambda x: x / 1,
-        lambda x: neg(neg(x)),
-        lambda x: x * -1 * -1,
-        lambda x: x**1,
-        lambda x: +x,
-        lambda x: zm.minimum(x, x),
-        lambda x: zm.select(x < 1, x, x),
-        lambda x: (x * 0 + x) - (x - x),
-        lambda x: np.conjugate(x),
-        lambda x: zm.logical_not(zm.logical_not(x < 1)) * 0 + x,
-    ],
-)
-def test_nothing_to_compute(function):
-    assert count(scalar(function, 1)) == 0
-
-
-@pytest.mark.parametrize(
-    ("function", "constant"),
-    [
-        (lambda x: x * 0, 0.0),
-        (lambda x: 0 / x, 0.0),
-        (lambda x: x - x, 0.0),
-        (lambda x: x + -x, 0.0),
-        (lambda x: x**0, 1.0),
-        (lambda x: x * np.nan, np.nan),
-        (lambda x: np.nan - x, np.nan),
-        (lambda x: x / np.nan, np.nan),
-        (lambda x: zm.maximum(np.nan, x), np.nan),
-        (lambda x: zm.select(np.nan < x, 1.0, 2.0), 2.0),
-        (lambda x: zm.sin(x * 0) + np.pi, np.pi),
-        (lambda x: np.float32(0.5), 0.5),
-        (lambda x: -0.0, -0.0),
-        (lambda x: np.inf, np.inf),
-    ],
-)
-def test_constants_are_folded(function, constant):
-    program = scalar(function, 1)
-    assert program.op.tolist() == [Op.CONST]
-    assert program.value[0].tobytes() == np.float64(constant).tobytes()
-
-
-@pytest.mark.parametrize(
-    ("function", "operations"),
-    [
-        (lambda a, b: a * b + b * a, 2),
-        (lambda a, b: (a + b) * (b + a), 2),
-        (lambda a, b: (-a) * b + a * b, 0),
-        (lambda a, b: (-a) * (-b) * (a * b), 2),
-        (lambda a, b: (a - b) * (b - a), 3),
-        (lambda a, b: a - (-b), 1),
-        (lambda a, b: a + (-b), 1),
-        (lambda a, b: (-a) + (-b) + (a + b), 0),
-        (lambda a, b: (a / -b) + (-a / b), 3),
-        (lambda a, b: zm.sin(-a) + zm.sin(a), 0),
-        (lambda a, b: zm.cos(-a) - zm.cos(a), 0),
-        (lambda a, b: zm.cos(a - b) * zm.cos(b - a), 3),
-        (lambda a, b: (a * -2.0) + b, 2),
-        (lambda a, b: -(a * 2.0), 1),
-        (lambda a, b: -(a - b), 1),
-        (lambda a, b: -(a + 2.0), 1),
-        (lambda a, b: (a - 2.0) * (2.0 - a), 3),
-        (lambda a, b: (2.0 - a) * (a - 2.0), 3),
-        (lambda a, b: a / 4.0 - a * 0.25, 0),
-        (lambda a, b: a / 3.0, 1),
-        (lambda a, b: zm.minimum(a, b) - zm.minimum(b, a), 0),
-        (lambda a, b: zm.select(a > b, a, b) - zm.select(b < a, a, b), 0),
-        (lambda a, b: zm.select(zm.logical_not(a < b), a, b) - zm.select(a < b, b, a), 0),
-        (lambda a, b: abs(-a) - abs(abs(a)), 0),
-    ],
-)
-def test_operations_are_shared(function, operations):
-    program = scalar(function)
-    assert count(program) == operations
-    x = np.random.default_rng(0).normal(size=(2, 9))
-    np.testing.assert_array_equal(evaluate(program, *x), np.broadcast_to(function(*x), 9))
-
-
-def test_sums_are_not_regrouped():
-    program = scalar(lambda a, b: (a + b) - a)
-    assert evaluate(program, 1e20, 1.0) == 0.0
-    program = scalar(lambda a, b: (a * 3.0) * (1.0 / 3.0), 1 + 1)
-    assert count(program, Op.MUL) == 2
-
-
-def test_division_by_constant_zero_keeps_the_sign_of_the_infinity():
-    program = scalar(lambda a: (a / 0.0, a / -0.0, 1.0 / a), 1)
-    with np.errstate(divide="ignore"):
-        assert evaluate(program, 2.0) == (np.inf, -np.inf, 0.5)
-
-
-@pytest.mark.parametrize("exponent", [-3, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3, 7, np.int64(5), np.float64(2.5)])
-def test_powers(exponent):
-    x = np.array([0.3, 1.0, 2.7])
-    got = evaluate(trace(lambda x: x**exponent, X), x)
-    np.testing.assert_allclose(got, x ** float(exponent), rtol=1e-15 * 8)
-    assert not count(scalar(lambda a: a**exponent, 1), Op.EXP, Op.LOG)
-
-
-def test_powers_by_squaring():
-    assert count(scalar(lambda a: a**4, 1)) == 2
-    assert count(scalar(lambda a: a**15, 1)) == 6
-
-
-@pytest.mark.parametrize("function", [lambda x: x**0.3, lambda x: x**x, lambda x: 2.0**x, lambda x: x**np.inf])
-def test_other_powers_say_what_to_write(function):
-    with pytest.raises(TraceError, match=r"exp\("):
-        scalar(function, 1)
-
-
-# NumPy on object arrays.
-
-A = np.arange(1.0, 10.0).reshape(3, 3)
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda x: A @ x,
-        lambda x: x @ A,
-        lambda x: x @ x,
-        lambda x: np.outer(x, x) @ A,
-        lambda x: np.dot(A, x),
-        lambda x: np.sum(np.outer(x, [1, 2, 3]), axis=0),
-        lambda x: np.trace(np.outer(x, x)),
-        lambda x: np.outer(x, x).T[0],
-        lambda x: np.concatenate([x, [1.0], x[:2]]),
-        lambda x: np.block([[np.outer(x, x), np.zeros((3, 1))], [x, 1.0]]),
-        lambda x: np.stack([x, np.ones(3)], axis=-1),
-        lambda x: np.cross(x, [1.0, 2.0, 3.0]),
-        lambda x: np.einsum("i,ij,j", x, A, x),
-        lambda x: np.cumsum(x) + np.prod(x) + np.mean(x),
-        lambda x: np.diag(x) @ np.eye(3),
-        lambda x: np.float64(2) * x[0] + x[1] * np.float32(0.5) - np.int64(3) / x[2],
-        lambda x: np.float64(2) - x[0] + np.array(3.0) * x[1] + x[2] * np.array([1.0, 2.0]),
-        lambda x: True * x + np.True_ * x[::-1],
-        lambda x: np.sin(x) + np.cos(x) * np.tan(x) + np.exp(x) + np.log(x) + np.sqrt(x) + np.tanh(x),
-        lambda x: np.arcsin(x / 9) + np.arccos(x / 9) + np.arctan(x) + np.arctan2(x, x[::-1]),
-        lambda x: np.abs(-x) + np.absolute(x) + np.floor(x) + np.square(x) + np.negative(x),
-        lambda x: np.power(x, 2) + np.reciprocal(x) + np.conjugate(x) + np.positive(x),
-        lambda x: np.sin(x[0]) * x[1],
-        lambda x: -x / 2 - 1 / x,
-        lambda x: x.reshape(3, 1) * x,
-    ],
-)
-def test_numpy_on_object_arrays(function):
-    x = np.array([0.5, 1.5, 2.25])
-    np.testing.assert_allclose(evaluate(trace(function, X), x), function(x), rtol=1e-14)
-
-
-def test_in_place_operators_and_assignment():
-    def function(x):
-        y = np.zeros(3, object)
-        y[1:] = x[:2]
-        y += x
-        y[0] *= 2
-        return y
-
-    assert evaluate(trace(function, X), [1.0, 2.0, 3.0]).tolist() == [2.0, 3.0, 5.0]
-
-
-# Comparison, hashing, branching.
-
-
-def test_scalars_are_keys_of_sets_and_dictionaries():
-    def function(x):
-        places = {value: i for i, value in enumerate(x)}
-        assert [places[value] for value in x] == [0, 1, 2]
-        assert len({x[0], x[1], x[0], x[0] + 0}) == 2
-        assert x[0] != "text"
-        assert (x[0] == None) is False  # noqa: E711
-        return x
-
-    trace(function, X)
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda x: x if x[0] < x[1] else -x,
-        lambda x: x if x[0] == 0 else -x,
-        lambda x: np.maximum(x[0], x[1]),
-        lambda x: np.where(x > 0, x, -x),
-        lambda x: max(x),
-        lambda x: x[0] in [x[1]],
-        lambda x: not x[0],
-        lambda x: x[0] < x[1] < x[2],
-    ],
-)
-def test_branching_points_to_select(function):
-    with pytest.raises(TraceError, match=r"branches.*zveno\.math\.select"):
-        trace(function, X)
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda x: float(x[0]),
-        lambda x: int(x[0]),
-        lambda x: complex(x[0]),
-        lambda x: round(x[0]),
-        lambda x: [1, 2][x[0]],
-        lambda x: np.zeros(3)[x[0]],
-        lambda x: np.asarray(x, float),
-        lambda x: range(x[0]),
-        lambda x: np.zeros(3).__setitem__(0, x[0]),
-    ],
-)
-def test_conversion_is_refused(function):
-    with pytest.raises(TraceError, match=r"plain number.*object.*zveno\.math\.select"):
-        trace(function, X)
-
-
-def test_comparisons_are_numbers():
-    program = scalar(lambda a, b: (a < b) * 10 + (a <= b) + ((a == b) | ~(a != b)) * 100 + ((a > b) & (a >= b)) * 5)
-    for a, b in ((1.0, 2.0), (2.0, 2.0), (3.0, 2.0)):
-        assert evaluate(program, a, b) == (a < b) * 10 + (a <= b) + (a == b) * 100 + (a > b) * 5
-    assert evaluate(scalar(lambda a: a != a, 1), np.nan) == 1.0
 
 
 # The interface.

@@ -24,33 +24,6 @@ def places(f: Function, row: str, step: str, ahead: list[str]) -> list[str]:
     return [row, *(f.at(row, jump) for jump in jumps)]
 
 
-def load_packed(f: Function, places: list[str], start: str, size: int) -> None:
-    """All elements of rows without gaps to the slots from `start`: full blocks, and one for the rest.
-
-    The last block ends with the last element, so it overlaps the one before unless the lanes divide the size.
-    """
-    t, n = f.types, f.types.lanes
-    if size < n:
-        for j in range(size):
-            load_element(f, places, start, str(j), str(j * t.itemsize))
-        return
-
-    def block(j: str) -> None:
-        offset = f.let(f"mul i64 {j}, {t.itemsize}")
-        values = [f.load(t.vector, f.at(place, offset), t.itemsize) for place in places]
-        slot = f.at(start, f.let(f"mul i64 {j}, {t.stride}"))
-        for number, value in enumerate(transpose(f, values)):
-            f.store(t.vector, value, f.at(slot, number * t.stride), t.stride)
-
-    if size // n <= _UNROLL:
-        for j in range(0, size - n + 1, n):
-            block(str(j))
-    else:
-        f.repeat(str(size // n), lambda b: block(f.let(f"mul i64 {b}, {n}")))
-    if size % n:
-        block(str(size - n))
-
-
 def load_element(f: Function, places: list[str], start: str, j: str, offset: str) -> None:
     """One element of every row, `offset` bytes from its beginning, to the slot `j` from `start`."""
     t = f.types
@@ -93,23 +66,12 @@ def fill(f: Function, places: list[str], first: int, count: int, values: Sequenc
             )
 
 
-def load_loose(module: Module) -> str:
-    """A function that loads elements one by one, at the offsets in a table; defined on first use.
-
-    Its arguments: the first row, the step to the next, the distance of the last state, the first slot, the
-    table and the number of elements. It need not be fast, and short code keeps the build time down.
-    """
-    if module.once("load_loose"):
-        arguments = "ptr %row, i64 %step, i64 %left, ptr %slots, ptr %table, i64 %count"
-        f = Function(module, f"internal void @load_loose({arguments})")
-        rows = places(f, "%row", "%step", distances(f, "%left"))
-        f.repeat("%count", lambda j: load_element(f, rows, "%slots", j, _entry(f, j)))
-        f.finish()
-    return "@load_loose"
-
-
 def store_loose(module: Module) -> str:
-    """The same for moving rows from the staging area to their places; `%staged` is its first row."""
+    """A function that moves elements one by one from the staging area to their places; defined on first use.
+
+    Its arguments: the first row, the step to the next, the distance of the last state, the first row of the staging
+    area, the table and the number of elements. It need not be fast, and short code keeps the build time down.
+    """
     if module.once("store_loose"):
         t = module.types
         arguments = "ptr %row, i64 %step, i64 %left, ptr %staged, ptr %table, i64 %count"

@@ -1,0 +1,30 @@
+"""What tests of traces have in common."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zveno.kernels.program import Op, Program
+from zveno.kernels.trace import trace
+
+X = {"x": (3,)}
+
+
+def count(program: Program, *ops: Op) -> int:
+    """Operations of the given kinds, of all kinds if none is given."""
+    return int(np.isin(program.op, ops).sum()) if ops else int((program.op > Op.CONST).sum())
+
+
+def same(a: Program, b: Program) -> bool:
+    return (
+        a.inputs == b.inputs
+        and a.outputs == b.outputs
+        and all(np.array_equal(x, y) for x, y in ((a.op, b.op), (a.args, b.args)))
+        and np.array_equal(a.value, b.value, equal_nan=True)
+        and all(np.array_equal(x, y) for x, y in zip(a.results, b.results, strict=True))
+    )
+
+
+def scalar(function, n=2) -> Program:
+    """The program of a function of n single numbers."""
+    return trace(function, {f"x{i}": () for i in range(n)})
