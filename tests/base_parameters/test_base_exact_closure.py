@@ -16,11 +16,11 @@ from zveno.spatial.transforms import transform
 
 pytest.importorskip("flint")
 
-from zveno.base_parameters.exact import as_array
 from zveno.base_parameters.exact_arithmetic import exact_arithmetic
 from zveno.base_parameters.exact_field import basis
 from zveno.base_parameters.exact_solutions import exact_recursion
 from zveno.base_parameters.solutions import floating_recursion
+from zveno.spatial.exact_numbers import as_array
 
 ENOUGH = 17
 """No space here has more dimensions than this, so that as many steps close it whatever it is."""

@@ -12,9 +12,9 @@ import pytest
 import zveno
 from mechanisms import random_mechanism
 from zveno import base_parameters
-from zveno.base_parameters.exact import exact_direction
 from zveno.errors import ZvenoWarning
 from zveno.mechanism import Helical, Joint, Link, Mechanism, Prismatic, Revolute, assemble
+from zveno.spatial.exact_numbers import exact_direction
 from zveno.spatial.rotations import elementary
 from zveno.spatial.transforms import transform
 

@@ -12,7 +12,6 @@ import pytest
 
 import zveno
 from zveno import base_parameters
-from zveno.base_parameters.exact import Surd, cosine, decimal, from_text
 from zveno.documents.base_parameters_000.reproduce import PRINTED, in_millimetres, printed_terms
 from zveno.errors import ZvenoError, ZvenoWarning
 from zveno.mechanism import (
@@ -28,6 +27,7 @@ from zveno.mechanism import (
     Universal,
     assemble,
 )
+from zveno.spatial.exact_numbers import Surd, cosine, decimal, from_text
 from zveno.spatial.rotations import elementary
 from zveno.spatial.transforms import transform
 

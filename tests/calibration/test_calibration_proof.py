@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno.base_parameters.exact import flint
 from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.identifiability.proof import Step, _block, _steps, _walked, prove
 from zveno.calibration.identifiability.row_spaces import FloatRows
 from zveno.calibration.model.models import redundant_model
 from zveno.mechanism import Frame, Joint, Limits, Link, assemble
 from zveno.mechanism.joints import Free, Helical, Planar, Prismatic, Revolute, Spherical, Universal
+from zveno.spatial.exact_numbers import flint
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import adjoint, inverse, transform
 

@@ -13,10 +13,10 @@ from ..errors import ModelError, ShapeError, ZvenoWarning
 from ..io.results import hash_of
 from ..mechanism import Loop, Mechanism
 from ..robot_functions import RobotFunctions
+from ..spatial.exact_numbers import NotExact, required_flint
 from . import diagnosis
 from . import drives as driving
 from .blocks import NOISE, ROUNDING
-from .exact import NotExact, required_flint
 from .exact_solutions import exact_obstacle, exact_solution
 from .loops import loops_of
 from .problem import Problem

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ..spatial.exact_numbers import IDENTITY, Matrix, exact_gravity, exact_transform, exact_twist
 from .arithmetic import FULL, WIDTHS, Derivation, Twist, twist_operators
-from .exact import IDENTITY, Matrix, exact_gravity, exact_transform, exact_twist
 from .exact_field import ExactMatrix, basis, beside, echelon, lowered
 from .views import DOUBLE, MOMENTS, SYMMETRIC, WEIGHTS
 

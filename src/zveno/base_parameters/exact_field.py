@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any
 
-from .exact import ROOTS, Surd, required_flint
+from ..spatial.exact_numbers import ROOTS, Surd, required_flint
 
 RATIONAL: frozenset[int] = frozenset()
 """No square roots."""

@@ -22,7 +22,17 @@ from typing import NamedTuple
 import numpy as np
 
 from ..mechanism import Loop, Mechanism
-from .exact import IDENTITY, ZERO, Matrix, NotExact, Surd, cosine, decimal, exact_transform, steps_of_15
+from ..spatial.exact_numbers import (
+    IDENTITY,
+    ZERO,
+    Matrix,
+    NotExact,
+    Surd,
+    cosine,
+    decimal,
+    exact_transform,
+    steps_of_15,
+)
 from .nodes import Node
 from .sampled import Sample
 from .samples import Samples

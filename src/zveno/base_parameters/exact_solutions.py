@@ -6,8 +6,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..spatial.exact_numbers import Matrix, NotExact, as_array, as_texts, decimal, flint
 from . import drives as driving
-from .exact import Matrix, NotExact, as_array, as_texts, decimal, flint
 from .exact_arithmetic import exact_arithmetic
 from .exact_field import ExactMatrix, basis
 from .exact_samples import tied_samples

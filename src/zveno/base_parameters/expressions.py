@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from .exact import Surd, from_text, number_as_float
+from ..spatial.exact_numbers import Surd, from_text, number_as_float
 from .views import DEGREES, view_named
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...base_parameters.exact import NotExact, flint
+from ...spatial.exact_numbers import NotExact, flint
 from ...spatial.transforms import transform
 from ..model.models import Model
 from .row_spaces import ExactRows, FloatRows

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base_parameters.exact import Matrix, exact_transform, exact_twist
 from ...base_parameters.exact_field import Field, field_of
+from ...spatial.exact_numbers import Matrix, exact_transform, exact_twist
 from ...spatial.transforms import adjoint, inverse, transform
 from ...spatial.vectors import skew
 

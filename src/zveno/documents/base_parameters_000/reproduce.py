@@ -9,9 +9,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from ...base_parameters.analyse import base_parameters
-from ...base_parameters.exact import decimal
 from ...base_parameters.result import BaseParameters
 from ...io.load import load_mechanism
+from ...spatial.exact_numbers import decimal
 from ..reproduce import Row, error, law
 from .coordinate_matrix import Row as DhRow
 from .coordinate_matrix import coordinate_matrix, echelon_columns, n_matrices, n_rows

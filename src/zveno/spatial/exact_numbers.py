@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import MissingExtraError
-from ..spatial.rotations import to_rpy
+from .rotations import to_rpy
 
 ROOTS = (1, 2, 3, 6)
 """The field's basis: 1, √2, √3, √6."""
@@ -292,7 +292,7 @@ def required_flint() -> Any:
     """python-flint, or the error that says how to get it."""
     module = flint()
     if module is None:
-        raise MissingExtraError("exact arithmetic needs python-flint", remedy="pip install 'zveno[exact]'")
+        raise MissingExtraError("exact proofs need python-flint", remedy="pip install 'zveno[exact]'")
     return module
 
 
