@@ -15,9 +15,9 @@ from ..spatial.vectors import cross
 def rotor_torque(mechanism: Mechanism, a: np.ndarray) -> np.ndarray:
     """Torque that accelerates the rotors, (n_v,): Nᵀ diag(J) N a with motor velocities N q̇."""
     if mechanism.transmission is None:
-        own = mechanism.joint_velocities(a)
+        accelerations = mechanism.joint_velocities(a)
         turned = [
-            np.zeros(len(own[i])) if joint.drive is None else _reflected(joint.drive) * own[i]
+            np.zeros(len(accelerations[i])) if joint.drive is None else _reflected(joint.drive) * accelerations[i]
             for i, _, joint in mechanism.outward()
         ]
         return mechanism.gather_velocities([np.zeros(0), *turned])
@@ -96,29 +96,29 @@ def friction_torque(mechanism: Mechanism, v: np.ndarray, smoothing: float = 0.0)
         v: velocities, (n_v,).
         smoothing: velocity over which sign(v) is smoothed to tanh(v/smoothing); 0 keeps the jump, sign(0) = 0.
     """
-    own = mechanism.joint_velocities(v)
+    velocities = mechanism.joint_velocities(v)
     spent = []
     for i, _, joint in mechanism.outward():
         drive = joint.drive
         if drive is None:
-            spent.append(np.zeros(len(own[i])))
+            spent.append(np.zeros(len(velocities[i])))
         else:
-            direction = tanh(own[i] / smoothing) if smoothing else sign(own[i])
-            spent.append(drive.viscous * own[i] + drive.coulomb * direction + drive.offset)
+            direction = tanh(velocities[i] / smoothing) if smoothing else sign(velocities[i])
+            spent.append(drive.viscous * velocities[i] + drive.coulomb * direction + drive.offset)
     return mechanism.gather_velocities([np.zeros(0), *spent])
 
 
 def friction_slope(mechanism: Mechanism, v: np.ndarray, smoothing: float = 0.0) -> np.ndarray:
     """The derivative of every entry of `friction_torque` by its own velocity, (n_v,); the jump of sign has none."""
-    own, follows = mechanism.joint_velocities(v), mechanism.joint_velocities(np.ones(mechanism.n_v))
+    velocities, follows = mechanism.joint_velocities(v), mechanism.joint_velocities(np.ones(mechanism.n_v))
     slopes = []
     for i, _, joint in mechanism.outward():
         drive = joint.drive
-        slope = np.zeros(len(own[i]))
+        slope = np.zeros(len(velocities[i]))
         if drive is not None:
             slope = slope + drive.viscous
             if smoothing:
-                bend = tanh(own[i] / smoothing)
+                bend = tanh(velocities[i] / smoothing)
                 slope = slope + drive.coulomb * (1.0 - bend * bend) / smoothing
         slopes.append(slope * follows[i])
     return mechanism.gather_velocities([np.zeros(0), *slopes])

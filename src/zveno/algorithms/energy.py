@@ -18,8 +18,8 @@ from .velocities import AT_REST, body_motions
 def kinetic_energy(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> Any:
     """½ Σ twist · momentum over the links, plus the rotors', J."""
     total = 0.5 * (v @ rotor_torque(mechanism, v)) if mechanism.n_v else 0.0
-    for twist, own in _link_momenta(mechanism, q, v):
-        total = total + 0.5 * (twist @ own)
+    for twist, link_momentum in _link_momenta(mechanism, q, v):
+        total = total + 0.5 * (twist @ link_momentum)
     return total
 
 
@@ -38,8 +38,8 @@ def total_energy(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> Any:
 def total_momentum(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """`[p, L]`: linear momentum and angular momentum about the world's origin, in world axes, (6,)."""
     T = link_poses(mechanism, q)
-    own = [part for _, part in _link_momenta(mechanism, q, v)]
-    return sum((move_wrench(T[i], part) for i, part in enumerate(own)), start=np.zeros(6))
+    momenta = [part for _, part in _link_momenta(mechanism, q, v)]
+    return sum((move_wrench(T[i], part) for i, part in enumerate(momenta)), start=np.zeros(6))
 
 
 def _link_momenta(mechanism: Mechanism, q, v):

@@ -83,7 +83,7 @@ class BodyFactors:
         motions = body_motions(self.mechanism, self.q, v, np.zeros(len(tau)), falling(base, self.mechanism.gravity))
         needed = [link_wrench(link.inertia, motions[i]) for i, link in enumerate(self.mechanism.links)]
         if external is not None:
-            needed = [own - external[i] for i, own in enumerate(needed)]
+            needed = [wrench - external[i] for i, wrench in enumerate(needed)]
         return self.half(tau - rotor_bias(self.mechanism, v), needed)
 
     def half(self, b: np.ndarray, needed: list[Any] | None = None) -> Any:
@@ -97,11 +97,11 @@ class BodyFactors:
         y: list[Any] = [np.zeros(0)] * self.mechanism.n_links
         for i, f, _ in self.mechanism.inward():
             S, T, D, scaled, at = self._joints[i]
-            own = b[at] if Q[i] is None else b[at] - S.T @ Q[i]
-            y[i] = _up(D[0], own)
-            if not f or (Q[i] is None and _is_zero(own)):
+            share = b[at] if Q[i] is None else b[at] - S.T @ Q[i]
+            y[i] = _up(D[0], share)
+            if not f or (Q[i] is None and _is_zero(share)):
                 continue
-            passed = scaled @ own if Q[i] is None else Q[i] + scaled @ own
+            passed = scaled @ share if Q[i] is None else Q[i] + scaled @ share
             carried = move_wrench(T, passed)
             Q[f] = carried if Q[f] is None else Q[f] + carried
         return np.concatenate(y)
@@ -109,19 +109,19 @@ class BodyFactors:
     def whole(self, x: np.ndarray) -> np.ndarray:
         """F⁻¹ x, (n_v,): every joint moves by its share, less what its parent's acceleration gives it."""
         a: list[Any] = [None] * self.mechanism.n_links
-        own: list[Any] = [np.zeros(0)] * self.mechanism.n_links
+        accelerations: list[Any] = [np.zeros(0)] * self.mechanism.n_links
         for i, f, joint in self.mechanism.outward():
             S, T, D, scaled, at = self._joints[i]
-            own[i] = _down(D[0], x[at])
+            accelerations[i] = _down(D[0], x[at])
             if a[f] is not None:
                 Rt, p = T[:3, :3].T, T[:3, 3]
                 linear_part, turn = a[f][:3], a[f][3:]
                 carried = np.concatenate([Rt @ (linear_part - cross(p, turn)), Rt @ turn])
-                own[i] = own[i] - scaled.T @ carried
-                a[i] = carried + S @ own[i]
+                accelerations[i] = accelerations[i] - scaled.T @ carried
+                a[i] = carried + S @ accelerations[i]
             elif joint.type.n_v:
-                a[i] = S @ own[i]
-        return np.concatenate(own)
+                a[i] = S @ accelerations[i]
+        return np.concatenate(accelerations)
 
 
 def _up(L, b):

@@ -48,13 +48,13 @@ def joint_wrenches(
     motions = body_motions(mechanism, q, v, a, falling(base, mechanism.gravity))
     wrenches = [link_wrench(link.inertia, motions[i]) for i, link in enumerate(mechanism.links)]
     if external is not None:
-        wrenches = [own - external[i] for i, own in enumerate(wrenches)]
+        wrenches = [wrench - external[i] for i, wrench in enumerate(wrenches)]
     return passed_down(mechanism, q, wrenches)
 
 
-def passed_down(mechanism: Mechanism, q: np.ndarray, own: list[np.ndarray]) -> list[np.ndarray]:
+def passed_down(mechanism: Mechanism, q: np.ndarray, link_wrenches: list[np.ndarray]) -> list[np.ndarray]:
     """The wrench through each link's joint, from those that the links themselves need; both by link number."""
-    wrenches, q_own = list(own), mechanism.joint_positions(q)
+    wrenches, q_own = list(link_wrenches), mechanism.joint_positions(q)
     for i, f, joint in mechanism.inward():
         wrenches[f] = wrenches[f] + move_wrench(joint.transform(q_own[i]), wrenches[i])
     return wrenches
@@ -63,8 +63,8 @@ def passed_down(mechanism: Mechanism, q: np.ndarray, own: list[np.ndarray]) -> l
 def along_axes(mechanism: Mechanism, q: np.ndarray, wrenches: list[np.ndarray]) -> np.ndarray:
     """The part of the wrenches through the joints that moves them, (n_v,)."""
     q_own = mechanism.joint_positions(q)
-    own = [joint.subspace(q_own[i]).T @ wrenches[i] for i, _, joint in mechanism.outward()]
-    return mechanism.gather_velocities([np.zeros(0), *own])
+    forces = [joint.subspace(q_own[i]).T @ wrenches[i] for i, _, joint in mechanism.outward()]
+    return mechanism.gather_velocities([np.zeros(0), *forces])
 
 
 def falling(base: Motion, gravity: np.ndarray) -> Motion:

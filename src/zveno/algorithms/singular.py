@@ -48,10 +48,10 @@ def refuse_singular(mechanism: Mechanism) -> None:
     link, nor what that carries, nor a rotor resists it. Massless links within a chain are fine.
     """
     q = anywhere(mechanism)
-    found = _coupled(mechanism, q) if couples_joints(mechanism) else _separate(mechanism, q)
-    if not found:
+    singular = _coupled(mechanism, q) if couples_joints(mechanism) else _separate(mechanism, q)
+    if not singular:
         return
-    first, *others = found
+    first, *others = singular
     more = f"; the same holds for {', '.join(f'joint {joint.name}' for joint in others[:5])}" if others else ""
     more += f" and {len(others) - 5} more" if len(others) > 5 else ""
     raise ModelError(
@@ -67,32 +67,34 @@ def _separate(mechanism: Mechanism, q) -> list[Joint]:
     q_own = mechanism.joint_positions(q)
     rotor, scale = (mechanism.joint_velocities(part) for part in (_rotors(mechanism), _scales(mechanism, q)))
     bodies = [rigid(link.inertia) for link in mechanism.links]
-    found = []
+    singular = []
     for i, f, joint in mechanism.inward():
         S, body = joint.subspace(q_own[i]), bodies[i]
         if joint.type.n_v:
             U = np.stack([body @ column for column in S.T], axis=1)
             D = S.T @ U + np.diag(rotor[i])
             if _is_singular(D, scale[i]):
-                found.append(joint)
+                singular.append(joint)
             else:
                 body = body.without(U, linear.solve(D, U.T).T)
         bodies[f] = bodies[f].plus(body.moved(joint.transform(q_own[i])))
-    return found
+    return singular
 
 
 def _coupled(mechanism: Mechanism, q) -> list[Joint]:
     """The same from the pivots of the mass matrix, where rotors or mimic relations tie joints together."""
     M, scale = mass_matrix(mechanism, q), _scales(mechanism, q)
-    found = []
+    singular = []
     for joint in reversed([joint for joint in mechanism.joints if joint.mimic is None and joint.type.n_v]):
-        own = mechanism.v_slices[joint.name]
-        if _is_singular(M[own, own], scale[own]):
-            found.append(joint)
+        velocities = mechanism.v_slices[joint.name]
+        if _is_singular(M[velocities, velocities], scale[velocities]):
+            singular.append(joint)
         else:
-            inner = slice(0, own.start)
-            M[inner, inner] -= M[inner, own] @ np.linalg.solve(M[own, own], M[own, inner])
-    return found
+            inner = slice(0, velocities.start)
+            M[inner, inner] -= M[inner, velocities] @ np.linalg.solve(
+                M[velocities, velocities], M[velocities, inner]
+            )
+    return singular
 
 
 def _scales(mechanism: Mechanism, q) -> np.ndarray:

@@ -114,11 +114,11 @@ def _exactly(
 
 def _sensitive(floating: FloatingSolution, exactly: Solution, frictions: int) -> str:
     """Both counts in words, where the count depends on less than `NOISE` of the mechanism's size."""
-    coarse = [one.count(NOISE) for one in floating.solved]
+    coarse = [block.count(NOISE) for block in floating.solved]
     counts = [len(group.pivots) for group in exactly.groups]
     rank, other = exactly.rank, floating.solution.rank
     if rank == other:
-        other += sum(coarse) - sum(len(one.pivots) for one in floating.solved)
+        other += sum(coarse) - sum(len(block.pivots) for block in floating.solved)
     if rank == other and coarse == counts:
         return ""
     return (
@@ -135,7 +135,7 @@ def _faint_gravity(problem: Problem, floating: FloatingSolution, options) -> str
     without = floating_solution(
         Problem(replace(problem.mechanism, gravity=np.zeros(3)), **options), view_named("pseudo")
     )
-    rank, other = (sum(len(group.pivots) for group in one.solution.groups) for one in (floating, without))
+    rank, other = (sum(len(group.pivots) for group in solved.solution.groups) for solved in (floating, without))
     if rank == other:
         return ""
     return f"gravity is {size:.1g} m/s²: {other} parameters of links without it, {rank} with it"
@@ -145,24 +145,24 @@ def _second_looks(
     problem: Problem, floating: FloatingSolution, exactly: Solution | None, sensitive: str, options
 ) -> list[str]:
     """Sentences about near-degenerate geometry, with its cause where it is found."""
-    kept = [one.gap()[0] for one in floating.solved]
+    kept = [block.gap()[0] for block in floating.solved]
     smallest = min(kept, default=1.0)
-    dropped = max((one.gap()[1] for one in floating.solved), default=0.0)
+    dropped = max((block.gap()[1] for block in floating.solved), default=0.0)
     clear = not sensitive and smallest >= diagnosis.NEAR
     if clear and dropped <= ROUNDING:
         return []
 
     def rank_of(mechanism: Mechanism) -> int:
         solved = floating_solution(Problem(mechanism, **options), view_named("pseudo")).solved
-        return sum(len(one.pivots) for one in solved)
+        return sum(len(block.pivots) for block in solved)
 
     # The count as typed, where even the smallest values that are not rounding count.
-    rank = sum(one.count(ROUNDING) for one in floating.solved)
+    rank = sum(block.count(ROUNDING) for block in floating.solved)
     if exactly is not None:
         rank = sum(len(group.pivots) for group in exactly.groups)
-    found = diagnosis.causes(problem.mechanism, rank, rank_of, NOISE if clear else 0.0)
-    if found or sensitive:
-        return found or [sensitive]
+    causes = diagnosis.causes(problem.mechanism, rank, rank_of, NOISE if clear else 0.0)
+    if causes or sensitive:
+        return causes or [sensitive]
     if clear:
         return []
     block = floating.blocks[kept.index(smallest)]

@@ -93,14 +93,14 @@ def grouped(
     members: dict[int, list[int]] = {}
     for n in range(len(nodes)):
         members.setdefault(head[n], []).append(n)
-    found = []
+    blocks = []
     for top, group in members.items():
         if len(group) == 1 and not massless.intersection(nodes[top].bodies):
             node = nodes[top]
-            found.append(Block(node.bodies, node.parent, B[top], tuple(poses[body] for body in node.bodies)))
+            blocks.append(Block(node.bodies, node.parent, B[top], tuple(poses[body] for body in node.bodies)))
         else:
-            found.append(_joined(K, nodes, B, poses, massless, group))
-    return found
+            blocks.append(_joined(K, nodes, B, poses, massless, group))
+    return blocks
 
 
 def _without_rigid(nodes: Sequence[Node], B: Sequence[Matrix], poses: dict[int, Pose], massless: frozenset[int]):
@@ -137,9 +137,9 @@ def _joined(K: Arithmetic, nodes, B, poses, massless: frozenset[int], group: lis
             path[k] = path[nodes[n].parent] @ poses[k] if nodes[n].parent in massless else poses[k]
     rows = []
     for n in group:
-        own, start = nodes[n].bodies, 0
+        node_bodies, start = nodes[n].bodies, 0
         parts = []
-        for k in own:
+        for k in node_bodies:
             parts.append(B[n][:, start : start + 10] @ content[k])
             start += 10
         links = sum(parts[1:], start=parts[0])
@@ -149,7 +149,7 @@ def _joined(K: Arithmetic, nodes, B, poses, massless: frozenset[int], group: lis
 
 def solve_blocks(blocks: list[Block], to_view: np.ndarray) -> list[Solved]:
     """Rank, pivots and grouping of every block, in the parameters that `to_view` (10, 10) takes to those of B."""
-    found: list[Solved | None] = [None] * len(blocks)
+    solutions: list[Solved | None] = [None] * len(blocks)
     single = [k for k, block in enumerate(blocks) if len(block.bodies) == 1 and block.B.shape[1] == 10]
     if single:
         stack = np.zeros((len(single), 10, 10))
@@ -157,11 +157,11 @@ def solve_blocks(blocks: list[Block], to_view: np.ndarray) -> list[Solved]:
             B = blocks[k].B
             stack[n, : len(B)] = B if len(B) <= 10 else np.linalg.qr(B, mode="r")
         for n, solved in enumerate(_solve(stack @ to_view)):
-            found[single[n]] = solved
+            solutions[single[n]] = solved
     for k, block in enumerate(blocks):
-        if found[k] is None:
-            found[k] = _solve_wide(block, to_view)
-    return found  # pyright: ignore[reportReturnType]  (every place is filled)
+        if solutions[k] is None:
+            solutions[k] = _solve_wide(block, to_view)
+    return solutions  # pyright: ignore[reportReturnType]  (every place is filled)
 
 
 def _solve_wide(block: Block, to_view: np.ndarray) -> Solved:
@@ -205,14 +205,14 @@ def _solve(B: np.ndarray) -> list[Solved]:
     columns = np.arange(B.shape[2])
     A = np.where(chosen[:, None, :], R, np.eye(B.shape[2]))
     Y = np.linalg.solve(A, R)
-    found = []
+    solutions = []
     for n in range(len(B)):
         pivots = columns[chosen[n]]
         rows = Y[n][pivots]
         rows[:, pivots] = np.eye(len(pivots))
         rows[abs(rows) < 1e-13 * max(1.0, abs(rows).max(initial=0.0))] = 0.0
-        found.append(Solved(pivots, rows, np.zeros((0, 0)), s[n]))
-    return found
+        solutions.append(Solved(pivots, rows, np.zeros((0, 0)), s[n]))
+    return solutions
 
 
 def _left_to_right(B: np.ndarray, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -72,11 +72,11 @@ def steps_of(K: Arithmetic, mechanism: Mechanism, nodes: Sequence[Node]) -> tupl
 
 def root_states(K: Arithmetic, gravity: np.ndarray, motors: Motors | None) -> States:
     """The ground: a = 1 and p = gravity's direction."""
-    one, n = ([] if motors is None else [1]), (0 if motors is None else len(motors.place))
-    a = K.matrix([[1, 1, 1, 0, 0, 0, 0, 0, 0, 1, *one]], 10 + len(one))
+    constant, n = ([] if motors is None else [1]), (0 if motors is None else len(motors.place))
+    a = K.matrix([[1, 1, 1, 0, 0, 0, 0, 0, 0, 1, *constant]], 10 + len(constant))
     # Without gravity only the constant function is left, which offsets look like.
-    rows = [[*K.gravity(gravity, motors is not None), 0, *one]] if gravity.any() or motors is not None else []
-    return States(K.matrix([], 10), K.matrix([], 16 + n), a, K.matrix(rows, 4 + len(one)))
+    rows = [[*K.gravity(gravity, motors is not None), 0, *constant]] if gravity.any() or motors is not None else []
+    return States(K.matrix([], 10), K.matrix([], 16 + n), a, K.matrix(rows, 4 + len(constant)))
 
 
 def advance(
@@ -107,13 +107,13 @@ def moved(K: Arithmetic, states: States, A: Congruence | None) -> States:
     """The states in another frame of the same body; those that are full stay."""
     if A is None:
         return states
-    found = []
+    spaces = []
     for kind, rows in enumerate(states):
         if rows is not K.full(kind) and len(rows):
             operator = A.sixteen if kind == 1 else A.four if kind == 3 else A.ten
             rows = on(K, rows, operator, WIDTHS[kind])
-        found.append(rows)
-    return States(*found)
+        spaces.append(rows)
+    return States(*spaces)
 
 
 def on(K: Arithmetic, rows: Matrix, operator: Matrix, width: int) -> Matrix:
@@ -164,14 +164,14 @@ def placed(
     motors: Motors | None,
 ) -> Matrix:
     """The block in the link's own frame, behind the joint, over its ten parameters and the drives."""
-    found = [K.matrix([], 10 + (0 if motors is None else motors.n_columns))]
+    blocks = [K.matrix([], 10 + (0 if motors is None else motors.n_columns))]
     for rows in kinetic:
         if len(rows):
-            found.append(on(K, rows if after is None else on(K, rows, after.ten, 10), K.weights, 10))
+            blocks.append(on(K, rows if after is None else on(K, rows, after.ten, 10), K.weights, 10))
     for rows in potential:
         if len(rows):
-            found.append(on(K, rows if after is None else on(K, rows, after.four, 4), K.moments, 4))
-    return K.reduced(*found)
+            blocks.append(on(K, rows if after is None else on(K, rows, after.four, 4), K.moments, 4))
+    return K.reduced(*blocks)
 
 
 def advance_ball(

@@ -29,10 +29,10 @@ def couplings(mechanism: Mechanism) -> list[tuple[int, int]]:
 def directions(mechanism: Mechanism) -> np.ndarray:
     """(couplings, n_v): the motor's velocity over its gear ratio is this times q̇."""
     N = mechanism.transmission_matrix
-    found = np.zeros((len(couplings(mechanism)), mechanism.n_v))
+    velocities = np.zeros((len(couplings(mechanism)), mechanism.n_v))
     for k, (m, i) in enumerate(couplings(mechanism)):
-        found[k, m], found[k, i] = 1.0, N[m, i] / N[m, m]
-    return found
+        velocities[k, m], velocities[k, i] = 1.0, N[m, i] / N[m, m]
+    return velocities
 
 
 def coupling_regressor(mechanism: Mechanism, v: Any, a: Any) -> Any:

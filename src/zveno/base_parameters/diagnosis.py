@@ -41,9 +41,9 @@ def _gravity(mechanism: Mechanism, least: float) -> list[tuple[str, Mechanism]]:
     """Gravity almost along, or almost across, the axis of a joint on the ground."""
     g = mechanism.gravity
     size = np.linalg.norm(g)
-    found = []
+    variants = []
     if not size:
-        return found
+        return variants
     for joint in mechanism.joints:
         if joint.parent != mechanism.links[0].name or "axis" not in joint.type.parameters():
             continue
@@ -52,13 +52,13 @@ def _gravity(mechanism: Mechanism, least: float) -> list[tuple[str, Mechanism]]:
         number = mechanism.link_number(joint.child)
         if least < across < NEAR:
             aligned = replace(mechanism, gravity=(axis @ g) * axis)
-            found.append((f"gravity is {_short(math.asin(across))} rad off joint {number}'s axis", aligned))
+            variants.append((f"gravity is {_short(math.asin(across))} rad off joint {number}'s axis", aligned))
         elif least < along < NEAR:
             aligned = replace(mechanism, gravity=g - (axis @ g) * axis)
-            found.append(
+            variants.append(
                 (f"gravity is {_short(math.asin(along))} rad off the plane across joint {number}'s axis", aligned)
             )
-    return found
+    return variants
 
 
 def _short(x: float) -> str:

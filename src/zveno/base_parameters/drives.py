@@ -47,12 +47,12 @@ def driven_joints(mechanism: Mechanism) -> list[tuple[int, int, str]]:
     Joints with one coordinate of their own count as driven; those with several only if the model gives them a drive
     (nobody expects a motor on a floating base).
     """
-    found = []
+    joints = []
     for i, _, joint in mechanism.outward():
         if joint.mimic is None and (joint.type.n_v == 1 or joint.drive is not None):
             start = mechanism.v_slices[joint.name].start
-            found += [(i, start + k, unit) for k, unit in enumerate(joint.type.units)]
-    return found
+            joints += [(i, start + k, unit) for k, unit in enumerate(joint.type.units)]
+    return joints
 
 
 def driven_coordinates(mechanism: Mechanism) -> list[int]:
@@ -104,20 +104,20 @@ def _coupling_forms(mechanism: Mechanism, driven: list[int]) -> np.ndarray:
             element="the transmission matrix",
             remedy='Leave "coupling" out',
         )
-    found = np.zeros((len(pairs), len(driven), len(driven)))
+    forms = np.zeros((len(pairs), len(driven), len(driven)))
     for k, (m, i) in enumerate(pairs):
         if m not in driven or i not in driven:
             raise ModelError("couples a coordinate without a motor", element="the transmission matrix")
         x, y = driven.index(m), driven.index(i)
-        found[k, x, y] = found[k, y, x] = 1.0
-    return found
+        forms[k, x, y] = forms[k, y, x] = 1.0
+    return forms
 
 
 def _velocity_forms(mechanism: Mechanism, pairs) -> np.ndarray:
     """Quadratic forms of all viscous frictions, flat: those of the joints and those of coupled motors."""
     n = directions(mechanism)
-    own = np.eye(mechanism.n_v)
-    return np.array([np.outer(row, row).ravel() for row in (*own, *n[: len(pairs)])])
+    joints = np.eye(mechanism.n_v)
+    return np.array([np.outer(row, row).ravel() for row in (*joints, *n[: len(pairs)])])
 
 
 def drive_columns(mechanism: Mechanism, kinds: Sequence[str]) -> list[int]:
@@ -126,23 +126,23 @@ def drive_columns(mechanism: Mechanism, kinds: Sequence[str]) -> list[int]:
     Columns are those of `robot.drive_regressor`, then those of `coupling_regressor`.
     """
     driven, n_v = driven_coordinates(mechanism), mechanism.n_v
-    found = list(driven) if "rotor" in kinds else []
+    columns = list(driven) if "rotor" in kinds else []
     if COUPLING in kinds:
-        found += [4 * n_v + k for k in range(len(couplings(mechanism)))]
+        columns += [4 * n_v + k for k in range(len(couplings(mechanism)))]
     if "offset" in kinds:
-        found += [DRIVE_PARAMETER_NAMES.index("offset") * n_v + v for v in driven]
-    return found
+        columns += [DRIVE_PARAMETER_NAMES.index("offset") * n_v + v for v in driven]
+    return columns
 
 
 def frictions(mechanism: Mechanism, kinds: Sequence[str], tied: Sequence[int] = ()) -> list[int]:
     """Columns of the drives that are always base parameters; for `tied` velocities see `friction`."""
     driven = [v for v in driven_coordinates(mechanism) if v not in tied]
     counted = [DRIVE_PARAMETER_NAMES.index(kind) for kind in ("viscous", "coulomb") if kind in kinds]
-    found = [block * mechanism.n_v + v for block in counted for v in driven]
+    columns = [block * mechanism.n_v + v for block in counted for v in driven]
     if COUPLING in kinds:
         n = len(couplings(mechanism))
-        found += range(4 * mechanism.n_v + n, 4 * mechanism.n_v + 3 * n)
-    return found
+        columns += range(4 * mechanism.n_v + n, 4 * mechanism.n_v + 3 * n)
+    return columns
 
 
 def n_drive_parameters(mechanism: Mechanism, kinds: Sequence[str]) -> int:
@@ -157,21 +157,23 @@ def drive_vector(mechanism: Mechanism) -> np.ndarray:
 
     A joint that follows another adds its own to the leader's, as the leader's motion feels them.
     """
-    found = np.zeros((len(DRIVE_PARAMETER_NAMES), mechanism.n_v))
+    values = np.zeros((len(DRIVE_PARAMETER_NAMES), mechanism.n_v))
     leaders = {joint.name: joint.drive for joint in mechanism.joints if joint.mimic is None}
     for joint in mechanism.joints:
         drive = joint.drive
         if drive is None:
             continue
-        own = np.array([drive.rotor_inertia, drive.viscous, drive.coulomb, drive.offset])
+        joint_values = np.array([drive.rotor_inertia, drive.viscous, drive.coulomb, drive.offset])
         if joint.mimic is not None:
             r, leader = joint.mimic.multiplier, leaders[joint.mimic.joint]
             gear = 1.0 if leader is None else leader.gear_ratio
             # With a transmission matrix the rotors are those of the independent velocities alone.
             geared = 0.0 if mechanism.transmission is not None else (r * drive.gear_ratio / gear) ** 2
-            own *= np.array([np.broadcast_to(geared, own.shape[1:]), *([k] for k in (r * r, abs(r), r))])
-        found[:, mechanism.v_slices[joint.name]] += own
-    return found.ravel()
+            joint_values *= np.array(
+                [np.broadcast_to(geared, joint_values.shape[1:]), *([k] for k in (r * r, abs(r), r))]
+            )
+        values[:, mechanism.v_slices[joint.name]] += joint_values
+    return values.ravel()
 
 
 def drive_names(mechanism: Mechanism, kinds: Sequence[str]) -> tuple[str, ...]:
@@ -184,8 +186,8 @@ def drive_names(mechanism: Mechanism, kinds: Sequence[str]) -> tuple[str, ...]:
             part = mechanism.v_slices[joint.name]
             for k, v in enumerate(range(part.start, part.stop)):
                 numbers[v] = f"{i}" if joint.type.n_v == 1 else f"{i}.{k + 1}"
-    own = tuple(SYMBOLS[kind].format(numbers[v]) for kind in DRIVE_PARAMETER_NAMES for v in range(mechanism.n_v))
-    return own + (coupling_names(mechanism, numbers) if COUPLING in kinds else ())
+    names = tuple(SYMBOLS[kind].format(numbers[v]) for kind in DRIVE_PARAMETER_NAMES for v in range(mechanism.n_v))
+    return names + (coupling_names(mechanism, numbers) if COUPLING in kinds else ())
 
 
 def coupled_rows(K: Arithmetic, nodes: Sequence[Node], rates: Sequence[np.ndarray], motors: Motors) -> Matrix:
@@ -213,23 +215,23 @@ def coupled_rows(K: Arithmetic, nodes: Sequence[Node], rates: Sequence[np.ndarra
     return K.reduced(*rows)
 
 
-def _coupled(motors: Motors, one: np.ndarray, other: np.ndarray) -> bool:
-    moving, others = abs(one).sum(axis=1) > 0, abs(other).sum(axis=1) > 0
+def _coupled(motors: Motors, rates: np.ndarray, other_rates: np.ndarray) -> bool:
+    moving, others = abs(rates).sum(axis=1) > 0, abs(other_rates).sum(axis=1) > 0
     return bool(motors.forms[:, moving][:, :, others].any())
 
 
 def solve_drives(solved: Sequence[Solved], *more: np.ndarray) -> Solved:
     """Pivots and grouping among the drive columns from what is left of all blocks and from more rows."""
-    rows = np.concatenate([*more, *(one.rest for one in solved)])
+    rows = np.concatenate([*more, *(block.rest for block in solved)])
     return solve_dense(rows)
 
 
 def side_by_side(*parts: Solved | None) -> tuple[np.ndarray, np.ndarray]:
     """Pivots and grouping of problems that share nothing, one after another."""
-    found = [one for one in parts if one is not None]
-    starts = np.cumsum([0, *(one.Y.shape[1] for one in found)])
-    pivots = [one.pivots + start for one, start in zip(found, starts, strict=False)]
-    whole = np.asarray(scipy.linalg.block_diag(*(one.Y for one in found))) if found else np.zeros((0, 0))
+    given = [part for part in parts if part is not None]
+    starts = np.cumsum([0, *(part.Y.shape[1] for part in given)])
+    pivots = [part.pivots + start for part, start in zip(given, starts, strict=False)]
+    whole = np.asarray(scipy.linalg.block_diag(*(part.Y for part in given))) if given else np.zeros((0, 0))
     return np.concatenate([np.zeros(0, dtype=int), *pivots]).astype(int), whole
 
 

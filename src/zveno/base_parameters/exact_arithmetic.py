@@ -106,8 +106,8 @@ class Exact:
 
     def state(self, kind: int, *rows: ExactMatrix) -> ExactMatrix:
         """Echelon form; a full state forgets the roots that led to it."""
-        found = basis(*rows)
-        return _full(kind) if found.shape == (FULL[kind], WIDTHS[kind]) else found
+        echelon = basis(*rows)
+        return _full(kind) if echelon.shape == (FULL[kind], WIDTHS[kind]) else echelon
 
     def closed(
         self, parts: Sequence[ExactMatrix], derivations: Sequence[Derivation], width: int, most: int

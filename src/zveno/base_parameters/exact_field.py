@@ -82,10 +82,10 @@ class Field:
         return [[self._surd(row[k : k + d]) for k in range(0, len(row), d)] for row in table[::d]]
 
     def _surd(self, parts: Sequence) -> Surd:
-        found = [self._zero] * len(ROOTS)
+        coefficients = [self._zero] * len(ROOTS)
         for k, part in zip(self.roots, parts, strict=True):
-            found[k] = part
-        return Surd(found)
+            coefficients[k] = part
+        return Surd(coefficients)
 
     def _block(self, x: Any) -> list[list]:
         """The matrix of multiplication by x, rows the images of the basis."""

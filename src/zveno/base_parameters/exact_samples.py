@@ -69,14 +69,14 @@ def followers(mechanism: Mechanism, node: Node, loop: Samples | None) -> list[Fo
             relation[joint.name] = (joint.name, 1.0, 0.0)
     if loop is not None:
         relation = _proportional(mechanism, node, loop)
-    found = []
+    joints = []
     for i in node.bodies:
         joint = mechanism.joints[i - 1]
         what = f"joint {joint.name}"
         before, after = (exact_transform(T, what) for T in (joint.T_parent_joint, joint.T_joint_child))
         f = mechanism.tree.parents[i]
         if not joint.type.n_v:
-            found.append(Follower(i, f, before, after, 0, 1, False, Fraction(0), 0, Fraction(0), 0.0))
+            joints.append(Follower(i, f, before, after, 0, 1, False, Fraction(0), 0, Fraction(0), 0.0))
             continue
         twist = joint.type.subspace(joint.type.neutral())
         direction = twist[3:, 0] if twist.shape[1] == 1 and twist[3:].any() else twist[:3, 0]
@@ -88,18 +88,18 @@ def followers(mechanism: Mechanism, node: Node, loop: Samples | None) -> list[Fo
         turns = bool(twist[3:].any())
         slides = decimal(float(twist[axis, 0] * direction[axis])) if twist[:3].any() else Fraction(0)
         sign = 1 if direction[axis] > 0 else -1
-        found.append(
+        joints.append(
             Follower(i, f, before, after, axis, sign, turns, slides, lead, decimal(float(ratio)), float(offset))
         )
-    return found
+    return joints
 
 
 def tied_samples(mechanism: Mechanism, node: Node, samples: Samples, loops: Sequence[Loop]) -> list[Sample]:
     """Exact samples of a node, its loops checked to close at all of them; `samples` are in floating point."""
-    found = exact_samples(followers(mechanism, node, samples if samples.closed else None))
+    exact = exact_samples(followers(mechanism, node, samples if samples.closed else None))
     if samples.closed:
-        check_closed(mechanism, loops, found, node)
-    return found
+        check_closed(mechanism, loops, exact, node)
+    return exact
 
 
 def _proportional(mechanism: Mechanism, node: Node, loop: Samples) -> dict[str, tuple[str, float, float]]:
@@ -118,16 +118,16 @@ def _proportional(mechanism: Mechanism, node: Node, loop: Samples) -> dict[str, 
     ratios = [Fraction(float(x)).limit_denominator(60) for x in shares[0]]
     units = [mechanism.joint(name).type.units[0] for name in names]
     q = [float(loop.q[mechanism.q_slices[name]][0]) for name in names]
-    found = {}
-    for name, ratio, unit, own in zip(names, ratios, units, q, strict=True):
-        offset = own - float(ratio) * q[0]
+    relations = {}
+    for name, ratio, unit, position in zip(names, ratios, units, q, strict=True):
+        offset = position - float(ratio) * q[0]
         if unit == "rad":  # found by Newton's method, so good to about 1e-12
             steps = round(offset / (math.pi / 12))
             offset = steps * math.pi / 12 if abs(offset - steps * math.pi / 12) < 1e-9 else offset
         else:
             offset = round(offset, 9)
-        found[name] = (names[0], float(ratio), offset)
-    return found
+        relations[name] = (names[0], float(ratio), offset)
+    return relations
 
 
 def exact_samples(joints: Sequence[Follower]) -> list[Sample]:
@@ -154,8 +154,8 @@ def _largest(joints: Sequence[Follower], lead: int, weight) -> int:
     """The largest sum of weights on the way from the node's parent to one of its bodies."""
     total: dict[int, int] = {}
     for joint in joints:
-        own = int(weight(joint)) if joint.lead == lead else 0
-        total[joint.body] = total.get(joint.parent, 0) + own
+        share = int(weight(joint)) if joint.lead == lead else 0
+        total[joint.body] = total.get(joint.parent, 0) + share
     return max(total.values())
 
 
@@ -236,11 +236,11 @@ def _closing(A, B, locked: Sequence[str]) -> list:
 
     a, b = ([[T[i][k] for i in range(3)] for k in range(4)] for T in (A, B))  # axes and origin
     apart = [x - y for x, y in zip(a[3], b[3], strict=True)]
-    found = [dot(b["xyz".index(name)], apart) for name in ("x", "y", "z") if name in locked]
+    gaps = [dot(b["xyz".index(name)], apart) for name in ("x", "y", "z") if name in locked]
     turns = ["xyz".index(name[1]) for name in ("rx", "ry", "rz") if name in locked]
     if len(turns) == 3:
-        return found + [x - y for k in turns for x, y in zip(a[k], b[k], strict=True)]
+        return gaps + [x - y for k in turns for x, y in zip(a[k], b[k], strict=True)]
     if len(turns) == 2:
         (free,) = {0, 1, 2} - set(turns)
-        return found + [dot(a[k], b[free]) for k in turns]
-    return found + [dot(a[(k + 2) % 3], b[(k + 1) % 3]) for k in turns]
+        return gaps + [dot(a[k], b[free]) for k in turns]
+    return gaps + [dot(a[(k + 2) % 3], b[(k + 1) % 3]) for k in turns]

@@ -56,7 +56,7 @@ def exact_solution(problem: Problem, view: View, floating: FloatingSolution) -> 
     groups = []
     if [block.bodies for block in recursion.blocks] != [block.bodies for block in floating.blocks]:
         raise NotExact("a joint moves in exact arithmetic by less than rounding")
-    for block, one in zip(recursion.blocks, floating.solved, strict=True):
+    for block, solved in zip(recursion.blocks, floating.solved, strict=True):
         width = 10 * len(block.bodies)
         rows = basis(
             block.B if view.name == "pseudo" else block.B @ _view_matrix(view.name, len(block.bodies), n_drive)
@@ -76,7 +76,7 @@ def exact_solution(problem: Problem, view: View, floating: FloatingSolution) -> 
                 as_array(Y, width),
                 as_array(X, n_drive),
                 np.array([as_array(K, 10) for K in carrying]).reshape(-1, 10, 10),
-                *one.gap(rank),
+                *solved.gap(rank),
                 as_texts(Y),
                 tuple(as_texts(K) for K in carrying),
                 as_texts(X),

@@ -29,29 +29,29 @@ def expanded(base: BaseParameters) -> list[Terms]:
         kept.append({places[k]: x for k, x in enumerate(row) if x})
         left[pivot] = _sum([(1, left[pivot]), (-1, kept[-1])])
     carried: dict[int, list[Terms]] = {}
-    found: list[list[Terms]] = []
+    group_rows: list[list[Terms]] = []
     for group in reversed(base.groups):
         Y, K = _numbers(group)
-        own: list[Terms] = [{int(k): 1} for k in base.places(group)]
+        left_in_group: list[Terms] = [{int(k): 1} for k in base.places(group)]
         for n, i in enumerate(group.bodies):
             if i in carried:
                 for t, more in enumerate(carried.pop(i)):
-                    own[10 * n + t] = _sum([(1, own[10 * n + t]), (1, more)])
+                    left_in_group[10 * n + t] = _sum([(1, left_in_group[10 * n + t]), (1, more)])
         rows = []
         for row, drive in zip(Y, _exact_or(group.exact_X, group.X), strict=True):
-            parts = [(x, own[t]) for t, x in enumerate(row) if x != 0]
+            parts = [(x, left_in_group[t]) for t, x in enumerate(row) if x != 0]
             parts += [(x, left[t]) for t, x in enumerate(drive) if x]
             rows.append(_sum(parts))
-        found.append(rows)
+        group_rows.append(rows)
         for pivot, row in zip(group.pivots, rows, strict=True):
-            own[pivot] = _sum([(1, own[pivot]), (-1, row)])
+            left_in_group[pivot] = _sum([(1, left_in_group[pivot]), (-1, row)])
         if group.parent:
             up = carried.setdefault(group.parent, [{} for _ in range(10)])
             for n in range(len(group.bodies)):
                 for s in range(10):
-                    parts = [(x, own[10 * n + t]) for t, x in enumerate(K[n][s]) if x != 0]
+                    parts = [(x, left_in_group[10 * n + t]) for t, x in enumerate(K[n][s]) if x != 0]
                     up[s] = _sum([(1, up[s]), *parts])
-    links = [terms for rows in reversed(found) for terms in rows]
+    links = [terms for rows in reversed(group_rows) for terms in rows]
     extra = {places[p]: terms for p, terms in zip(base.drive_pivots, kept, strict=True)}
     extra |= {first + int(k): {first + int(k): 1} for k in base.friction_columns}
     return [_cleaned(base, terms) for terms in (*links, *(extra[k] for k in sorted(extra)))]

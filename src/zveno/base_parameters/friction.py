@@ -30,11 +30,11 @@ def tied_frictions(
     solved: list[Solved] = []
     driven = driven_coordinates(mechanism)
     for G in rates:
-        own = [v for v in driven if G[:, v].any()]
+        moving = [v for v in driven if G[:, v].any()]
         for kind, rows in (("viscous", _viscous), ("coulomb", _coulomb)):
-            if kind in kinds and own:
-                columns += [DRIVE_PARAMETER_NAMES.index(kind) * mechanism.n_v + v for v in own]
-                solved.append(solve_dense(r_factor(rows(G[:, own], rng))))
+            if kind in kinds and moving:
+                columns += [DRIVE_PARAMETER_NAMES.index(kind) * mechanism.n_v + v for v in moving]
+                solved.append(solve_dense(r_factor(rows(G[:, moving], rng))))
     if not solved:
         return columns, None
     pivots, Y = side_by_side(*solved)

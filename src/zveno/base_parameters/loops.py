@@ -42,17 +42,17 @@ def closed_states(
     q0: np.ndarray | None,
     count: int,
     rng: np.random.Generator,
-    own: Any,
+    movable: Any,
 ) -> tuple[np.ndarray, np.ndarray]:
     """States that close the loops, on the branch that q0 is on, and bases of their free velocities.
 
     The first is q0 itself, closed by Newton's method if it is near; each other one follows from a random walk along
-    the branch in short steps, each closed again. Only the velocities in the mask `own` (n_v,) move.
+    the branch in short steps, each closed again. Only the velocities in the mask `movable` (n_v,) move.
 
     Returns:
         q (count, n_q) and G (count, n_v, m) with v = G u̇.
     """
-    walk = _Walk(mechanism, loops, np.asarray(own))
+    walk = _Walk(mechanism, loops, np.asarray(movable))
     q = walk.closed(q0)
     if q is None:
         raise ModelError(
@@ -78,8 +78,8 @@ def closed_states(
 class _Walk:
     """Steps along the closure of some loops, moving only some of the velocities."""
 
-    def __init__(self, mechanism: Mechanism, loops: Sequence[Loop], own: np.ndarray):
-        self.mechanism, self.loops, self.own = mechanism, loops, own
+    def __init__(self, mechanism: Mechanism, loops: Sequence[Loop], movable: np.ndarray):
+        self.mechanism, self.loops, self.movable = mechanism, loops, movable
 
     def step(self, q, G, direction, rank: int, margin: float):
         """A short step along the branch: the state, its free velocities and its margin; None where there is none.
@@ -93,8 +93,8 @@ class _Walk:
         onward = self.closed(self.mechanism.integrate(q, STEP * move / size))
         if onward is None or np.linalg.norm(self.mechanism.difference(q, onward)) > 2 * STEP:
             return None
-        G, found, new_margin = self.free_velocities(onward)
-        return (onward, G, new_margin) if found == rank and new_margin >= min(SINGULAR, margin) else None
+        G, new_rank, new_margin = self.free_velocities(onward)
+        return (onward, G, new_margin) if new_rank == rank and new_margin >= min(SINGULAR, margin) else None
 
     def closed(self, q) -> np.ndarray | None:
         """The closed state that Newton's method reaches from q, or None."""
@@ -103,14 +103,14 @@ class _Walk:
             if abs(rows.value).max() < CLOSED:
                 return q
             change = np.zeros(self.mechanism.n_v)
-            change[self.own] = np.linalg.lstsq(rows.J[:, self.own], rows.value, rcond=1e-9)[0]
+            change[self.movable] = np.linalg.lstsq(rows.J[:, self.movable], rows.value, rcond=1e-9)[0]
             q = self.mechanism.integrate(q, -change)
         return q if abs(closure(self.mechanism, self.loops, q).value).max() < 100 * CLOSED else None
 
     def free_velocities(self, q) -> tuple[np.ndarray, int, float]:
         """Basis (n_v, m) of the velocities that keep loops closed; the closure's rank, and its margin."""
-        _, s, Vt = np.linalg.svd(closure(self.mechanism, self.loops, q).J[:, self.own])
+        _, s, Vt = np.linalg.svd(closure(self.mechanism, self.loops, q).J[:, self.movable])
         rank = int((s > 1e-7 * s[0]).sum()) if s.size and s[0] > 0 else 0
         G = np.zeros((self.mechanism.n_v, len(Vt) - rank))
-        G[self.own] = Vt[rank:].T
+        G[self.movable] = Vt[rank:].T
         return G, rank, float(s[rank - 1] / s[0]) if rank else 1.0

@@ -45,10 +45,10 @@ def nodes_of(mechanism: Mechanism, loops: Sequence[Loop] = ()) -> list[Node]:
         tied.append(_between(mechanism, ends, ends))
     clusters = _merged(tied)
     inside = set().union(*(bodies for _, bodies in clusters)) if clusters else set()
-    found = [Node(parent, tuple(sorted(bodies)), False) for parent, bodies in clusters]
-    found += [Node(f, (i,), True) for i, f, _ in mechanism.outward() if i not in inside]
+    nodes = [Node(parent, tuple(sorted(bodies)), False) for parent, bodies in clusters]
+    nodes += [Node(f, (i,), True) for i, f, _ in mechanism.outward() if i not in inside]
     # Links are numbered depth first, so the smallest number of a node is above that of all that hangs on it.
-    return sorted(found, key=lambda node: node.bodies[0])
+    return sorted(nodes, key=lambda node: node.bodies[0])
 
 
 def _between(mechanism: Mechanism, ends: Sequence[int], tops: Sequence[int]) -> tuple[int, set[int]]:

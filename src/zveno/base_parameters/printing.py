@@ -83,16 +83,16 @@ def table(base: BaseParameters) -> Any:
     """A rich table."""
     from rich.table import Table
 
-    found = Table(title=summary(base), caption=caption(base), title_justify="left", caption_justify="left")
-    found.add_column("", justify="right", style="dim")
-    found.add_column("link")
-    found.add_column("expression", overflow="fold")
+    listing = Table(title=summary(base), caption=caption(base), title_justify="left", caption_justify="left")
+    listing.add_column("", justify="right", style="dim")
+    listing.add_column("link")
+    listing.add_column("expression", overflow="fold")
     last = None
     for row in records(base):
         link = row["belongs_to"]
-        found.add_row(str(row["number"]), link if link != last else "", row["expression"])
+        listing.add_row(str(row["number"]), link if link != last else "", row["expression"])
         last = link
-    return found
+    return listing
 
 
 def caption(base: BaseParameters) -> str:

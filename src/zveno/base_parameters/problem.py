@@ -52,7 +52,7 @@ class Problem:
 
     def frictions(self) -> tuple[list[int], list[int], Solved | None]:
         """Columns of frictions that are base parameters by themselves; those in loops, and how these merge."""
-        rates = [one.velocities for one in self.samples.values() if one.closed]
+        rates = [sample.velocities for sample in self.samples.values() if sample.closed]
         tied = friction.tied_velocities(self.mechanism, rates)
         alone = driving.frictions(self.mechanism, self.kinds, tied)
         rng = np.random.default_rng(SEED)

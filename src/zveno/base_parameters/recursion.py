@@ -53,9 +53,9 @@ class Recursion:
                 (i,) = node.bodies
                 self.states[i], block = self._advance(above, i, self.steps[i])
             else:
-                own = self.samples[node.bodies[0]]
-                self.poses |= zip(node.bodies, own[0].T, strict=True)
-                bodies, block = advance_sampled(K, above, own, motors)
+                samples = self.samples[node.bodies[0]]
+                self.poses |= zip(node.bodies, samples[0].T, strict=True)
+                bodies, block = advance_sampled(K, above, samples, motors)
                 self.states |= zip(node.bodies, bodies, strict=True)
             self.node_blocks.append(block)
         self.blocks: list[Block] = grouped(K, problem.nodes, self.node_blocks, self.poses, problem.massless)
@@ -67,21 +67,21 @@ class Recursion:
         mechanism, motors = self.problem.mechanism, self.motors
         joint = mechanism.joints[i - 1]
         part = mechanism.v_slices[joint.name]
-        own = range(part.start, part.stop)
+        velocities = range(part.start, part.stop)
         if motors is None or part.start not in motors.place:
-            return advance(self.K, states, step, motors, [None] * len(own))
+            return advance(self.K, states, step, motors, [None] * len(velocities))
         if joint.type.n_q == joint.type.n_v:
-            return advance(self.K, states, step, motors, own)
-        return advance_ball(self.K, states, step, motors, own)
+            return advance(self.K, states, step, motors, velocities)
+        return advance_ball(self.K, states, step, motors, velocities)
 
     def _rates(self, motors: Motors) -> list[np.ndarray]:
         """Of every node, (states, n_e, m): driven velocities for each of its independent ones."""
         mechanism, driven = self.problem.mechanism, list(motors.place)
-        found: list[Any] = []
+        rates: list[Any] = []
         for node in self.problem.nodes:
             if node.simple:
                 part = mechanism.v_slices[mechanism.joints[node.bodies[0] - 1].name]
-                found.append(np.eye(mechanism.n_v, dtype=int)[None, driven, part])
+                rates.append(np.eye(mechanism.n_v, dtype=int)[None, driven, part])
             else:
-                found.append(np.array([sample.rates for sample in self.samples[node.bodies[0]]]))
-        return found
+                rates.append(np.array([sample.rates for sample in self.samples[node.bodies[0]]]))
+        return rates

@@ -38,15 +38,15 @@ def regressor_columns(mechanism: Mechanism, columns: Sequence[int], q: Any, v: A
     twists: list[dict[int, Any]] = [{}]
     for i, f, joint in mechanism.outward():
         back = inverse(joint.transform(q_own[i]))
-        own = {row: move_twist(back, twist) for row, twist in twists[f].items()}
+        own_twists = {row: move_twist(back, twist) for row, twist in twists[f].items()}
         factor = 1.0 if joint.mimic is None else joint.mimic.multiplier
         for k, twist in enumerate(joint.subspace(q_own[i]).T):
             row = mechanism.v_slices[joint.name].start + k
-            own[row] = own[row] + factor * twist if row in own else factor * twist
-        twists.append(own)
+            own_twists[row] = own_twists[row] + factor * twist if row in own_twists else factor * twist
+        twists.append(own_twists)
         for place in wanted.get(i, ()):
             wrench = link_wrench(np.eye(N_PARAMETERS)[columns[place] % N_PARAMETERS], motions[i])
-            for row, twist in own.items():
+            for row, twist in own_twists.items():
                 W[row][place] = twist @ wrench
     extra = [place for place, column in enumerate(columns) if column >= n_link]
     if extra:

@@ -224,21 +224,21 @@ class BaseParameters(Result):
         left = d.copy()
         left[self.drive_pivots] -= kept
         carried: dict[int, Any] = {}
-        found = []
+        group_values = []
         for group in reversed(self.groups):
             h = p[self.places(group)]
             for n, i in enumerate(group.bodies):
                 if i in carried:
                     h[10 * n : 10 * n + 10] += carried.pop(i)
             base = np.tensordot(group.Y, h, 1) + np.tensordot(group.X, left[: group.X.shape[1]], 1)
-            found.append(base)
+            group_values.append(base)
             h[group.pivots] -= base
             if group.parent:
                 up = sum(np.tensordot(K, h[10 * n : 10 * n + 10], 1) for n, K in enumerate(group.K))
                 carried[group.parent] = carried.get(group.parent, 0.0) + up
         order = np.argsort(np.concatenate([self.drive_columns[self.drive_pivots], self.friction_columns]))
         values = np.concatenate([kept, drive[self.friction_columns]])[order]
-        return np.moveaxis(np.concatenate([*reversed(found), values]), 0, -1)
+        return np.moveaxis(np.concatenate([*reversed(group_values), values]), 0, -1)
 
     @property
     def model_parameters(self) -> np.ndarray:

@@ -48,8 +48,8 @@ def advance_sampled(
         for kind in (1, 2, 3):
             _append(bodies, kind, [node.carried(kind, T) for T in sample.T])
         blocks += [part for part in rows if len(part)]
-    found = [States(*(K.state(kind, *rows) for kind, rows in enumerate(spaces))) for spaces in bodies]
-    return found, K.averaged(blocks, len(samples))
+    advanced = [States(*(K.state(kind, *rows) for kind, rows in enumerate(spaces))) for spaces in bodies]
+    return advanced, K.averaged(blocks, len(samples))
 
 
 def _append(bodies: Sequence[tuple[list, ...]], kind: int, rows: Sequence[Matrix]):
@@ -91,10 +91,10 @@ class _SampledNode:
         K, rows = self.K, self.states[kind]
         width = (10, 16, 10, 4)[kind]
         if kind == 3:
-            found = self.p @ K.four(T)
+            carried = self.p @ K.four(T)
         else:
-            found = self.b @ K.kron(T, T) if kind == 1 else self.a @ K.kron(T, T) @ K.symmetric
-        return found if rows.shape[1] == width else K.beside(found, rows[:, width:])
+            carried = self.b @ K.kron(T, T) if kind == 1 else self.a @ K.kron(T, T) @ K.symmetric
+        return carried if rows.shape[1] == width else K.beside(carried, rows[:, width:])
 
     def wide(self, bodies: Sequence[Matrix], drive: Matrix | None = None) -> Matrix:
         """Rows over the parameters of all bodies and the drives."""

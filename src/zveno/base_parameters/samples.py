@@ -53,18 +53,18 @@ def node_samples(
     """
     count = 10 * len(node.bodies) + 20
     inside = [loop for loop in loops if _inside(mechanism, node, loop)]
-    own = np.zeros(mechanism.n_v, dtype=bool)
+    movable = np.zeros(mechanism.n_v, dtype=bool)
     for body in node.bodies:
-        own[mechanism.v_slices[mechanism.joints[body - 1].name]] = True
+        movable[mechanism.v_slices[mechanism.joints[body - 1].name]] = True
     start = mechanism.neutral() if q0 is None else np.array(mechanism.checked_q(q0, "q0"), dtype=float)
     if inside:
-        q, G = closed_states(mechanism, inside, start, count, rng, own)
+        q, G = closed_states(mechanism, inside, start, count, rng, movable)
     else:
-        moved = rng.uniform(-REACH, REACH, (count, mechanism.n_v)) * own
+        moved = rng.uniform(-REACH, REACH, (count, mechanism.n_v)) * movable
         moved[0] = 0.0
         q = np.array([mechanism.integrate(start, step) for step in moved])
-        G = np.broadcast_to(np.eye(mechanism.n_v)[:, own], (count, mechanism.n_v, own.sum()))
-    T, dT = zip(*(_poses(mechanism, node, one, basis) for one, basis in zip(q, G, strict=True)), strict=True)
+        G = np.broadcast_to(np.eye(mechanism.n_v)[:, movable], (count, mechanism.n_v, movable.sum()))
+    T, dT = zip(*(_poses(mechanism, node, state, basis) for state, basis in zip(q, G, strict=True)), strict=True)
     return Samples(np.array(T), np.array(dT), np.array(G), q[0], bool(inside))
 
 

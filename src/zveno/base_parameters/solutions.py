@@ -61,14 +61,14 @@ def floating_solution(problem: Problem, view: View) -> FloatingSolution:
     paths = np.array([path for block in recursion.blocks for path in block.paths]).reshape(-1, 4, 4)
     paths[:, :3, 3] *= problem.scale
     carrying, groups, start = carried_in(view, paths), [], 0
-    for block, one in zip(recursion.blocks, solved, strict=True):
+    for block, block_solution in zip(recursion.blocks, solved, strict=True):
         n = len(block.bodies)
         unit = np.tile(power, n)
-        rows = unit[one.pivots][:, None]
-        Y, X = one.Y[:, : 10 * n] * rows / unit, one.Y[:, 10 * n :] * rows
+        rows = unit[block_solution.pivots][:, None]
+        Y, X = block_solution.Y[:, : 10 * n] * rows / unit, block_solution.Y[:, 10 * n :] * rows
         K = carrying[start : start + n]
         start += n
-        groups.append(Group(block.bodies, block.parent, one.pivots, Y, X, K, *one.gap()))
+        groups.append(Group(block.bodies, block.parent, block_solution.pivots, Y, X, K, *block_solution.gap()))
     drive = driving.solve_drives(solved, *recursion.drive_rows) if problem.driven else None
     solution = Solution(tuple(groups), *driving.side_by_side(drive, problem.frictions()[2]))
     return FloatingSolution(solution, recursion.blocks, solved)

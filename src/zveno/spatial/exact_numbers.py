@@ -50,13 +50,13 @@ class Surd:
         return other + (-self)
 
     def __mul__(self, other: Any) -> Any:
-        found = [0, 0, 0, 0]
+        product = [0, 0, 0, 0]
         for i, x in enumerate(self.parts):
             for j, y in enumerate(_parts(other)):
                 if x != 0 and y != 0:
                     k, factor = _PRODUCTS[i, j]
-                    found[k] += factor * x * y
-        return Surd(found)
+                    product[k] += factor * x * y
+        return Surd(product)
 
     __rmul__ = __mul__
 
@@ -143,20 +143,20 @@ def exact_rotation(R: np.ndarray) -> list[list[Any]]:
     if (whole == R).all():
         return [[Fraction(int(x)) for x in row] for row in whole]
     roll, pitch, yaw = (steps_of_15(angle) for angle in to_rpy(R))
-    found = _product(_about("z", yaw), _product(_about("y", pitch), _about("x", roll)))
-    if abs(np.array([[float(x) for x in row] for row in found]) - R).max() > 1e-14:
+    rotation = _product(_about("z", yaw), _product(_about("y", pitch), _about("x", roll)))
+    if abs(np.array([[float(x) for x in row] for row in rotation]) - R).max() > 1e-14:
         raise NotExact("its rotation is not made of multiples of 15°")
-    return found
+    return rotation
 
 
 def _about(letter: str, steps: int) -> list[list]:
     c, s = cosine(steps), cosine(steps - 6)
     k = "xyz".index(letter)
-    found = [[Surd((Fraction(int(i == j)), 0, 0, 0)) for j in range(3)] for i in range(3)]
+    rotation = [[Surd((Fraction(int(i == j)), 0, 0, 0)) for j in range(3)] for i in range(3)]
     a, b = (k + 1) % 3, (k + 2) % 3
-    found[a][a] = found[b][b] = c
-    found[a][b], found[b][a] = -s, s
-    return found
+    rotation[a][a] = rotation[b][b] = c
+    rotation[a][b], rotation[b][a] = -s, s
+    return rotation
 
 
 def _product(A, B) -> list[list]:
@@ -229,9 +229,9 @@ def exact_direction(vector: np.ndarray) -> list[Any]:
             above = steps_of_15(math.atan2(vector[pole], math.hypot(vector[a], vector[b])))
         except NotExact:
             continue
-        found: list = [cosine(above - 6)] * 3
-        found[a], found[b] = cosine(above) * cosine(around), cosine(above) * cosine(around - 6)
-        return found
+        components: list = [cosine(above - 6)] * 3
+        components[a], components[b] = cosine(above) * cosine(around), cosine(above) * cosine(around - 6)
+        return components
     raise NotExact(f"the axis ({', '.join(f'{x:.6g}' for x in vector)}) is not exact")
 
 
@@ -268,14 +268,14 @@ def exact_gravity(vector: np.ndarray, direction: bool = True) -> list[Any]:
     if not vector.any():
         return [Fraction(0)] * 3
     try:
-        found = exact_direction(vector)
+        multiple = exact_direction(vector)
     except NotExact:
         return [decimal(float(x)) for x in vector]
     if direction:
-        return found
+        return multiple
     largest = int(np.argmax(abs(vector)))
-    size = decimal(float(vector[largest]) / float(found[largest]))
-    return [size * x for x in found]
+    size = decimal(float(vector[largest]) / float(multiple[largest]))
+    return [size * x for x in multiple]
 
 
 @cache
