@@ -9,6 +9,7 @@ import pickle
 import tempfile
 import threading
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from kernels.test_export_c import build, needs_compiler
 from kernels.test_gufunc import guarded
 from zveno.errors import BuildError, ShapeError
 from zveno.kernels import math as zm
+from zveno.kernels.structured import chunks
 from zveno.kernels.structured.build import Builder, structured_program
 from zveno.kernels.structured.check import check
 from zveno.kernels.structured.evaluate import evaluate
@@ -48,6 +50,19 @@ def test_random_programs_in_numpy_and_in_lanes(seed, n, batch, special):
     with np.errstate(all="ignore"):
         expected, received = evaluate(structured, x), compiled_structured(random_program, recipe)(x)
     np.testing.assert_allclose(received[compared], expected[compared], rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 4), size=st.integers(1, 6))
+def test_chunks_of_a_step_compute_the_same(seed, n, size):
+    """Every step cut into functions of a few operations, under masks and with rows by lane."""
+    recipe = Recipe(seed, n)
+    x = np.random.default_rng(seed).normal(size=(5, n, WIDTH))
+    whole = compiled_structured(random_program, recipe)
+    with patch.object(chunks, "CHUNK_SIZE", size):
+        cut = compiled_structured(random_program, recipe)
+    assert cut.workspace > whole.workspace  # slots between the chunks
+    np.testing.assert_allclose(cut(x), whole(x), rtol=TOLERANCE, atol=TOLERANCE)
 
 
 @needs_compiler

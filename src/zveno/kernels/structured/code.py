@@ -33,6 +33,8 @@ class CompiledCode:
     code: Any
     outline: Outline
     operations: list[Operations]
+    n_slots: int
+    """vectors of the workspace that long steps need"""
     from_cache: bool
 
 
@@ -100,7 +102,8 @@ def _loaded(header: dict[str, Any], code: bytes, from_cache: bool = False) -> Co
 
     patterns = {name: tuple(entries) for name, entries in header["patterns"].items()}
     outline = Outline(patterns, tuple(map(tuple, header["steps"])))
-    return CompiledCode(Code(code), outline, [Operations(**own) for own in header["operations"]], from_cache)
+    operations = [Operations(**own) for own in header["operations"]]
+    return CompiledCode(Code(code), outline, operations, int(header["n_slots"]), from_cache)
 
 
 def _built(request: Request) -> tuple[dict[str, Any], bytes]:
@@ -109,10 +112,11 @@ def _built(request: Request) -> tuple[dict[str, Any], bytes]:
 
     structured, outline = structured_program(request.write, *request.arguments, name=request.name)
     check(structured)
-    text = lower(structured, request.dtype, request.lanes, host().triple, first_word(structured), host().fma)
+    lowered = lower(structured, request.dtype, request.lanes, host().triple, first_word(structured), host().fma)
     header = {
         "patterns": {name: list(entries) for name, entries in outline.patterns.items()},
         "steps": [list(lengths) for lengths in outline.steps],
         "operations": [asdict(count_operations(run.program)) for run, _ in runs(structured.body)],
+        "n_slots": lowered.n_slots,
     }
-    return header, compile_object(text, structured.name)
+    return header, compile_object(lowered.text, structured.name)

@@ -27,9 +27,10 @@ class Instance:
         run: address of the compiled `run`.
         dtype, lanes: of the code.
         work: operations for one state.
+        n_slots: vectors of the workspace that long steps need.
     """
 
-    def __init__(self, structured: Structured, run: int, dtype: np.dtype, lanes: int, work: int):
+    def __init__(self, structured: Structured, run: int, dtype: np.dtype, lanes: int, work: int, n_slots: int):
         threshold = parallel_threshold(work, structured.inputs, structured.outputs, lanes)
         batch = BatchData(
             structured.inputs, structured.outputs, lanes, dtype.itemsize, threshold, structured.has_masks
@@ -51,6 +52,7 @@ class Instance:
                 numbers[words.place(array)] = self._tables[-1].ctypes.data
         for counter in counters(structured.body):
             numbers[words.trips(counter)] = counter.count
+        numbers[words.slots] = batch.take(n_slots * lanes * dtype.itemsize)
         numbers[TEAM], numbers[RUN], numbers[WORKSPACE] = threads.team_address(), run, batch.workspace
         self._words = (ctypes.c_int64 * len(numbers))(*numbers)
         self.workspace: int = batch.workspace

@@ -44,7 +44,7 @@ class StructuredKernel(Kernel):
         self.operations = total_operations(structured, compiled.operations)
         self._request = request
         run = compiled.code.address("run")
-        self._instance = Instance(structured, run, self.dtype, self.lanes, self.operations.total)
+        self._instance = Instance(structured, run, self.dtype, self.lanes, self.operations.total, compiled.n_slots)
         self._bind(self._instance.address, (compiled.code, self._instance))
         self.build_seconds = time.perf_counter() - started
 

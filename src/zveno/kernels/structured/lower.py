@@ -6,6 +6,9 @@ lies and how often a loop runs are words of `data`, whose layout is that of `Wor
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
 import numpy as np
 
 from ..assembly import Function, Module, Types
@@ -13,6 +16,7 @@ from ..plan import computed_nodes
 from ..program import Op, Program
 from ..vector_code import VectorCode
 from . import lane_rows
+from .chunks import ChunkedStep, Reader, is_long
 from .statements import (
     Array,
     Entry,
@@ -32,6 +36,8 @@ from .statements import (
 
 Counters = dict[Variable, str]
 """The names of loop counters in the code."""
+Readers = list[Reader]
+"""How the inputs of a step are read."""
 
 
 class Words:
@@ -40,7 +46,7 @@ class Words:
     def __init__(self, structured: Structured, first: int):
         self.first = first
         self._n_arrays = len(structured.arrays)
-        self.count: int = 2 * self._n_arrays + structured.n_loops
+        self.count: int = 2 * self._n_arrays + structured.n_loops + 1
 
     def place(self, array: Array) -> int:
         """The offset of an array in the workspace, or the address of a table."""
@@ -54,19 +60,34 @@ class Words:
         """How often a loop runs."""
         return self.first + 2 * self._n_arrays + counter.number
 
+    @property
+    def slots(self) -> int:
+        """The offset in the workspace of the slots of long steps."""
+        return self.first + self.count - 1
+
+
+class Lowered(NamedTuple):
+    """A program as text."""
+
+    text: str
+    n_slots: int
+    """vectors of the workspace that long steps need"""
+
 
 def lower(
     structured: Structured, dtype: np.dtype, lanes: int, triple: str, first_word: int, fma: bool = True
-) -> str:
+) -> Lowered:
     """Assembly of a module with the function `run`; `first_word` is where the words of the instance begin."""
     module = Module(Types(np.dtype(dtype), lanes))
-    _Writer(module, structured, Words(structured, first_word), fma).write()
-    return module.text(triple)
+    writer = _Writer(module, structured, Words(structured, first_word), fma)
+    writer.write()
+    return Lowered(module.text(triple), writer.n_slots)
 
 
 class _Writer:
     def __init__(self, module: Module, structured: Structured, words: Words, fma: bool):
         self.structured, self.words, self.types, self.fma = structured, words, module.types, fma
+        self.module, self.n_slots, self._n_long = module, 0, 0
         self.f = Function(module, "void @run(ptr noalias %ws, ptr noalias %data)")
 
     def write(self) -> None:
@@ -140,26 +161,37 @@ class _Writer:
     # --- statements
 
     def _run(self, run: Run, counters: Counters, mask: str | None) -> None:
-        readers = [self._reader(ref, counters) for ref in run.reads]
-        code = _Inline(run.program, self.fma, readers)
-        code.begin(self.f)
-        code.compute(computed_nodes(run.program))
-        results = [[code.read(node) for node in nodes.tolist()] for nodes in run.program.results]
+        addresses = [self._read_addresses(ref, counters) for ref in run.reads]
+        readers = [_reader(ref) for ref in run.reads]
+        value = self._chunked if is_long(run.program) else self._inline
+        read = value(run.program, readers, addresses)
+        results = [[read(node) for node in nodes.tolist()] for nodes in run.program.results]
         for ref, values in zip(run.writes, results, strict=True):
             self._put(ref, values, counters, mask)
 
-    def _reader(self, ref: Ref, counters: Counters):
-        f, t = self.f, self.types
+    def _inline(self, program: Program, readers: Readers, addresses: list[list[str]]) -> Callable[[int], str]:
+        code = _Inline(program, self.fma, readers, addresses)
+        code.begin(self.f)
+        code.compute(computed_nodes(program))
+        return code.read
+
+    def _chunked(self, program: Program, readers: Readers, addresses: list[list[str]]) -> Callable[[int], str]:
+        n_addresses = [len(group) for group in addresses]
+        step = ChunkedStep(self.module, self._n_long, program, readers, n_addresses, self.fma)
+        self._n_long, self.n_slots = self._n_long + 1, max(self.n_slots, step.n_slots)
+        slots = self.f.at("%ws", self._word(self.words.slots))
+        step.call(self.f, slots, addresses)
+        rest = _Inline(program, self.fma, readers, addresses)
+        rest.begin(self.f)
+        return lambda node: step.result(self.f, slots, node) or rest.read(node)
+
+    def _read_addresses(self, ref: Ref, counters: Counters) -> list[str]:
+        """Where the rows begin that are read, one for every lane if the lanes choose them."""
         if not ref.length:
-            return None
+            return []
         if isinstance(ref.row, Lane):
-            places = self._lane_addresses(ref.row, ref.array)
-            step = t.stride if ref.array.in_lanes else t.itemsize
-            return lambda element: lane_rows.gather(f, [f.at(place, element * step) for place in places])
-        begin = self._address(ref, counters)
-        if ref.array.in_lanes:
-            return lambda element: f.load(t.vector, f.at(begin, element * t.stride), t.stride)
-        return lambda element: lane_rows.spread(f, f.load(t.scalar, f.at(begin, element * t.itemsize), t.itemsize))
+            return self._lane_addresses(ref.row, ref.array)
+        return [self._address(ref, counters)]
 
     def _put(self, ref: Ref, values: list[str], counters: Counters, mask: str | None) -> None:
         f, t = self.f, self.types
@@ -246,17 +278,32 @@ class _Writer:
         f.start(out)
 
 
+def _reader(ref: Ref) -> Reader:
+    """How an element of what a step reads is read from the addresses of its rows."""
+    in_lanes, gathered = ref.array.in_lanes, isinstance(ref.row, Lane)
+
+    def read(f: Function, addresses: Sequence[str], element: int) -> str:
+        t = f.types
+        offset = element * (t.stride if in_lanes else t.itemsize)
+        if gathered:
+            return lane_rows.gather(f, [f.at(address, offset) for address in addresses])
+        at = f.at(addresses[0], offset)
+        return f.load(t.vector, at, t.stride) if in_lanes else lane_rows.spread(f, f.load(t.scalar, at, t.itemsize))
+
+    return read
+
+
 class _Inline(VectorCode):
     """One straight-line program in the current block; its inputs are read from rows of arrays."""
 
-    def __init__(self, program: Program, fma: bool, readers: list):
+    def __init__(self, program: Program, fma: bool, readers: Readers, addresses: list[list[str]]):
         super().__init__(program, fma)
-        self._readers = readers
+        self._readers, self._addresses = readers, addresses
 
     def fetch(self, node: int) -> str:
         assert self.op[node] == Op.INPUT
         argument, element, _ = self.args[node].tolist()
-        return self._readers[argument](element)
+        return self._readers[argument](self.f, self._addresses[argument], element)
 
     def computed(self, node: int) -> None:
         pass
