@@ -6,10 +6,22 @@ import os
 import shutil
 import tempfile
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("zveno", deadline=None)
 settings.load_profile("zveno")  # a busy machine is no failure
+
+
+SLOW = bool(os.environ.get("CI") or os.environ.get("ZVENO_SLOW"))
+"""Tests marked slow run in CI, and wherever ZVENO_SLOW is set."""
+
+
+def pytest_collection_modifyitems(items):
+    if not SLOW:
+        for item in items:
+            if "slow" in item.keywords:
+                item.add_marker(pytest.mark.skip(reason="slow: runs in CI, or with ZVENO_SLOW=1"))
 
 
 def pytest_configure(config):
