@@ -1,6 +1,7 @@
 """A kind of measurement is one file: laws that every kind keeps, and nobody else asks which kind it is."""
 
 import ast
+import json
 from dataclasses import fields
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 import zveno
 from zveno.calibration.measurements import KINDS
 from zveno.calibration.measurements.residual_slopes import residual_kernel
+from zveno.io.results import decode, encode
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform
 
@@ -42,6 +44,14 @@ def test_kinds_describe_themselves(name):
     settable = [one.name for one in fields(kind) if "read" in one.metadata]
     assert {one.name for one in fields(kind)} - {"sigma", "sigma_q"} == set(settable)
     assert name in zveno.identifiability(zveno.load("puma560"), name).measurement
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_kind_is_kept_in_a_saved_result(name):
+    kind = KINDS[name](frame="tool", sigma={KINDS[name].noises[0].name: 1e-4}, sigma_q=1e-5)
+    again = decode(json.loads(json.dumps(encode(kind))))
+    assert type(again) is type(kind)
+    assert all(np.array_equal(getattr(again, item.name), getattr(kind, item.name)) for item in fields(kind))
 
 
 def test_nobody_else_branches_on_the_kind():

@@ -47,6 +47,18 @@ def test_residuals_come_back_from_a_file(found, tmp_path):
     assert again.plot(tmp_path / "found.svg").stat().st_size > 0
 
 
+def test_the_readings_are_in_the_result_and_explain_its_errors(found, tmp_path):
+    """The saved readings, scored with the parameters found, have the errors of the residuals by row."""
+    again = zveno.load_result(found.save(tmp_path / "found.json"))
+    ((before, after),) = zip(found.data, again.data, strict=True)
+    assert len(after) == 40
+    assert type(after.measurement) is type(before.measurement)
+    for name in ("q", "y", "lines"):
+        assert np.array_equal(getattr(before, name), getattr(after, name), equal_nan=True)
+    for error, rows in zip(again.score(again.data), found.residuals, strict=True):
+        assert error.rms == pytest.approx(np.sqrt(np.mean(np.nansum(rows.calibrated**2, axis=1))), rel=1e-9)
+
+
 def test_missing_components_do_not_mix_the_others():
     """A system that reads 1 mm too much in x, and often no x: its mean error is 1 mm all the same."""
     robot, rng = arm(), np.random.default_rng(0)

@@ -40,6 +40,7 @@ def calibration_of(state: FitState) -> Calibration:
     result = Calibration(
         nominal=state.robot.mechanism,
         mechanism=calibrated_mechanism(model, whole.values),
+        data=state.campaigns,
         frames=model.frames,
         joint_terms=state.joint_terms,
         names=tuple(model.names[k] for k in parameters),

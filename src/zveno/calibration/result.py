@@ -23,6 +23,7 @@ from .advice.next_measurement import Advice
 from .fit.errors import Error, Residuals
 from .fit.outliers import Outlier
 from .identifiability.analysis import Identifiability
+from .measurements.campaigns import Campaign
 from .model.models import Model, redundant_model
 from .use.accuracy import AccuracyMap, Prediction, predict
 from .use.compensate import TOOLS, Compensation, compensation_c, compensation_kernel
@@ -31,7 +32,6 @@ from .use.scoring import score
 
 if TYPE_CHECKING:
     from ..robot import Robot
-    from .measurements.campaigns import Campaign
 
 
 MANY = 0.15
@@ -47,6 +47,7 @@ class Calibration(Result):
 
     Attributes:
         nominal, mechanism: before and after.
+        data: the campaigns with their postures and readings, without the rows that could not be used.
         frames: frames that were measured.
         joint_terms: "gear", "compliance", "eccentricity", "ovality" where fitted.
         evidence: of joint terms that were fitted because the data ask for them: how much more probable the data are
@@ -80,6 +81,7 @@ class Calibration(Result):
 
     nominal: Mechanism
     mechanism: Mechanism
+    data: tuple[Campaign, ...]
     frames: tuple[str, ...]
     joint_terms: tuple[str, ...]
     names: tuple[str, ...]

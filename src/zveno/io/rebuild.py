@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import ModelError
 from ..mechanism import Mechanism, assemble
@@ -66,13 +67,13 @@ def _check(mechanism: Mechanism) -> None:
 def _hints(cls: type) -> dict[str, Any]:
     """Types of the fields; Any where a name is known to type checkers only."""
     known = vars(sys.modules[cls.__module__])
-    found = {}
+    hints = {}
     for item in fields(cls):  # pyright: ignore[reportArgumentType]  (registered classes are dataclasses)
         try:  # annotations are text of our own modules, never of the file
-            found[item.name] = eval(item.type, dict(known)) if isinstance(item.type, str) else item.type
+            hints[item.name] = eval(item.type, dict(known)) if isinstance(item.type, str) else item.type
         except NameError:
-            found[item.name] = Any
-    return found
+            hints[item.name] = Any
+    return hints
 
 
 def _is_of(value: Any, hint: Any) -> bool:
@@ -80,7 +81,8 @@ def _is_of(value: Any, hint: Any) -> bool:
         return True
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        return any(_is_of(value, one) for one in inner)
+        nested = isinstance(value, list | tuple) and set(typing.get_args(ArrayLike)) <= set(inner)
+        return (nested and np.asarray(value).dtype.kind in "biuf") or any(_is_of(value, part) for part in inner)
     if origin is typing.Literal:
         return value in inner
     if origin is tuple and isinstance(value, tuple):

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import ShapeError, ZvenoError, unknown_name
+from ...io.results import registered
 from ...spatial.transforms import is_transform, transform
 from . import options
 from .start_values import StartData
@@ -161,7 +162,7 @@ class Measurement(ABC):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "kind" in cls.__dict__:
-            KINDS[cls.kind] = cls
+            KINDS[cls.kind] = registered(cls)
 
     @property
     def n_rows(self) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import ShapeError, ZvenoWarning
+from ...io.results import registered
 from ...mechanism import Mechanism
 from ..model.models import redundant_model
 from . import Measurement, measurement
@@ -19,6 +20,7 @@ FAR = 80.0
 """A reading this many times the robot's size from the others is no reading of this robot."""
 
 
+@registered
 @dataclass(frozen=True, eq=False, repr=False)
 class Campaign:
     """Measurements of one kind with their postures.
