@@ -140,7 +140,7 @@ def trigonometry(f: Function, wanted: Sequence[tuple[str, frozenset[Op]]]) -> li
     repaired = []
     for (x, _), mask, values in zip(wanted, outside, results, strict=True):
         # Lane by lane: a value must not depend on its neighbours in the batch.
-        exact = {op: library_call_where(f, op, mask, x, y) for op, y in values.items()}
+        exact = {op: library_call_where(f, op, mask, [x], y) for op, y in values.items()}
         repaired.append(exact)
     f.do(f"br label %{join}")
     f.start(join)
@@ -150,12 +150,12 @@ def trigonometry(f: Function, wanted: Sequence[tuple[str, frozenset[Op]]]) -> li
     ]
 
 
-def library_call_where(f: Function, op: Op, mask: str, x: str, otherwise: str) -> str:
+def library_call_where(f: Function, op: Op, mask: str, operands: Sequence[str], otherwise: str) -> str:
     """The C library's value in the lanes of a mask, another value elsewhere."""
     t = f.types
     # Lanes that are not asked for compute f(0), which raises no flag.
-    safe = f.let(f"select {t.mask} {mask}, {t.vector} {x}, {t.vector} {t.splat(0.0)}")
-    value = library_call(f, op, safe)
+    safe = [f.let(f"select {t.mask} {mask}, {t.vector} {x}, {t.vector} {t.splat(0.0)}") for x in operands]
+    value = library_call(f, op, *safe)
     return f.let(f"select {t.mask} {mask}, {t.vector} {value}, {t.vector} {otherwise}")
 
 
@@ -181,9 +181,9 @@ def _reduced(f: Function, x: str, outside: str, ops: frozenset[Op]) -> dict[Op, 
         r = f.intrinsic("fma", k, f.constant(-part), r)
     z = f.intrinsic("fma", r, r, f.constant(series.floor))
     z2 = f.let(f"fmul {t.vector} {z}, {z}")
-    s = _polynomial(f, series.sin, z, z2)
+    s = polynomial(f, series.sin, z, z2)
     s = f.intrinsic("fma", r, f.let(f"fmul {t.vector} {z}, {s}"), r)
-    c = _polynomial(f, series.cos, z, z2)
+    c = polynomial(f, series.cos, z, z2)
     c = f.intrinsic("fma", z, f.intrinsic("fma", z, c, f.constant(-0.5)), f.constant(1.0))
     # The sign of r survives, so that the sine of −0 is −0.
     sign_bit = t.splat_word(-(2 ** (t.bits - 1)))
@@ -211,7 +211,7 @@ def _reduced(f: Function, x: str, outside: str, ops: frozenset[Op]) -> dict[Op, 
     return {op: value for op, value in results.items() if op in ops}
 
 
-def _polynomial(f: Function, coefficients: Sequence[float], z: str, z2: str) -> str:
+def polynomial(f: Function, coefficients: Sequence[float], z: str, z2: str) -> str:
     """Evaluate in pairs: half as long a chain of dependent operations as one coefficient after the other."""
     pairs = [
         f.intrinsic("fma", z, f.constant(b), f.constant(a)) if b else f.constant(a)

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import BuildError
 from . import elementary
 from .assembly import Function, Types
+from .inverse_angles import INVERSE, inverse_angle
 from .plan import TRIGONOMETRIC
 from .program import Op, Program
 
@@ -105,6 +106,8 @@ class VectorCode(ABC):
             self.values[node] = elementary.sign(f, self.read(a))
         elif op in (Op.MINIMUM, Op.MAXIMUM):
             self.values[node] = elementary.extreme(f, op is Op.MINIMUM, self.read(a), self.read(b))
+        elif op in INVERSE and self.fma:
+            self.values[node] = inverse_angle(f, op, [self.read(x) for x in args if x >= 0])
         elif op in elementary.LIBRARY:
             operands = [self.read(x) for x in args if x >= 0]
             self.values[node] = elementary.library_call(f, op, *operands)
