@@ -9,7 +9,8 @@ from rich.console import Console
 
 import zveno
 from mechanisms import KINDS, random_mechanism
-from zveno.cli.dynamics import dynamics, parsed_velocities
+from zveno.cli.configuration import parsed_velocities
+from zveno.cli.dynamics import dynamics
 from zveno.cli.export import export
 from zveno.cli.options import Model, Output
 from zveno.errors import ModelError, ShapeError, UnknownNameError, ZvenoError

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-import tyro
-
-from .options import MODEL, OUTPUT, Flag, ModelFlags, OutputFlags, RobotName
+from .options import MODEL, OUTPUT, Flag, ModelFlags, OutputFlags, RobotName, Vector
 from .output import Answer, deliver, protect
-
-Vector = Annotated[tuple[float, float, float] | None, tyro.conf.arg(metavar="X Y Z", help_behavior_hint="")]
 
 
 def base(
@@ -26,14 +22,11 @@ def base(
     """The base inertial parameters, which decide the dynamics, in link parameters.
 
     Args:
-        robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
         gravity: acceleration of free fall, m/s², by default the robot's own; 0 0 0 for none.
         drives: count rotor inertias, friction and offsets beside the links' parameters.
         view: how a link's parameters are counted: inertia tensor, pseudo-inertia of document 000, or tensor
             about the centre of mass.
         format: table for people, or Markdown, LaTeX, JSON, CSV.
-        model: how the robot is read.
-        output: where the answer goes.
     """
     from dataclasses import replace
 

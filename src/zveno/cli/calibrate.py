@@ -8,46 +8,52 @@ from typing import Annotated
 
 import tyro
 
-from .options import MODEL, OUTPUT, File, Flag, ModelFlags, OutputFlags, RobotName, pairs
+from .options import (
+    MODEL,
+    OUTPUT,
+    Directory,
+    File,
+    Flag,
+    ModelFlags,
+    Name,
+    Number,
+    OutputFlags,
+    RobotName,
+    Words,
+    pairs,
+    shown,
+)
 from .output import UNUSABLE, Answer, deliver, protect, say_written
-
-Words = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")]
-StrategyName = Annotated[str | None, tyro.conf.arg(metavar="LETTERS", help_behavior_hint="")]
-FrameName = Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
-KindName = Annotated[str | None, tyro.conf.arg(metavar="KIND", help_behavior_hint="")]
-Number = Annotated[float | None, tyro.conf.arg(metavar="X", help_behavior_hint="")]
-DataFiles = Annotated[
-    tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[DATA ...]", help_behavior_hint="")
-]
 
 
 def calibrate(
     robot: RobotName,
-    data: DataFiles = (),
+    data: Annotated[tuple[Path, ...], tyro.conf.Positional, shown("[DATA ...]")] = (),
     /,
     *,
-    measurement: KindName = None,
-    frame: FrameName = None,
+    measurement: Annotated[str | None, shown("KIND")] = None,
+    frame: Name = None,
     settings: Words = (),
     columns: Words = (),
     sigma: Number = None,
     parameters: Words = (),
     joint_terms: Words = (),
     fixed: Words = (),
-    strategy: StrategyName = None,
+    strategy: Annotated[str | None, shown("LETTERS")] = None,
     loss: str = "auto",
     folds: int = 10,
     template: Flag = False,
     write: File = None,
-    compensation: File = None,
+    compensation: Directory = None,
     plot: File = None,
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
 ) -> None:
     """The true geometry from measurements, its accuracy, and what to measure next.
 
+    `--out x.json` keeps everything.
+
     Args:
-        robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
         data: files of joint values and readings (CSV, .npz, .json, or a folder of sockets), all explained by one
             robot; see docs/calibration.md.
         measurement: what was measured, where the files do not say: pose, position, relative_pose,
@@ -68,8 +74,6 @@ def calibrate(
             robot only with --force.
         compensation: directory for compensate.h and compensate.c.
         plot: predicted accuracy over the workspace as .png or .svg.
-        model: how the robot is read.
-        output: where the answer goes; .json has everything.
     """
     from dataclasses import replace
 

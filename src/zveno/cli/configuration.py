@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ..io.units import Units
 from ..mechanism import Mechanism
 from ..mechanism.joints import QUATERNION_TOLERANCE
 from ..mechanism.units import coordinate_units
+from ..report.text.dynamics import velocity_names
 
 
 def parsed_q(mechanism: Mechanism, words: Sequence[str], degrees: bool = False) -> np.ndarray:
@@ -21,23 +22,38 @@ def parsed_q(mechanism: Mechanism, words: Sequence[str], degrees: bool = False) 
     A joint with several coordinates takes `name=1,0,0,0`, or its coordinates by name: `base.x=0.3`. Nothing at all
     is the neutral configuration. Quaternions are normalised, and refused if they are not nearly of unit length.
     """
-    named = [word for word in words if "=" in word]
-    if named and len(named) < len(words):
-        mixed = next(word for word in words if "=" not in word)
-        raise ShapeError(
-            f"{mixed!r} stands among name=value pairs", element="q", remedy="Give numbers only, or pairs only"
-        )
-    units = coordinate_units(mechanism)
-    if named:
-        q = _from_pairs(mechanism, named, units, degrees)
+    names, units = mechanism.coordinate_names, coordinate_units(mechanism)
+    if _are_pairs(words, "q"):
+        places = _one_by_one(names) | {name: mechanism.q_slices[name] for name in mechanism.joint_names}
+        q = mechanism.neutral()
+        _set_pairs(q, words, places, names, units, degrees, "joint with coordinates", mechanism.joint_names)
     elif words:
         by_place = units if len(words) == len(units) else [""] * len(words)
-        values = [number(word, "q", unit, degrees) for word, unit in zip(words, by_place, strict=True)]
-        q = mechanism.checked_q(values)
+        q = mechanism.checked_q(
+            [number(word, "q", unit, degrees) for word, unit in zip(words, by_place, strict=True)]
+        )
     else:
         q = mechanism.neutral()
     _check_quaternions(mechanism, q)
     return mechanism.normalized(q)
+
+
+def parsed_velocities(mechanism: Mechanism, words: Sequence[str], what: str, degrees: bool = False) -> np.ndarray:
+    """(n_v,) velocities, accelerations or torques ("tau"), in the same two ways, with zero for the others."""
+    names, values = velocity_names(mechanism), np.zeros(mechanism.n_v)
+    units = [unit for name in mechanism.joint_names for unit in mechanism.joint(name).type.units]
+    units = [""] * mechanism.n_v if what == "tau" else units
+    if _are_pairs(words, what):
+        _set_pairs(values, words, _one_by_one(names), names, units, degrees, "velocity", names)
+    elif words:
+        if len(words) != mechanism.n_v:
+            raise ShapeError(
+                f"{len(words)} numbers given where {mechanism.name} has {mechanism.n_v} velocities",
+                element=what,
+                remedy="Order: " + (", ".join(names) or "none"),
+            )
+        values[:] = [number(word, what, unit, degrees) for word, unit in zip(words, units, strict=True)]
+    return values
 
 
 def outside_limits(mechanism: Mechanism, q: np.ndarray) -> list[str]:
@@ -47,23 +63,43 @@ def outside_limits(mechanism: Mechanism, q: np.ndarray) -> list[str]:
     return [name for name, is_outside in zip(mechanism.coordinate_names, outside, strict=True) if is_outside]
 
 
-def _from_pairs(mechanism: Mechanism, pairs: Sequence[str], units: Sequence[str], degrees: bool) -> np.ndarray:
-    q = mechanism.neutral()
-    coordinates = {name: slice(k, k + 1) for k, name in enumerate(mechanism.coordinate_names)}
-    places = coordinates | {name: mechanism.q_slices[name] for name in mechanism.joint_names}
+def _are_pairs(words: Sequence[str], what: str) -> bool:
+    """Whether words are name=value pairs; refused where only some of them are."""
+    single = [word for word in words if "=" not in word]
+    if single and len(single) < len(words):
+        raise ShapeError(
+            f"{single[0]!r} stands among name=value pairs", element=what, remedy="Give numbers only, or pairs only"
+        )
+    return bool(words) and not single
+
+
+def _one_by_one(names: Sequence[str]) -> dict[str, slice]:
+    return {name: slice(k, k + 1) for k, name in enumerate(names)}
+
+
+def _set_pairs(
+    values: np.ndarray,
+    pairs: Sequence[str],
+    places: Mapping[str, slice],
+    names: Sequence[str],
+    units: Sequence[str],
+    degrees: bool,
+    kind: str,
+    known: Sequence[str],
+) -> None:
+    """Write name=value pairs into `values`, which have `names` and `units`; an unknown name is told as a `kind`."""
     for pair in pairs:
-        name, _, value = pair.rpartition("=")
+        name, _, text = pair.rpartition("=")
         if name not in places:
-            raise unknown_name("joint with coordinates", name, mechanism.joint_names)
-        words, own = value.split(","), places[name]
-        if len(words) != own.stop - own.start:
+            raise unknown_name(kind, name, known)
+        words, place = text.split(","), places[name]
+        if len(words) != place.stop - place.start:
             raise ShapeError(
-                f"{len(words)} number(s) given for {own.stop - own.start} coordinate(s)",
+                f"{len(words)} number(s) given for {place.stop - place.start} coordinate(s)",
                 element=name,
-                remedy="Order: " + ", ".join(mechanism.coordinate_names[own]),
+                remedy="Order: " + ", ".join(names[place]),
             )
-        q[own] = [number(word, name, unit, degrees) for word, unit in zip(words, units[own], strict=True)]
-    return q
+        values[place] = [number(word, name, unit, degrees) for word, unit in zip(words, units[place], strict=True)]
 
 
 def number(word: str, element: str, unit: str = "", degrees: bool = False) -> float:
@@ -99,12 +135,8 @@ def _quantity(word: str, element: str, dimension: str | None, degrees: bool) -> 
     raise ShapeError(f"{word!r} is not a number", element=element, remedy="Write 0.5, -1e-3 or name=0.5") from None
 
 
-def _coordinate_joints(mechanism: Mechanism):
-    return [mechanism.joint(name) for name in mechanism.joint_names]
-
-
 def _check_quaternions(mechanism: Mechanism, q: np.ndarray):
-    for joint in _coordinate_joints(mechanism):
+    for joint in map(mechanism.joint, mechanism.joint_names):
         error = float(joint.type.quaternion_error(q[mechanism.q_slices[joint.name]]))
         if error > QUATERNION_TOLERANCE:
             raise ShapeError(

@@ -29,7 +29,6 @@ def demo(
 
     Args:
         plot: where the picture goes; out/puma560.png if not given.
-        output: where the answer goes.
     """
     from .. import load
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import tyro
-
-from .options import MODEL, OUTPUT, PICTURE, File, Flag, ModelFlags, OutputFlags, PictureFlags, RobotName
-from .output import Answer, deliver, protect, say_written
-
-Numbers = Annotated[tuple[float, ...], tyro.conf.arg(metavar="X ...", help_behavior_hint="")]
-Words = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")]
-Maybe = Annotated[float | None, tyro.conf.arg(metavar="X", help_behavior_hint="")]
-Count = Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")]
-Name = Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
+from .options import (
+    MODEL,
+    OUTPUT,
+    PICTURE,
+    Count,
+    File,
+    Flag,
+    ModelFlags,
+    Name,
+    Number,
+    Numbers,
+    OutputFlags,
+    PictureFlags,
+    RobotName,
+    Words,
+)
+from .output import Answer, apart, deliver, protect, say_written
 
 
 def excite(
@@ -35,11 +40,11 @@ def excite(
     torque_margin: float = 0.1,
     torque_sigma: float = 1.0,
     clearance: Flag = False,
-    ground: Maybe = None,
-    radius: Maybe = None,
+    ground: Number = None,
+    radius: Number = None,
     rate: float = 100.0,
     starts: int = 6,
-    seconds: Maybe = None,
+    seconds: Number = None,
     rng: int = 0,
     model: ModelFlags = MODEL,
     picture: PictureFlags = PICTURE,
@@ -47,8 +52,9 @@ def excite(
 ) -> None:
     """A motion whose recorded torques determine the dynamic parameters best.
 
+    `--out x.csv` (or .yaml, .script) takes the motion itself.
+
     Args:
-        robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
         duration: of one period, s.
         basis: fourier or spline.
         harmonics: of the Fourier series, one a second if not given; a spline has twice as many free points.
@@ -70,12 +76,7 @@ def excite(
         starts: motions that are improved.
         seconds: time limit; the best motion so far is kept.
         rng: seed of the random motions.
-        model: how the robot is read.
-        picture: --plot draws the motion and the accuracy.
-        output: where the answer goes; a .csv, .yaml or .script file gets the motion (.script: servoj of a UR).
     """
-    from dataclasses import replace
-
     from ..design.capsules import Clearance
     from ..design.excitation.formats import WRITERS
     from ..design.excitation.plan_excitation import plan_excitation
@@ -111,9 +112,7 @@ def excite(
     )
     if picture.plot is not None:
         say_written(motion.plot(picture.plot))
-    if output.out is not None and output.out.suffix.lower() in set(WRITERS) - {".json"}:
-        say_written(motion.write_trajectory(output.out, rate))
-        output = replace(output, out=None)
+    output = apart(output, set(WRITERS) - {".json"}, lambda file: motion.write_trajectory(file, rate))
     answer = Answer(lambda: excitation_data(motion), lambda console: print_excitation(console, motion, model.deg))
     deliver(answer, output)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from .options import MODEL, Flag, ModelFlags, RobotName
+from .options import MODEL, Flag, ModelFlags, Name, RobotName
 
 
 def export(
@@ -19,7 +19,7 @@ def export(
         "inverse_dynamics,gravity_torque,forward_kinematics,jacobian,forward_dynamics"
     ),
     float: Flag = False,
-    frame: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = None,
+    frame: Name = None,
     no_measure: Flag = False,
     json: Flag = False,
     force: Flag = False,
@@ -29,7 +29,6 @@ def export(
     """Write a robot's functions as C99 without dependencies, with an example.
 
     Args:
-        robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
         out: the directory the files go to; made if it does not exist.
         functions: names separated by commas; a wrong one lists those there are.
         float: numbers are `float` instead of `double`.
@@ -38,7 +37,6 @@ def export(
         json: print JSON instead of text.
         force: replace existing files, also those that zveno did not write.
         debug: show the full traceback of an error.
-        model: how the robot is read.
     """
     from ..export import export_c
     from ..report.text.export import export_data, print_export

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import tyro
-
-from .options import MODEL, OUTPUT, Flag, ModelFlags, OutputFlags, RobotName
+from .options import MODEL, OUTPUT, Flag, ModelFlags, Name, OutputFlags, RobotName, Words
 from .output import Answer, deliver, protect
-
-Words = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")]
-FrameName = Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
 
 
 def identifiability(
@@ -18,7 +11,7 @@ def identifiability(
     /,
     *,
     measurement: str = "pose",
-    frame: FrameName = None,
+    frame: Name = None,
     strategy: str = "JL",
     parameters: Words = (),
     joint_terms: Words = (),
@@ -29,7 +22,6 @@ def identifiability(
     """Which geometric parameters a kind of measurement can find, alone or together.
 
     Args:
-        robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
         measurement: pose, position, relative_pose, relative_position, distance, plane, point, sockets, direction,
             camera or tilt.
         frame: the frame that is measured; by default the one named tool, or that of the only end link.
@@ -37,8 +29,6 @@ def identifiability(
         parameters: what is looked at: names, patterns such as Tx*, or classes (dh, controller, tcp, …); all.
         joint_terms: gear, compliance, eccentricity, ovality: more terms for every joint.
         rules: also write the model down by the rules of document 001.
-        model: how the robot is read.
-        output: where the answer goes.
     """
     from dataclasses import replace
 

@@ -8,35 +8,39 @@ from typing import Annotated, Literal
 
 import tyro
 
-from .options import MODEL, OUTPUT, File, ModelFlags, OutputFlags, RobotName, pairs
+from .options import (
+    MODEL,
+    OUTPUT,
+    Directory,
+    File,
+    ModelFlags,
+    Number,
+    Numbers,
+    OutputFlags,
+    RobotName,
+    Words,
+    pairs,
+    shown,
+)
 from .output import UNUSABLE, Answer, deliver, protect, say_written
-
-LogFiles = Annotated[
-    tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="LOG [LOG ...]", help_behavior_hint="")
-]
-Files = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="LOG ...", help_behavior_hint="")]
-Words = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")]
-Numbers = Annotated[tuple[float, ...], tyro.conf.arg(metavar="X ...", help_behavior_hint="")]
-Maybe = Annotated[float | None, tyro.conf.arg(metavar="X", help_behavior_hint="")]
-Directory = Annotated[Path | None, tyro.conf.arg(metavar="DIR", help_behavior_hint="")]
 
 
 def identify(
     robot: RobotName,
-    logs: LogFiles = (),
+    logs: Annotated[tuple[Path, ...], tyro.conf.Positional, shown("LOG [LOG ...]")] = (),
     /,
     *,
-    validate: Files = (),
+    validate: Annotated[tuple[Path, ...], shown("LOG ...")] = (),
     columns: Words = (),
     units: Words = (),
     gains: Numbers = (),
     offsets: Numbers = (),
     side: Literal["joint", "motor"] = "joint",
-    rate: Maybe = None,
+    rate: Number = None,
     friction: Words = (),
     prior: Literal["cad", "geometry", "none"] = "cad",
-    band: Maybe = None,
-    delay: Maybe = None,
+    band: Number = None,
+    delay: Number = None,
     velocity: Literal["auto", "positions", "recorded"] = "auto",
     blocks: int = 6,
     write: File = None,
@@ -47,8 +51,9 @@ def identify(
 ) -> None:
     """Inertia, friction and drives from recorded positions and torques.
 
+    `--out x.json` keeps everything.
+
     Args:
-        robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
         logs: recordings: CSV, .parquet, .npz, .mat, bags of ROS 1 or 2, .mcap; files that hold a part only
             (positions, torques) are put together; see docs/identification.md.
         validate: recordings that are only predicted; without them, blocks of the others are held out in turn.
@@ -69,8 +74,6 @@ def identify(
             --force.
         export: directory for the C code of the identified torques.
         plot: torques, friction, residuals and parameters as .png or .svg.
-        model: how the robot is read.
-        output: where the answer goes; .json has everything.
     """
     import numpy as np
 

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import tyro
-
-from .options import MODEL, OUTPUT, PICTURE, File, Flag, ModelFlags, OutputFlags, PictureFlags, RobotName
+from .options import (
+    MODEL,
+    OUTPUT,
+    PICTURE,
+    File,
+    Flag,
+    ModelFlags,
+    Name,
+    OutputFlags,
+    PictureFlags,
+    Quantities,
+    RobotName,
+    Words,
+    shown,
+)
 from .output import UNUSABLE, Answer, deliver, protect, say_written
-
-Numbers = Annotated[tuple[str, ...], tyro.conf.arg(metavar="X ...", help_behavior_hint="")]
-Names = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")]
-Pair = Annotated[tuple[float, float] | None, tyro.conf.arg(metavar="M RAD", help_behavior_hint="")]
-Name = Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
 
 
 def ik(
     robot: RobotName,
     /,
     *,
-    pose: Numbers = (),
-    at: Numbers = (),
+    pose: Quantities = (),
+    at: Quantities = (),
     poses: File = None,
     path: File = None,
-    start: Numbers = (),
-    nearest: Numbers = (),
+    start: Quantities = (),
+    nearest: Quantities = (),
     relative_to: Name = None,
     position_only: Flag = False,
     task: str = "pose",
@@ -32,9 +39,9 @@ def ik(
     windings: Flag = False,
     method: str = "auto",
     slices: int | None = None,
-    redundant: Names = (),
+    redundant: Words = (),
     objective: str = "squares",
-    tolerance: Pair = None,
+    tolerance: Annotated[tuple[float, float] | None, shown("M RAD")] = None,
     percent: float | None = None,
     explain: Flag = False,
     model: ModelFlags = MODEL,
@@ -43,8 +50,9 @@ def ik(
 ) -> None:
     """Inverse kinematics: all configurations with the tool at a pose, within limits.
 
+    `--out x.csv` (or .npz) takes the solutions, one a line.
+
     Args:
-        robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
         pose: x y z; x y z roll pitch yaw; x y z qw qx qy qz; or 12 or 16 numbers of the matrix, row by row.
         at: joint values instead: the pose of the tool there is solved for.
         poses: a file with one pose a line (or .npy, .npz): all are solved.
@@ -64,13 +72,10 @@ def ik(
         percent: the same in percent of distances, as document 004 has it.
         explain: also say how the solver goes about it; --plot then draws, for the first pose, the polynomial whose
             zeros are all solutions, or the residual against the number of the scan's grid.
-        model: how the robot is read.
-        picture: the frame meant; --plot draws the robot in the solutions of the first pose, or the joints along the
-            path.
-        output: where the answer goes; .csv and .npz files too.
     """
     import numpy as np
 
+    from ..ik.choose import only_nearest
     from ..ik.ik_problem import problem_of
     from ..ik.paths import solve_path
     from ..ik.solve import DEFAULT_SLICES
@@ -101,7 +106,7 @@ def ik(
         ways |= {"percent": percent, "start": first_q}
         found = _solved(arm, T, method, windings, slices, options | ways)
         if nearest:
-            found = _only_nearest(found, given(mechanism, nearest, model), mechanism)
+            found = only_nearest(found, given(mechanism, nearest, model), mechanism)
         lines, curve = [], None
         if explain:
             problem = problem_of(arm, **options)
@@ -215,10 +220,3 @@ def _solved(arm, T, method, windings, slices, options):
             parts.append(solve_ik(arm, part, method=method, windings=windings, slices=slices, **options))
             advance(k + len(part), len(T))
     return joined(parts)
-
-
-def _only_nearest(found, q, mechanism):
-    """The same result with one solution a pose: the one nearest to q."""
-    from ..ik.choose import only_nearest
-
-    return only_nearest(found, q, mechanism)

@@ -5,23 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
 from ..errors import ZvenoError
 
-RobotName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT")]
-"""A built-in name, a model file, or elementary transforms."""
-Coordinates = Annotated[
-    tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[Q ...]", help_behavior_hint="")
-]
+
+def shown(metavar: str | None = None) -> Any:
+    """How a value is called in the help; that nothing is the default need not be said beside each."""
+    return tyro.conf.arg(metavar=metavar, help_behavior_hint="")
+
+
+_ROBOT = "a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms."
+RobotName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT", help=_ROBOT)]
+Coordinates = Annotated[tuple[str, ...], tyro.conf.Positional, shown("[Q ...]")]
 """Joint values as words, see `configuration.parsed_q`."""
-
-
-Flag = Annotated[bool, tyro.conf.arg(help_behavior_hint="")]
-"""A flag that is off unless given; saying so beside each one would only be noise."""
-File = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
+Quantities = Annotated[tuple[str, ...], shown("X ...")]
+"""Numbers in order, with units if need be, or name=value pairs."""
+Numbers = Annotated[tuple[float, ...], shown("X ...")]
+Number = Annotated[float | None, shown("X")]
+Count = Annotated[int | None, shown("N")]
+Vector = Annotated[tuple[float, float, float] | None, shown("X Y Z")]
+Words = Annotated[tuple[str, ...], shown("NAME ...")]
+Name = Annotated[str | None, shown("NAME")]
+Flag = Annotated[bool, shown()]
+File = Annotated[Path | None, shown("FILE")]
+Directory = Annotated[Path | None, shown("DIR")]
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,7 @@ class Model:
 class Picture:
     """What is drawn."""
 
-    frame: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = None
+    frame: Name = None
     """The frame meant; by default the one named tool, or that of the only end link."""
     plot: File = None
     """Draw the robot into a .png or .svg file."""

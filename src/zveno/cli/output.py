@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,14 @@ def deliver(answer: Answer, output: Output) -> None:
     as_data = output.json or output.out.suffix.lower() == ".json"
     text = as_json(answer.data()) if as_data else text_of(answer.show, WHOLE)
     say_written(write_text(output.out, text + "\n"))
+
+
+def apart(output: Output, suffixes: Collection[str], write: Callable[[Path], Path]) -> Output:
+    """--out with one of the suffixes takes what `write` writes, and the answer is printed beside it."""
+    if output.out is None or output.out.suffix.lower() not in suffixes:
+        return output
+    say_written(write(output.out))
+    return replace(output, out=None)
 
 
 def as_json(data: dict[str, Any]) -> str:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import tyro
+from .options import (
+    MODEL,
+    OUTPUT,
+    PICTURE,
+    Count,
+    File,
+    Flag,
+    ModelFlags,
+    OutputFlags,
+    PictureFlags,
+    RobotName,
+    Vector,
+    Words,
+    shown,
+)
+from .output import Answer, apart, deliver, protect, say_written
 
-from .options import MODEL, OUTPUT, PICTURE, File, Flag, ModelFlags, OutputFlags, PictureFlags, RobotName
-from .output import Answer, deliver, protect, say_written
-
-Words = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")]
-Point = Annotated[tuple[float, float, float] | None, tyro.conf.arg(metavar="X Y Z", help_behavior_hint="")]
-Box = Annotated[
-    tuple[float, float, float, float, float, float] | None,
-    tyro.conf.arg(metavar="X Y Z X Y Z", help_behavior_hint=""),
-]
-Count = Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")]
-Metres = Annotated[float | None, tyro.conf.arg(metavar="M", help_behavior_hint="")]
+Box = Annotated[tuple[float, float, float, float, float, float] | None, shown("X Y Z X Y Z")]
+Metres = Annotated[float | None, shown("M")]
 
 
 def plan(
@@ -31,7 +37,7 @@ def plan(
     parameters: Words = (),
     candidates: int = 5000,
     box: Box = None,
-    viewer: Point = None,
+    viewer: Vector = None,
     half_angle: float = 60.0,
     ground: Metres = None,
     radius: Metres = None,
@@ -47,8 +53,9 @@ def plan(
 ) -> None:
     """Postures to measure in, for the most accurate calibration.
 
+    `--out x.csv` takes the postures; those of --have are in rad and m.
+
     Args:
-        robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
         measurement: pose, position, relative_pose, relative_position, distance, plane, point, sockets, direction,
             camera or tilt.
         n: postures to plan.
@@ -69,9 +76,6 @@ def plan(
         once: use no posture twice.
         no_refine: stay with the candidates.
         rng: seed of the random candidates.
-        model: how the robot is read; files of postures are always in rad and m.
-        picture: the frame meant; --plot draws accuracies.
-        output: where the answer goes; a .csv file gets the postures.
     """
     from dataclasses import replace
 
@@ -106,9 +110,7 @@ def plan(
         curve = accuracy_curve(arm, kind, max(20, 4 * n), have=whole, **(options | {"places": None}))
     if picture.plot is not None:
         say_written(found.plot(picture.plot, curve=curve))
-    if output.out is not None and output.out.suffix.lower() == ".csv":
-        say_written(found.write_csv(output.out, degrees=model.deg))
-        output = replace(output, out=None)
+    output = apart(output, {".csv"}, lambda file: found.write_csv(file, degrees=model.deg))
     answer = Answer(
         lambda: plan_data(found, curve), lambda console: print_plan(console, found, model.deg, curve=curve)
     )

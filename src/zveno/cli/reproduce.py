@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import tyro
-
-from .options import OUTPUT, OutputFlags
+from .options import OUTPUT, OutputFlags, shown
 from .output import Answer, deliver, protect
 
-Documents = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NUMBER ...", help_behavior_hint="")]
 
-
-def reproduce(*, document: Documents = (), output: OutputFlags = OUTPUT) -> None:
+def reproduce(
+    *, document: Annotated[tuple[str, ...], shown("NUMBER ...")] = (), output: OutputFlags = OUTPUT
+) -> None:
     """Recompute what the source documents print: what is equal or wrong, and why.
 
     "regression" marks numbers of an independent program that no document prints.
@@ -20,7 +18,6 @@ def reproduce(*, document: Documents = (), output: OutputFlags = OUTPUT) -> None
 
     Args:
         document: the documents meant, for example 002; all by default.
-        output: where the answer goes.
     """
     from ..documents.reproduce import collect, failures
     from ..documents.reproduce_text import print_rows, rows_data

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-import tyro
-
-from .options import MODEL, OUTPUT, File, Flag, ModelFlags, OutputFlags, RobotName
-from .output import Answer, deliver, protect, say_written
-
-Numbers = Annotated[tuple[str, ...], tyro.conf.arg(metavar="X ...", help_behavior_hint="")]
-"""Numbers in order, or name=value pairs."""
+from .options import MODEL, OUTPUT, File, Flag, ModelFlags, OutputFlags, Quantities, RobotName
+from .output import Answer, apart, deliver, protect, say_written
 
 
 def simulate(
@@ -18,10 +13,10 @@ def simulate(
     /,
     *,
     duration: float = 1.0,
-    q0: Numbers = (),
-    v0: Numbers = (),
+    q0: Quantities = (),
+    v0: Quantities = (),
     control: Literal["none", "pd", "hold"] = "none",
-    target: Numbers = (),
+    target: Quantities = (),
     integrator: Literal["dop853", "lsoda", "adams", "rk4", "midpoint", "semi-implicit"] = "dop853",
     step: float = 1e-3,
     rtol: float = 1e-6,
@@ -36,8 +31,9 @@ def simulate(
 ) -> None:
     """The motion of a robot from a state: falling freely, or held by a controller.
 
+    `--out x.npz` (or .csv, .parquet) takes the motion itself.
+
     Args:
-        robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
         duration: seconds.
         q0: initial joint values, numbers in the order of `zveno info` or name=value pairs; neutral by default.
         v0: initial velocities, in the same way; at rest by default.
@@ -52,16 +48,12 @@ def simulate(
         limits: joints stop at their limits.
         save: write the whole motion to a .npz, .csv, .json or .parquet file.
         plot: draw the motion into a .png or .svg file.
-        model: how the robot is read.
-        output: where the summary goes; a file that ends in .npz, .csv or .parquet takes the motion itself.
     """
-    from dataclasses import replace
-
     from ..report.text.trajectory import print_trajectory, trajectory_data
     from ..robot import Robot
     from ..simulation import PD
     from ..simulation import simulate as run
-    from .dynamics import parsed_velocities
+    from .configuration import parsed_velocities
     from .verbs import given, loaded
 
     protect(output, [robot], [save, plot])
@@ -88,9 +80,7 @@ def simulate(
         friction=friction,
         limits=limits,
     )
-    if output.out is not None and output.out.suffix.lower() in (".npz", ".csv", ".parquet"):
-        say_written(trajectory.save(output.out, degrees=model.deg))
-        output = replace(output, out=None)
+    output = apart(output, {".npz", ".csv", ".parquet"}, lambda file: trajectory.save(file, degrees=model.deg))
     if save is not None:
         say_written(trajectory.save(save, degrees=model.deg))
     if plot is not None:

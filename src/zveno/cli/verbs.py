@@ -33,11 +33,7 @@ def info(
     """What a robot is: joints and links, limits, masses, frames, drives, remarks.
 
     Args:
-        robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
         q: where it is drawn with --plot: numbers in order, or name=value pairs; neutral by default.
-        model: how the robot is read.
-        picture: what is drawn.
-        output: where the answer goes.
     """
     from ..report.text.info import print_info
     from ..report.text.summary import default_frame_name, summary
@@ -66,12 +62,8 @@ def fk(
     """Forward kinematics: the pose of a frame in the world at given joint values.
 
     Args:
-        robot: a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms.
         q: numbers in the order of `zveno info`, or name=value pairs with the others at neutral.
         all: also print the poses of all links.
-        model: how the robot is read.
-        picture: what is drawn.
-        output: where the answer goes.
     """
     from rich.console import Console
 
@@ -103,11 +95,7 @@ def fk(
 
 
 def robots(*, output: OutputFlags = OUTPUT) -> None:
-    """The built-in robots, with the source of their numbers.
-
-    Args:
-        output: where the answer goes.
-    """
+    """The built-in robots, with the source of their numbers."""
     from ..io.load import load_mechanism
     from ..report.text.catalogue import catalogue, print_catalogue
     from ..robots import names
@@ -122,7 +110,6 @@ def cache(*, clear: Flag = False, output: OutputFlags = OUTPUT) -> None:
 
     Args:
         clear: remove everything in it.
-        output: where the answer goes.
     """
     from rich.console import Console
 
