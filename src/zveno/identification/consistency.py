@@ -4,11 +4,13 @@
 
 b̂ is the least-squares estimate and Λ its information; P is a link's pseudo-inertia, positive definite if and only
 if a body can have it (Wensing and others 2018), and the bracket is the entropic distance from the prior P₀ (Lee and
-others 2020). The function is convex and its logarithms keep the iterates inside.
+others 2020). The function is convex and its logarithms keep the iterates inside. Friction follows the base
+parameters by least squares, as far as it dissipates.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,13 +19,20 @@ from scipy.linalg import cho_factor, cho_solve
 from ..base_parameters.result import BaseParameters
 from ..errors import ZvenoError
 from ..spatial.inertia import N_PARAMETERS, pseudo_inertia
+from .dissipation import Eliminated, friction_parts
+from .estimate import pseudo_inverse
+from .model import FrictionColumn
 from .prior import Prior
 
 ITERATIONS = 60
+TOGETHER, ROUNDS = 4, 40
+"""Changes of the friction that is held at zero: all at once at first, then one at a time."""
 NOTHING = 1e-200
 """Information below this is none."""
 CONTINUATION = (1.0, 0.1, 0.01)
 """Weights of the prior on the way to a weaker one."""
+STRONG = (1e5, 1e4, 1e3, 1e2, 1e1)
+"""The same for data that contradict every body, whose minimum is close to a boundary."""
 DECREMENT = 1e-9
 """Newton's decrement at which the minimum is reached; the objective is in units of half a squared deviation."""
 BASIS = np.array([pseudo_inertia(unit) for unit in np.eye(N_PARAMETERS)])
@@ -99,8 +108,11 @@ def consistent_estimate(
     information: np.ndarray,
     prior: Prior,
     rotors: np.ndarray,
+    friction: Sequence[FrictionColumn] = (),
 ) -> Consistent:
     """The consistent parameters nearest to an estimate, in the measure of its information and the prior.
+
+    The covariance is that without the bounds of friction: a factor at zero is uncertain too.
 
     Args:
         unknowns: what may move.
@@ -109,46 +121,62 @@ def consistent_estimate(
         information: (p, p) of x; zero along what was not seen.
         prior: bodies of the links.
         rotors: (positive,) typical rotor inertias.
+        friction: columns of friction, which is held to dissipate.
     """
-    m = len(unknowns.matrix)
-    spread = _pseudo_inverse(information[m:, m:])
-    back = spread @ information[m:, :m]
-    L = information[:m, :m] - information[:m, m:] @ back  # friction follows: Schur complement
-    A = unknowns.matrix
-    H0, g0 = A.T @ L @ A, A.T @ (L @ x[:m])
-    constant = 0.5 * float(x[:m] @ L @ x[:m])
+    m, A = len(unknowns.matrix), unknowns.matrix
+    parts = friction_parts(friction, len(x) - m - len(friction))
+    whole = np.eye(len(x))  # from base parameters and parts to parameters
+    whole[m:, m:] = parts.matrix
+    estimate = np.concatenate([x[:m], parts.inverse @ x[m:]])
+    free = Eliminated(estimate, whole.T @ information @ whole, m, np.zeros(len(x) - m, dtype=bool))
     barrier = _Barrier(unknowns, prior, rotors)
     z, iterations, converged = barrier.start(), 0, False
-    for weight in [w for w in CONTINUATION if w > prior.weight] + [prior.weight]:
-        # A weak prior is approached from a strong one: its minimum is near a boundary that a long step would meet.
-        barrier.weight = weight
-        z, count, converged = _newton(H0, g0, constant, barrier, z)
-        iterations += count
+    fit: Eliminated | None = free
+    weights = (*(w for w in CONTINUATION if w > prior.weight), prior.weight)
+    for turn in range(ROUNDS):
+        held = fit
+        z, count, converged = _minimum(A, held, barrier, weights, z)
+        if not converged:
+            z, more, converged = _minimum(A, held, barrier, (*STRONG, *weights), barrier.start())
+            count += more
+        iterations, weights = iterations + count, weights[-1:]
+        fit = held.changed(A @ z, parts.positive, turn >= TOGETHER)
+        if fit is None:
+            break
+    y = whole @ held.whole(A @ z)
     _, B = barrier.derivatives(z)
     p = np.zeros(n_parameters)
     p[unknowns.places] = z
-    b = A @ z
-    y = x.copy()
-    y[:m] = b
-    y[m:] = x[m:] + back @ (x[:m] - b)
+    H0 = A.T @ free.H @ A
     posterior = _inverse(H0 + B)
-    Cb = A @ posterior @ A.T
-    T = np.concatenate([np.eye(m), -back])
-    C = T @ Cb @ T.T
-    C[m:, m:] += spread
+    T = whole @ np.concatenate([np.eye(m), free.follows])
+    C = T @ (A @ posterior @ A.T) @ T.T
+    C[m:, m:] += parts.matrix @ free.spread @ parts.matrix.T
     alone = _prior_variances(B, len(unknowns.links))
     share = np.ones(len(z))
     known = alone > 0
     share[known] = np.minimum(posterior.diagonal()[known] / alone[known], 1.0)
     share[~known] = 0.0
-    d = b - x[:m]
-    cost = 0.5 * float(d @ L @ d)
+    cost = 0.5 * float((y - x) @ information @ (y - x))
     std = np.sqrt(np.maximum(posterior.diagonal(), 0.0))
-    free = (H0 + B).diagonal() <= NOTHING  # neither data nor a prior say anything
-    std[free] = np.inf
-    blind = np.flatnonzero((A[:, free] != 0.0).any(axis=1))
+    unknown = (H0 + B).diagonal() <= NOTHING  # neither data nor a prior say anything
+    std[unknown] = np.inf
+    blind = np.flatnonzero((A[:, unknown] != 0.0).any(axis=1))
     C[blind, blind] = np.inf
-    return Consistent(p, y, C, std, share, cost, iterations, converged)
+    return Consistent(p, y, C, std, share, cost, iterations, converged and fit is None)
+
+
+def _minimum(A: np.ndarray, data: Eliminated, barrier: _Barrier, weights: Sequence[float], z: np.ndarray):
+    """(minimum, iterations, whether it was reached) of the data term and the last weight of the prior.
+
+    A weak prior is approached from strong ones: a long step would meet the boundary near its minimum.
+    """
+    H, g, iterations, converged = A.T @ data.H @ A, A.T @ data.g, 0, False
+    for weight in weights:
+        barrier.weight = weight
+        z, count, converged = _newton(H, g, data.constant, barrier, z)
+        iterations += count
+    return z, iterations, converged
 
 
 def _newton(H0: np.ndarray, g0: np.ndarray, constant: float, barrier: _Barrier, z: np.ndarray):
@@ -269,16 +297,4 @@ def _solve(H: np.ndarray, g: np.ndarray) -> np.ndarray:
 
 def _inverse(H: np.ndarray) -> np.ndarray:
     s, scaled = _scaled(H)
-    return _pseudo_inverse(scaled) * s[:, None] * s
-
-
-def _pseudo_inverse(H: np.ndarray) -> np.ndarray:
-    """Of a positive semidefinite matrix; scaled to a unit diagonal first."""
-    if not len(H):
-        return H
-    s = 1.0 / np.sqrt(np.maximum(H.diagonal(), 1e-300))
-    s[H.diagonal() <= 0] = 0.0
-    w, V = np.linalg.eigh(H * s[:, None] * s)
-    good = w > 1e-12 * w.max(initial=0.0)
-    half = V[:, good] / np.sqrt(w[good])
-    return (half @ half.T) * s[:, None] * s
+    return pseudo_inverse(scaled) * s[:, None] * s

@@ -187,3 +187,15 @@ def solved_scaled(H: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     inverse = (half @ half.T) / (scale[:, None] * scale)
     condition = float(np.sqrt(w[good][-1] / w[good][0])) if good.any() else 1.0
     return inverse @ g, V[:, ~good], scale, condition, inverse
+
+
+def pseudo_inverse(H: np.ndarray) -> np.ndarray:
+    """Of a positive semidefinite matrix; scaled to a unit diagonal first."""
+    if not len(H):
+        return H
+    s = 1.0 / np.sqrt(np.maximum(H.diagonal(), 1e-300))
+    s[H.diagonal() <= 0] = 0.0
+    w, V = np.linalg.eigh(H * s[:, None] * s)
+    good = w > 1e-12 * w.max(initial=0.0)
+    half = V[:, good] / np.sqrt(w[good])
+    return (half @ half.T) * s[:, None] * s

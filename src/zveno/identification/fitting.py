@@ -99,7 +99,8 @@ def fitted(problem: Problem, found: Survey, references: tuple[Reference, ...]) -
         without = [] if number == 0 else [number - 1]
         # Residuals that last leave less information than as many independent rows.
         information = fit.normal / inflation(estimate, scores, without)
-        consistent = consistent_estimate(unknowns, found.model.base.n_parameters, fit.x, information, prior, rotors)
+        n_parameters = found.model.base.n_parameters
+        consistent = consistent_estimate(unknowns, n_parameters, fit.x, information, prior, rotors, friction)
         return Candidate(friction, places, fit, consistent)
 
     return Fit(

@@ -48,12 +48,20 @@ class Term:
         curve: function of (v, scale, load).
         meaning: for people.
         needs_load: whether the load takes part: as a factor of the curve "coulomb".
+        distance: of a term that is elastic before it slides, in shares of the way in a second of large velocity;
+            0 for others. Its curve is that of sliding.
     """
 
     symbol: str
     curve: Callable[[Any, float, Any], Any]
     meaning: str
     needs_load: bool = False
+    distance: float = 0.0
+
+
+def _elastic(share: float) -> Term:
+    meaning = f"elastic before it slides, over {100 * share:g} % of the way in a second of the largest velocities"
+    return Term("Fe{}", lambda v, s, load: _steep(v, s), meaning, distance=share)
 
 
 TERMS = {
@@ -70,13 +78,22 @@ TERMS = {
     "asymmetric": Term("Fa{}", lambda v, s, load: zm.abs(v), "viscous friction that differs between directions"),
     "coulomb 0.03": Term("Fw{}", lambda v, s, load: zm.tanh(v / (0.03 * s)), "sets in over 3 % of the velocities"),
     "coulomb 0.1": Term("Fw{}", lambda v, s, load: zm.tanh(v / (0.1 * s)), "sets in over 10 % of the velocities"),
+    "elastic 0.003": _elastic(0.003),
+    "elastic 0.01": _elastic(0.01),
+    "elastic 0.03": _elastic(0.03),
 }
 DEFAULT = ("viscous", "coulomb", "root", "load")
 MOTOR = ("viscous", "coulomb")
 """What a motor that two joints turn has: more is seldom told apart from the joints' own."""
+ASYMMETRIC = "asymmetric"
 BASIC = ("viscous", "sign")
 """The friction of textbooks, for comparison with published values."""
-CHOICES = ("stribeck 0.03", "stribeck 0.1", "stribeck 0.3", "asymmetric", "coulomb 0.03", "coulomb 0.1")
+CHOICES = (
+    *("stribeck 0.03", "stribeck 0.1", "stribeck 0.3"),
+    *("elastic 0.003", "elastic 0.01", "elastic 0.03"),
+    *("coulomb 0.03", "coulomb 0.1"),
+    ASYMMETRIC,
+)
 """Terms that are added only where they explain held-out rows better."""
 NAMED: dict[str, tuple[str, ...]] = {"default": DEFAULT, "basic": BASIC, "none": ()}
 
@@ -119,6 +136,8 @@ def checked_terms(friction: str | Sequence[str]) -> tuple[str, ...]:
     for term in friction:
         if term not in TERMS:
             raise unknown_name("friction term", term, TERMS)
+    if ASYMMETRIC in friction and "viscous" not in friction:
+        raise ZvenoError("has asymmetric without viscous friction", element="friction", remedy='Name "viscous" too')
     if len(set(friction)) < len(friction):
         raise ZvenoError("names a term twice", element="friction", remedy="Name each once")
     return tuple(friction)

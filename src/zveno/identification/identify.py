@@ -102,6 +102,16 @@ def _references(problem: Problem) -> tuple[Reference, ...]:
     return torques, gravity
 
 
+def _about_elastic(names: Sequence[str]) -> tuple[str, ...]:
+    """What must be known about friction that depends on how a state was reached."""
+    if not names:
+        return ()
+    return (
+        f"friction that is elastic before it slides ({', '.join(names)}) depends on the way that led to a state: "
+        "errors count it in, `predict` and written models take it as sliding",
+    )
+
+
 def _result(problem: Problem, found: Survey, fit: Fit, validation: Validation) -> Identification:
     whole = fit.whole
     model = found.model.with_friction(whole.friction)
@@ -112,6 +122,11 @@ def _result(problem: Problem, found: Survey, fit: Fit, validation: Validation) -
     covariance[alone], covariance[:, alone] = 0.0, 0.0
     covariance[alone, alone] = np.inf
     unseen = [name for name, shown in zip(model.names, seen, strict=True) if not shown]
+    elastic = [
+        name
+        for name, column in zip(model.names[model.n_inertial :], model.friction, strict=False)
+        if column.elastic
+    ]
     result = Identification(
         nominal=problem.full,
         mechanism=problem.mechanism,
@@ -140,7 +155,7 @@ def _result(problem: Problem, found: Survey, fit: Fit, validation: Validation) -
         choices=found.choices,
         validation=validation,
         judgement=judged(problem.logs[0].joint_names, validation, found.choices, unseen),
-        notes=problem.notes,
+        notes=(*problem.notes, *_about_elastic(elastic)),
         faults=find_faults(problem, found, fit, validation),
         inputs=hash_of(
             problem.full.fingerprint,

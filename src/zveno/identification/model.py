@@ -17,6 +17,7 @@ from ..errors import ShapeError, ZvenoError
 from ..io.results import registered
 from ..kernels.door import compiled
 from ..mechanism import Mechanism
+from .elastic import History
 from .friction import TERMS, Element, elements_of
 
 TorqueFunction = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -31,6 +32,11 @@ class FrictionColumn:
     element: int
     term: str
     variant: int = 0
+
+    @property
+    def elastic(self) -> bool:
+        """Whether it depends on the way that led to a state."""
+        return TERMS[self.term].distance > 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,16 +99,25 @@ class TorqueModel:
         """(m, n_v, variants): torques of inertia and gravity for load parameters (n_inertial, variants)."""
         return W @ np.where(self.weightless[:, None], 0.0, parameters)
 
-    def friction_values(self, speeds: np.ndarray, load: np.ndarray | None) -> np.ndarray:
-        """(m, friction columns): every column's curve along its element, the mean over k velocities (m, k, n)."""
+    def friction_values(
+        self, speeds: np.ndarray, load: np.ndarray | None, history: History | None = None
+    ) -> np.ndarray:
+        """(m, friction columns): every column's curve along its element, the mean over k velocities (m, k, n).
+
+        Without a history, friction that is elastic before it slides is taken as sliding.
+        """
         out = np.empty((len(speeds), len(self.friction)))
         along = speeds @ np.array([element.direction for element in self.elements]).T
         curves: dict[tuple[int, str], np.ndarray] = {}
         for k, column in enumerate(self.friction):
             e, term = column.element, TERMS[column.term]
+            scale = float(self.scales[e])
+            if term.distance and history is not None and scale > 0.0:
+                out[:, k] = history.strains(e, along[:, :, e], term.distance * scale)
+                continue
             shape = "coulomb" if term.needs_load else column.term
             if (e, shape) not in curves:
-                curves[e, shape] = TERMS[shape].curve(along[:, :, e], float(self.scales[e]), None).mean(axis=1)
+                curves[e, shape] = TERMS[shape].curve(along[:, :, e], scale, None).mean(axis=1)
             out[:, k] = curves[e, shape]
             if term.needs_load:
                 carried = 0.0 if load is None else abs(load[:, self.elements[e].coordinate, column.variant])
@@ -141,6 +156,7 @@ class TorqueModel:
         a: np.ndarray,
         loads: np.ndarray | None = None,
         speeds: np.ndarray | None = None,
+        history: History | None = None,
     ) -> np.ndarray:
         """(m, width): the columns of every coordinate that are not always zero, coordinate after coordinate.
 
@@ -148,11 +164,11 @@ class TorqueModel:
             q, v, a: (m, n).
             loads: (n_inertial, variants) parameters that predict the load; columns that need it are 0 without.
             speeds: (m, k, n) velocities that friction is the mean over; v itself if not given.
+            history: what elastic friction remembers, where rows follow each other in time.
         """
         W = self.inertial(q, v, a)
-        F = self.friction_values(
-            v[:, None] if speeds is None else speeds, None if loads is None else self.load(W, loads)
-        )
+        carried = None if loads is None else self.load(W, loads)
+        F = self.friction_values(v[:, None] if speeds is None else speeds, carried, history)
         own = [self._own_torques(name, q, v, a) for name in self.own]
         out = np.empty((len(q), self.width))
         n, m = self.n_inertial, len(self.friction)

@@ -75,14 +75,14 @@ def _repaired(p: np.ndarray, solid: np.ndarray) -> tuple[np.ndarray, str]:
         return solid, f"mass {p[0]:g} kg; a bar of {solid[0]:.3g} kg was taken"
     c = p[1:4] / p[0]
     P = inertia.pseudo_inertia(np.concatenate([p[:1], np.zeros(3), _central(p)]))
-    moments, axes = np.linalg.eigh(P[:3, :3])
+    moments = np.linalg.eigvalsh(P[:3, :3])
     least = SLENDER * p[0] * _ball_radius(p[0]) ** 2 / 5.0
     if moments[0] >= least:
         return p, ""
-    P[:3, :3] = (axes * np.maximum(moments, least)) @ axes.T
-    central = inertia.from_pseudo_inertia(P)
     words = "; ".join(inertia.problems(p)) or "a tensor of no or almost no extent"
-    return inertia.parameters(p[0], c, inertia.tensor(central)), f"{words}; its second moments were raised"
+    # Nobody has such a tensor, so it says nothing: a bar's is taken, which has the size of the link.
+    tensor = inertia.tensor_at_center(solid) * p[0] / solid[0]
+    return inertia.parameters(p[0], c, tensor), f"{words}; that of a bar of its mass was taken"
 
 
 def _central(p: np.ndarray) -> np.ndarray:

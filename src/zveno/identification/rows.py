@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .elastic import History
 from .filters import Stream
 from .model import TorqueModel
 from .preparation import Preparation
@@ -96,15 +97,16 @@ def rows_of(
         references: models whose torques pass the same filter.
     """
     n, width, m = model.mechanism.n_v, model.width, len(shifts) + len(references)
-    stream, count = None, 0
+    stream, history, count = None, None, 0
     times: list[np.ndarray] = []
     places: list[np.ndarray] = []
     for motion in preparation.motions(shifts):
         if motion.first or stream is None:
-            stream = Stream(preparation.filters(motion.log, shifts).rows)
+            filters = preparation.filters(motion.log, shifts)
+            stream, history = Stream(filters.rows), History(filters.interval)
             count, times, places = 0, [], []
         times, places = [*times, motion.t], [*places, motion.place]
-        packed = model.packed(motion.q, motion.v, motion.a, loads, motion.speeds)
+        packed = model.packed(motion.q, motion.v, motion.a, loads, motion.speeds, history)
         others = [reference(motion.q, motion.v, motion.a) for reference in references]
         whole = np.concatenate([packed, motion.tau.reshape(len(packed), -1), *others, motion.v], axis=1)
         out = stream.push(whole)[:, 0]

@@ -1,7 +1,9 @@
 """Friction chosen joint by joint: terms that explain rows they were not fitted to.
 
 A candidate adds one column to one joint. Its fit follows from that of the model without it by one bordering step,
-so that all candidates, folds and outer folds together cost less than a second.
+so that all candidates, folds and outer folds together cost less than a second. The joint's own friction is held to
+dissipate on both sides of the comparison, with all other parameters following: a gain that needs a term with the
+wrong sign is none.
 """
 
 from __future__ import annotations
@@ -9,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.optimize import nnls
 
 from .covariance import inverse_normal
+from .dissipation import Parts, friction_parts
 from .estimate import Normal, solve, total
 from .friction import CHOICES
 from .model import FrictionColumn, TorqueModel, friction_columns
@@ -20,6 +24,8 @@ GAIN = 0.05
 that comes from some blocks only is luck or a term that extrapolates badly."""
 ROUNDS = 2
 """Terms that a joint may gain."""
+DEPENDENT = 1e-9
+"""Share of a column's square that the others must leave of it."""
 
 
 def with_candidates(model: TorqueModel, terms: Sequence[str], motor_terms: Sequence[str]) -> TorqueModel:
@@ -44,18 +50,15 @@ def chosen_friction(
         variant: of the load.
     """
     chosen = tuple(start)
+    number = {column: k for k, column in enumerate(model.friction)}
+    open_elements = set(range(len(model.elements)))
     for _ in range(ROUNDS):
-        better = _better(model, chosen, parts, blocks, variant)
+        better = _better(model, chosen, parts, blocks, variant, open_elements) if len(blocks) > 1 else []
         if not better:
             break
-        chosen = _ordered(model, (*chosen, *better))
+        chosen = tuple(sorted((*chosen, *better), key=lambda column: number[column]))
+        open_elements = {column.element for column in better}  # others gained nothing and will not
     return chosen
-
-
-def _ordered(model: TorqueModel, columns: Sequence[FrictionColumn]) -> tuple[FrictionColumn, ...]:
-    """In the order of the model's own columns."""
-    number = {column: k for k, column in enumerate(model.friction)}
-    return tuple(sorted(columns, key=lambda column: number[column]))
 
 
 def _better(
@@ -64,54 +67,113 @@ def _better(
     parts: Sequence[Normal],
     blocks: Sequence[int],
     variant: int,
+    elements: set[int],
 ) -> list[FrictionColumn]:
-    """For every joint the candidate that lowers its held-out error most, where that is more than `GAIN`
-    and no block loses."""
+    """For every element the candidate that lowers the held-out error of its joint most, where that is more than
+    `GAIN` and no block loses."""
     places = model.places(variant, chosen)
-    candidates = [c for c in model.friction if c.term in CHOICES and c.variant == 0 and c not in chosen]
-    taken = {(c.element, c.term.partition(" ")[0]) for c in chosen if c.term in CHOICES}
-    candidates = [c for c in candidates if (c.element, c.term.partition(" ")[0]) not in taken]
-    if not candidates or len(blocks) < 2:
-        return []
-    added = np.array([model.n_inertial + model.friction.index(c) for c in candidates])
-    rows = np.array([model.elements[c.element].coordinate for c in candidates])
-    before, after = np.zeros(len(parts[0].s)), np.zeros(len(candidates))
-    worse = np.zeros(len(candidates), dtype=bool)
+    families = {(c.element, _family(c)) for c in chosen if c.term in CHOICES}
+    candidates: dict[int, list[FrictionColumn]] = {}
+    for c in model.friction:
+        usable = c.term in CHOICES and c.variant == 0 and (c.element, _family(c)) not in families
+        if usable and c.element in elements:
+            candidates.setdefault(c.element, []).append(c)
     sigma = solve(total([parts[k] for k in blocks]).columns(places)).sigma
-    for held in blocks:
-        fitted = total([parts[k] for k in blocks if k != held])
-        x, extra = _bordered(fitted, places, added, sigma)
-        own = parts[held]
-        without = own.columns(places).squares(x)
-        before += without
-        for k, (c, j) in enumerate(zip(added, rows, strict=True)):
-            both = np.append(places, c)
-            y = np.append(x - extra[0][:, k] * extra[1][k], extra[1][k])
-            H, g = own.H[j][np.ix_(both, both)], own.g[j][both]
-            error = max(own.s[j] - 2.0 * g @ y + y @ H @ y, 0.0)
-            after[k] += error
-            worse[k] |= error >= without[j] > 0.0
-    gained: dict[int, tuple[float, FrictionColumn]] = {}
-    for k, column in enumerate(candidates):
-        ratio = np.sqrt(after[k] / before[rows[k]]) if before[rows[k]] > 0 else 1.0
-        if not worse[k] and ratio < 1.0 - GAIN and ratio < gained.get(column.element, (np.inf, column))[0]:
-            gained[column.element] = ratio, column
-    return [column for _, column in gained.values()]
+    errors = {e: np.zeros((len(blocks), 1 + len(tried))) for e, tried in candidates.items()}
+    for row, held in enumerate(blocks):
+        folds = _Folds(total([parts[k] for k in blocks if k != held]), places, sigma)
+        for e, tried in candidates.items():
+            own = [k for k, c in enumerate(chosen) if c.element == e]
+            columns = [model.n_inertial + model.friction.index(c) for c in tried]
+            laws = [friction_parts([chosen[k] for k in own] + extra) for extra in ([], *([c] for c in tried))]
+            at = model.n_inertial + np.array(own, dtype=int)
+            errors[e][row] = folds.errors(parts[held], model.elements[e].coordinate, at, columns, laws)
+    better = []
+    for e, tried in candidates.items():
+        without, with_term = errors[e][:, 0], errors[e][:, 1:]
+        gains = (with_term < without[:, None]).all(axis=0)
+        ratios = np.sqrt(with_term.sum(axis=0) / without.sum()) if without.sum() > 0 else np.ones(len(tried))
+        ratios = np.where(gains, ratios, np.inf)
+        best = int(np.argmin(ratios))
+        if ratios[best] < 1.0 - GAIN:
+            better.append(tried[best])
+    return better
 
 
-def _bordered(normal: Normal, places: np.ndarray, added: np.ndarray, sigma: np.ndarray):
-    """The fit without candidates, and for each how it changes: (x, (directions, steps)).
+def _family(column: FrictionColumn) -> str:
+    return column.term.partition(" ")[0]
 
-    With a further column c, its parameter is δ = (g_c − hᵀx)/(H_cc − hᵀH⁻¹h) and the others become x − H⁻¹h δ.
+
+class _Folds:
+    """A weighted fit to some blocks, and how it changes with a further column and with friction that dissipates."""
+
+    def __init__(self, normal: Normal, places: np.ndarray, sigma: np.ndarray):
+        self.normal, self.places = normal, places
+        self.weight = (normal.counts > 0) / sigma**2
+        fit = solve(normal.columns(places), sigma, iterations=1)
+        self.x, self.inverse = fit.x, inverse_normal(fit)
+
+    def errors(
+        self, held: Normal, joint: int, own: np.ndarray, columns: Sequence[int], laws: Sequence[Parts]
+    ) -> np.ndarray:
+        """(1 + columns,) squared errors of a joint on held-out rows: as it is, and with each further column.
+
+        With a further column c its parameter is δ = (g_c − hᵀx)/(H_cc − hᵀH⁻¹h), the others become x − H⁻¹h δ, and
+        their covariance gains H⁻¹h hᵀH⁻¹/(H_cc − hᵀH⁻¹h).
+
+        Args:
+            held: the rows.
+            joint: whose error is asked for.
+            own: places in the fit of the friction that is held to dissipate.
+            columns: of the further terms, among all.
+            laws: parts of the joint's friction, without and with each further term.
+        """
+        p = self.places
+        H, g = held.H[joint][p[:, None], p], held.g[joint][p]
+        plain = _dissipating(self.x, self.inverse[:, own], own, laws[0])
+        out = [max(float(held.s[joint] - 2.0 * g @ plain + plain @ H @ plain), 0.0)]
+        h = np.einsum("j,jpc->pc", self.weight, self.normal.H[:, p[:, None], np.array(columns)])
+        steps = self.inverse @ h
+        for k, c in enumerate(columns):
+            diagonal, target = self.weight @ self.normal.H[:, c, c], self.weight @ self.normal.g[:, c]
+            left = diagonal - h[:, k] @ steps[:, k]
+            if left <= DEPENDENT * max(diagonal, 1e-300):
+                out.append(out[0])  # the column says nothing new
+                continue
+            x = np.append(self.x, (target - h[:, k] @ self.x) / left)
+            x[:-1] -= steps[:, k] * x[-1]
+            step = np.append(-steps[:, k], 1.0)
+            places = np.append(own, len(p))
+            covariance = np.zeros((len(x), len(places)))
+            covariance[:-1, :-1] = self.inverse[:, own]
+            covariance += np.outer(step, step[places]) / left
+            y = _dissipating(x, covariance, places, laws[1 + k])
+            a, b = y[:-1], y[-1]
+            border = held.H[joint][p, c]
+            square = held.s[joint] - 2.0 * (g @ a + held.g[joint][c] * b)
+            square += a @ H @ a + 2.0 * b * (border @ a) + b * b * held.H[joint][c, c]
+            out.append(max(float(square), 0.0))
+        return np.array(out)
+
+
+def _dissipating(x: np.ndarray, covariance: np.ndarray, own: np.ndarray, law: Parts) -> np.ndarray:
+    """The estimate x whose parameters at `own` make a law that dissipates, all others following.
+
+    Args:
+        x: (p,) estimate.
+        covariance: (p, k) of all parameters with those at `own`.
+        own: (k,) places of the friction.
+        law: its parts.
     """
-    fit = solve(normal.columns(places), sigma, iterations=1)
-    weight = (normal.counts > 0) / sigma**2
-    inverse = inverse_normal(fit)
-    h = np.einsum("j,jpc->pc", weight, normal.H[:, places[:, None], added])
-    diagonal = weight @ normal.H[:, added, added]
-    g = weight @ normal.g[:, added]
-    directions = inverse @ h
-    left = diagonal - np.einsum("pc,pc->c", h, directions)
-    fresh = left > 1e-9 * np.maximum(diagonal, 1e-300)
-    steps = np.where(fresh, (g - h.T @ fit.x) / np.where(fresh, left, 1.0), 0.0)
-    return fit.x, (directions, steps)
+    parts = law.inverse @ x[own]
+    if not len(own) or parts.min() >= 0.0:
+        return x
+    spread = law.inverse @ covariance[own] @ law.inverse.T
+    values, vectors = np.linalg.eigh(spread)
+    seen = values > DEPENDENT * values[-1]
+    half = vectors[:, seen] / np.sqrt(values[seen])
+    nearest = nnls(half.T, half.T @ parts)[0]
+    change = half @ (half.T @ (nearest - parts))
+    y = x + covariance @ (law.inverse.T @ change)
+    y[own] = law.matrix @ nearest
+    return y

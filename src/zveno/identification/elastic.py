@@ -1,0 +1,52 @@
+"""Friction that is elastic before it slides (Dahl 1968): a spring between the surfaces that yields.
+
+    dz/dx = (1 − z sign(dx))/δ,    torque = factor · z,   −1 ≤ z ≤ 1
+
+After a reversal the torque keeps its old sign until the joint has moved by about δ. The law depends on the way x
+alone, not on time, so that a step Δx is exact: z ← s + (z − s) exp(−|Δx|/δ) with s = sign(Δx).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+NEGLIGIBLE = 1e-17
+"""What is left of earlier states once nothing is left in double precision."""
+
+
+class History:
+    """What elastic friction remembers of a motion, over rows that come in pieces."""
+
+    def __init__(self, interval: float):
+        """`interval`: s between rows."""
+        self.interval = interval
+        self._state: dict[tuple[int, float], float] = {}
+
+    def strains(self, element: int, speeds: np.ndarray, distance: float) -> np.ndarray:
+        """(m,) the mean of z over every row.
+
+        Args:
+            element: where it acts; each has a state of its own.
+            speeds: (m, k) velocities at k times in every row, one after the other.
+            distance: δ, rad or m.
+        """
+        steps = speeds.ravel() * (self.interval / speeds.shape[1] / distance)
+        z = yielded(steps, self._state.get((element, distance), 0.0))
+        if len(z):
+            self._state[element, distance] = float(z[-1])
+        return z.reshape(speeds.shape).mean(axis=1)
+
+
+def yielded(steps: np.ndarray, start: float) -> np.ndarray:
+    """(m,) z after each of the steps Δx/δ (m,), from a first z.
+
+    Each step is the map z ← a z + b; maps are composed in pairs, then in fours, and so on.
+    """
+    a = np.exp(-abs(steps))
+    b = np.sign(steps) * (1.0 - a)
+    shift = 1
+    while shift < len(steps) and a[shift:].max() > NEGLIGIBLE:
+        b[shift:] = b[shift:] + a[shift:] * b[:-shift]
+        a[shift:] = a[shift:] * a[:-shift]
+        shift *= 2
+    return b + a * start
