@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from mechanisms import random_mechanism
-from zveno.algorithms.forward_kinematics import frame_pose
+from zveno.algorithms.forward_kinematics import frame_pose, link_poses
 from zveno.errors import ShapeError, ZvenoError
 from zveno.io.load import load_mechanism
 from zveno.mechanism import Link, assemble
 from zveno.report.pictures import raster, solids
 from zveno.report.pictures.mechanism import KIND_COLORS, draw_mechanism
 from zveno.report.pictures.motion import draw_motion
+from zveno.report.pictures.pieces import link_shapes, solid_pieces
 from zveno.report.pictures.skeleton import skeleton
 from zveno.robots import generators
 from zveno.spatial.rotations import exp
@@ -26,9 +27,9 @@ FACETED = 0.02
 """How much volume a solid made of facets may lose."""
 
 
-def volume(facets) -> float:
+def volume(solid) -> float:
     """Volume inside a closed surface by the divergence theorem; negative if it is turned inside out."""
-    a, b, c, d = (facets[:, k] for k in range(4))
+    a, b, c, d = (solid.facets()[:, k] for k in range(4))
     corners = np.sum(a * np.cross(b, c), axis=1) + np.sum(a * np.cross(c, d), axis=1)
     return float(corners.sum() / 6)
 
@@ -55,8 +56,8 @@ def test_solids_are_closed_and_turned_outwards(seed):
         (solids.prism(a, axis, r, 0.3), 2 * r**2 * 0.6),
         (solids.arrow(a, b, 0.02), cone_and_cylinder(1.0, 0.02)),
     ]
-    for facets, exact in expected:
-        assert exact * (1 - FACETED) <= volume(facets) <= exact * (1 + 1e-9)
+    for solid, exact in expected:
+        assert exact * (1 - FACETED) <= volume(solid) <= exact * (1 + 1e-9)
     assert volume(solids.drum(a, axis, r, 0.3)) == pytest.approx(np.pi * r**2 * 0.6, rel=0.03)
 
 
@@ -66,6 +67,25 @@ def test_solids_do_not_depend_on_where_they_are():
     a, b = rng.normal(size=(2, 3))
     here, there = volume(solids.capsule(a, b, 0.1)), volume(solids.capsule(R @ a + p, R @ b + p, 0.1))
     assert here == pytest.approx(there, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["puma560", "ur5", "biped"])
+def test_shapes_of_links_move_with_the_links(name):
+    mechanism = load_mechanism(name)
+    q = mechanism.random(3)
+    T = link_poses(mechanism, q)
+    shapes = link_shapes(mechanism)
+    drawn = skeleton(mechanism, q)
+    assert shapes.size == pytest.approx(drawn.size, rel=1e-9)
+    pieces = solid_pieces(drawn)
+    assert len(pieces) == len(shapes.pieces)
+    for here, local in zip(pieces, shapes.pieces, strict=True):
+        assert (here.link, here.color) == (local.link, local.color)
+        moved = local.solid.seen_from(np.linalg.inv(T[local.link]))
+        # Solids of revolution may start their facets anywhere around the axis: the axis and profile say all.
+        np.testing.assert_allclose(moved.origin, here.solid.origin, atol=1e-9)
+        np.testing.assert_allclose(moved.axis, here.solid.axis, atol=1e-7)
+        np.testing.assert_allclose(moved.profile, here.solid.profile, atol=1e-9)
 
 
 def camera(pixels=(60, 40)):

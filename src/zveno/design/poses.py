@@ -252,6 +252,7 @@ def _plan(
         notes,
         tuple(touched),
         np.array([rows.placed[label] for label in touched]).reshape(-1, 4, 4),
+        robot.mechanism,
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..io.files import write_text
 from ..io.results import Result, registered
+from ..mechanism import Mechanism
 from ..mechanism.units import with_unit
 
 
@@ -42,6 +43,7 @@ class Plan(Result):
         notes: what was assumed.
         place_names, places: what is touched, for measurements by contact, and its frame (p, 4, 4) in the world: a
             socket's position, a plane's point and normal (z).
+        mechanism: the robot.
     """
 
     robot: str
@@ -72,6 +74,7 @@ class Plan(Result):
     notes: tuple[str, ...] = ()
     place_names: tuple[str, ...] = ()
     places: np.ndarray = field(default_factory=lambda: np.zeros((0, 4, 4)))
+    mechanism: Mechanism | None = None
 
     kind = "plan"
 

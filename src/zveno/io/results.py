@@ -97,6 +97,10 @@ class Result:
         """Draw the result as .png or .svg; returns the file."""
         return _report().draw_result(self, path, **options)
 
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write one offline .html page: what it means, plots, tables, the robot; returns the file."""
+        return _report().write_report(self, path)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain dictionaries, lists and numbers."""
         return {

@@ -6,7 +6,7 @@ Results are below this package, so they find it by name; `print(result)` and the
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,6 +49,18 @@ _DRAWN = {
 """Class of a result → function of (result, path)."""
 
 
+_REPORTED = {
+    "Solutions": "html.ik:solutions_chapter",
+    "Trajectory": "html.trajectory:trajectory_chapter",
+    "BaseParameters": "html.base_parameters:base_chapter",
+    "Calibration": "html.calibration:calibration_chapter",
+    "Identification": "html.identification:identification_chapter",
+    "Plan": "html.plan:plan_chapter",
+    "Excitation": "html.excitation:excitation_chapter",
+}
+"""Class of a result → function of (result) that gives its chapter of a report."""
+
+
 def print_result(console: Console, result: Result, degrees: bool = False) -> None:
     """A result as its command prints it."""
     show = _function(_PRINTED, result)
@@ -74,6 +86,31 @@ def draw_result(result: Result, path: str | PathLike[str], **options: Any) -> Pa
     if draw is None:
         raise ZvenoError(f"there is no picture of a {type(result).__name__}", remedy="print() shows what it holds")
     return draw(result, path, **options)
+
+
+def write_report(
+    results: Result | Sequence[Result], path: str | PathLike[str], *, title: str | None = None
+) -> Path:
+    """One offline HTML page about one result or several, in their order; returns the file.
+
+    Args:
+        results: of base parameters, inverse kinematics, simulation, calibration, plans, excitation, identification.
+        path: an .html file.
+        title: of the page; that of the first result if not given.
+    """
+    from .html.page import checked_report, write_page
+
+    file = checked_report(path)
+    chapters = []
+    for result in results if isinstance(results, Sequence) else (results,):
+        chapter = _function(_REPORTED, result)
+        if chapter is None:
+            known = ", ".join(_REPORTED)
+            raise ZvenoError(f"there is no report of a {type(result).__name__}", remedy=f"Reports exist of {known}")
+        chapters.append(chapter(result))
+    if not chapters:
+        raise ZvenoError("a report needs at least one result")
+    return write_page(file, chapters[0].title if title is None else title, chapters)
 
 
 def _function(table: dict[str, str], result: Result) -> Callable[..., Any] | None:

@@ -68,6 +68,7 @@ def trajectory(equations: Equations, times: np.ndarray, Y: np.ndarray, C: Any, *
         work=work,
         violation=abs(value * active).max(axis=-1, initial=0.0),
         violation_rate=abs(rate * active).max(axis=-1, initial=0.0),
+        mechanism=mechanism,
         **facts,
     )
 

@@ -14,6 +14,7 @@ from ..errors import MissingExtraError, ModelError, ZvenoError
 from ..io.files import replacing
 from ..io.npz import read_npz
 from ..io.results import Result, decode, encode, rebuilt, registered
+from ..mechanism import Mechanism
 from ..mechanism.units import with_unit
 
 FINISHED = "finished"
@@ -54,6 +55,7 @@ class Trajectory(Result):
         method: integrator and its settings.
         n_steps, n_evaluations: steps taken, and evaluations of the equations.
         inputs_hash: of the robot and the initial state.
+        mechanism: the robot.
     """
 
     robot: str
@@ -81,6 +83,7 @@ class Trajectory(Result):
     n_steps: int = 0
     n_evaluations: int = 0
     inputs_hash: str = ""
+    mechanism: Mechanism | None = None
 
     kind: ClassVar[str] = "trajectory"
 

@@ -75,4 +75,5 @@ def excitation_of(
         interrupted=best.interrupted,
         notes=notes,
         inputs=inputs,
+        mechanism=mechanism,
     )

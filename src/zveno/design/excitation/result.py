@@ -12,6 +12,7 @@ import numpy as np
 from ...errors import ZvenoError
 from ...io.files import write_text
 from ...io.results import Result, registered
+from ...mechanism import Mechanism
 from .curves import JointCurve
 from .formats import WRITERS, Samples
 from .limits import MotionLimits
@@ -48,6 +49,7 @@ class Excitation(Result):
         interrupted: whether the search was stopped; the motion is feasible all the same.
         notes: what was assumed.
         inputs: hash of what it was computed from.
+        mechanism: the robot, with the coordinates that move.
     """
 
     kind: ClassVar[str] = "excitation"
@@ -79,6 +81,7 @@ class Excitation(Result):
     interrupted: bool
     notes: tuple[str, ...]
     inputs: str
+    mechanism: Mechanism | None = None
 
     @property
     def status(self) -> str:

@@ -15,20 +15,10 @@ from ...mechanism import Mechanism
 from ...spatial.rotations import z_to
 from . import raster, solids
 from .files import saved
+from .pieces import KIND_COLORS, solid_pieces
 from .skeleton import Skeleton, skeleton
 
-LINK, SLIDER, FOOT, TRAIL = "#cdd6e0", "#94a1b0", "#66727f", "#d6336c"
-KIND_COLORS = {
-    "revolute": "#ee8434",
-    "continuous": "#e3b23c",
-    "prismatic": "#2a9d8f",
-    "helical": "#8e5cc2",
-    "universal": "#3d7dca",
-    "spherical": "#c2527f",
-    "planar": "#6a994e",
-    "free": "#9aa5b1",
-}
-"""Joints are coloured by kind."""
+FOOT, TRAIL = "#66727f", "#d6336c"
 AXIS_COLORS = ("#d62828", "#2b9348", "#1d5fd1")
 INK, FAINT, GRID, PAPER, SHADE = "#26303b", "#66717e", "#d5dce4", "#ffffff", "#3b4a5c"
 FORMATS = (".png", ".svg")
@@ -77,7 +67,8 @@ def draw_mechanism(
     _add_skeleton(front, main)
     _add_foot(front, main, ground)
     if trail is not None:
-        front.add(solids.trail(np.asarray(trail, dtype=float), 0.0045 * main.size), TRAIL, glow=0.5)
+        for bar in solids.trail(np.asarray(trail, dtype=float), 0.0045 * main.size):
+            front.add(bar, TRAIL, glow=0.5)
     labels = _add_frames(front, mechanism, q, frames, 0.12 * main.size)
     drawn = {one.kind for one in (*main.axes, *main.balls)}
     kinds = [joint.type.kind for joint in mechanism.joints if joint.type.kind in drawn]
@@ -108,8 +99,9 @@ class _Layer:
     opacity: float
     parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=list)
 
-    def add(self, facets: np.ndarray, color: str, glow: float = 0.0):
+    def add(self, solid: solids.Solid, color: str, glow: float = 0.0):
         """Add a solid given in world coordinates; `glow` is the share of its colour that shading leaves alone."""
+        facets = solid.facets()
         n = len(facets)
         self.parts.append((facets @ self.upright.T, np.tile(_rgb(color), (n, 1)), np.full(n, glow)))
 
@@ -142,16 +134,8 @@ def _ground_height(skeletons: Sequence[Skeleton], upright: np.ndarray) -> float:
 
 
 def _add_skeleton(layer: _Layer, drawn: Skeleton):
-    for bar in drawn.bars:
-        color = SLIDER if bar.sliding else LINK
-        layer.add(solids.capsule(bar.start, bar.end, bar.radius, bar.end_radius), color)
-    for axis in drawn.axes:
-        shape, wide, half = (solids.drum, 1.22, 1.55) if axis.turns else (solids.prism, 1.7, 2.3)
-        layer.add(
-            shape(axis.center, axis.direction, wide * axis.radius, half * axis.radius), KIND_COLORS[axis.kind]
-        )
-    for ball in drawn.balls:
-        layer.add(solids.ball(ball.center, ball.radius), KIND_COLORS[ball.kind])
+    for piece in solid_pieces(drawn):
+        layer.add(piece.solid, piece.color)
 
 
 def _add_foot(layer: _Layer, drawn: Skeleton, ground: float):

@@ -26,6 +26,7 @@ _SMALL = 0.02
 class Bar:
     """A round bar of a link, between two points of the world."""
 
+    link: int
     start: np.ndarray
     end: np.ndarray
     radius: float
@@ -36,8 +37,9 @@ class Bar:
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of a joint, in the world."""
+    """One axis of a joint, in the world, on the link that it moves; the guide of a slide, on the link before."""
 
+    link: int
     kind: str
     center: np.ndarray
     direction: np.ndarray
@@ -47,8 +49,9 @@ class Axis:
 
 @dataclass(frozen=True)
 class Ball:
-    """A joint that turns about a point in every direction."""
+    """A joint that turns about a point in every direction, on the link that it moves."""
 
+    link: int
     kind: str
     center: np.ndarray
     radius: float
@@ -119,26 +122,28 @@ def skeleton(mechanism: Mechanism, q: Any) -> Skeleton:
         along = directions[0][0] if len(directions) == 1 else None
         origin = body.T_world_joint[:3, 3]
         if k > 0 and np.linalg.norm(body.anchor - origin) > _SMALL * size and body.parent not in skipped:
-            drawn.bars.append(Bar(origin, body.anchor, 0.7 * radius, 0.7 * radius, sliding=True))
+            drawn.bars.append(Bar(body.links[0], origin, body.anchor, 0.7 * radius, 0.7 * radius, sliding=True))
         carried = [_radius(reach[j], size) for j in shown if bodies[j].parent == k]
         for j, end in enumerate(ends[k]):
             end_radius = carried[j] if carried else 0.8 * radius
             corners = _route(body.anchor, end, along if len(ends[k]) == 1 else None, _SMALL * size)
-            drawn.bars.extend(_tapered(corners, radius, end_radius))
+            drawn.bars.extend(_tapered(body.links[0], corners, radius, end_radius))
         if body.joint is not None and body.parent not in skipped:
-            _add_joint(drawn, body, directions, radius)
+            _add_joint(drawn, body, bodies[body.parent].links[0], directions, radius)
     return drawn
 
 
-def _add_joint(drawn: Skeleton, body: _Body, directions, radius: float):
+def _add_joint(drawn: Skeleton, body: _Body, carrier: int, directions, radius: float):
     assert body.joint is not None
+    link = body.links[0]
     kind = body.joint.type.kind
     if sum(turns for _, turns in directions) == 3:
-        drawn.balls.append(Ball(kind, body.anchor, 1.5 * radius))
+        drawn.balls.append(Ball(link, kind, body.anchor, 1.5 * radius))
         return
     for direction, turns in directions:
         center = body.anchor if turns else body.T_world_joint[:3, 3]
-        drawn.axes.append(Axis(kind, center, direction / np.linalg.norm(direction), turns, radius))
+        direction = direction / np.linalg.norm(direction)
+        drawn.axes.append(Axis(link if turns else carrier, kind, center, direction, turns, radius))
 
 
 def _bodies(mechanism: Mechanism, q, T: list) -> list[_Body]:
@@ -225,9 +230,10 @@ def _route(start, end, axis, small: float) -> list[np.ndarray]:
     return [start, start + along, end]
 
 
-def _tapered(corners: list[np.ndarray], radius: float, end_radius: float) -> list[Bar]:
+def _tapered(link: int, corners: list[np.ndarray], radius: float, end_radius: float) -> list[Bar]:
     """Bars through the corners whose radius goes evenly from one end of the way to the other."""
     lengths = [float(np.linalg.norm(b - a)) for a, b in pairwise(corners)]
     done = np.concatenate([[0.0], np.cumsum(lengths)]) / max(sum(lengths), 1e-30)
     radii = radius + done * (end_radius - radius)
-    return [Bar(corners[k], corners[k + 1], float(radii[k]), float(radii[k + 1])) for k in range(len(corners) - 1)]
+    ends = zip(pairwise(corners), pairwise(radii.tolist()), strict=True)
+    return [Bar(link, start, end, wide, narrow) for (start, end), (wide, narrow) in ends]

@@ -1,0 +1,62 @@
+"""The report of solutions of inverse kinematics."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...errors import ZvenoError
+from ...ik.solutions import Solutions
+from ...mechanism.units import coordinate_units, with_unit
+from ..text.columns import number as fixed
+from .blocks import Block, Series, points, table
+from .page import Chapter
+from .scene import robot_scene
+
+MOST_GHOSTS, MOST_ROWS = 16, 400
+
+
+def solutions_chapter(result: Solutions) -> Chapter:
+    """The robot in its solutions, and their table; of a batch, the first pose is shown and statuses are counted."""
+    mechanism = result.mechanism
+    if mechanism is None:
+        raise ZvenoError("the result does not know its robot")
+    poses = [()] if not result.batch else list(np.ndindex(*result.batch))
+    statuses = [str(result.status if not pose else result.status[pose]) for pose in poses]
+    blocks: list[Block] = [_scene(result, poses[0]), _table(result, poses)]
+    if result.batch:
+        words_of = dict.fromkeys(statuses)
+        rows = [[word, statuses.count(word)] for word in words_of]
+        blocks.append(table("Statuses", ("status", "poses"), rows))
+        counts = Series("solutions", result.count.ravel(), np.arange(len(poses)))
+        blocks.append(points("Solutions by pose", [counts], "pose", "solutions"))
+    found = bool(result.count.any())
+    tiles = (
+        (str(int(result.count.sum())), "solutions"),
+        (statuses[0] if len(set(statuses)) == 1 else f"{len(set(statuses))} statuses", "status"),
+        (result.method, "method"),
+    )
+    title = f"{mechanism.name}, inverse kinematics of {result.frame}"
+    return Chapter(title, result.summary, "good" if found else "warn", tiles, tuple(blocks))
+
+
+def _scene(result: Solutions, pose: tuple[int, ...]) -> Block:
+    assert result.mechanism is not None
+    q = result.of(*pose)
+    if not len(q):
+        return robot_scene("The nearest configuration", result.mechanism, result.nearest[pose][None], ["nearest"])
+    labels = [f"solution {k + 1} of {len(q)}" for k in range(len(q))]
+    return robot_scene("All solutions", result.mechanism, q, labels, ghosts=q[:MOST_GHOSTS], wide=True)
+
+
+def _table(result: Solutions, poses: list[tuple[int, ...]]) -> Block:
+    assert result.mechanism is not None
+    units = coordinate_units(result.mechanism)
+    head = [with_unit(result.joint_names[k], units[k]) for k in result.chain]
+    rows = [
+        [",".join(map(str, pose)) or "–", k + 1, *(fixed(x, 6) for x in result.q[pose][k][list(result.chain)]),
+         f"{result.residual[pose][k]:.0e}", f"{result.condition[pose][k]:.3g}"]
+        for pose in poses
+        for k in range(int(result.count[pose]))
+    ]  # fmt: skip
+    note = "" if len(rows) <= MOST_ROWS else f"The first {MOST_ROWS} of {len(rows)}."
+    return table("Solutions", ("pose", "#", *head, "residual", "condition"), rows[:MOST_ROWS], note=note, wide=True)

@@ -1,0 +1,112 @@
+"""A report as one HTML file: no network, no other files, and a content security policy that says so."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from os import PathLike
+from pathlib import Path
+
+from ..._version import __version__
+from ...errors import ZvenoError, visible
+from ...io.files import write_text
+from .blocks import Block
+
+SUFFIXES = (".html", ".htm")
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """What a report says of one result.
+
+    Attributes:
+        title: a headline.
+        verdict: sentences, one a line.
+        tone: "good", "warn" or "bad".
+        tiles: (number, what it is), the few that matter.
+        blocks: the cards below.
+    """
+
+    title: str
+    verdict: str
+    tone: str
+    tiles: tuple[tuple[str, str], ...]
+    blocks: tuple[Block, ...]
+
+
+def checked_report(path: str | PathLike[str]) -> Path:
+    """The path of a report, refused if it does not end as a page does."""
+    file = Path(path)
+    if file.suffix.lower() not in SUFFIXES:
+        ending = f"a report cannot be saved as {file.suffix!r}" if file.suffix else "the report has no suffix"
+        raise ZvenoError(ending, file=file, remedy="Use .html")
+    return file
+
+
+def write_page(path: str | PathLike[str], title: str, chapters: Sequence[Chapter]) -> Path:
+    """Write a report; returns the file."""
+    return write_text(checked_report(path), page_text(title, chapters))
+
+
+def page_text(title: str, chapters: Sequence[Chapter]) -> str:
+    """The HTML of a report."""
+    blocks = [block for chapter in chapters for block in chapter.blocks]
+    ids = {id(block): f"s{k}" for k, block in enumerate(blocks, 1)}
+    script, style = bundle("report.js"), bundle("report.css")
+    drawn = {ids[id(block)]: {"kind": block.kind, **block.data} for block in blocks if block.kind}
+    data = json.dumps(drawn, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{_digest(script)}'; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+    several = len(chapters) > 1
+    body = "".join(_chapter(chapter, ids, several) for chapter in chapters)
+    return "".join(
+        (
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            f"<title>{_safe(title)}</title><style>{style}</style></head><body><main>",
+            f'<header><h1>{_safe(title)}</h1><button id="theme" title="light or dark">◐</button></header>',
+            body,
+            f"<footer>zveno {__version__}</footer></main>",
+            f'<script type="application/json" id="sections">{data}</script>',
+            f"<script>{script}</script></body></html>\n",
+        )
+    )
+
+
+def bundle(name: str) -> str:
+    """A file of the bundle made from `web/`, safe inside a page."""
+    return files(__package__).joinpath("bundle", name).read_text(encoding="utf-8").replace("</script", "<\\/script")
+
+
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _safe(text: str) -> str:
+    return html.escape(visible(text))
+
+
+def _chapter(chapter: Chapter, ids: dict[int, str], headed: bool) -> str:
+    head = f"<h3>{_safe(chapter.title)}</h3>" if headed else ""
+    verdict = "\n".join(_safe(line) for line in chapter.verdict.splitlines())
+    tiles = "".join(f'<div class="tile"><b>{_safe(a)}</b><span>{_safe(b)}</span></div>' for a, b in chapter.tiles)
+    cards = "".join(_card(block, ids[id(block)]) for block in chapter.blocks)
+    return (
+        f'{head}<div class="verdict {chapter.tone}">{verdict}</div><div class="tiles">{tiles}</div>'
+        f'<div class="grid">{cards}</div>'
+    )
+
+
+def _card(block: Block, name: str) -> str:
+    view = f'<div class="view {block.kind}"></div>' if block.kind else block.content
+    note = f'<p class="note">{_safe(block.note)}</p>' if block.note else ""
+    wide = " wide" if block.wide else ""
+    return f'<section class="card{wide}" id="{name}"><h2>{_safe(block.title)}</h2>{view}{note}</section>'
