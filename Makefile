@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 RIVALS := $(VENV)/.rivals
 
-.PHONY: help setup demo test check format bench docs clean
+.PHONY: help setup demo test check format bench docs web clean
 
 help:
 	@echo "make demo    a first look: the built-in PUMA 560"
@@ -13,6 +13,7 @@ help:
 	@echo "make check   lint, format and types"
 	@echo "make format  rewrite the sources as the linter wants them"
 	@echo "make docs    draw the pictures again and run what the pages say"
+	@echo "make web     build the script of HTML reports again (needs node and npm)"
 	@echo "make bench   ratios against the peers, measured in one run"
 	@echo "make clean   remove the environment and what was built"
 
@@ -43,6 +44,9 @@ format: setup
 docs: setup
 	$(BIN)/python docs/pictures/draw.py
 	$(BIN)/python -m pytest tests/test_readme_and_docs.py
+
+web:
+	cd web && npm ci --silent && npm run --silent build
 
 # A rival that cannot be installed here is a row that says so.
 $(RIVALS): $(INSTALLED)

@@ -93,6 +93,7 @@ from .mechanism import assemble as assemble
 from .mechanism import edit as edit
 from .parametric import ParametricRobot as ParametricRobot
 from .report.pictures.trajectory import draw_lines as draw_lines
+from .report.results import write_report as write_report
 from .robot import Robot as Robot
 from .robot import load as load
 from .simulation.constraints import Constraint as Constraint

@@ -150,6 +150,6 @@ def test_the_twin_of_a_nearly_singular_solution_is_found():
     problem = problem_of(robot, task="position")
     q = np.array([[0.3, 0.005]])
     lanes = lanes_of(problem, robot.forward_kinematics(q))
-    found = scan._with_twins(problem, lanes, scan._Found(np.zeros(1, int), q))
+    found = scan._with_twins(problem, lanes, scan._Points(np.zeros(1, int), q))
     assert len(found.x) == 2
     assert np.abs(wrapped(found.x[:, 1]) ** 2 - 25e-6).max() < 1e-9

@@ -18,7 +18,8 @@ export function drawLog(box, section) {
       if (!each.low) return;
       columns.push(each.high, each.low);
       bands.push({ series: [columns.length - 1, columns.length], fill: color(variable(each, k), 0.15) });
-      series.push({ label: 'upper', show: true, stroke: 'transparent' }, { label: 'lower', stroke: 'transparent' });
+      const edge = { class: 'band', stroke: 'transparent' };
+      series.push({ ...edge, label: 'upper' }, { ...edge, label: 'lower' });
     });
     plot = new uPlot(
       {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from .options import MODEL, OUTPUT, Flag, ModelFlags, OutputFlags, RobotName, Vector
-from .output import Answer, deliver, protect
+from .output import Answer, deliver, protect, write_report
 
 
 def base(
@@ -35,7 +35,7 @@ def base(
     from ..robot import Robot
     from .verbs import loaded
 
-    protect(output, [robot])
+    protect(output, [robot], reports=True)
     found = base_parameters(loaded(robot, model), gravity=gravity, drives=drives, view=view)
     writers = {"md": found.to_markdown, "latex": found.to_latex, "csv": found.to_csv}
 
@@ -46,4 +46,5 @@ def base(
         else:
             console.print(writers[format](), soft_wrap=True, end="")
 
+    write_report(found, output)
     deliver(Answer(found.to_dict, show), replace(output, json=output.json or format == "json"))

@@ -23,7 +23,7 @@ from .options import (
     pairs,
     shown,
 )
-from .output import UNUSABLE, Answer, deliver, protect, say_written
+from .output import UNUSABLE, Answer, deliver, protect, say_written, write_report
 
 
 def calibrate(
@@ -88,7 +88,7 @@ def calibrate(
     from .verbs import loaded
 
     sources = [] if compensation is None else [compensation / name for name in ("compensate.h", "compensate.c")]
-    protect(output, [robot, *data], [write, plot, *sources])
+    protect(output, [robot, *data], [write, plot, *sources], reports=True)
     mechanism = loaded(robot, model)
     if template:
         text = empty(mechanism, replace(named_measurement(measurement or "pose"), frame=frame))
@@ -128,6 +128,7 @@ def calibrate(
             say_written(path)
     if plot is not None:
         say_written(found.accuracy_map().plot(plot))
+    write_report(found, output)
     deliver(Answer(found.to_dict, lambda console: print_calibration(console, found, model.deg)), output)
     if not usable:
         raise SystemExit(UNUSABLE)

@@ -18,7 +18,7 @@ from .options import (
     RobotName,
     Words,
 )
-from .output import Answer, apart, deliver, protect, say_written
+from .output import Answer, apart, deliver, protect, say_written, write_report
 
 
 def excite(
@@ -86,7 +86,7 @@ def excite(
     from ..robot import Robot
     from .verbs import loaded
 
-    protect(output, [robot, have], [picture.plot])
+    protect(output, [robot, have], [picture.plot], reports=True)
     arm = Robot(loaded(robot, model))
     motion = plan_excitation(
         arm,
@@ -114,6 +114,7 @@ def excite(
         say_written(motion.plot(picture.plot))
     output = apart(output, set(WRITERS) - {".json"}, lambda file: motion.write_trajectory(file, rate))
     answer = Answer(lambda: excitation_data(motion), lambda console: print_excitation(console, motion, model.deg))
+    write_report(motion, output)
     deliver(answer, output)
 
 

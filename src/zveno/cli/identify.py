@@ -22,7 +22,7 @@ from .options import (
     pairs,
     shown,
 )
-from .output import UNUSABLE, Answer, deliver, protect, say_written
+from .output import UNUSABLE, Answer, deliver, protect, say_written, write_report
 
 
 def identify(
@@ -84,7 +84,7 @@ def identify(
     from ..robot import Robot
     from .verbs import loaded
 
-    protect(output, [robot, *logs, *validate], [write, plot])
+    protect(output, [robot, *logs, *validate], [write, plot], reports=True)
     if not logs:
         raise ZvenoError("there is no recording", remedy="Give one or several files, such as log.csv")
     machine = Robot(loaded(robot, model))
@@ -125,6 +125,7 @@ def identify(
         lambda: identification_data(found, read),
         lambda console: print_identification(console, found, model.deg, logs=read),
     )
+    write_report(found, output)
     deliver(answer, output)
     if not usable:
         raise SystemExit(UNUSABLE)

@@ -19,7 +19,7 @@ from .options import (
     Words,
     shown,
 )
-from .output import UNUSABLE, Answer, deliver, protect, say_written
+from .output import UNUSABLE, Answer, deliver, protect, say_written, write_report
 
 
 def ik(
@@ -83,7 +83,7 @@ def ik(
     from ..robot import Robot
     from .verbs import given, loaded
 
-    protect(output, [robot, poses, path], [picture.plot])
+    protect(output, [robot, poses, path], [picture.plot], reports=True)
     mechanism = loaded(robot, model)
     arm = Robot(mechanism)
     options = {
@@ -130,6 +130,7 @@ def ik(
             from ..report.pictures.numbers import draw_scan
 
             say_written(draw_scan(problem, first, found.of(0) if found.batch else found.of(), picture.plot))
+    write_report(found, output)
     if output.out is not None and output.out.suffix.lower() in (".csv", ".npz"):
         say_written(write_solutions(found, output.out, model.deg))
     else:

@@ -42,6 +42,8 @@ class Output:
     """Print JSON instead of text; always SI units and radians."""
     out: File = None
     """Write the answer to a file instead of printing it; as JSON if it ends in .json."""
+    report: File = None
+    """Write one offline .html page: the verdict, plots, tables and the robot (where a verb has such a result)."""
     force: Flag = False
     """Replace existing files, also those that zveno did not write."""
     debug: Flag = False

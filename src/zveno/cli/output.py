@@ -14,6 +14,8 @@ from rich.console import Console
 from .._version import __version__
 from ..errors import UNSEEN, ZvenoError, visible
 from ..io.files import check_replaceable, write_text
+from ..io.results import Result
+from ..report.html.page import checked_report
 from ..report.text.console import WHOLE, ReportConsole, text_of
 from .options import Output
 
@@ -34,6 +36,7 @@ def protect(
     output: Output,
     inputs: Iterable[str | Path | None],
     targets: Iterable[Path | None] = (),
+    reports: bool = False,
 ) -> None:
     """Refuse, before anything is computed, to write onto an input, or onto a foreign file without --force.
 
@@ -41,10 +44,16 @@ def protect(
         output: --out and --force.
         inputs: files the answer is computed from; the name of a built-in robot is none.
         targets: files that will be written beside --out.
+        reports: whether the verb has a result that --report can show.
     """
+    if output.report is not None:
+        if not reports:
+            remedy = "Verbs with reports: base, ik, simulate, plan, calibrate, excite, identify"
+            raise ZvenoError("this verb has no report", element="--report", remedy=remedy)
+        checked_report(output.report)
     read = [path for path in inputs if path is not None and _is_file(path)]
     written: set[Path] = set()
-    for target in (output.out, *targets):
+    for target in (output.out, output.report, *targets):
         if target is None:
             continue
         check_replaceable(target, read, output.force)
@@ -82,6 +91,12 @@ def apart(output: Output, suffixes: Collection[str], write: Callable[[Path], Pat
         return output
     say_written(write(output.out))
     return replace(output, out=None)
+
+
+def write_report(result: Result, output: Output) -> None:
+    """The page that --report asks for, if it does."""
+    if output.report is not None:
+        say_written(result.report(output.report))
 
 
 def as_json(data: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ from .options import (
     Words,
     shown,
 )
-from .output import Answer, apart, deliver, protect, say_written
+from .output import Answer, apart, deliver, protect, say_written, write_report
 
 Box = Annotated[tuple[float, float, float, float, float, float] | None, shown("X Y Z X Y Z")]
 Metres = Annotated[float | None, shown("M")]
@@ -88,7 +88,7 @@ def plan(
     from ..robot import Robot
     from .verbs import loaded
 
-    protect(output, [robot, have], [picture.plot])
+    protect(output, [robot, have], [picture.plot], reports=True)
     mechanism = loaded(robot, model)
     arm = Robot(mechanism)
     kind = replace(named_measurement(measurement), frame=picture.frame, sigma=sigma)
@@ -114,4 +114,5 @@ def plan(
     answer = Answer(
         lambda: plan_data(found, curve), lambda console: print_plan(console, found, model.deg, curve=curve)
     )
+    write_report(found, output)
     deliver(answer, output)

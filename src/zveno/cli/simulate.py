@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from .options import MODEL, OUTPUT, File, Flag, ModelFlags, OutputFlags, Quantities, RobotName
-from .output import Answer, apart, deliver, protect, say_written
+from .output import Answer, apart, deliver, protect, say_written, write_report
 
 
 def simulate(
@@ -56,7 +56,7 @@ def simulate(
     from .configuration import parsed_velocities
     from .verbs import given, loaded
 
-    protect(output, [robot], [save, plot])
+    protect(output, [robot], [save, plot], reports=True)
     machine = Robot(loaded(robot, model))
     if base != "as it is":
         machine = machine.with_base(base)
@@ -85,6 +85,7 @@ def simulate(
         say_written(trajectory.save(save, degrees=model.deg))
     if plot is not None:
         say_written(trajectory.plot(plot))
+    write_report(trajectory, output)
     deliver(
         Answer(
             lambda: trajectory_data(trajectory), lambda console: print_trajectory(console, trajectory, model.deg)

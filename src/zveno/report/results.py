@@ -51,6 +51,7 @@ _DRAWN = {
 
 _REPORTED = {
     "Solutions": "html.ik:solutions_chapter",
+    "JointPath": "html.ik:path_chapter",
     "Trajectory": "html.trajectory:trajectory_chapter",
     "BaseParameters": "html.base_parameters:base_chapter",
     "Calibration": "html.calibration:calibration_chapter",

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import base64
 import html
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+_NUMBER = re.compile(r"|[–-]|[+−-]?[0-9.]+(e[+-]?[0-9]+)?( ?%)?")
+"""A cell that stands on the right: a number, a share, or none."""
 FIGURES = 6
 """Significant figures of numbers in a report."""
 
@@ -146,7 +149,7 @@ def table(
 ) -> Block:
     """A table that sorts and downloads; texts stand on the left, numbers on the right."""
     rows = [[cell if isinstance(cell, str) else number(cell) for cell in row] for row in rows]
-    left = [all(not _is_number(row[k]) for row in rows) for k in range(len(head))]
+    left = [sum(_is_number(row[k]) for row in rows) < 0.5 * len(rows) for k in range(len(head))]
     kinds = [' class="text"' if is_text else "" for is_text in left]
 
     def line(cells: Sequence[str], tag: str) -> str:
@@ -165,11 +168,7 @@ def number(value: Any) -> str:
 
 
 def _is_number(cell: str) -> bool:
-    try:
-        float(cell.replace("−", "-").split(" ")[0])
-    except ValueError:
-        return cell in ("", "–")
-    return True
+    return _NUMBER.fullmatch(cell) is not None
 
 
 def words(title: str, lines_of_text: Iterable[str], *, wide: bool = False) -> Block:

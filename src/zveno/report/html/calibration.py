@@ -7,8 +7,9 @@ import numpy as np
 from ...calibration.result import Calibration
 from ...fit.covariance import correlations
 from ...io.units import DEVIATIONS, ERRORS
-from .blocks import Block, Series, bars, histogram, matrix, number, points, table, words
+from .blocks import Block, Series, bars, histogram, matrix, points, table, words
 from .page import Chapter
+from .scene import robot_scene
 
 MOST_CORRELATED = 40
 """Parameters of a correlation matrix that can still be read."""
@@ -16,7 +17,7 @@ MOST_CORRELATED = 40
 
 def calibration_chapter(result: Calibration) -> Chapter:
     """Errors before and after, residuals by row, deviations, correlations, what to measure next."""
-    blocks = [_errors(result), *_residuals(result), *_deviations(result)]
+    blocks = [_errors(result), *_postures(result), *_residuals(result), *_deviations(result)]
     if 1 < len(result.names) <= MOST_CORRELATED:
         blocks.append(
             matrix("Correlation of parameters", result.names, correlations(result.covariance), "correlation")
@@ -37,6 +38,19 @@ def calibration_chapter(result: Calibration) -> Chapter:
     return Chapter(title, result.verdict, tone, tuple(_tiles(result)), tuple(blocks))
 
 
+def _postures(result: Calibration) -> list[Block]:
+    """The robot in the postures that were measured, campaign by campaign."""
+    labels = [
+        f"{campaign.name or campaign.measurement.kind}, row {k + 1}"
+        for campaign in result.data
+        for k in range(len(campaign.q))
+    ]
+    if not labels:
+        return []
+    q = np.concatenate([campaign.q for campaign in result.data])
+    return [robot_scene("Postures measured", result.mechanism, q, labels)]
+
+
 def _tiles(result: Calibration) -> list[tuple[str, str]]:
     tiles = []
     for before, after in result.compared:
@@ -44,7 +58,7 @@ def _tiles(result: Calibration) -> list[tuple[str, str]]:
         name = after.name.partition(": ")[2] or after.name
         tiles.append(
             (
-                f"{number(round(before.rms * factor, 4))} → {number(round(after.rms * factor, 4))} {unit}",
+                f"{before.rms * factor:.3g} → {after.rms * factor:.3g} {unit}",
                 f"{name}, rms of the same rows",
             )
         )
@@ -130,4 +144,4 @@ def _next(result: Calibration) -> Block:
             [f"{len(advice.q)} postures of {advice.campaign}, best chosen", "", f"{1e3 * advice.chosen:.4g}"]
         )
     rows += [[f"{kind.postures} {kind.text}", kind.noise, f"{1e3 * kind.after:.4g}"] for kind in advice.kinds]
-    return table("What to measure next", ("measured next", "noise", "σ of the tool, mm"), rows)
+    return table("What to measure next", ("measured next", "noise", "σ of the tool, mm"), rows, wide=True)

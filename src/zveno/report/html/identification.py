@@ -12,6 +12,8 @@ from .page import Chapter
 MODELS = ("identified", "least squares", "nominal", "gravity only", "friction only")
 MOST_ROWS, MOST_DOTS = 3000, 500
 LEVEL = 0.95
+SEEN = 4.0
+"""Frequencies shown, in bands."""
 
 
 def identification_chapter(result: Identification) -> Chapter:
@@ -61,7 +63,8 @@ def _band(result: Identification) -> Block:
     choices = result.choices
     power = np.asarray(choices.power)
     power = power if power.ndim == 2 else power[:, None]
-    series = [Series(name, power[:, j], choices.frequencies) for j, name in enumerate(result.joint_names)]
+    kept = choices.frequencies <= SEEN * choices.band
+    series = [Series(name, power[kept, j], choices.frequencies[kept]) for j, name in enumerate(result.joint_names)]
     note = f"The dashed line is the chosen band, {choices.band:.3g} Hz ({choices.band_from})."
     return lines("Spectrum of the velocities", series, "Hz", "share of power", marks=[choices.band], note=note)
 

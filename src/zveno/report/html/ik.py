@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ...errors import ZvenoError
+from ...ik.paths.joint_path import JointPath
 from ...ik.solutions import Solutions
 from ...mechanism.units import coordinate_units, with_unit
 from ..text.columns import number as fixed
-from .blocks import Block, Series, points, table
+from .blocks import Block, Series, lines, points, table
 from .page import Chapter
 from .scene import robot_scene
 
@@ -37,6 +38,34 @@ def solutions_chapter(result: Solutions) -> Chapter:
     )
     title = f"{mechanism.name}, inverse kinematics of {result.frame}"
     return Chapter(title, result.summary, "good" if found else "warn", tiles, tuple(blocks))
+
+
+def path_chapter(result: JointPath) -> Chapter:
+    """The robot along the path, joint values, and where branches jump or end."""
+    mechanism = result.mechanism
+    solved = np.flatnonzero(np.isfinite(result.q).all(axis=1))
+    blocks: list[Block] = []
+    if len(solved):
+        labels = [f"pose {k}" for k in solved]
+        blocks.append(robot_scene("Along the path", mechanism, result.q[solved], labels))
+    units = coordinate_units(mechanism)
+    jumps = [k + 0.5 for k in result.jumps]
+    for unit in dict.fromkeys(units[k] for k in result.chain):
+        own = [k for k in result.chain if units[k] == unit]
+        series = [Series(result.joint_names[k], result.q[:, k], np.arange(len(result.q))) for k in own]
+        blocks.append(lines(f"Joints, {unit or 'quaternions'}", series, "pose", unit, marks=jumps))
+    ended = [(k, branch) for k, branch in enumerate(result.branches, start=1) if branch.ended is not None]
+    if ended:
+        rows = [[k, branch.ended, branch.reason] for k, branch in ended]
+        blocks.append(table("Branches that end", ("branch", "before pose", "why"), rows, wide=True))
+    tiles = (
+        (f"{result.fraction:.0%}", "of the path achieved"),
+        (str(len(result.jumps)), "jumps"),
+        (str(len(result.unsolved)), "poses without solution"),
+        (str(len(result.branches)), "branches"),
+    )
+    tone = "good" if not result.jumps and not result.unsolved else "warn"
+    return Chapter(f"{mechanism.name}, path of {result.frame}", result.summary, tone, tiles, tuple(blocks))
 
 
 def _scene(result: Solutions, pose: tuple[int, ...]) -> Block:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,20 +56,21 @@ def write_page(path: str | PathLike[str], title: str, chapters: Sequence[Chapter
 
 def page_text(title: str, chapters: Sequence[Chapter]) -> str:
     """The HTML of a report."""
-    blocks = [block for chapter in chapters for block in chapter.blocks]
-    ids = {id(block): f"s{k}" for k, block in enumerate(blocks, 1)}
+    numbers = itertools.count(1)
+    named = [[(f"s{next(numbers)}", block) for block in chapter.blocks] for chapter in chapters]
     script, style = bundle("report.js"), bundle("report.css")
-    drawn = {ids[id(block)]: {"kind": block.kind, **block.data} for block in blocks if block.kind}
-    data = json.dumps(drawn, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    drawn = {name: {"kind": block.kind, **block.data} for part in named for name, block in part if block.kind}
+    data = json.dumps(drawn, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     policy = (
         f"default-src 'none'; script-src 'sha256-{_digest(script)}'; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     several = len(chapters) > 1
-    body = "".join(_chapter(chapter, ids, several) for chapter in chapters)
+    body = "".join(_chapter(chapter, part, several) for chapter, part in zip(chapters, named, strict=True))
     return "".join(
         (
-            '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+            f'<!doctype html><html lang="en"><head><meta name="generator" content="zveno {__version__}">',
+            '<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width">',
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
             f"<title>{_safe(title)}</title><style>{style}</style></head><body><main>",
@@ -94,11 +96,11 @@ def _safe(text: str) -> str:
     return html.escape(visible(text))
 
 
-def _chapter(chapter: Chapter, ids: dict[int, str], headed: bool) -> str:
+def _chapter(chapter: Chapter, named: Sequence[tuple[str, Block]], headed: bool) -> str:
     head = f"<h3>{_safe(chapter.title)}</h3>" if headed else ""
     verdict = "\n".join(_safe(line) for line in chapter.verdict.splitlines())
     tiles = "".join(f'<div class="tile"><b>{_safe(a)}</b><span>{_safe(b)}</span></div>' for a, b in chapter.tiles)
-    cards = "".join(_card(block, ids[id(block)]) for block in chapter.blocks)
+    cards = "".join(_card(block, name) for name, block in named)
     return (
         f'{head}<div class="verdict {chapter.tone}">{verdict}</div><div class="tiles">{tiles}</div>'
         f'<div class="grid">{cards}</div>'
