@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import os
 import re
@@ -11,7 +13,8 @@ import sys
 import pytest
 from commands import answer, refused, run
 
-from zveno.cli.app import VERBS
+import zveno
+from zveno.cli.app import VERBS, verb_function
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +52,7 @@ def test_help_names_verbs_and_exit_codes(capsys):
     for word in ("info", "fk", "robots", "cache", "demo", "Exit codes", "130"):
         assert word in out
     for verb in VERBS:
-        assert f"• {verb}" in out
+        assert f"\n  {verb} " in out
         code, text, _ = run(capsys, verb, "--help")
         assert code == 0
         assert f"usage: zveno {verb}" in text
@@ -71,6 +74,34 @@ def test_help_names_every_kind_of_measurement(capsys, verb):
 
     words = re.sub(r"[│\s]+", " ", run(capsys, verb, "--help")[1])
     assert all(kind in words for kind in KINDS)
+
+
+def test_the_list_of_verbs_says_what_their_help_says():
+    for name, verb in VERBS.items():
+        assert verb.line == inspect.getdoc(verb_function(name)).splitlines()[0]
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["inof"]])
+def test_help_version_and_typos_import_nothing_heavy(words):
+    program = f"import sys; from zveno.cli import main; main({words}); print(sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    modules = ast.literal_eval(done.stdout.splitlines()[-1])
+    assert not {"numpy", "scipy", "rich", "tyro", "llvmlite"} & set(modules)
+
+
+def test_the_version_and_a_verb_that_does_not_exist(capsys):
+    assert run(capsys, "--version") == (0, f"zveno {zveno.__version__}\n", "")
+    assert refused(capsys, "inof") == "error: there is no verb 'inof'. Did you mean info?"
+    assert "lists the verbs" in refused(capsys, "xyzzy")
+
+
+def test_no_color_means_no_color(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert "\x1b[" in run(capsys, "fk", "--help")[1]
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[" not in run(capsys, "fk", "--help")[1]
+    assert os.environ["TERM"] == "xterm-256color"
 
 
 def test_a_verb_does_not_import_the_others():

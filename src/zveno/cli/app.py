@@ -2,65 +2,90 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
+from .._version import __version__
 from ..errors import ZvenoError, ZvenoWarning, visible
 
 _SIGNED_QUANTITY = re.compile(r"-(?:[\d.]+(?:e[-+]?\d+)?\s*[a-z°*/]|pi\b|π)", re.IGNORECASE)
 OK, FAILED, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 130, 141
 
-DESCRIPTION = """Robot mechanisms: from a drawing or URDF to all the equations.
+USAGE = """usage: zveno VERB ROBOT ...
+
+Robot mechanisms: from a drawing or URDF to all the equations.
 
 ROBOT is one of
   - a built-in name (`zveno robots` lists them)
   - a model file: .urdf, .xml (MJCF or URDF), .toml (Denavit-Hartenberg), .ets
   - elementary transforms as one word: "Rz(q1) Tx(0.3) Rz(q2)"
 
+{verbs}
+
 `zveno VERB --help` explains a verb; --json, --out and --debug work with all.
 
 Exit codes: 0 done, 1 an error in zveno itself (--debug shows where),
 2 bad input, 3 nothing found or nothing to be used, 130 interrupted."""
 
+
+class Verb(NamedTuple):
+    """Where the function of a verb is, which is called like it, and its first line for the list of verbs."""
+
+    module: str
+    line: str
+
+
 VERBS = {
-    "info": "verbs",
-    "fk": "verbs",
-    "dynamics": "dynamics",
-    "ik": "ik",
-    "simulate": "simulate",
-    "base": "base",
-    "identifiability": "identifiability",
-    "plan": "plan",
-    "calibrate": "calibrate",
-    "excite": "excite",
-    "identify": "identify",
-    "export": "export",
-    "reproduce": "reproduce",
-    "robots": "verbs",
-    "cache": "verbs",
-    "demo": "demo",
+    "info": Verb("verbs", "What a robot is: joints and links, limits, masses, frames, drives, remarks."),
+    "fk": Verb("verbs", "Forward kinematics: the pose of a frame in the world at given joint values."),
+    "dynamics": Verb(
+        "dynamics", "Torques or accelerations of a state, with mass matrix, gravity, bias and energy."
+    ),
+    "ik": Verb("ik", "Inverse kinematics: all configurations with the tool at a pose, within limits."),
+    "simulate": Verb("simulate", "The motion of a robot from a state: falling freely, or held by a controller."),
+    "base": Verb("base", "The base inertial parameters, which decide the dynamics, in link parameters."),
+    "identifiability": Verb(
+        "identifiability", "Which geometric parameters a kind of measurement can find, alone or together."
+    ),
+    "plan": Verb("plan", "Postures to measure in, for the most accurate calibration."),
+    "calibrate": Verb("calibrate", "The true geometry from measurements, its accuracy, and what to measure next."),
+    "excite": Verb("excite", "A motion whose recorded torques determine the dynamic parameters best."),
+    "identify": Verb("identify", "Inertia, friction and drives from recorded positions and torques."),
+    "export": Verb("export", "Write a robot's functions as C99 without dependencies, with an example."),
+    "reproduce": Verb("reproduce", "Recompute what the source documents print: what is equal or wrong, and why."),
+    "robots": Verb("verbs", "The built-in robots, with the source of their numbers."),
+    "cache": Verb("verbs", "The cache of compiled functions: where it is and how full."),
+    "demo": Verb("demo", "A first look: a guided tour of the library on the PUMA 560, with a picture."),
 }
-"""The module of this package that has the function of each verb, which is called like it."""
+"""A test compares the lines with the docstrings of the functions, which are not imported to list them."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
-    if argv is None:  # the process is ours
-        argv = sys.argv[1:]
+    own_process = argv is None
+    argv = [_not_an_option(word) for word in (sys.argv[1:] if argv is None else argv)]
+    if not argv or argv[0] in ("--help", "-h", "help"):
+        return _said(usage())
+    if argv[0] in ("--version", "-V"):
+        return _said(f"zveno {__version__}")
+    if argv[0] not in VERBS:
+        return _unknown_verb(argv[0])
+    if own_process:
         from ..report.text.console import spell_what_the_terminal_lacks
 
         spell_what_the_terminal_lacks()
-    argv = [_not_an_option(word) for word in argv]
     debug = "--debug" in argv
     with warnings.catch_warnings():
         warnings.simplefilter("always", ZvenoWarning)
         warnings.showwarning = _show_warning
         try:
-            _run(argv or ["--help"])
+            _run(argv)
         except SystemExit as stop:
             return stop.code if isinstance(stop.code, int) else OK
         except KeyboardInterrupt:
@@ -78,19 +103,61 @@ def main(argv: Sequence[str] | None = None) -> int:
     return OK
 
 
+def usage() -> str:
+    """The list of verbs and what is common to them."""
+    import shutil
+    import textwrap
+
+    width, name_width = max(40, shutil.get_terminal_size().columns), max(map(len, VERBS))
+    lines = [
+        textwrap.fill(
+            verb.line, width, initial_indent=f"  {name:<{name_width}}  ", subsequent_indent=" " * (name_width + 4)
+        )
+        for name, verb in VERBS.items()
+    ]
+    return USAGE.format(verbs="\n".join(lines))
+
+
+def _said(text: str) -> int:
+    print(text)
+    return OK
+
+
+def _unknown_verb(word: str) -> int:
+    import difflib
+
+    near = difflib.get_close_matches(word, VERBS, n=1)
+    remedy = f"Did you mean {near[0]}?" if near else "`zveno --help` lists the verbs"
+    print(f"error: there is no verb {visible(word)!r}. {remedy}", file=sys.stderr)
+    return BAD_INPUT
+
+
 def _run(argv: list[str]) -> None:
+    """Parse the words after the verb and call it; modules of other verbs are left alone."""
     import tyro
 
     config = (tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes)
-    if argv[0] in VERBS:  # the modules of other verbs are left alone
-        tyro.cli(_verb(argv[0]), prog=f"zveno {argv[0]}", args=argv[1:], config=config)
-    else:
-        verbs = {name: _verb(name) for name in VERBS}
-        tyro.extras.subcommand_cli_from_dict(verbs, prog="zveno", description=DESCRIPTION, args=argv, config=config)
+    with _without_color():
+        tyro.cli(verb_function(argv[0]), prog=f"zveno {argv[0]}", args=argv[1:], config=config)
 
 
-def _verb(name: str) -> Callable[..., None]:
-    return getattr(importlib.import_module(f".{VERBS[name]}", __package__), name)
+@contextlib.contextmanager
+def _without_color() -> Iterator[None]:
+    """The parser colours its help unless the terminal is "dumb"; NO_COLOR means the same."""
+    terminal = os.environ.get("TERM")
+    if not os.environ.get("NO_COLOR") or terminal is None:
+        yield
+        return
+    os.environ["TERM"] = "dumb"
+    try:
+        yield
+    finally:
+        os.environ["TERM"] = terminal
+
+
+def verb_function(name: str) -> Callable[..., None]:
+    """The function of a verb."""
+    return getattr(importlib.import_module(f".{VERBS[name].module}", __package__), name)
 
 
 def _not_an_option(word: str) -> str:
