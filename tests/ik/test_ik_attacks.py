@@ -30,7 +30,7 @@ def test_a_missing_solution_breaks_the_balance_of_signs(monkeypatch, which):
         return raw._replace(x=x, count=raw.count - 1)
 
     monkeypatch.setattr(forms.ClosedForm, "solve", lacking)
-    found = solve_ik(robot, POSES)
+    found = solve_ik(robot, POSES, method="closed_form")
     assert set(found.status) == {"undecided"}
     assert "missing" in found.reason(0)
 
@@ -63,7 +63,7 @@ def test_a_solution_that_misses_is_dropped_and_told(monkeypatch):
 
     monkeypatch.setattr(forms.ClosedForm, "solve", off)
     monkeypatch.setattr(candidates, "newton", lambda problem, x, targets, tool, iterations: (x, np.ones(len(x))))
-    assert set(solve_ik(robot, POSES).status) == {"undecided"}
+    assert set(solve_ik(robot, POSES, method="closed_form").status) == {"undecided"}
 
 
 def test_a_method_that_finds_nothing_is_contradicted_by_a_solution(monkeypatch):
@@ -74,7 +74,7 @@ def test_a_method_that_finds_nothing_is_contradicted_by_a_solution(monkeypatch):
         return forms.as_raw(np.zeros(0, int), np.zeros((0, 6)), np.ones(len(T), bool))
 
     monkeypatch.setattr(forms.ClosedForm, "solve", nothing)
-    found = solve_ik(robot, POSES)
+    found = solve_ik(robot, POSES, method="closed_form")
     assert set(found.status) == {"undecided"}
     assert (found.count == 1).all()
 

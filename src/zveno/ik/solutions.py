@@ -6,6 +6,7 @@ and limits and makes `Solutions` of it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -154,15 +155,37 @@ class Solutions(Result):
     distance: np.ndarray
     exceeded: np.ndarray
     joint_names: tuple[str, ...]
-    batch: tuple[int, ...] = ()
+    batch: tuple[int, ...] = field(default_factory=tuple)
     families: dict[int, tuple[Family, ...]] = field(default_factory=dict)
-    inputs: str = ""
-    objective: str = "squares"
+    inputs: str = field(default_factory=str)
+    objective: str = field(default_factory=lambda: "squares")
     value: np.ndarray = field(default_factory=lambda: np.zeros(()))
     notes: dict[int, str] = field(default_factory=dict)
-    mechanism: Mechanism | None = None
-    frame: str = ""
-    chain: tuple[int, ...] = ()
+    mechanism: Mechanism | None = field(default_factory=lambda: None)
+    frame: str = field(default_factory=str)
+    chain: tuple[int, ...] = field(default_factory=tuple)
+
+    @classmethod
+    def deferred(cls, fields: Callable[[], dict[str, Any]]) -> Solutions:
+        """An answer whose fields are made when one of them is first asked for: that takes longer than solving.
+
+        No field has a default in the class, so that what has not been made is missing.
+        """
+        answer = object.__new__(cls)
+        answer.__dict__["_fields"] = fields
+        return answer
+
+    def __getattr__(self, name: str) -> Any:
+        fields = self.__dict__.get("_fields")
+        if fields is None or name.startswith("__"):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        self.__dict__.update(fields())
+        self.__dict__.pop("_fields", None)
+        return getattr(self, name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        len(self)  # makes the fields
+        return dict(self.__dict__)
 
     def __len__(self) -> int:
         """Number of solutions, of all poses together."""

@@ -103,6 +103,15 @@ def solve_ik(
         answer = _in_parts(problem, T_world_tool, start, asked, options)
         if answer is not None:
             return answer
+    plain = start is None and slices is None and redundant is None and tolerance is None and percent is None
+    if plain and method == "auto" and objective == "squares" and not windings:
+
+        def careful(poses: np.ndarray) -> Solutions:
+            return solve_ik(robot, poses, frame, relative_to, limits, task, "closed_form", held=held)
+
+        answer = _natively()(problem, T_world_tool, careful)
+        if answer is not None:
+            return answer
     region = tolerance if isinstance(tolerance, Tolerance) else None
     aim = aim_of(objective, None if isinstance(tolerance, Tolerance) else tolerance, percent)
     if problem.redundancy and method != "local" and region is None:
@@ -179,6 +188,11 @@ def _in_parts(problem: IkProblem, poses: np.ndarray, start, asked: tuple, option
         return solve_ik(robot, T, frame, relative_to, limits, task, method, start=first, **options)
 
     return in_parts(poses.reshape(-1, *shape), batch, solve)
+
+
+@lru_cache(maxsize=1)
+def _natively() -> Any:
+    return importlib.import_module("zveno.ik.native.answer").solved_natively
 
 
 @lru_cache(maxsize=64)

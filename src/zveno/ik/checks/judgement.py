@@ -20,7 +20,8 @@ EXACT = 1e-9
 """Metres (for arms of up to some metres) and radians that a solution may miss its pose by."""
 SLACK = 1e-9
 """Beyond a limit by no more than this, in radians or lengths over `length`, counts as at the limit."""
-_FLOOR = 1e-17
+FLOOR = 1e-17
+"""Added to the diagonal of JᵀJ."""
 _GREATEST = 1e300
 N_KNOWN = 9
 AT_ONCE = 2048
@@ -159,10 +160,13 @@ def determinant(columns: list[Any]) -> Any:
 def _kernel(problem: IkProblem):
     n = (problem.n,)
     inputs = {"x": n, "target": (3, 4), "tool": (3, 4), "lower": n, "upper": n, "middle": n, "length": ()}
-    return compiled(_judge, inputs, constants=(problem, orientable(problem)), name="ik_judge")
+    return compiled(judge, inputs, constants=(problem, orientable(problem)), name="ik_judge")
 
 
-def _judge(problem: IkProblem, oriented: bool, x, target, tool, lower, upper, middle, length):
+def judge(
+    problem: Any, oriented: bool, x: Any, target: Any, tool: Any, lower: Any, upper: Any, middle: Any, length: Any
+) -> Any:
+    """The row (n + `N_KNOWN`,) of one configuration; of the problem its steps, task and turning coordinates."""
     rows, axis = len(problem.task.position), problem.task.axis
     x = np.array(
         [
@@ -178,11 +182,11 @@ def _judge(problem: IkProblem, oriented: bool, x, target, tool, lower, upper, mi
     e, n = task_error.e, problem.n
     vectors = task_error.J if n <= len(e) else [[J[i] for J in task_error.J] for i in range(len(e))]
     m = len(vectors)
-    A = [[_dot(vectors[i], vectors[j]) + (_FLOOR if i == j else 0.0) for j in range(i + 1)] for i in range(m)]
+    A = [[_dot(vectors[i], vectors[j]) + (FLOOR if i == j else 0.0) for j in range(i + 1)] for i in range(m)]
     factors = linear.factor(A)
     inverse = sum(linear.solve_factored(factors, np.eye(m)[i])[i] for i in range(m))
     known = logical_and(less(0.0, inverse), less(inverse, _GREATEST))
-    inverse = select(known, inverse, 1.0 / _FLOOR)
+    inverse = select(known, inverse, 1.0 / FLOOR)
     position = e[:rows] @ e[:rows] if rows else 0.0
     rotation = sqrt(e[rows:] @ e[rows:]) if rows < len(e) else 0.0
     if axis:

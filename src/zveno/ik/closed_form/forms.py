@@ -128,12 +128,12 @@ class ClosedForm:
 
     def applies(self, problem: IkProblem) -> bool:
         """Joints of their own, a whole pose, or a point for three joints, and geometry that a closed form fits."""
-        return problem.simple and _form(problem) is not None
+        return problem.simple and form_of_problem(problem) is not None
 
     def solve(self, problem: IkProblem, T: np.ndarray) -> Raw:
         """All solutions of poses (k, 4, 4). Where branches meet, a general method has its say too."""
         before, after = problem.end_transforms
-        form = _form(problem)
+        form = form_of_problem(problem)
         assert form is not None
         if isinstance(form, Form):
             return as_raw(*all_solutions(problem.constants[:6].tobytes(), before @ T @ after))
@@ -151,7 +151,7 @@ class ClosedForm:
 
     def explain(self, problem: IkProblem) -> str:
         """Which closed form."""
-        form = _form(problem)
+        form = form_of_problem(problem)
         assert form is not None
         return f"Closed form by canonical subproblems: {form.name}."
 
@@ -180,7 +180,8 @@ def all_solutions(
 
 
 @lru_cache(maxsize=64)
-def _form(problem: IkProblem) -> Form | SlidingForm | WristForm | PointsForm | None:
+def form_of_problem(problem: IkProblem) -> Form | SlidingForm | WristForm | PointsForm | None:
+    """The closed form that fits the chain and the task of a problem, or None."""
     task = problem.task
     if task.is_pose and problem.kinds == "RRRRRR":
         return form_of(problem.constants[:6].tobytes())

@@ -14,43 +14,67 @@ import numpy as np
 from ...kernels import math as zm
 from .subproblems import back, cross, to_cone, to_direction, to_distance, to_plane, turned
 
+Choose = Callable[[Any], list[tuple[Any, Any]]]
+"""Which solutions of a subproblem are followed: pairs of a solution and its edge, see `branches`."""
+
+
+def branches(solved: Any) -> Any:
+    """Pairs of a solution and the edge that both share: margin, and the gap between them, |margin| if not told."""
+    angles, margin, *more = solved
+    return [(angle, (margin, more[0] if more else zm.abs(margin))) for angle in angles]
+
+
+class OneBranch:
+    """Follows one branch: of every pair of solutions the second where the next of the signs is negative."""
+
+    def __init__(self, signs: Any):
+        self._signs = iter(signs)
+
+    def __call__(self, solved: Any) -> list[tuple[Any, Any]]:
+        """The chosen solution of a subproblem, and its edge."""
+        (first, edge), (second, _) = branches(solved)
+        other = zm.less(next(self._signs), 0.0)
+        if isinstance(first, tuple):
+            return [(tuple(zm.select(other, b, a) for a, b in zip(first, second, strict=True)), edge)]
+        return [(zm.select(other, second, first), edge)]
+
 
 def _at(h, a, angle, point):
     """A point after a turn about an axis through a."""
     return turned(h, angle, point - a) + a
 
 
-def _second_and_third_parallel(h, a, start, goal):
-    for first, edge in branches(to_plane(-h[0], goal - a[0], h[1], h[1] @ (start - a[0]))):
+def _second_and_third_parallel(h, a, start, goal, choose):
+    for first, edge in choose(to_plane(-h[0], goal - a[0], h[1], h[1] @ (start - a[0]))):
         seen = _at(h[0], a[0], back(first), goal)
         d = seen - a[1]
-        for third, edge2 in branches(to_distance(h[2], start - a[2], a[1] - a[2], d @ d)):
+        for third, edge2 in choose(to_distance(h[2], start - a[2], a[1] - a[2], d @ d)):
             second = to_direction(h[1], _at(h[2], a[2], third, start) - a[1], d)
             yield (first, second, third), (edge, edge2)
 
 
-def _first_and_second_meet(h, a, start, goal):
+def _first_and_second_meet(h, a, start, goal, choose):
     d = goal - a[0]
-    for third, edge in branches(to_distance(h[2], start - a[2], a[0] - a[2], d @ d)):
+    for third, edge in choose(to_distance(h[2], start - a[2], a[0] - a[2], d @ d)):
         u = _at(h[2], a[2], third, start) - a[0]
-        for second, edge2 in branches(to_plane(h[1], u, h[0], h[0] @ d)):
+        for second, edge2 in choose(to_plane(h[1], u, h[0], h[0] @ d)):
             yield (to_direction(h[0], turned(h[1], second, u), d), second, third), (edge, edge2)
 
 
-def _first_and_second_parallel(h, a, start, goal):
-    for third, edge in branches(to_plane(h[2], start - a[2], h[0], h[0] @ (goal - a[2]))):
+def _first_and_second_parallel(h, a, start, goal, choose):
+    for third, edge in choose(to_plane(h[2], start - a[2], h[0], h[0] @ (goal - a[2]))):
         u = _at(h[2], a[2], third, start)
         d = goal - a[0]
-        for second, edge2 in branches(to_distance(h[1], u - a[1], a[0] - a[1], d @ d)):
+        for second, edge2 in choose(to_distance(h[1], u - a[1], a[0] - a[1], d @ d)):
             first = to_direction(h[0], _at(h[1], a[1], second, u) - a[0], d)
             yield (first, second, third), (edge, edge2)
 
 
-def _second_and_third_meet(h, a, start, goal):
+def _second_and_third_meet(h, a, start, goal, choose):
     u = start - a[1]
-    for first, edge in branches(to_distance(-h[0], goal - a[0], a[1] - a[0], u @ u)):
+    for first, edge in choose(to_distance(-h[0], goal - a[0], a[1] - a[0], u @ u)):
         v = _at(h[0], a[0], back(first), goal) - a[1]
-        for third, edge2 in branches(to_plane(h[2], u, h[1], h[1] @ v)):
+        for third, edge2 in choose(to_plane(h[2], u, h[1], h[1] @ v)):
             yield (first, to_direction(h[1], turned(h[2], third, u), v), third), (edge, edge2)
 
 
@@ -61,12 +85,6 @@ REGIONAL: dict[str, Callable[..., Any]] = {
     "second and third axes meet": _second_and_third_meet,
 }
 """Ways to bring a point to a point with three joints, by what they need of the axes."""
-
-
-def branches(solved: Any) -> Any:
-    """Pairs of a solution and the edge that both share: margin, and the gap between them, |margin| if not told."""
-    angles, margin, *more = solved
-    return [(angle, (margin, more[0] if more else zm.abs(margin))) for angle in angles]
 
 
 def least(margins: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -95,10 +113,10 @@ def last_angle(h: Any, e: Any, M: Any) -> tuple[Any, Any]:
     return e @ moved, h @ cross(e, moved)
 
 
-def three_turns(h: Any, e: Any, R: Any) -> Any:
+def three_turns(h: Any, e: Any, R: Any, choose: Choose = branches) -> Any:
     """Both sets of angles about three axes h whose turns make R, as pairs (cos, sin), and the edge they share."""
     seen = R @ h[2]
-    for second, edge in branches(to_cone(h[1], h[2], h[0], seen)):
+    for second, edge in choose(to_cone(h[1], h[2], h[0], seen)):
         first = to_direction(h[0], turned(h[1], second, h[2]), seen)
         yield [first, second, last_angle(h[2], e[2], unturned(h[:2], (first, second), R))], edge
 
@@ -109,17 +127,17 @@ def without_first(h: Any, kinds: str, arm: Any, R: Any) -> Any:
     return unturned([h[i] for i in turning], [arm[i] for i in turning], R)
 
 
-def with_wrist(arms: Any, kinds: str, h: Any, e: Any, R: Any) -> Any:
+def with_wrist(arms: Any, kinds: str, h: Any, e: Any, R: Any, choose: Choose = branches) -> Any:
     """Coordinates (branches, 6) and margins, see `least`, from those of the first three joints and their edges."""
     rows, margins = [], []
     for arm, edges in arms:
-        for angles, edge in three_turns(h[3:], e[3:], without_first(h, kinds, arm, R)):
+        for angles, edge in three_turns(h[3:], e[3:], without_first(h, kinds, arm, R), choose):
             rows.append([*arm, *angles])
             margins.append((*edges, edge))
     return coordinates(rows), *least(margins)
 
 
-def spherical_wrist(h: Any, a: Any, e: Any, R: Any, p: Any, *, regional: str) -> Any:
+def spherical_wrist(h: Any, a: Any, e: Any, R: Any, p: Any, *, regional: str, choose: Choose = branches) -> Any:
     """Angles (8, 6) and margins, see `least`, of an arm whose last three axes meet in a[3] = a[4] = a[5].
 
     Args:
@@ -128,23 +146,24 @@ def spherical_wrist(h: Any, a: Any, e: Any, R: Any, p: Any, *, regional: str) ->
         e: (6, 3) unit vectors across the axes.
         R, p: the displacement of the last link.
         regional: a key of `REGIONAL`.
+        choose: which branches are followed, all of them if not given.
     """
-    return with_wrist(REGIONAL[regional](h, a, a[3], R @ a[3] + p), "RRR", h, e, R)
+    return with_wrist(REGIONAL[regional](h, a, a[3], R @ a[3] + p, choose), "RRR", h, e, R, choose)
 
 
-def three_parallel(h: Any, a: Any, e: Any, R: Any, p: Any) -> Any:
+def three_parallel(h: Any, a: Any, e: Any, R: Any, p: Any, *, choose: Choose = branches) -> Any:
     """The same for an arm whose second, third and fourth axes are parallel and whose last two meet in a[4].
 
     Third, (8,) squared sines of the angle between the sixth axis and the parallel ones: where one vanishes, the
     sixth angle is free and its branch holds a continuum, see `with_sixth_angle`.
     """
     angles, margins, sines = [], [], []
-    for first, edge, W, seen in _first_angles(h, a, R, p):
+    for first, edge, W, seen in _first_angles(h, a, R, p, choose):
         across = W.T @ h[1]
         both = to_cone(h[4], h[5], h[1], W @ h[5])
-        for fifth, edge2 in branches(both):
+        for fifth, edge2 in choose(both):
             sixth = to_direction(-h[5], turned(h[4], back(fifth), h[1]), across)
-            rows, edge3, _ = _planar_angles(h, a, e, W, seen, fifth, sixth)
+            rows, edge3, _ = _planar_angles(h, a, e, W, seen, fifth, sixth, choose)
             for row in rows:
                 angles.append([first, *row, fifth, sixth])
                 margins.append((edge, edge2, edge3))
@@ -168,18 +187,18 @@ def with_sixth_angle(h: Any, a: Any, e: Any, R: Any, p: Any, sixth: Any) -> tupl
     return coordinates(angles), least(margins)[0], np.array(squares)
 
 
-def _first_angles(h, a, R, p):
+def _first_angles(h, a, R, p, choose=branches):
     """First angles that bring the point of the last axes into its plane, their edges, and what they leave."""
     goal = R @ a[4] + p
-    for first, edge in branches(to_plane(-h[0], goal - a[0], h[1], h[1] @ (a[4] - a[0]))):
+    for first, edge in choose(to_plane(-h[0], goal - a[0], h[1], h[1] @ (a[4] - a[0]))):
         yield first, edge, unturned(h[:1], (first,), R), _at(h[0], a[0], back(first), goal)
 
 
-def _planar_angles(h, a, e, W, seen, fifth, sixth):
+def _planar_angles(h, a, e, W, seen, fifth, sixth, choose=branches):
     """Both sets of the angles about the parallel axes, their edge, and how far the fourth axis is, squared."""
     planar = np.stack([turned(h[4], fifth, turned(h[5], sixth, row)) for row in W])
     d = seen - planar @ (a[4] - a[3]) - a[1]
-    solved = branches(to_distance(h[2], a[3] - a[2], a[1] - a[2], d @ d))
+    solved = choose(to_distance(h[2], a[3] - a[2], a[1] - a[2], d @ d))
     rows = []
     for third, _ in solved:
         second = to_direction(h[1], _at(h[2], a[2], third, a[3]) - a[1], d)

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...kernels import math as zm
 from .revolute_arms import (
+    Choose,
     branches,
     coordinates,
     last_angle,
@@ -31,38 +32,38 @@ def _lengths(square, linear, constant):
     return [(-linear + r) / square for r in (root, -root)], rest / size
 
 
-def _slide_slide_slide(h, a, start, goal):
+def _slide_slide_slide(h, a, start, goal, choose):
     d = goal - start
     volume = h[0] @ cross(h[1], h[2])
     lengths = [d @ cross(h[(i + 1) % 3], h[(i + 2) % 3]) / volume for i in range(3)]
     yield lengths, ()
 
 
-def _turn_turn_slide_meeting(h, a, start, goal):
+def _turn_turn_slide_meeting(h, a, start, goal, choose):
     u, g = start - a[0], goal - a[0]
-    for third, edge in branches(_lengths(1.0, h[2] @ u, u @ u - g @ g)):
+    for third, edge in choose(_lengths(1.0, h[2] @ u, u @ u - g @ g)):
         v = u + third * h[2]
-        for second, edge2 in branches(to_plane(h[1], v, h[0], h[0] @ g)):
+        for second, edge2 in choose(to_plane(h[1], v, h[0], h[0] @ g)):
             yield (to_direction(h[0], turned(h[1], second, v), g), second, third), (edge, edge2)
 
 
-def _turn_turn_slide_parallel(h, a, start, goal):
+def _turn_turn_slide_parallel(h, a, start, goal, choose):
     third = h[0] @ (goal - start) / (h[0] @ h[2])
     moved, g = start + third * h[2], goal - a[0]
     g = g - (h[0] @ g) * h[0]
     flat = moved - a[1]
     flat, d = flat - (h[1] @ flat) * h[1], a[0] - a[1]
     d = d - (h[1] @ d) * h[1]
-    for second, edge in branches(to_distance(h[1], flat, d, g @ g)):
+    for second, edge in choose(to_distance(h[1], flat, d, g @ g)):
         yield (to_direction(h[0], turned(h[1], second, flat) - d, g), second, third), (edge,)
 
 
-def _turn_slide_slide(h, a, start, goal):
+def _turn_slide_slide(h, a, start, goal, choose):
     u, g = start - a[0], goal - a[0]
     A, B, C = h[0] @ h[1], h[0] @ h[2], h[0] @ (g - u)
     size = A * A + B * B
     v, m = u + (C / size) * (A * h[1] + B * h[2]), A * h[2] - B * h[1]
-    for t, edge in branches(_lengths(m @ m, v @ m, v @ v - g @ g)):
+    for t, edge in choose(_lengths(m @ m, v @ m, v @ v - g @ g)):
         yield (to_direction(h[0], v + t * m, g), A * C / size - t * B, B * C / size + t * A), (edge,)
 
 
@@ -75,10 +76,10 @@ STRUCTURES: dict[str, tuple[str, Callable[..., Any]]] = {
 """Ways to bring a point to a point with three joints, some sliding: kinds of the joints, and the function."""
 
 
-def sliding_wrist(h: Any, a: Any, e: Any, R: Any, p: Any, *, structure: str) -> Any:
+def sliding_wrist(h: Any, a: Any, e: Any, R: Any, p: Any, *, structure: str, choose: Choose = branches) -> Any:
     """Coordinates (branches, 6) and margins of an arm with sliding joints and a wrist whose axes meet in a[3]."""
     kinds, function = STRUCTURES[structure]
-    return with_wrist(function(h, a, a[3], R @ a[3] + p), kinds, h, e, R)
+    return with_wrist(function(h, a, a[3], R @ a[3] + p, choose), kinds, h, e, R, choose)
 
 
 def wrist(h: Any, e: Any, x: Any, R: Any, *, kinds: str) -> tuple[Any, Any, Any]:
@@ -88,14 +89,14 @@ def wrist(h: Any, e: Any, x: Any, R: Any, *, kinds: str) -> tuple[Any, Any, Any]
     return coordinates([angles for angles, _ in both]), *both[0][1]
 
 
-def scara(h: Any, a: Any, e: Any, R: Any, p: Any, *, slide: int) -> Any:
+def scara(h: Any, a: Any, e: Any, R: Any, p: Any, *, slide: int, choose: Choose = branches) -> Any:
     """Coordinates (2, 4) and margins of three parallel axes and one joint, number `slide`, along them."""
     first, second, third = (i for i in range(4) if i != slide)
     moved = R @ a[third] + p
     length = h[slide] @ (moved - a[third])
     d = moved - length * h[slide] - a[first]
     rows, margins = [], []
-    for angle, edge in branches(to_distance(h[second], a[third] - a[second], a[first] - a[second], d @ d)):
+    for angle, edge in choose(to_distance(h[second], a[third] - a[second], a[first] - a[second], d @ d)):
         reached = turned(h[second], angle, a[third] - a[second]) + a[second]
         start = to_direction(h[first], reached - a[first], d)
         rest = unturned([h[first], h[second]], [start, angle], R)

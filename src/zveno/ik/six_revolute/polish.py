@@ -112,6 +112,11 @@ def polish(L: Any, X: Any, q: Any, steps: int = 12) -> tuple[Any, Any]:
 
     Near singularities the loop closes before the angles are right, so steps go on until they are short.
     """
+    with np.errstate(all="ignore"):  # a candidate that diverges does not concern the others
+        return _polished(L, X, q, steps)
+
+
+def _polished(L, X, q, steps: int) -> tuple[Any, Any]:
     q, square, moved = _steps()(L, X, q)
     done = square < CLOSED
     arrived = done & (moved < SHORT)

@@ -1,0 +1,48 @@
+"""One branch of a closed form: a step of `zveno.ik.native.program`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...kernels.math import less, less_equal, logical_and, logical_or
+from ..closed_form.other_forms import EDGE
+from ..closed_form.revolute_arms import OneBranch
+from ..six_revolute.equations import product
+from ..six_revolute.templates import FLIP
+from ..targets import EXACT as RIGID
+from ..targets import place
+from .arm_tables import ArmClass
+
+REAL, ABSENT = 0.1 * EDGE, -2.0 * EDGE
+"""Margins above which a branch certainly exists, and below which it certainly does not."""
+APART = 1e-10
+"""Gaps from which on branches do not meet; and squared sines from which on no axes line up."""
+
+
+def seen_from_arm(kind: ArmClass, row: Any, T: Any) -> Any:
+    """The target (3, 4) for judgement, the displacement (3, 4) for the closed form, and whether T is rigid."""
+    arm, T = kind.numbers(row), T.reshape(4, 4)
+    target, off = place(T, arm.before, 1.0 / arm.length)
+    X = product(product(arm.before, T[:3]), arm.after)
+    X = np.concatenate([X[:, :3], arm.scale * X[:, 3:]], axis=1)
+    if kind.backwards:
+        flip = FLIP[:3, :3]
+        back = np.concatenate([X[:, :3].T, -(X[:, :3].T @ X[:, 3])[:, None]], axis=1)
+        X = np.concatenate([flip @ back[:, :3] @ flip, (flip @ back[:, 3])[:, None]], axis=1)
+    return target.ravel(), product(X, arm.end).ravel(), less_equal(off, RIGID)
+
+
+def branch(kind: ArmClass, row: Any, signs: Any, displacement: Any) -> Any:
+    """Coordinates of one branch; whether it exists and whether that is clear; and whether it must be judged."""
+    arm, D = kind.numbers(row), displacement.reshape(3, 4)
+    options = dict(kind.options)
+    q, margin, gap, *sines = kind.function(
+        arm.h, arm.a, arm.e, D[:, :3], D[:, 3], **options, choose=OneBranch(signs)
+    )
+    exists = less(REAL, margin[0])
+    clear = logical_and(logical_or(exists, less(margin[0], ABSENT)), less(APART, gap[0]))
+    for sine in sines:
+        clear = logical_and(clear, less(APART, sine[0]))
+    return q[0][::-1] if kind.backwards else q[0], np.array([exists, clear]), exists

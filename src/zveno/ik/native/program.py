@@ -1,0 +1,94 @@
+"""All solutions of a pose by a closed form, as one program with loops:
+
+    pose → for every branch: angles, Newton's method where rounding left something, judgement → ranks → sorted rows
+
+It says for every pose whether that is sure. It is where every branch clearly exists or clearly does not, solutions
+are apart from each other, from limits and from singularities, and the loop is closed to rounding. Then there is
+nothing for the checks of `zveno.ik.checks` to do; all other poses are theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ...kernels.structured.build import Builder
+from ...kernels.structured.parts import Part, Rows
+from ..checks.judgement import N_KNOWN
+from .arm_tables import ArmClass, ArmTables
+from .branches import branch, seen_from_arm
+from .verdicts import N_KEYS, N_ROW, concluded, judged, ranked
+
+MOST_STEPS = 4
+"""Newton steps at most; a closed form needs one, and only near singularities."""
+
+
+def all_solutions(program: Builder, arm: ArmTables) -> None:
+    """answer (branches + 1, 8) of a pose T (4, 4): sorted rows q, residual, condition, NaN behind the last; then a
+    row with their number, whether that is sure, how many solutions limits exclude, whether T is rigid, and zeros.
+    """
+    kind = arm.of_class
+    T = program.input("T", (4, 4), 16)
+    answer = program.output("answer", (kind.n_branches + 1, N_ROW), N_ROW)
+    signs = program.table("signs", kind.signs)
+    rows, keys = program.scratch("rows", kind.n_branches, N_ROW), program.scratch("keys", kind.n_branches, N_KEYS)
+    seen, solve = _branch_solver(program, arm)
+    seen(T)
+    with program.each(kind.n_branches) as i:
+        rows[i], keys[i] = solve(signs[i])
+    _put_in_order(program, kind, rows, keys, answer)
+
+
+def one_branch(program: Builder, arm: ArmTables) -> None:
+    """row (8,) and keys (6,) of one branch, said by its signs, of a pose T (4, 4): so branches go to lanes."""
+    n_signs = arm.of_class.n_signs
+    T, signs = program.input("T", (4, 4), 16), program.input("signs", (n_signs,), n_signs)
+    row, keys = program.output("row", (N_ROW,), N_ROW), program.output("keys", (N_KEYS,), N_KEYS)
+    seen, solve = _branch_solver(program, arm)
+    seen(T)
+    row[0], keys[0] = solve(signs[0])
+
+
+def in_order(program: Builder, kind: ArmClass) -> None:
+    """The answer, as of `all_solutions`, from rows and keys of all branches."""
+    rows = program.input("rows", (kind.n_branches, N_ROW), N_ROW)
+    keys = program.input("keys", (kind.n_branches, N_KEYS), N_KEYS)
+    answer = program.output("answer", (kind.n_branches + 1, N_ROW), N_ROW)
+    _put_in_order(program, kind, rows, keys, answer)
+
+
+def _branch_solver(program: Builder, arm: ArmTables) -> tuple[Callable[[Rows], None], Callable[[Part], Any]]:
+    """Functions that write into a program: one that takes a pose, and one that gives row and keys of a branch."""
+    kind, n = arm.of_class, arm.of_class.n
+    numbers = program.table("arm", arm.row)
+    target, displacement = program.scratch("target", 1, 12), program.scratch("displacement", 1, 12)
+    x, again = program.scratch("x", 1, n), program.scratch("again", 1, 1)
+    edges, verdict = program.scratch("edges", 1, 2), program.scratch("verdict", 1, n + N_KNOWN)
+    rigid = program.scratch("rigid", 1, 1)
+
+    def seen(T: Rows) -> None:
+        target[0], displacement[0], rigid[0] = program.step(partial(seen_from_arm, kind), numbers[0], T[0])
+
+    def solve(signs: Part) -> Any:
+        x[0], edges[0], again[0] = program.step(partial(branch, kind), numbers[0], signs, displacement[0])
+        with program.repeat_while(again, MOST_STEPS):
+            verdict[0], x[0], again[0] = program.step(partial(judged, kind), numbers[0], x[0], target[0])
+        return program.step(partial(concluded, kind), numbers[0], edges[0], rigid[0], verdict[0])
+
+    return seen, solve
+
+
+def _put_in_order(program: Builder, kind: ArmClass, rows: Rows, keys: Rows, answer: Rows) -> None:
+    ranks, rank = program.scratch("ranks", kind.n_branches, 1), program.scratch("rank", 1, 1)
+    ranks[0, kind.n_branches], answer[kind.n_branches] = program.step(
+        partial(ranked, kind), keys[0, kind.n_branches]
+    )
+    with program.each(kind.n_branches) as i:
+        rank[0] = program.step(as_it_is, ranks[i])
+        answer[rank.lane()] = program.step(as_it_is, rows[i])
+
+
+def as_it_is(row: Any) -> Any:
+    """A row, to be written to another."""
+    return row

@@ -1,0 +1,113 @@
+"""Judgement of branches, and their order: steps of `zveno.ik.native.program`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...kernels.math import abs as absolute
+from ...kernels.math import (
+    equal,
+    floor,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    maximum,
+    minimum,
+    select,
+    sign,
+)
+from ..checks.distinct import SAME
+from ..checks.judgement import FLOOR, SINGULAR, SLACK, judge, spread_of_marks
+from ..checks.singular_solutions import NEARLY_SINGULAR, ROUNDING, SHARP
+from ..ik_problem import TURN
+from ..newton import damped_step
+from ..pose_error import error
+from .arm_tables import ArmClass
+
+CLOSED = 2e-14
+"""Error of a pose, relative to the arm's size and in radians, from which on another step of Newton's is made."""
+NEAR_TURN = 1e-8
+"""rad off a whole turn's seam at which rounding cannot move an angle across it."""
+N_ROW = 8
+"""Numbers of a row of the answer: q, residual and condition."""
+N_KEYS = 6
+NOT_A_NUMBER = float("nan")
+
+
+def judged(kind: ArmClass, row: Any, x: Any, target: Any) -> Any:
+    """Judgement of x, x after a Newton step where the loop is not closed, and whether it is not."""
+    arm = kind.numbers(row)
+    chain: Any = kind.chain(arm)
+    target = target.reshape(3, 4)
+    verdict = judge(chain, kind.oriented, x, target, arm.tool, arm.lower, arm.upper, arm.middle, arm.length)
+    at = error(chain, verdict[: kind.n], target, arm.tool, exact=True)
+    step = damped_step(at.J, at.e, FLOOR)
+    open_loop = less(CLOSED, verdict[kind.n + 4])
+    return verdict, np.array([select(open_loop, v - d, v) for v, d in zip(x, step, strict=True)]), open_loop
+
+
+def concluded(kind: ArmClass, row: Any, edges: Any, rigid: Any, verdict: Any) -> Any:
+    """A row of the answer, and its keys.
+
+    Keys are: the first coordinate in steps of 1e-6; the mark; 0 if there is no solution, 1 if limits exclude it and
+    2 if they do not; whether that is sure; the sign of det J; whether the pose is rigid.
+    """
+    arm, n = kind.numbers(row), kind.n
+    x = verdict[:n]
+    over, _, _, residual, miss, condition, least, mark, determinant = verdict[n:]
+    exists, clear = edges
+    seam = absolute(x[0] - arm.middle[0])
+    for k in range(1, n):
+        seam = maximum(seam, absolute(x[k] - arm.middle[k]))
+    first = floor(x[0] * 1e6 + 0.5)
+    sure = logical_and(
+        logical_and(
+            less(2.0 * SINGULAR, least), less(miss, maximum(SHARP * minimum(least, NEARLY_SINGULAR), ROUNDING))
+        ),
+        logical_and(
+            logical_or(less(over, -SLACK), less(3.0 * SLACK, over)),
+            logical_and(less(seam, 0.5 * TURN - NEAR_TURN), less(absolute(x[0] * 1e6 + 0.5 - first - 0.5), 0.4999)),
+        ),
+    )
+    sure = logical_and(clear, select(exists, sure, 1.0))
+    inside = logical_and(exists, less_equal(over, 0.0))
+    answer = [select(inside, value, NOT_A_NUMBER) for value in (*x, residual, condition)]
+    turned_round = select(exists, sign(determinant), 0.0) if kind.oriented else 0.0
+    keys = [first, mark, exists + inside, logical_and(sure, rigid[0]), turned_round, rigid[0]]
+    return np.array([*answer, *[NOT_A_NUMBER] * (N_ROW - len(answer))]), np.array(keys)
+
+
+def ranked(kind: ArmClass, keys: Any) -> Any:
+    """The places of rows in the answer, and its last row."""
+    first, mark, state, sure, signs, rigid = keys.reshape(kind.n_branches, N_KEYS).T
+    apart = 2.0 * SAME * spread_of_marks(kind.n)
+    ranks = [0.0] * kind.n_branches
+    every: Any = 1.0
+    count: Any = 0.0
+    excluded: Any = 0.0
+    balance: Any = 0.0
+    for i in range(kind.n_branches):
+        inside, exists = less(1.5, state[i]), less(0.5, state[i])
+        count, excluded, balance = count + inside, excluded + (exists - inside), balance + signs[i]
+        every = logical_and(every, sure[i])
+        for j in range(i):
+            both = logical_and(exists, less(0.5, state[j]))
+            different = less(apart, absolute(mark[i] - mark[j]))
+            every = logical_and(every, logical_or(logical_not(both), different))
+            before = logical_or(
+                less(first[j], first[i]), logical_and(equal(first[j], first[i]), less(mark[j], mark[i]))
+            )
+            # Rows inside limits come first; others keep their order.
+            j_inside = less(1.5, state[j])
+            before = select(inside, logical_and(j_inside, before), 1.0)
+            before = logical_or(before, logical_and(j_inside, logical_not(inside)))
+            ranks[i] = ranks[i] + before
+            ranks[j] = ranks[j] + (1.0 - before)
+    every = logical_and(every, less(0.5, count))
+    if kind.oriented:
+        every = logical_and(every, equal(balance, 0.0))
+    return np.array(ranks), np.array([count, every, excluded, rigid[0], *[0.0] * (N_ROW - 4)])
