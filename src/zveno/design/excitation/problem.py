@@ -6,7 +6,7 @@ jerks are linear in x and bounded at all times (see `curves`); torques and clear
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -62,6 +62,10 @@ class ExcitationProblem:
     def shape(self) -> tuple[int, int]:
         """Of x."""
         return self.free.shape[1], self.n
+
+    def finer(self, times: int) -> ExcitationProblem:
+        """The same problem on a finer grid; motions x mean the same."""
+        return replace(self, n_samples=times * self.n_samples, samples=self.samples / times)
 
     def curve(self, x: np.ndarray) -> JointCurve:
         """The motion of x."""
