@@ -10,7 +10,7 @@ from rich.console import Console
 from zveno.cli.options import Output
 from zveno.cli.reproduce import reproduce as verb
 from zveno.documents import reproduce
-from zveno.documents.reproduce import NOTED, Row, collect, compared, corrected, counts, failures, law, noted, shown
+from zveno.documents.reproduce import NOTED, Document, Row, collect, counts, failures, shown
 from zveno.documents.reproduce_text import print_rows, rows_data
 from zveno.documents.separate_bodies_002 import reproduce as reproduce_002
 from zveno.documents.trees_003 import reproduce as reproduce_003
@@ -79,16 +79,17 @@ def test_every_misprint_of_document_003_matters():
 
 
 def test_verdicts():
-    assert compared("x", "same", [1.0, 2.0], [1.0, 2.0 + 1e-12], 1e-10).verdict == "equal"
-    assert compared("x", "other", [1.0, 2.0], [1.0, 2.1], 1e-10).verdict == "differs"
-    assert corrected("x", "misprint", 1.0, 2.0, 2.0, 1e-12, "why").verdict == "document wrong"
-    assert corrected("x", "no misprint", 2.0, 2.0, 2.0, 1e-12, "why").verdict == "differs"
-    assert corrected("x", "no correction", 1.0, 2.1, 2.0, 1e-12, "why").verdict == "differs"
-    assert noted("x", "as before", 1.0, 1.0 + 1e-12, 1e-10).verdict == "regression"
-    assert noted("x", "changed", 1.0, 1.1, 1e-10).verdict == "differs"
-    assert law("x", "broken", 1e-3, 1e-12).verdict == "differs"
-    assert compared("x", "nan", np.nan, 1.0, 1e-10).verdict == "differs"
-    assert law("x", "nan", np.nan, 1e-12).verdict == "differs"
+    document = Document("x")
+    assert document.compared("same", [1.0, 2.0], [1.0, 2.0 + 1e-12], 1e-10).verdict == "equal"
+    assert document.compared("other", [1.0, 2.0], [1.0, 2.1], 1e-10).verdict == "differs"
+    assert document.corrected("misprint", 1.0, 2.0, 2.0, "why", 1e-12).verdict == "document wrong"
+    assert document.corrected("no misprint", 2.0, 2.0, 2.0, "why", 1e-12).verdict == "differs"
+    assert document.corrected("no correction", 1.0, 2.1, 2.0, "why", 1e-12).verdict == "differs"
+    assert document.noted("as before", 1.0, 1.0 + 1e-12, 1e-10).verdict == "regression"
+    assert document.noted("changed", 1.0, 1.1, 1e-10).verdict == "differs"
+    assert document.law("broken", 1e-3, 1e-12).verdict == "differs"
+    assert document.compared("nan", np.nan, 1.0, 1e-10).verdict == "differs"
+    assert document.law("nan", np.nan, 1e-12).verdict == "differs"
     assert shown([1, -2, 3, 4]) == "1, -2, 3, … (4)"
     with pytest.raises(ZvenoError, match="is no verdict"):
         Row("x", "what", "1", "1", "maybe")  # pyright: ignore[reportArgumentType]

@@ -74,39 +74,58 @@ def counts(rows: Sequence[Row]) -> dict[str, int]:
     return {verdict: sum(row.verdict == verdict for row in rows) for verdict in VERDICTS}
 
 
-def compared(
-    document: str, what: str, printed: ArrayLike, computed: ArrayLike, tolerance: float, why: str = ""
-) -> Row:
-    """A row for numbers (arrays of one shape) that should agree to `tolerance`, relative to the largest."""
-    agree = error(printed, computed) <= tolerance
-    return Row(document, what, shown(printed), shown(computed), "equal" if agree else "differs", why)
+@dataclass(frozen=True)
+class Document:
+    """A document by its number, which makes the rows of its statements.
 
+    `rounding` is the relative tolerance of numbers that should agree, where a statement does not say its own.
+    """
 
-def noted(document: str, what: str, before: ArrayLike, computed: ArrayLike, tolerance: float) -> Row:
-    """A row for numbers that no document prints: they should still be what was noted before."""
-    agree = error(before, computed) <= tolerance
-    return Row(document, what, NOTED + shown(before), shown(computed), "regression" if agree else "differs")
+    number: str
+    rounding: float = 1e-12
 
+    def equal(self, what: str, printed: str, computed: str, holds: bool | np.bool_, why: str = "") -> Row:
+        """A statement that is right if it `holds`."""
+        return Row(self.number, what, printed, computed, "equal" if holds else "differs", why)
 
-def corrected(
-    document: str,
-    what: str,
-    printed: ArrayLike,
-    right: ArrayLike,
-    computed: ArrayLike,
-    tolerance: float,
-    why: str,
-) -> Row:
-    """A row for a formula that is wrong as printed: its numbers, those of the corrected one, and the library's."""
-    off, left = error(printed, computed), error(right, computed)
-    verdict = "document wrong" if off > 1e3 * tolerance and left <= tolerance else "differs"
-    return Row(document, what, f"off by {_share(off)}", f"corrected: off by {left:.0e}", verdict, why)
+    def same(self, what: str, printed: object, computed: object) -> Row:
+        """A statement that is right if what comes out is what is printed."""
+        return self.equal(what, str(printed), str(computed), printed == computed)
 
+    def wrong(self, what: str, printed: str, computed: str, understood: bool | np.bool_, why: str) -> Row:
+        """A statement that is wrong as printed, for the reason `why` if that is `understood`."""
+        return Row(self.number, what, printed, computed, "document wrong" if understood else "differs", why)
 
-def law(document: str, what: str, residual: float, tolerance: float, why: str = "") -> Row:
-    """A row for a statement that holds if a relative residual is nothing but rounding."""
-    verdict = "equal" if residual <= tolerance else "differs"
-    return Row(document, what, "holds", f"residual {residual:.0e}", verdict, why)
+    def compared(
+        self, what: str, printed: ArrayLike, computed: ArrayLike, tolerance: float | None = None, why: str = ""
+    ) -> Row:
+        """Numbers (arrays of one shape) that should agree to `tolerance`, relative to the largest."""
+        holds = error(printed, computed) <= (self.rounding if tolerance is None else tolerance)
+        return self.equal(what, shown(printed), shown(computed), holds, why)
+
+    def noted(self, what: str, before: ArrayLike, computed: ArrayLike, tolerance: float) -> Row:
+        """Numbers that no document prints: they should still be what was noted before."""
+        verdict = "regression" if error(before, computed) <= tolerance else "differs"
+        return Row(self.number, what, NOTED + shown(before), shown(computed), verdict)
+
+    def corrected(
+        self,
+        what: str,
+        printed: ArrayLike,
+        right: ArrayLike,
+        computed: ArrayLike,
+        why: str,
+        tolerance: float | None = None,
+    ) -> Row:
+        """A formula that is wrong as printed: its numbers, those of the corrected one, and the library's."""
+        least = self.rounding if tolerance is None else tolerance
+        off, left = error(printed, computed), error(right, computed)
+        understood = off > 1e3 * least and left <= least
+        return self.wrong(what, f"off by {_share(off)}", f"corrected: off by {left:.0e}", understood, why)
+
+    def law(self, what: str, residual: float, tolerance: float, why: str = "") -> Row:
+        """A statement that holds if a relative residual is nothing but rounding."""
+        return self.equal(what, "holds", f"residual {residual:.0e}", residual <= tolerance, why)
 
 
 def error(x: ArrayLike, y: ArrayLike) -> float:

@@ -12,11 +12,11 @@ from ...base_parameters.analyse import base_parameters
 from ...base_parameters.result import BaseParameters
 from ...io.load import load_mechanism
 from ...spatial.exact_numbers import decimal
-from ..reproduce import Row, error, law
+from ..reproduce import Document, Row, error
 from .coordinate_matrix import Row as DhRow
 from .coordinate_matrix import coordinate_matrix, echelon_columns, n_matrices, n_rows
 
-DOCUMENT = "000"
+DOCUMENT = Document("000")
 MILLIMETRES = 1000
 GRAVITY = (0.0, 0.0, -9.81)
 PUMA = tuple(
@@ -88,16 +88,12 @@ def rows() -> list[Row]:
     puma = load_mechanism("puma560")
     base = base_parameters(puma, view="pseudo")
     return [
-        _row("PUMA 560: number of base parameters", 36, base.rank),
+        DOCUMENT.same("PUMA 560: number of base parameters", 36, base.rank),
         *_expressions(base),
         *_corrections(),
         *_sizes(),
         _recursions(),
     ]
-
-
-def _row(what: str, printed, computed) -> Row:
-    return Row(DOCUMENT, what, str(printed), str(computed), "equal" if printed == computed else "differs")
 
 
 def _expressions(base: BaseParameters) -> list[Row]:
@@ -114,7 +110,7 @@ def _expressions(base: BaseParameters) -> list[Row]:
         other = {computed[name] for name, x in printed.items() if computed.get(name) not in (x, None)}
         exact = sorted({abs(float(x)) for x in other})
         why = f"rounded: {', '.join(f'{x:.9g}' for x in exact)}" if same and rounded else ""
-        rows.append(Row(DOCUMENT, f"p̃{k}", text, sentence(computed), "equal" if same else "differs", why))
+        rows.append(DOCUMENT.equal(f"p̃{k}", text, sentence(computed), same, why))
     return rows
 
 
@@ -130,10 +126,10 @@ def sentence(terms: dict[str, Fraction]) -> str:
 def _corrections() -> list[Row]:
     matrices = n_matrices(6)
     why = "the document's own formula 2 + Σ (k(k+1)/2 + k + 2) gives 91"
-    verdict = "document wrong" if matrices == 91 else "differs"
+    right, size = matrices == 91, f"{matrices * 128 / 1024:.1f}"
     return [
-        Row(DOCUMENT, "auxiliary 4×4 matrices of the forward recursion, N = 6", "56", str(matrices), verdict, why),
-        Row(DOCUMENT, "memory for them, kB", "about 7", f"{matrices * 128 / 1024:.1f}", verdict, f"{why}, not 56"),
+        DOCUMENT.wrong("auxiliary 4×4 matrices of the forward recursion, N = 6", "56", str(matrices), right, why),
+        DOCUMENT.wrong("memory for them, kB", "about 7", size, right, f"{why}, not 56"),
     ]
 
 
@@ -143,20 +139,18 @@ def _sizes() -> list[Row]:
     Z = coordinate_matrix(chain, GRAVITY)
     with_constant, without = len(echelon_columns(Z.Z)), len(echelon_columns(Z.effective))
     return [
-        _row("Z of five revolute joints", "47118×50", f"{n_rows(PUMA[:5])}×50"),
-        Row(
-            DOCUMENT,
+        DOCUMENT.same("Z of five revolute joints", "47118×50", f"{n_rows(PUMA[:5])}×50"),
+        DOCUMENT.equal(
             "Z of six revolute joints, MB",
             "about 150",
             f"{size / 1e6:.0f} = {size / 2**20:.0f} MiB ({rows}×60)",
-            "equal" if round(size / 2**20, -1) == 150 else "differs",
+            round(size / 2**20, -1) == 150,
         ),
-        Row(
-            DOCUMENT,
+        DOCUMENT.wrong(
             "PUMA 560 by Z in full, elimination with partial pivoting",
             "36",
             f"{with_constant}",
-            "document wrong" if (with_constant, without) == (37, 36) else "differs",
+            (with_constant, without) == (37, 36),
             "the constant of the potential energy counts as one more; without its row there are 36",
         ),
     ]
@@ -168,7 +162,7 @@ def _recursions() -> Row:
         start = time.process_time()
         taken[recursion] = (coordinate_matrix(PUMA[:5], GRAVITY, recursion=recursion), time.process_time() - start)
     (forward, fast), (backward, slow) = taken["forward"], taken["backward"]
-    row = law(DOCUMENT, "forward and backward recursion give one Z (N = 5)", error(forward.Z, backward.Z), 1e-12)
+    row = DOCUMENT.law("forward and backward recursion give one Z (N = 5)", error(forward.Z, backward.Z), 1e-12)
     cost = backward.transformations / forward.transformations
     why = f"backward took {slow / max(fast, 1e-9):.0f} times longer here, with {cost:.1f} times the transformations"
     return replace(row, why=f"{why}; the document's program took almost 20 times longer")

@@ -9,11 +9,11 @@ from ...io.load import load_mechanism
 from ...robot import Robot
 from ...spatial.rotations import exp, is_rotation
 from ...spatial.transforms import transform
-from ..reproduce import Row, law
+from ..reproduce import Document, Row
 from .joint_axes import joint_axis
 from .rules import agrees, rule_model
 
-DOCUMENT = "001"
+DOCUMENT = Document("001")
 TWO_LINKS = "Rz(q1) Tx(0.25) Rz(q2) Tx(0.16)"
 STRATEGIES = {
     "JL": "[Tx Ty Tz Rx Ry]o Rz(q1) [Tx Rx Ry]1 Rz(q2) [Tx Ty Rx Ry]2",
@@ -44,17 +44,19 @@ def _two_links() -> list[Row]:
         frozenset(word.strip("{},") for word in group.split()) for group in groups.split("} ")
     }
     return [
-        _equal("model (5): parameters, independent ones", "20, 14", f"{len(structure.names)}, {structure.rank}"),
-        _equal("model (5): unidentifiable parameters", "none", hidden or "none"),
-        Row(DOCUMENT, "model (5): groups of semi-identifiable parameters", groups, relations, _word(same)),
-        _equal("model (6)", STRATEGIES["JL"], structure.text),
+        DOCUMENT.same(
+            "model (5): parameters, independent ones", "20, 14", f"{len(structure.names)}, {structure.rank}"
+        ),
+        DOCUMENT.same("model (5): unidentifiable parameters", "none", hidden or "none"),
+        DOCUMENT.equal("model (5): groups of semi-identifiable parameters", groups, relations, same),
+        DOCUMENT.same("model (6)", STRATEGIES["JL"], structure.text),
     ]
 
 
 def _strategies() -> list[Row]:
     robot = Robot(load_mechanism(TWO_LINKS))
     return [
-        _equal(f"table of models, strategy {name}", text, identifiability(robot, "pose", strategy=name).text)
+        DOCUMENT.same(f"table of models, strategy {name}", text, identifiability(robot, "pose", strategy=name).text)
         for name, text in STRATEGIES.items()
     ]
 
@@ -69,14 +71,7 @@ def _puma() -> list[Row]:
         computed = tuple(structure.rank for structure in structures)
         why = "" if agree else "formula, closure and rank differ"
         out.append(
-            Row(
-                DOCUMENT,
-                f"PUMA 560: {what}",
-                _pair(printed),
-                _pair(computed),
-                _word(agree and printed == computed),
-                why,
-            )
+            DOCUMENT.equal(f"PUMA 560: {what}", _pair(printed), _pair(computed), agree and printed == computed, why)
         )
     wrist = (
         "Rz(q1) Rx(-90deg) Rz(q2) Tx(0.4318) Tz(0.15) Rz(q3) Rx(90deg) Tx(-0.0203) Rz(q4) Tz(0.4331) Rx(-90deg) "
@@ -84,23 +79,21 @@ def _puma() -> list[Row]:
     )
     at_centre = identifiability(Robot(load_mechanism(wrist)), "position")
     out.append(
-        Row(
-            DOCUMENT,
+        DOCUMENT.wrong(
             "(20): s counts last axes, parallel and through the point; spherical wrist measured at its centre",
             "s = 1: 25",
             f"s = {at_centre.counts.through if at_centre.counts else '?'}: {at_centre.rank}",
-            "document wrong" if _proved(at_centre, 21) else "differs",
+            _proved(at_centre, 21),
             "the axes need not be parallel: all of the last axes through the point count",
         )
     )
     letters = identifiability(Robot(load_mechanism("Rz(q1) Tx(0.3) Rx(90deg) Tz(q2)")), "pose")
     out.append(
-        Row(
-            DOCUMENT,
+        DOCUMENT.equal(
             "N = 6+4p+2r with p revolute and r prismatic joints, for one of each",
             "letters swapped in the text before (20)",
             str(letters.rank),
-            _word(letters.rank == 12),
+            letters.rank == 12,
             "4 for a revolute and 2 for a prismatic joint either way",
         )
     )
@@ -111,17 +104,16 @@ def _one_prismatic() -> list[Row]:
     robot = Robot(load_mechanism("Tx(q1)"))
     full, position = identifiability(robot, "pose"), identifiability(robot, "position")
     return [
-        Row(
-            DOCUMENT,
+        DOCUMENT.wrong(
             "one prismatic joint: parameters of the full and of the position-only model",
             "10, 7",
             f"{full.rank}, {position.rank}",
-            "document wrong" if _proved(full, 8) and _proved(position, 5) else "differs",
+            _proved(full, 8) and _proved(position, 5),
             "the models it prints have 8 and 5 parameters, as its own formulas say",
         ),
-        _equal("its full model", "[Ty Tz Rx Ry Rz]o Tx(q1) [Ry Rz]1", rule_model(robot, "pose").text),
-        _equal("its position-only model", "[Ty Tz Ry Rz]o Tx(q1)", rule_model(robot, "position").text),
-        _equal("its relative form (23)", "Tx(q1)° [Ry Rz]1", rule_model(robot, "relative_pose").text),
+        DOCUMENT.same("its full model", "[Ty Tz Rx Ry Rz]o Tx(q1) [Ry Rz]1", rule_model(robot, "pose").text),
+        DOCUMENT.same("its position-only model", "[Ty Tz Ry Rz]o Tx(q1)", rule_model(robot, "position").text),
+        DOCUMENT.same("its relative form (23)", "Tx(q1)° [Ry Rz]1", rule_model(robot, "relative_pose").text),
     ]
 
 
@@ -131,17 +123,16 @@ def _rules() -> list[Row]:
         for text in ("Tz(q1) Rz(q2) Tx(0.3)", "Tz(q1) Tx(0.1) Tz(q2)")
     ]
     return [
-        _equal(
+        DOCUMENT.same(
             "rules of steps 1–2 on the two-link arm",
             STRATEGIES["JL"],
             rule_model(Robot(load_mechanism(TWO_LINKS))).text,
         ),
-        Row(
-            DOCUMENT,
+        DOCUMENT.wrong(
             "rules of step 2 for neighbouring parallel axes with a prismatic joint (P∥R, P∥P)",
             "complete irreducible model",
             "refused" if not any(parallel) else "agree",
-            "document wrong" if not any(parallel) else "differs",
+            not any(parallel),
             "what they remove is not what depends; the numeric selection of columns decides",
         ),
     ]
@@ -161,13 +152,12 @@ def _axes() -> list[Row]:
         U, _, Vt = np.linalg.svd(a.T @ b)
         mirrored += np.linalg.det(Vt.T @ U.T) < 0
     return [
-        law(DOCUMENT, "(9)–(16) axis of a revolute joint from exact points", worst, 1e-9),
-        Row(
-            DOCUMENT,
+        DOCUMENT.law("(9)–(16) axis of a revolute joint from exact points", worst, 1e-9),
+        DOCUMENT.wrong(
             "(15) R = V Uᵀ is the rotation that fits best",
             "always",
             f"a reflection in {100 * mirrored / trials:.0f} % of noisy circles",
-            "document wrong" if mirrored else "differs",
+            mirrored > 0,
             "the determinant must be fixed: R = V diag(1, 1, det V Uᵀ) Uᵀ",
         ),
     ]
@@ -175,14 +165,6 @@ def _axes() -> list[Row]:
 
 def _proved(structure: Identifiability, rank: int) -> bool:
     return structure.counts is not None and structure.counts.agree(rank)
-
-
-def _equal(what: str, printed: str, computed: str) -> Row:
-    return Row(DOCUMENT, what, printed, computed, _word(printed == computed))
-
-
-def _word(same: bool):
-    return "equal" if same else "differs"
 
 
 def _pair(values) -> str:

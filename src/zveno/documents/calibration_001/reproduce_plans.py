@@ -6,12 +6,12 @@ import numpy as np
 
 from ...spatial.rotations import log
 from ...spatial.vectors import skew
-from ..reproduce import Row, compared, corrected, law
+from ..reproduce import Row
 from . import closed_form_plans as cf
 from . import plan_study as study
 from .joint_axes import joint_axis
+from .reproduce import DOCUMENT
 
-DOCUMENT = "001"
 RADIUS, SIGMA = 300.0, 0.2
 FIVE = np.radians([-120.0, -90.0, 0.0, 90.0, 120.0])
 
@@ -39,12 +39,11 @@ def _figure_1() -> Row:
         predicted.append(spread[0] / spread[1])
         seen.append(errors[0] / errors[1])
     agree = bool(np.all(np.abs(np.divide(seen, predicted) - 1.0) < 4 * np.sqrt(1.0 / (2 * trials))))
-    return Row(
-        DOCUMENT,
+    return DOCUMENT.equal(
         "figure 1: error of a revolute axis by evenly spread angles (1) and by the proposed ones (2), m = 4 … 11",
         "curve 1 above curve 2",
         f"{min(predicted):.2f}–{max(predicted):.2f} times as large, {min(seen):.2f}–{max(seen):.2f} simulated",
-        "equal" if min(predicted) > 1.0 and agree else "differs",
+        min(predicted) > 1.0 and agree,
         "the range of angles is not printed: 180° is taken; three evenly spread angles are the proposed ones",
     )
 
@@ -67,59 +66,47 @@ def _one_axis() -> list[Row]:
     away = cf.circle(np.radians([0.0, 30.0, 60.0, 90.0]), RADIUS)
     exact = cf.axis_covariance(away, SIGMA)[1]
     return [
-        law(
-            DOCUMENT,
-            "(26) Σ cos q = Σ sin q = 0 for three angles 120° apart and {−120, −90, 0, 90, 120}",
-            sums,
-            1e-12,
+        DOCUMENT.law(
+            "(26) Σ cos q = Σ sin q = 0 for three angles 120° apart and {−120, −90, 0, 90, 120}", sums, 1e-12
         ),
-        Row(
-            DOCUMENT,
+        DOCUMENT.wrong(
             "criterion of (26): tr of the information of ±90° half and half, its smallest eigenvalue",
             "A-optimal",
             f"{np.trace(half):.3g} (the most four points can have), {np.linalg.eigvalsh(half)[0]:.1g}",
-            "document wrong"
-            if np.isclose(np.trace(half), 8.0) and np.linalg.eigvalsh(half)[0] < 1e-12
-            else "differs",
+            np.isclose(np.trace(half), 8.0) and np.linalg.eigvalsh(half)[0] < 1e-12,
             "maximising the trace of the information is T-optimality, and it accepts singular plans",
         ),
-        compared(
-            DOCUMENT,
+        DOCUMENT.compared(
             "(27) ε_ω = σ/(r √m) at the optimum, m = 3 … 11 (inferred form)",
             [1.0 / np.sqrt(m) for m in range(3, 12)],
             errors,
             1e-12,
         ),
-        compared(
-            DOCUMENT,
+        DOCUMENT.compared(
             "(27) for a prismatic joint: m, or (m² − 1)/m for odd m, m = 2 … 11",
             effective,
             1.0 / np.square(ends),
             1e-12,
         ),
-        Row(
-            DOCUMENT,
+        DOCUMENT.equal(
             "gain in accuracy of a prismatic axis over even spacing (the document does not say for which m)",
             "1.4–1.6",
             f"{min(gains):.2f}–{max(gains):.2f} for m = 5 … 11",
-            "equal" if f"{min(gains):.1f}–{max(gains):.1f}" == "1.4–1.6" else "differs",
+            f"{min(gains):.1f}–{max(gains):.1f}" == "1.4–1.6",
             "the range of m is inferred, it is the one that fits: the gain is 1.34 at m = 4 and grows to √3",
         ),
-        Row(
-            DOCUMENT,
+        DOCUMENT.wrong(
             "{−120, −90, 0, 90, 120} makes the error of the axis least: tr cov(δω), r = 300, σ = 0.2",
             "least",
             f"{five:.4g}, regular pentagon {gon:.4g}",
-            "document wrong" if gon < 0.9 * five else "differs",
+            gon < 0.9 * five,
             "equal by the trace of information; the variance also needs Σ e^{2iq} = 0, as regular polygons have",
         ),
-        corrected(
-            DOCUMENT,
+        DOCUMENT.corrected(
             "cov(δt) = σ²/m, for angles 0, 30, 60, 90",
             SIGMA**2 / 4 * np.eye(3),
             _translation(away),
             exact,
-            1e-12,
             "only if the mean of the points is on the axis; otherwise the rotation's error moves it",
         ),
     ]
@@ -147,28 +134,25 @@ def _two_joints() -> list[Row]:
     best = cf.determinant_two_prismatic(*product.T)
     others = [cf.determinant_two_prismatic(*rng.uniform(-1.0, 1.0, (2, 4))) for _ in range(2000)]
     return [
-        corrected(
-            DOCUMENT,
+        DOCUMENT.corrected(
             "(30) det JᵀJ of two perpendicular prismatic joints, 7 centred points",
             printed,
             cf.determinant_two_prismatic(x, y),
             det,
-            1e-9,
             "the factor m³ is left out; the optimum is the same",
+            1e-9,
         ),
-        compared(
-            DOCUMENT,
+        DOCUMENT.compared(
             "(31) det JᵀJ of two parallel revolute joints, 7 postures",
             cf.determinant_two_revolute(q2),
             np.linalg.det(R.T @ R),
             1e-9,
         ),
-        Row(
-            DOCUMENT,
+        DOCUMENT.equal(
             "the product of the axes' optimal sets is optimal for two prismatic joints, 4 points",
             "holds",
             f"largest of 2000 random plans: {max(others) / best:.2f} of it",
-            "equal" if max(others) < best else "differs",
+            max(others) < best,
         ),
     ]
 
@@ -185,26 +169,23 @@ def _simulation() -> list[Row]:
     inside = bool(np.all((seen / ratios > low) & (seen / ratios < high)))
     off = abs(studies[1].mean - (0, 0, 0, 0, 0.5, -0.4)) / (studies[1].predicted / 10.0)
     return [
-        Row(
-            DOCUMENT,
+        DOCUMENT.equal(
             "lower errors of the proposed plan, ratios of standard deviations by (28)",
             "1.8–2.4",
             f"{ratios.min():.3f}–{ratios.max():.3f}",
-            "equal" if f"{ratios.min():.1f}–{ratios.max():.1f}" == "1.8–2.4" else "differs",
+            f"{ratios.min():.1f}–{ratios.max():.1f}" == "1.8–2.4",
         ),
-        Row(
-            DOCUMENT,
+        DOCUMENT.equal(
             "the same in 100 simulated experiments with each plan",
             "1.8–2.4",
             f"{seen.min():.2f}–{seen.max():.2f}, each within its 99.9 % band",
-            "equal" if inside else "differs",
+            inside,
             f"a hundred experiments scatter a ratio by factors {low:.2f} … {high:.2f}; 10 000 meet (28)",
         ),
-        Row(
-            DOCUMENT,
+        DOCUMENT.equal(
             "a constant error of the measuring system does not harm: errors of a1, a2, q1, q2 in their own spread",
             "insensitive",
             f"at most {off[:4].max():.1f} standard errors of the mean; x0, y0 take it up",
-            "equal" if off.max() < 4.0 else "differs",
+            off.max() < 4.0,
         ),
     ]

@@ -9,10 +9,11 @@ import numpy as np
 from ...ik.ik_problem import IkProblem, problem_of
 from ...ik.numbers.unimodal import System
 from ...io.load import load_mechanism
-from ..reproduce import Row, compared
+from ..reproduce import Document, Row
 from .as_printed import printed_dichotomy
 from .pose_vectors import percentages, pose_system
 
+DOCUMENT = Document("004")
 P0 = np.array([916.2691, 112.6498, 1385.9482])
 S0 = np.array([915.8874, 111.8144, 1316.3436])
 """As printed, mm."""
@@ -39,7 +40,7 @@ def rows() -> list[Row]:
 
 def _full_scan() -> Row:
     what, count = "numbers of a full scan at 0.001 rad, six joints", (2 * np.pi / 0.001) ** 6
-    return compared("004", what, 6.153e22, count, 1e-4)
+    return DOCUMENT.compared(what, 6.153e22, count, 1e-4)
 
 
 @cache
@@ -66,36 +67,32 @@ def _statements() -> list[Row]:
     length = np.linalg.norm(S0 - P0)
     right = np.linalg.norm(goal[3:] - goal[:3])
     return [
-        Row(
-            "004",
+        DOCUMENT.wrong(
             "|S_0 − P_0| of the example, mm",
             "1",
             f"{length:.2f} with S_0z = {S0[2]}, {right:.4f} with {S0_Z}",
-            "document wrong" if length > 60 and abs(right - 1) < 1e-3 else "differs",
+            length > 60 and abs(right - 1) < 1e-3,
             "a digit of S_0z is wrong; s has unit length",
         ),
-        Row(
-            "004",
+        DOCUMENT.wrong(
             "error of the printed solution, percent of |P_0|",
             "≤ 0.001",
             f"{off:.2g} with q_5 = {Q[4]}, {left:.2g} with {Q5}",
-            "document wrong" if off > 0.03 and left < 0.005 else "differs",
+            bool(off > 0.03 and left < 0.005),
             "q_5 lost a digit (inferred); what is left is the rounding of q to four decimals",
         ),
-        Row(
-            "004",
+        DOCUMENT.wrong(
             "the document's own ΔP against its tolerance of 0.001 %",
             "≤ 0.001",
             f"{their_error:.5f}",
-            "document wrong" if their_error > ADMITTED else "differs",
+            bool(their_error > ADMITTED),
             "its answer misses its own tolerance",
         ),
-        Row(
-            "004",
+        DOCUMENT.wrong(
             "rank of the pose vector u = [P | S] in six joints",
             "6 (a solution is a point)",
             str(rank),
-            "document wrong" if rank == 5 else "differs",
+            rank == 5,
             "turning about s leaves u as it is: a curve of false solutions; the whole rotation is needed",
         ),
     ]
@@ -113,12 +110,11 @@ def _iterations() -> Row:
     needed = [run.iterations for run in runs[1:] if run.converged]
     first = f"{runs[0].iterations}" if runs[0].converged else "not in 40"
     within = bool(needed) and min(needed) <= ITERATIONS <= max(needed)
-    return Row(
-        "004",
+    return DOCUMENT.equal(
         "iterations of the printed dichotomy (П8) on the document's box",
         str(ITERATIONS),
         f"{first}; {min(needed, default=0)} … {max(needed, default=0)} on boxes that round to the printed one",
-        "equal" if within else "differs",
+        within,
         f"{len(needed)} of {BOXES} such boxes converge, and not all to the printed configuration: γ = 1e-15 is one "
         "unit of the last place of q, so rounding decides which half is kept",
     )
@@ -133,10 +129,9 @@ def _all_solutions() -> Row:
     solutions = solve_ik(problem.mechanism, T, method="scan")
     d = solutions.q - q
     near = float(np.abs(d - 2 * np.pi * np.round(d / (2 * np.pi))).max(axis=1).min())
-    return Row(
-        "004",
+    return DOCUMENT.equal(
         "the printed configuration among the solutions of its pose",
         "one solution",
         f"{int(solutions.count)} solutions, {near:.0e} rad from one of them",
-        "equal" if near < 1e-9 else "differs",
+        near < 1e-9,
     )

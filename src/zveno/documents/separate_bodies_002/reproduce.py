@@ -21,9 +21,8 @@ from ...kernels.operations import count_operations
 from ...mechanism import Mechanism
 from ...programs import program
 from ...robots.chain import chain
-from ..reproduce import Row, compared, corrected, law, noted
+from ..reproduce import Document, Row
 
-DOCUMENT = "002"
 N, MASS, GRAVITY = 10, 10.0, 9.81
 START = np.array([-1.0] + [0.0] * (N - 1)), np.zeros(N)
 """q0 and velocities of the program's initial conditions."""
@@ -39,6 +38,7 @@ MOVING_ENERGY = 23.4465893186
 """What the program gives at both states, to the digits noted when it was run for the first time."""
 DIGITS, ROUNDING = 1e-10, 1e-11
 """Relative: eleven digits are noted; the chain of ten rods loses four to its condition."""
+DOCUMENT = Document("002", ROUNDING)
 
 QUARTER = np.array([[0.0, 1.0], [-1.0, 0.0]])
 """The program's [0 1; -1 0], A_{−π/2} of the slides."""
@@ -119,9 +119,9 @@ def _model(rods: Mechanism) -> list[Row]:
         twist = np.array([center.v[0], center.v[1], center.w[2]])
         energy += 0.5 * twist @ masses() @ twist
     return [
-        _compared("mass{i}: m/n and m/(12 n³)", np.diag(masses())[[0, 2]], [p[0], p[9] - p[0] * c * c]),
-        _compared("joint vectors c_kk, c_{k,k+1}: half a rod", [0.5 / N, 0.5 / N], [c, _hinge(rods) - c]),
-        _compared("(2): M_k at the centre of mass; kinetic energy, J", energy, kinetic_energy(rods, q, dq)),
+        DOCUMENT.compared("mass{i}: m/n and m/(12 n³)", np.diag(masses())[[0, 2]], [p[0], p[9] - p[0] * c * c]),
+        DOCUMENT.compared("joint vectors c_kk, c_{k,k+1}: half a rod", [0.5 / N, 0.5 / N], [c, _hinge(rods) - c]),
+        DOCUMENT.compared("(2): M_k at the centre of mass; kinetic energy, J", energy, kinetic_energy(rods, q, dq)),
     ]
 
 
@@ -141,9 +141,11 @@ def _kinematics(rods: Mechanism) -> list[Row]:
         return np.array(accelerations)
 
     return [
-        _compared("(4), (5), (21)–(26): accelerations of the rods by C, S, a'", theirs(), ours),
-        _compared("(27), (28): a'_k as the slide has it", _slide_a(q, dq), [body.a[:2] for body in bodies(q, dq)]),
-        _corrected(
+        DOCUMENT.compared("(4), (5), (21)–(26): accelerations of the rods by C, S, a'", theirs(), ours),
+        DOCUMENT.compared(
+            "(27), (28): a'_k as the slide has it", _slide_a(q, dq), [body.a[:2] for body in bodies(q, dq)]
+        ),
+        DOCUMENT.corrected(
             "slide of getCk: c with indices k, k−1",
             theirs(0.0),
             theirs(),
@@ -184,15 +186,15 @@ def _reactions(rods: Mechanism) -> list[Row]:
     slide = parts[-1].C.T @ R[-1]
     along = [body.S @ reaction for body, reaction in zip(parts, R, strict=True)]
     return [
-        _compared("(1): M_n a_n = Q_n + R_n, the last rod's reaction", needed[-1], R[-1]),
-        _corrected(
+        DOCUMENT.compared("(1): M_n a_n = Q_n + R_n, the last rod's reaction", needed[-1], R[-1]),
+        DOCUMENT.corrected(
             "(3): R*_n = [F, M + ρ × F] acts on body n − 1",
             slide,
             -slide,
             left,
             "action and reaction: body n − 1 receives R*_n = −C_nᵀ R_n",
         ),
-        law(DOCUMENT, "(9): Sᵀ R = 0, ideal joints", np.max(np.abs(along)) / np.max(np.abs(R)), ROUNDING),
+        DOCUMENT.law("(9): Sᵀ R = 0, ideal joints", np.max(np.abs(along)) / np.max(np.abs(R)), ROUNDING),
     ]
 
 
@@ -206,17 +208,19 @@ def _recursion(rods: Mechanism) -> list[Row]:
     why = "the sign before Cᵀ(…) is −, as in getMkQkiUk.m"
     pivots = 1.0 / np.array(linear.factor(mass_matrix(rods, q))[1])
     return [
-        _compared("(12), (17), (19): U*_k are the pivots of the mass matrix", inward(bodies(q, dq))[2], pivots),
-        _corrected(
+        DOCUMENT.compared(
+            "(12), (17), (19): U*_k are the pivots of the mass matrix", inward(bodies(q, dq))[2], pivots
+        ),
+        DOCUMENT.corrected(
             "Q*_{n−1} (slide before (17)), two rods",
             program_a(q[:2], dq[:2], +1.0),
             program_a(q[:2], dq[:2]),
             ours_two,
             why,
         ),
-        _corrected("(18): Q*_{k−1}, ten rods", program_a(q, dq, +1.0), program_a(q, dq), ours, why),
-        _compared("the program, (13)–(21): q̈ of ten rods, rad/s²", program_a(q, dq), ours),
-        _compared(
+        DOCUMENT.corrected("(18): Q*_{k−1}, ten rods", program_a(q, dq, +1.0), program_a(q, dq), ours, why),
+        DOCUMENT.compared("the program, (13)–(21): q̈ of ten rods, rad/s²", program_a(q, dq), ours),
+        DOCUMENT.compared(
             "known acceleration of body 0: q̈, rad/s²",
             program_a(q, dq, a0=a0),
             forward_dynamics(rods, q, dq, np.zeros(N), base=moving),
@@ -229,32 +233,23 @@ def _numbers(rods: Mechanism) -> list[Row]:
     q, dq = START
     at_start, moving = forward_dynamics(rods, q, dq, zero), forward_dynamics(rods, *MOVING, zero)
     return [
-        noted(DOCUMENT, "the program at q0: q̈1, q̈2, q̈3, rad/s²", START_A, at_start[:3], DIGITS),
-        noted(DOCUMENT, "the program at q0: energy, J", START_ENERGY, total_energy(rods, q, dq), DIGITS),
-        noted(DOCUMENT, "the program at q = 0.1·(1…10), q̇ = 0.2·(10…1) − 1: q̈", MOVING_A, moving, DIGITS),
-        noted(DOCUMENT, "the same state: energy, J", MOVING_ENERGY, total_energy(rods, *MOVING), DIGITS),
+        DOCUMENT.noted("the program at q0: q̈1, q̈2, q̈3, rad/s²", START_A, at_start[:3], DIGITS),
+        DOCUMENT.noted("the program at q0: energy, J", START_ENERGY, total_energy(rods, q, dq), DIGITS),
+        DOCUMENT.noted("the program at q = 0.1·(1…10), q̇ = 0.2·(10…1) − 1: q̈", MOVING_A, moving, DIGITS),
+        DOCUMENT.noted("the same state: energy, J", MOVING_ENERGY, total_energy(rods, *MOVING), DIGITS),
     ]
 
 
 def _order_of_n() -> Row:
     counts = {n: count_operations(program(chain(n), "forward_dynamics")).total for n in (10, 20, 40)}
     first, second = (counts[20] - counts[10]) / 10, (counts[40] - counts[20]) / 20
-    return Row(
-        DOCUMENT,
+    return DOCUMENT.equal(
         "effort is proportional to the number of bodies",
         "O(n)",
         f"{first:.0f} and {second:.0f} operations for one more rod (10 … 20, 20 … 40)",
-        "equal" if abs(second - first) <= 0.02 * first else "differs",
+        abs(second - first) <= 0.02 * first,
     )
 
 
 def _hinge(rods: Mechanism) -> float:
     return float(rods.joints[1].T_parent_joint[0, 3])
-
-
-def _compared(what: str, printed, computed, tolerance: float = ROUNDING) -> Row:
-    return compared(DOCUMENT, what, printed, computed, tolerance)
-
-
-def _corrected(what: str, printed, right, computed, why: str) -> Row:
-    return corrected(DOCUMENT, what, printed, right, computed, ROUNDING, why)

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 from ...robot import Robot
 from ...robots import generators
 from ...simulation import simulate
-from ..reproduce import NOTED, Row, noted
+from ..reproduce import NOTED, Row
+from .reproduce import DOCUMENT
 
 STATES = {
     1.0: (-2.00569708643, -0.0252592468, 0.0066548482),
@@ -26,14 +27,14 @@ def rows() -> list[Row]:
     q0[0] = -1.0
     exact = simulate(robot, q0, duration=2.0, rtol=1e-11, atol=1e-13, sample=1.0)
     statements = [
-        noted("002", f"the program: q1, q2, q10 at {t:g} s, rad", before, exact.q[int(t), [0, 1, 9]], 1e-9)
+        DOCUMENT.noted(f"the program: q1, q2, q10 at {t:g} s, rad", before, exact.q[int(t), [0, 1, 9]], 1e-9)
         for t, before in STATES.items()
     ]
     for rtol, before in DRIFTS.items():
         low, high = drift_range(robot, q0, rtol)
         statements.append(
             Row(
-                "002",
+                DOCUMENT.number,
                 f"energy drift over 10 s, order 8, rtol {rtol:g}, J",
                 f"{NOTED}{before:.1e}",
                 f"{low:.2e} … {high:.2e}",
@@ -44,12 +45,8 @@ def rows() -> list[Row]:
         )
     adams = simulate(robot, q0, duration=2.0, rtol=1e-10, integrator="adams", sample=1.0)
     statements.append(
-        noted(
-            "002",
-            "the same by a variable-order Adams method (for ode113)",
-            STATES[2.0],
-            adams.q[2, [0, 1, 9]],
-            1e-6,
+        DOCUMENT.noted(
+            "the same by a variable-order Adams method (for ode113)", STATES[2.0], adams.q[2, [0, 1, 9]], 1e-6
         )
     )
     return statements

@@ -16,7 +16,7 @@ from ...mechanism.base import with_base
 from ...spatial import inertia
 from ...spatial.rotations import to_quaternion
 from ...spatial.transforms import move_wrench, transform
-from ..reproduce import Row, compared, corrected, error, law, noted
+from ..reproduce import Document, Row, error
 from . import recursions as theirs
 from .recursions import Reading
 
@@ -29,6 +29,7 @@ DIAGONAL = (4.0343751345, 1.04837039663, 1.3, 0.960596410637, 0.03135, 1.6, 0.04
 """Torques, bias and diagonal of the inertia matrix of the example tree, from an independent program; 12 digits."""
 DIGITS, ROUNDING, CONDITIONED = 1e-10, 1e-12, 1e-10
 """Relative tolerances: of noted numbers, of sums of seven links, and of solutions with the mass matrix."""
+DOCUMENT = Document("003", ROUNDING)
 
 
 def rows() -> list[Row]:
@@ -65,25 +66,25 @@ def _structure(tree: Mechanism) -> list[Row]:
         for i, f, joint in tree.outward()
     ]
     return [
-        _compared("D: reachability of links", reach, index.reachability),
-        _compared(
+        DOCUMENT.compared("D: reachability of links", reach, index.reachability),
+        DOCUMENT.compared(
             "Γ(i), s(i,k), dg⁺(i)",
             [c for i in range(n) for c in children[i]],
             [index.child(i, k) for i in range(n) for k in range(1, index.out_degree(i) + 1)],
         ),
-        _compared("ns(i): rank among the children", ranks, [index.sibling_rank(i) for i in range(1, n)]),
-        _compared(
+        DOCUMENT.compared("ns(i): rank among the children", ranks, [index.sibling_rank(i) for i in range(1, n)]),
+        DOCUMENT.compared(
             "nan(i), an(i,j): ancestors from the root",
             [j for own in ancestors for j in own],
             [index.ancestor(i, j) for i in range(n) for j in range(1, index.n_ancestors(i) + 1)],
         ),
-        _compared("Dnum⁻¹(n): depth-first order", visited(0), [index.link_at(k) for k in range(n)]),
-        _compared(
+        DOCUMENT.compared("Dnum⁻¹(n): depth-first order", visited(0), [index.link_at(k) for k in range(n)]),
+        DOCUMENT.compared(
             "Dnum_k⁻¹(n): depth-first order from link 2",
             visited(2),
             [index.link_at_from(2, k) for k in range(1, index.subtree_size(2) + 1)],
         ),
-        _compared("(3): T_i = T_f(i) M_f(i),ns(i) A_i", products, T[1:]),
+        DOCUMENT.compared("(3): T_i = T_f(i) M_f(i),ns(i) A_i", products, T[1:]),
     ]
 
 
@@ -93,19 +94,19 @@ def _kinematics(tree: Mechanism) -> list[Row]:
     T = link_poses(tree, Q)
     centers = [motion.at(inertia.center_of_mass(tree.links[i].inertia)).a for i, motion in enumerate(body) if i]
     return [
-        _compared(
+        DOCUMENT.compared(
             "ω, ε in body axes",
             [[*m.w, *m.e] for m in document[1:]],
             [[*motion.w, *motion.e] for motion in body[1:]],
         ),
-        _compared(
+        DOCUMENT.compared(
             "a_{i,j} in body axes",
             [m.a for m in document[1:]],
             [motion.a for motion in body[1:]],
             why="with (1 − σ) read as (1 − σ_i)",
         ),
-        _compared("a_ci in body axes", [m.a_c for m in document[1:]], centers),
-        _compared(
+        DOCUMENT.compared("a_ci in body axes", [m.a_c for m in document[1:]], centers),
+        DOCUMENT.compared(
             "(4), (5): ω, ε, a in absolute axes",
             [[*(R @ m.w), *(R @ m.e), *(R @ m.a)] for R, m in zip((t[:3, :3] for t in T), document, strict=True)],
             [[*m.w, *m.e, *m.a] for m in world],
@@ -129,29 +130,29 @@ def _torques(tree: Mechanism) -> list[Row]:
         return theirs.absolute_torques(tree, Q, V, A, Reading(**misprint))
 
     return [
-        _compared("τ by f_i and M_i in absolute axes", absolute(), computed),
-        _corrected(
+        DOCUMENT.compared("τ by f_i and M_i in absolute axes", absolute(), computed),
+        DOCUMENT.corrected(
             "M_i in absolute axes: Σ M + l × f",
             absolute(sum_stops_early=True),
             absolute(),
             computed,
             "Σ_k covers both terms, as the brackets of later formulas say",
         ),
-        _corrected(
+        DOCUMENT.corrected(
             "M_i in body axes: c_i × (…)",
             body(arm_is_c=True),
             body(),
             computed,
             "the moment is about the joint, so the arm is l_{i,1} + c_i, as in absolute axes",
         ),
-        _corrected(
+        DOCUMENT.corrected(
             "order of the backward recursion: n = 1, …, N",
             body(backward_runs_forward=True),
             body(),
             computed,
             "children come first: n = N, …, 1, as is said of H",
         ),
-        _compared(
+        DOCUMENT.compared(
             "external F and M about the centre of mass",
             theirs.torques(tree, Q, V, A, at_center),
             ours.inverse_dynamics(tree, Q, V, A, external),
@@ -169,31 +170,33 @@ def _inertia_matrix(tree: Mechanism) -> list[Row]:
     D = tree.tree.reachability[1:, 1:]
     unreached = computed[~(D | D.T)]
     return [
-        _compared("inertia matrix by unit accelerations", right, computed),
-        law("003", "inertia matrix is symmetric", error(right, right.T), ROUNDING),
-        law("003", f"{len(unreached)} entries that neither D nor Dᵀ reaches are zero", abs(unreached).max(), 0.0),
-        _compared(
+        DOCUMENT.compared("inertia matrix by unit accelerations", right, computed),
+        DOCUMENT.law("inertia matrix is symmetric", error(right, right.T), ROUNDING),
+        DOCUMENT.law(f"{len(unreached)} entries that neither D nor Dᵀ reaches are zero", abs(unreached).max(), 0.0),
+        DOCUMENT.compared(
             "ε_j and a_{j,k} of a column: σ_i e_ij",
             document("sigma"),
             computed,
             why="σ_j is meant; no harm done, since e_ij is zero unless i = j",
         ),
-        _corrected("a_cj of a column: a_ci", document("center"), right, computed, "every link has its own a_cj"),
-        _corrected(
+        DOCUMENT.corrected(
+            "a_cj of a column: a_ci", document("center"), right, computed, "every link has its own a_cj"
+        ),
+        DOCUMENT.corrected(
             "entries i_ij = −k·(σ_i M_i + (1 − σ_i) f_i)",
             document("entries"),
             right,
             computed,
             "the torque of link j in column i is i_ji = −k·(σ_j M_j + (1 − σ_j) f_j)",
         ),
-        _corrected(
+        DOCUMENT.corrected(
             "f_i of a column: R_M · ⁱf",
             document(turned_twice=True),
             right,
             computed,
             "the child's force is given in its own auxiliary frame: ^{i,k}f",
         ),
-        _corrected(
+        DOCUMENT.corrected(
             "M_i of a column: c_i × a_ci m_i",
             document(arm_is_c=True),
             right,
@@ -210,15 +213,15 @@ def _bias(tree: Mechanism) -> list[Row]:
         return theirs.torques(tree, Q, V, np.zeros(7), reading=Reading(**misprint))
 
     return [
-        _compared("H: torques without accelerations", document(), computed),
-        _corrected(
+        DOCUMENT.compared("H: torques without accelerations", document(), computed),
+        DOCUMENT.corrected(
             "f_i and M_i of H: own inertia inside Σ_k",
             document(own_inside_sum=True),
             document(),
             computed,
             "the link's own share stands outside; inside, leaves have none and branching links two",
         ),
-        _corrected(
+        DOCUMENT.corrected(
             "M_i of H: c_i × (…)", document(arm_is_c=True), document(), computed, "the arm is l_{i,1} + c_i"
         ),
     ]
@@ -227,10 +230,12 @@ def _bias(tree: Mechanism) -> list[Row]:
 def _numbers(tree: Mechanism) -> list[Row]:
     M = mass_matrix(tree, Q)
     return [
-        noted("003", "example tree of 7 links: τ", TAU, ours.inverse_dynamics(tree, Q, V, A), DIGITS),
-        noted("003", "example tree of 7 links: H", BIAS, ours.bias(tree, Q, V), DIGITS),
-        noted("003", "example tree of 7 links: diagonal of I", DIAGONAL, np.diag(M), DIGITS),
-        noted("003", "example tree: forward dynamics of τ", A, forward_dynamics(tree, Q, V, np.array(TAU)), DIGITS),
+        DOCUMENT.noted("example tree of 7 links: τ", TAU, ours.inverse_dynamics(tree, Q, V, A), DIGITS),
+        DOCUMENT.noted("example tree of 7 links: H", BIAS, ours.bias(tree, Q, V), DIGITS),
+        DOCUMENT.noted("example tree of 7 links: diagonal of I", DIAGONAL, np.diag(M), DIGITS),
+        DOCUMENT.noted(
+            "example tree: forward dynamics of τ", A, forward_dynamics(tree, Q, V, np.array(TAU)), DIGITS
+        ),
     ]
 
 
@@ -245,7 +250,7 @@ def _constraints(tree: Mechanism) -> Row:
     external = np.zeros((tree.n_links, 6))
     external[6, :3] = link_poses(tree, Q)[6][:3, :3].T @ reaction
     residual = max(error(ours.inverse_dynamics(tree, Q, V, a, external), tau), abs(foot).max() / abs(P).max())
-    return law("003", "[I −Jᵀ; J 0][q̈; R] + [H; P] = [τ; 0], a foot held in place", residual, CONDITIONED)
+    return DOCUMENT.law("[I −Jᵀ; J 0][q̈; R] + [H; P] = [τ; 0], a foot held in place", residual, CONDITIONED)
 
 
 def _floating(tree: Mechanism) -> list[Row]:
@@ -262,15 +267,17 @@ def _floating(tree: Mechanism) -> list[Row]:
     reduced = parts.I_RR - parts.I_IR @ np.linalg.solve(parts.I_II, parts.I_IR.T)
     right = A - parts.H_R + parts.I_IR @ np.linalg.solve(parts.I_II, parts.H_I)
     return [
-        _compared("a trunk does not change the motion: q̈ of the joints on a trunk", a[6:], a_free[6:], CONDITIONED),
-        _compared("the same: angular acceleration of the body", motion.e, a_free[3:6], CONDITIONED),
-        _compared(
+        DOCUMENT.compared(
+            "a trunk does not change the motion: q̈ of the joints on a trunk", a[6:], a_free[6:], CONDITIONED
+        ),
+        DOCUMENT.compared("the same: angular acceleration of the body", motion.e, a_free[3:6], CONDITIONED),
+        DOCUMENT.compared(
             "the same: acceleration of the body",
             motion.a,
             a_free[:3] + np.cross(motion.w, motion.v),
             CONDITIONED,
         ),
-        _compared(
+        DOCUMENT.compared(
             "last equation, I_II, I_IR, I_RR, H_I, H_R: q̈_R", np.linalg.solve(reduced, right), a[6:], CONDITIONED
         ),
         _singularity(trunk, q),
@@ -283,19 +290,10 @@ def _singularity(trunk: Mechanism, q: np.ndarray) -> Row:
         return float(np.linalg.cond(mass_matrix(trunk, near)[:6, :6]))
 
     far, near = condition(1.0), condition(1e-4)
-    return Row(
-        "003",
+    return DOCUMENT.wrong(
         "a trunk ties any motion to the absolute axes",
         "no exception named",
         f"condition of I_II: {far:.2g} at 1 rad from pitch 90°, {near:.1e} at 1e-4 rad",
-        "document wrong" if near > 1e5 * far else "differs",
+        near > 1e5 * far,
         "axes 4 and 6 align at a pitch of ±90°; a free joint with a quaternion has no such place",
     )
-
-
-def _compared(what: str, printed, computed, tolerance: float = ROUNDING, why: str = "") -> Row:
-    return compared("003", what, printed, computed, tolerance, why)
-
-
-def _corrected(what: str, printed, right, computed, why: str) -> Row:
-    return corrected("003", what, printed, right, computed, ROUNDING, why)

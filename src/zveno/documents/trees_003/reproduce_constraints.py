@@ -7,7 +7,8 @@ import numpy as np
 from ...robot import Robot
 from ...robots import generators
 from ...simulation import JointMotion, PointContact, constrained_dynamics, constraint_rows, simulate
-from ..reproduce import Row, law
+from ..reproduce import Row
+from .reproduce import DOCUMENT
 
 
 def rows() -> list[Row]:
@@ -35,6 +36,6 @@ def rows() -> list[Row]:
     held = simulate(chain, [-1.0, 0.3, 0.2], duration=1.0, constraints=[JointMotion("joint2")], rtol=1e-9)
     work = abs(held.work).max() / abs(held.kinetic).max()
     return [
-        law("003", "constrained equation on a trunk, parted into I and R: quadruped on four feet", gap, 1e-9),
-        law("003", "reactions of constraints at rest do no work", float(work), 1e-7),
+        DOCUMENT.law("constrained equation on a trunk, parted into I and R: quadruped on four feet", gap, 1e-9),
+        DOCUMENT.law("reactions of constraints at rest do no work", float(work), 1e-7),
     ]
