@@ -136,18 +136,19 @@ def export_programs(
     dtype = np.float32 if single else np.float64
     stem = re.sub(r"\W", "_", robot.name, flags=re.ASCII).lower()
     stem = stem if stem and not stem[0].isdigit() else f"robot_{stem}"
-    sources = [_source(one, dtype, f"{stem}_{one.name}") for one in programs]
+    sources = [_source(program, dtype, f"{stem}_{program.name}") for program in programs]
     place = Path(directory)
     written = [f"{source.name}.{suffix}" for source in sources for suffix in "hc"]
     for name in (*written, f"{stem}.h", f"{stem}_base_parameters.h", "example.c", "README.md"):
         check_replaceable(place / name, force=force)
     files = [path for source in sources for path in source.write(place)]
     times = [
-        _measured(one, source, single) if timed else None for one, source in zip(programs, sources, strict=True)
+        _measured(program, source, single) if timed else None
+        for program, source in zip(programs, sources, strict=True)
     ]
     exported = tuple(
-        ExportedFunction(source.name, _operations(one), time)
-        for one, source, time in zip(programs, sources, times, strict=True)
+        ExportedFunction(source.name, _operations(program), time)
+        for program, source, time in zip(programs, sources, times, strict=True)
     )
     texts = {
         f"{stem}.h": _common_header(stem, sources),
@@ -161,12 +162,16 @@ def export_programs(
     return Export(place, tuple(files), exported)
 
 
-def _source(one: Program | Structured, dtype: type, name: str) -> CSource:
-    return export_structured(one, dtype, name) if isinstance(one, Structured) else source_of(one, dtype, name)
+def _source(program: Program | Structured, dtype: type, name: str) -> CSource:
+    return (
+        export_structured(program, dtype, name)
+        if isinstance(program, Structured)
+        else source_of(program, dtype, name)
+    )
 
 
-def _operations(one: Program | Structured) -> Operations:
-    return counted_operations(one) if isinstance(one, Structured) else count_operations(one)
+def _operations(program: Program | Structured) -> Operations:
+    return counted_operations(program) if isinstance(program, Structured) else count_operations(program)
 
 
 def _program(
@@ -214,24 +219,24 @@ def _common_header(stem: str, sources: Sequence[CSource]) -> str:
     return f"{title}\n#ifndef {guard}\n#define {guard}\n\n{includes}\n\n#endif\n"
 
 
-def _arrays(one: Program | Structured, source: CSource, scalar: str) -> tuple[str, str]:
+def _arrays(program: Program | Structured, source: CSource, scalar: str) -> tuple[str, str]:
     """Declarations of arrays for a call, filled with small numbers, and the call's arguments."""
     lines, names = [], []
     if source.memory is not None:
         lines, names = [f"    static {source.memory} memory_;"], ["&memory_"]
-    for argument in (*one.inputs, *one.outputs):
+    for argument in (*program.inputs, *program.outputs):
         name = f"{argument.name.replace(':', '_')}_"
         lines.append(f"    {scalar} {name}[{max(1, argument.size)}] = {{0}};")
         names.append(name)
     return "\n".join(lines), ", ".join(names)
 
 
-def _example(robot: RobotFunctions, stem: str, one: Program | Structured, source: CSource, single: bool) -> str:
+def _example(robot: RobotFunctions, stem: str, program: Program | Structured, source: CSource, single: bool) -> str:
     scalar = "float" if single else "double"
-    declared, names = _arrays(one, source, scalar)
-    output = one.outputs[0]
+    declared, names = _arrays(program, source, scalar)
+    output = program.outputs[0]
     neutral = ", ".join(f"{value:.17g}" for value in robot.neutral())
-    first = one.inputs[0].name
+    first = program.inputs[0].name
     declared = declared.replace(f"{first}_[{robot.n_q}] = {{0}}", f"{first}_[{robot.n_q}] = {{{neutral}}}")
     return f"""/* Calls {source.name} once and prints what it returns; written by zveno. */
 #include <stdio.h>
@@ -255,9 +260,9 @@ int main(void)
 def _readme(robot: RobotFunctions, stem: str, programs, exported: Sequence[ExportedFunction], single: bool) -> str:
     scalar = "float" if single else "double"
     rows = []
-    for one, function in zip(programs, exported, strict=True):
-        inputs = ", ".join(f"{argument.name} {list(argument.shape)}" for argument in one.inputs)
-        outputs = ", ".join(f"{argument.name} {list(argument.shape)}" for argument in one.outputs)
+    for program, function in zip(programs, exported, strict=True):
+        inputs = ", ".join(f"{argument.name} {list(argument.shape)}" for argument in program.inputs)
+        outputs = ", ".join(f"{argument.name} {list(argument.shape)}" for argument in program.outputs)
         count = function.operations
         time = "not measured" if function.nanoseconds is None else f"{function.nanoseconds:.0f} ns"
         rows.append(
@@ -289,16 +294,16 @@ def _plain(name: str) -> str:
     return re.sub(r"[\\`*\[\]<>|#]", lambda mark: f"\\{mark[0]}", visible(" ".join(name.split())))
 
 
-def _measured(one: Program | Structured, source: CSource, single: bool) -> float | None:
+def _measured(program: Program | Structured, source: CSource, single: bool) -> float | None:
     """Nanoseconds a call, or None where there is no C compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         return None
     scalar = "float" if single else "double"
-    declared, names = _arrays(one, source, scalar)
-    changing = f"{one.inputs[0].name}_[0]" if one.inputs and one.inputs[0].size else None
+    declared, names = _arrays(program, source, scalar)
+    changing = f"{program.inputs[0].name}_[0]" if program.inputs and program.inputs[0].size else None
     step = f"{changing} = ({scalar})(1e-6 * (double)k);" if changing else ""
-    calls = int(np.clip(3e7 / max(1, _operations(one).total), 200, 1_000_000))
+    calls = int(np.clip(3e7 / max(1, _operations(program).total), 200, 1_000_000))
     text = f"""#include <stdio.h>
 #include <time.h>
 #include "{source.name}.h"
@@ -311,7 +316,7 @@ int main(void)
     for (k = 0; k < {calls}L; ++k) {{
         {step}
         {source.name}({names});
-        kept = {one.outputs[0].name}_[0];
+        kept = {program.outputs[0].name}_[0];
     }}
     (void)kept;
     printf("%.3f\\n", 1e9 * (double)(clock() - start) / CLOCKS_PER_SEC / {calls}.0);

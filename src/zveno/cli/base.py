@@ -36,15 +36,15 @@ def base(
     from .verbs import loaded
 
     protect(output, [robot], reports=True)
-    found = base_parameters(loaded(robot, model), gravity=gravity, drives=drives, view=view)
-    writers = {"md": found.to_markdown, "latex": found.to_latex, "csv": found.to_csv}
+    parameters = base_parameters(loaded(robot, model), gravity=gravity, drives=drives, view=view)
+    writers = {"md": parameters.to_markdown, "latex": parameters.to_latex, "csv": parameters.to_csv}
 
     def show(console):
         if format == "table":
-            console.print(found.table())
-            console.print(operations_sentence(Robot(found.mechanism)))
+            console.print(parameters.table())
+            console.print(operations_sentence(Robot(parameters.mechanism)))
         else:
             console.print(writers[format](), soft_wrap=True, end="")
 
-    write_report(found, output)
-    deliver(Answer(found.to_dict, show), replace(output, json=output.json or format == "json"))
+    write_report(parameters, output)
+    deliver(Answer(parameters.to_dict, show), replace(output, json=output.json or format == "json"))

@@ -108,7 +108,7 @@ def calibrate(
         what = replace(what, frame=what.frame or frame, sigma=what.sigma if sigma is None else sigma)
         return replace(campaign, measurement=what, name=campaign.name or Path(path).stem)
 
-    found = fit(
+    fitted = fit(
         Robot(mechanism),
         [read(path) for path in data],
         parameters=parameters or "all",
@@ -118,17 +118,17 @@ def calibrate(
         loss=loss,
         folds=folds,
     )
-    usable = found.status == "calibrated" or output.force
+    usable = fitted.status == "calibrated" or output.force
     if (write is not None or compensation is not None) and not usable:
-        print(f"{found.status}: no model was written (--force writes it)", file=sys.stderr)
+        print(f"{fitted.status}: no model was written (--force writes it)", file=sys.stderr)
     if write is not None and usable:
-        say_written(found.write(write))
+        say_written(fitted.write(write))
     if compensation is not None and usable:
-        for path in found.export_compensation(compensation):
+        for path in fitted.export_compensation(compensation):
             say_written(path)
     if plot is not None:
-        say_written(found.accuracy_map().plot(plot))
-    write_report(found, output)
-    deliver(Answer(found.to_dict, lambda console: print_calibration(console, found, model.deg)), output)
+        say_written(fitted.accuracy_map().plot(plot))
+    write_report(fitted, output)
+    deliver(Answer(fitted.to_dict, lambda console: print_calibration(console, fitted, model.deg)), output)
     if not usable:
         raise SystemExit(UNUSABLE)

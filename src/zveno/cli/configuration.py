@@ -13,7 +13,7 @@ from ..io.units import Units
 from ..mechanism import Mechanism
 from ..mechanism.joints import QUATERNION_TOLERANCE
 from ..mechanism.units import coordinate_units
-from ..report.text.dynamics import velocity_names
+from ..report.text.dynamics import velocity_names, velocity_units
 
 
 def parsed_q(mechanism: Mechanism, words: Sequence[str], degrees: bool = False) -> np.ndarray:
@@ -41,8 +41,7 @@ def parsed_q(mechanism: Mechanism, words: Sequence[str], degrees: bool = False) 
 def parsed_velocities(mechanism: Mechanism, words: Sequence[str], what: str, degrees: bool = False) -> np.ndarray:
     """(n_v,) velocities, accelerations or torques ("tau"), in the same two ways, with zero for the others."""
     names, values = velocity_names(mechanism), np.zeros(mechanism.n_v)
-    units = [unit for name in mechanism.joint_names for unit in mechanism.joint(name).type.units]
-    units = [""] * mechanism.n_v if what == "tau" else units
+    units = [""] * mechanism.n_v if what == "tau" else velocity_units(mechanism)
     if _are_pairs(words, what):
         _set_pairs(values, words, _one_by_one(names), names, units, degrees, "velocity", names)
     elif words:

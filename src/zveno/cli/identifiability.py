@@ -41,7 +41,7 @@ def identifiability(
     protect(output, [robot])
     arm = Robot(loaded(robot, model))
     kind = replace(named_measurement(measurement), frame=frame)
-    found = find(arm, kind, strategy=strategy, parameters=parameters or "all", joint_terms=joint_terms)
+    structure = find(arm, kind, strategy=strategy, parameters=parameters or "all", joint_terms=joint_terms)
     by_rules = None
     if rules:
         from ..documents.calibration_001.rules import agrees
@@ -49,8 +49,8 @@ def identifiability(
         by_rules = agrees(arm, kind)
     deliver(
         Answer(
-            lambda: identifiability_data(found, by_rules),
-            lambda console: print_identifiability(console, found, by_rules=by_rules),
+            lambda: identifiability_data(structure, by_rules),
+            lambda console: print_identifiability(console, structure, by_rules=by_rules),
         ),
         output,
     )

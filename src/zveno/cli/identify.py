@@ -99,7 +99,7 @@ def identify(
     }
     recordings = read_logs(logs, machine, **options)
     held_out = read_logs(validate, machine, **options) if validate else None
-    found = fit(
+    fitted = fit(
         machine,
         recordings,
         validation=held_out,
@@ -110,22 +110,22 @@ def identify(
         velocity=velocity,
         blocks=blocks,
     )
-    usable = found.status == "usable" or output.force
+    usable = fitted.status == "usable" or output.force
     if (write is not None or export is not None) and not usable:
-        print(f"{found.status}: no model was written (--force writes it)", file=sys.stderr)
+        print(f"{fitted.status}: no model was written (--force writes it)", file=sys.stderr)
     if write is not None and usable:
-        say_written(found.write(write))
+        say_written(fitted.write(write))
     if export is not None and usable:
-        for path in found.export_c(export, force=output.force).files:
+        for path in fitted.export_c(export, force=output.force).files:
             say_written(path)
     if plot is not None:
-        say_written(found.plot(plot))
+        say_written(fitted.plot(plot))
     read = (*recordings, *(held_out or ()))
     answer = Answer(
-        lambda: identification_data(found, read),
-        lambda console: print_identification(console, found, model.deg, logs=read),
+        lambda: identification_data(fitted, read),
+        lambda console: print_identification(console, fitted, model.deg, logs=read),
     )
-    write_report(found, output)
+    write_report(fitted, output)
     deliver(answer, output)
     if not usable:
         raise SystemExit(UNUSABLE)

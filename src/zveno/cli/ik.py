@@ -95,18 +95,18 @@ def ik(
     T = _target(arm, pose, at, poses, path, relative_to, picture.frame, model)
     first_q = given(mechanism, start or nearest, model) if start or (nearest and path is not None) else None
     if path is not None:
-        found = solve_path(
+        result = solve_path(
             arm, T, start=first_q, method=method, **({"slices": slices} if slices else {}), **options
         )
         if picture.plot is not None:
-            say_written(found.plot(picture.plot, degrees=model.deg))
-        answer = Answer(lambda: path_data(found), lambda console: print_path(console, found, model.deg))
+            say_written(result.plot(picture.plot, degrees=model.deg))
+        answer = Answer(lambda: path_data(result), lambda console: print_path(console, result, model.deg))
     else:
         ways = {"redundant": redundant or None, "objective": objective, "tolerance": tolerance}
         ways |= {"percent": percent, "start": first_q}
-        found = _solved(arm, T, method, windings, slices, options | ways)
+        result = _solved(arm, T, method, windings, slices, options | ways)
         if nearest:
-            found = only_nearest(found, given(mechanism, nearest, model), mechanism)
+            result = only_nearest(result, given(mechanism, nearest, model), mechanism)
         lines, curve = [], None
         if explain:
             problem = problem_of(arm, **options)
@@ -115,13 +115,13 @@ def ik(
             lines = ["", _explained(problem, method, slices or DEFAULT_SLICES, curve)]
 
         def show(console):
-            print_solutions(console, found, model.deg)
+            print_solutions(console, result, model.deg)
             for line in lines:
                 console.print(line)
 
-        answer = Answer(lambda: solutions_data(found) | ({"explanation": lines[1]} if lines else {}), show)
+        answer = Answer(lambda: solutions_data(result) | ({"explanation": lines[1]} if lines else {}), show)
         if picture.plot is not None and not explain:
-            say_written(found.plot(picture.plot))
+            say_written(result.plot(picture.plot))
         elif picture.plot is not None and curve is not None:
             from ..report.pictures.ik_zeros import draw_zeros
 
@@ -129,13 +129,13 @@ def ik(
         elif picture.plot is not None:
             from ..report.pictures.numbers import draw_scan
 
-            say_written(draw_scan(problem, first, found.of(0) if found.batch else found.of(), picture.plot))
-    write_report(found, output)
+            say_written(draw_scan(problem, first, result.of(0) if result.batch else result.of(), picture.plot))
+    write_report(result, output)
     if output.out is not None and output.out.suffix.lower() in (".csv", ".npz"):
-        say_written(write_solutions(found, output.out, model.deg))
+        say_written(write_solutions(result, output.out, model.deg))
     else:
         deliver(answer, output)
-    if np.isnan(found.q).all():
+    if np.isnan(result.q).all():
         raise SystemExit(UNUSABLE)
 
 

@@ -103,16 +103,16 @@ def plan(
         "rng": rng,
     }
     before = None if have is None else read_campaign(have, mechanism, kind, planned=True)
-    found = plan_poses(arm, kind, n, criterion, have=before, repeats=not once, refine=not no_refine, **options)
+    chosen = plan_poses(arm, kind, n, criterion, have=before, repeats=not once, refine=not no_refine, **options)
     curve = None
-    if found.status == "good":
-        whole = [found] if before is None else [before, found]
+    if chosen.status == "good":
+        whole = [chosen] if before is None else [before, chosen]
         curve = accuracy_curve(arm, kind, max(20, 4 * n), have=whole, **(options | {"places": None}))
     if picture.plot is not None:
-        say_written(found.plot(picture.plot, curve=curve))
-    output = apart(output, {".csv"}, lambda file: found.write_csv(file, degrees=model.deg))
+        say_written(chosen.plot(picture.plot, curve=curve))
+    output = apart(output, {".csv"}, lambda file: chosen.write_csv(file, degrees=model.deg))
     answer = Answer(
-        lambda: plan_data(found, curve), lambda console: print_plan(console, found, model.deg, curve=curve)
+        lambda: plan_data(chosen, curve), lambda console: print_plan(console, chosen, model.deg, curve=curve)
     )
-    write_report(found, output)
+    write_report(chosen, output)
     deliver(answer, output)

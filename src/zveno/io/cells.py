@@ -25,9 +25,9 @@ def delimiter_of(head: str) -> str | None:
         return ";"  # commas are decimal then
     if "," not in head and all(is_number(word) for word in head.split()):
         return None
-    found = max(",\t", key=head.count)
-    if found in head:
-        return found
+    separator = max(",\t", key=head.count)
+    if separator in head:
+        return separator
     words = head.split()
     named = all(word.isidentifier() or word in NAMELESS for word in words)
     return None if len(words) > 1 and (named or all(is_number(word) for word in words)) else ","

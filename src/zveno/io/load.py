@@ -87,7 +87,7 @@ def _format_of(path: Path) -> str:
         return _xml_format(path)
     if suffix == ".xacro":
         return "urdf"  # its reader says how to expand it
-    known = ", ".join(sorted(one for suffixes in FORMATS.values() for one in suffixes) + [".xml"])
+    known = ", ".join(sorted(ending for suffixes in FORMATS.values() for ending in suffixes) + [".xml"])
     raise ModelError(
         f"its suffix {suffix!r} is none of a model file" if suffix else "it has no suffix",
         file=path,

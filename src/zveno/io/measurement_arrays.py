@@ -52,7 +52,7 @@ def read_arrays(path: str | PathLike[str], coordinates: Sequence[str], readings:
         joints = set(made) <= set(coordinates)
         if readings and not joints and not name.lower().startswith(readings.lower()):
             continue
-        twice = next((origin[one] for one in made if one in columns), None)
+        twice = next((origin[column] for column in made if column in columns), None)
         if twice is not None:
             raise ModelError(
                 f"{twice} and {name} may both be {'joint values' if joints else 'readings'}",
@@ -60,8 +60,8 @@ def read_arrays(path: str | PathLike[str], coordinates: Sequence[str], readings:
                 remedy=f"Say how the name of the readings begins: readings = {name}",
             )
         columns |= made
-        for one in made:
-            origin[one] = name
+        for column in made:
+            origin[column] = name
     return MeasurementTable(str(path), columns, settings, np.arange(1, n + 1))
 
 
@@ -86,7 +86,7 @@ def _columns(name: str, value: np.ndarray, coordinates: Sequence[str]) -> dict[s
     else:
         names = [name] if not shape else [f"{name}_{k}" for k in range(int(np.prod(shape)))]
     rows = value.reshape(len(value), -1)
-    return {one: as_texts(rows[:, k]) for k, one in enumerate(names)}
+    return {column: as_texts(rows[:, k]) for k, column in enumerate(names)}
 
 
 def _arrays(path: Path) -> dict:
@@ -104,12 +104,12 @@ def _arrays(path: Path) -> dict:
 
 
 def _from_json(path: Path) -> dict:
-    found = _parsed(path)
-    if isinstance(found, dict) and len(found) == 1 and isinstance(next(iter(found.values())), list):
-        found = next(iter(found.values()))
-    if isinstance(found, list):
-        return _stacked(found, path)
-    return {name: value if isinstance(value, str) else _array(value) for name, value in found.items()}
+    content = _parsed(path)
+    if isinstance(content, dict) and len(content) == 1 and isinstance(next(iter(content.values())), list):
+        content = next(iter(content.values()))
+    if isinstance(content, list):
+        return _stacked(content, path)
+    return {name: value if isinstance(value, str) else _array(value) for name, value in content.items()}
 
 
 def _stacked(records: list, path: Path) -> dict:
@@ -125,8 +125,8 @@ def _stacked(records: list, path: Path) -> dict:
 
 
 def _parsed(path: Path):
-    found = read_json(path)
-    return found if isinstance(found, (dict, list)) else [found]
+    content = read_json(path)
+    return content if isinstance(content, (dict, list)) else [content]
 
 
 def _array(value):

@@ -23,6 +23,7 @@ import numpy as np
 from ..errors import ModelError, ZvenoWarning, unknown_name
 from ..mechanism import Mechanism
 from ..mechanism.assemble import MAX_MAGNITUDE
+from ..mechanism.units import coordinate_units
 from .cells import MISSING, NAMELESS, SETTING, delimiter_of, is_number, listed, row_cells, split_cells, without_tail
 from .files import MAX_DATA_BYTES, read_bytes
 
@@ -132,9 +133,9 @@ def parse_measurements(text: str, file: str = "text", *, head_needed: bool = Tru
     body: list[tuple[int, str]] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if line.lstrip().startswith(("#", "%")):
-            found = SETTING.match(line.strip())
-            if found and found[1].strip():
-                settings[found[1].strip().lower()] = line.strip()[found.end() :].strip()
+            setting = SETTING.match(line.strip())
+            if setting and setting[1].strip():
+                settings[setting[1].strip().lower()] = line.strip()[setting.end() :].strip()
         elif line.strip():
             body.append((number, line))
     if not body:
@@ -208,8 +209,8 @@ def joint_values(table: MeasurementTable, mechanism: Mechanism, needed: Sequence
             remedy=f"Columns: {', '.join(table.columns)}",
         )
     q = np.tile(mechanism.neutral(), (len(table), 1))
-    factors = {"m": table.length, "rad": table.angle, "1": 1.0}
-    for k, (name, unit) in enumerate(zip(mechanism.coordinate_names, _coordinate_units(mechanism), strict=True)):
+    factors = {"m": table.length, "rad": table.angle, "": 1.0}
+    for k, (name, unit) in enumerate(zip(mechanism.coordinate_names, coordinate_units(mechanism), strict=True)):
         if name in table.columns:
             q[:, k] = table.numbers(name) * factors[unit]
             if unit == "rad" and "angle" not in table.settings:
@@ -244,16 +245,6 @@ def group_names(table: MeasurementTable) -> tuple[str, ...]:
         holes = table.columns.get("hole", [""] * len(table))
         return tuple(f"{place}/{hole}" for place, hole in zip(table.columns["place"], holes, strict=True))
     return ()
-
-
-def _coordinate_units(mechanism: Mechanism) -> list[str]:
-    """ "m", "rad", or "1" for parts of a quaternion, of every coordinate."""
-    found: list[str] = []
-    for name in mechanism.joint_names:
-        kind = mechanism.joint(name).type
-        # Units are those of velocities; a joint with more coordinates than velocities ends in a quaternion.
-        found += kind.units if kind.n_q == kind.n_v else [*kind.units[: kind.n_q - 4], *["1"] * 4]
-    return found
 
 
 def write_measurements(names: list[str], rows: np.ndarray, settings: dict[str, str] | None = None) -> str:

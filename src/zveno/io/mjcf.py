@@ -109,10 +109,10 @@ class Names:
 
 def _names(count: int, accessor, kind: str, taken: Names) -> list[str]:
     """MuJoCo's names by number; unnamed ones are called `body3`, with names from the file going first."""
-    own = [accessor(k).name for k in range(count)]
-    for name in filter(None, own):
+    given = [accessor(k).name for k in range(count)]
+    for name in filter(None, given):
         taken.unique(name)
-    return [name or taken.unique(f"{kind}{k}") for k, name in enumerate(own)]
+    return [name or taken.unique(f"{kind}{k}") for k, name in enumerate(given)]
 
 
 def _tree(model, link_names: list[str], joint_names: list[str], taken: Names, angles: AngleKeeper, mimics):
@@ -180,17 +180,17 @@ def _link(model, b: int, name: str) -> Link:
 def _frames(model, link_names: list[str], taken: Names, angles: AngleKeeper, notes: list[str]) -> list[Frame]:
     """Named sites, and named cameras that are fixed on their body."""
     fixed = int(mujoco_module().mjtCamLight.mjCAMLIGHT_FIXED)
-    found = [
+    places = [
         ("site", model.site(k).name, model.site_bodyid[k], model.site_pos[k], model.site_quat[k])
         for k in range(model.nsite)
     ]
-    found += [
+    places += [
         ("camera", model.camera(k).name, model.cam_bodyid[k], model.cam_pos[k], model.cam_quat[k])
         for k in range(model.ncam)
         if model.cam_mode[k] == fixed
     ]
     frames = []
-    for kind, name, body, position, quaternion in found:
+    for kind, name, body, position, quaternion in places:
         if not name:
             continue
         unique = taken.unique(name, f"_{kind}")

@@ -92,11 +92,11 @@ def _translated(error: Exception, file: object | None) -> ModelError:
     words = re.sub(r"^(\s*(XML )?Error: ?)+", "", str(error)).strip()
     element = None
     for pattern in _PLACES:
-        if found := pattern.search(words):
-            line = f" (line {found['line']})" if found["line"] else ""
-            name = found["name"] or (f"number {found['id']}" if "id" in found.groupdict() else "")
+        if match := pattern.search(words):
+            line = f" (line {match['line']})" if match["line"] else ""
+            name = match["name"] or (f"number {match['id']}" if "id" in match.groupdict() else "")
             element = f"element {name}{line}"
-            words = words[: found.start()] + words[found.end() :]
+            words = words[: match.start()] + words[match.end() :]
             break
     words = " ".join(words.split()).rstrip(".")
     if missing := _MISSING_FILE.search(words):

@@ -136,7 +136,7 @@ def mimics_of(model: Any, joint_names: list[str], notes: list[str]) -> dict[int,
 def notes_on_omissions(model: Any, link_names: list[str], joint_names: list[str]) -> list[str]:
     """What the model has and a mechanism cannot represent, in words."""
     mujoco = mujoco_module()
-    found = []
+    lost = []
 
     def listed(names: list[str]) -> str:
         return ", ".join(names[:8]) + (f", … ({len(names)} in all)" if len(names) > 8 else "")
@@ -144,7 +144,7 @@ def notes_on_omissions(model: Any, link_names: list[str], joint_names: list[str]
     def tell(flags, names: list[str], words: str):
         chosen = [name for name, flag in zip(names, flags, strict=True) if flag]
         if chosen:
-            found.append(f"{listed(chosen)}: {words}")
+            lost.append(f"{listed(chosen)}: {words}")
 
     def any_nonzero(name: str, rows: int) -> np.ndarray:
         # Polynomial springs and dampers exist in newer versions of MuJoCo only.
@@ -171,10 +171,10 @@ def notes_on_omissions(model: Any, link_names: list[str], joint_names: list[str]
     tell(model.body_gravcomp != 0, link_names, "gravity compensation is not represented, left out")
     tell(model.body_mocapid >= 0, link_names, "a mocap body, read as fixed at its initial pose")
     if model.ntendon:
-        found.append(f"tendons are not represented, {model.ntendon} left out")
+        lost.append(f"tendons are not represented, {model.ntendon} left out")
     if model.nflex:
-        found.append(f"the elasticity of flexes is not represented, {model.nflex} left out")
-    return found
+        lost.append(f"the elasticity of flexes is not represented, {model.nflex} left out")
+    return lost
 
 
 def _largest_force(mujoco, model, k: int) -> float:

@@ -112,7 +112,7 @@ def _inner(part: _Part, directory: Path) -> tuple[Path, Element] | None:
     for path in (place / name for place in (directory, *beside)):
         if not _status(path):
             continue
-        if any(one is not None and _same(path, one) for one in part.files):
+        if any(known is not None and _same(path, known) for known in part.files):
             if part.element.tag == "include":
                 return None
             raise ModelError(

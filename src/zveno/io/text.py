@@ -51,7 +51,7 @@ class Token:
 
 def tokens(text: str, place: Place) -> list[Token]:
     """Numbers, words and marks of a text, and an end token; spaces are dropped."""
-    found, offset = [], 0
+    read, offset = [], 0
     while offset < len(text):
         match = _TOKEN.match(text, offset)
         if match is None:
@@ -59,9 +59,9 @@ def tokens(text: str, place: Place) -> list[Token]:
             raise place.error(f"character {text[offset]!r} is not understood", text, offset, remedy)
         if match.lastgroup != "space":
             mark = {"−": "-", "·": "*"}.get(match.group(), match.group())
-            found.append(Token(str(match.lastgroup), mark, offset))
+            read.append(Token(str(match.lastgroup), mark, offset))
         offset = match.end()
-    return [*found, Token("end", "the end", len(text))]
+    return [*read, Token("end", "the end", len(text))]
 
 
 @dataclass(frozen=True)

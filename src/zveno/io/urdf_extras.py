@@ -17,7 +17,7 @@ _READ = {
 
 def extras_of(root: Element) -> list[Extra]:
     """What the links, the joints and the robot have beside what is read; a transmission belongs to its joint."""
-    found = []
+    extras = []
     for owner in (root, *root.all("link"), *root.all("joint")):
         for child in owner.children:
             if child.tag in _READ[owner.tag]:
@@ -26,8 +26,8 @@ def extras_of(root: Element) -> list[Extra]:
             joints = child.all("joint")
             if child.tag == "transmission" and len(joints) == 1:
                 belongs = {"joint": joints[0].attributes.get("name", "")}
-            found.append(Extra(ElementTree.tostring(_tree(child), encoding="unicode"), **belongs))
-    return found
+            extras.append(Extra(ElementTree.tostring(_tree(child), encoding="unicode"), **belongs))
+    return extras
 
 
 def element_of(extra: Extra) -> ElementTree.Element:

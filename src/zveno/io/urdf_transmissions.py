@@ -23,18 +23,18 @@ class Gear:
 
     def values(self, counts: tuple[int, ...]) -> dict[str, np.ndarray]:
         """Fields of a `Drive`, with one number or one a velocity."""
-        found = {}
+        fields = {}
         for name in ("gear_ratio", "rotor_inertia"):
             text = getattr(self, name)
             if text is not None:
-                found[name] = np.array(to_floats(text, counts, f"{self.where}, {name}"))
-        if np.any(found.get("gear_ratio", 1.0) == 0.0) or np.any(found.get("rotor_inertia", 0.0) < 0.0):
+                fields[name] = np.array(to_floats(text, counts, f"{self.where}, {name}"))
+        if np.any(fields.get("gear_ratio", 1.0) == 0.0) or np.any(fields.get("rotor_inertia", 0.0) < 0.0):
             raise ModelError(
                 "a gear ratio is zero or a rotor inertia is negative",
                 element=self.where,
                 remedy="A gear ratio is not zero; a rotor inertia is zero or positive",
             )
-        return found
+        return fields
 
 
 def gears(root: Element) -> tuple[dict[str, Gear], list[str]]:
@@ -43,7 +43,7 @@ def gears(root: Element) -> tuple[dict[str, Gear], list[str]]:
     One joint and one actuator, and one such transmission a joint, are unambiguous. Everything else (differentials,
     four-bar linkages) couples joints in ways the element does not say.
     """
-    found: dict[str, list[Gear]] = {}
+    by_joint: dict[str, list[Gear]] = {}
     left_out = []
     for element in root.all("transmission"):
         joints, actuators = element.all("joint"), element.all("actuator")
@@ -53,19 +53,19 @@ def gears(root: Element) -> tuple[dict[str, Gear], list[str]]:
         ratio = _value(actuators[0], "gear_ratio") or _text(actuators[0]) or _text(element)
         where = f"transmission {element.attributes.get('name', '')} (line {element.line})"
         gear = Gear(ratio, _value(actuators[0], "rotor_inertia"), where)
-        found.setdefault(joints[0].attributes["name"], []).append(gear)
+        by_joint.setdefault(joints[0].attributes["name"], []).append(gear)
     notes = [f"transmissions not read: {', '.join(left_out)}"] if left_out else []
-    several = [name for name, own in found.items() if len(own) > 1]
+    several = [name for name, of_joint in by_joint.items() if len(of_joint) > 1]
     if several:
         notes.append(f"several transmissions drive the same joint and were not read: {', '.join(several)}")
-    return {name: own[0] for name, own in found.items() if len(own) == 1}, notes
+    return {name: of_joint[0] for name, of_joint in by_joint.items() if len(of_joint) == 1}, notes
 
 
 def _text(element: Element) -> str | None:
-    own = element.all("mechanicalReduction")
-    return own[0].text if own and own[0].text.strip() else None
+    reductions = element.all("mechanicalReduction")
+    return reductions[0].text if reductions and reductions[0].text.strip() else None
 
 
 def _value(actuator: Element, name: str) -> str | None:
-    own = actuator.all(f"{{{DRAKE}}}{name}")
-    return own[0].attributes.get("value") if own else None
+    elements = actuator.all(f"{{{DRAKE}}}{name}")
+    return elements[0].attributes.get("value") if elements else None

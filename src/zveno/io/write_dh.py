@@ -136,7 +136,7 @@ class _Chain:
         """The frames to write beside `tool`: the named ones, and those of links that were merged."""
         merged = [Frame(link.name, link.name) for body in self.bodies for link, _ in body[1:]]
         tool = self.tool
-        return merged + [one for one in self.mechanism.frames if tool is None or one.name != tool.name]
+        return merged + [other for other in self.mechanism.frames if tool is None or other.name != tool.name]
 
     def T_frame_of(self, frame: Frame) -> tuple[int, np.ndarray]:
         """The number of the body that carries a frame, and its pose in the body's table frame."""

@@ -108,12 +108,12 @@ def _rotations(R: np.ndarray) -> list[tuple[str, float]]:
     """(axis, angle) of the fewest elementary rotations whose product is R."""
     for count in (0, 1, 2):
         for axes in itertools.permutations("zyx", count):
-            found = _factors(R, axes)
+            factors = _factors(R, axes)
             product = np.eye(3)
-            for axis, angle in found:
+            for axis, angle in factors:
                 product = product @ rotation(axis, angle)
             if abs(product - R).max() <= ROUNDING:
-                return found
+                return factors
     return _factors(R, ("z", "y", "x"))
 
 
@@ -123,7 +123,7 @@ def _factors(R: np.ndarray, axes: tuple[str, ...]) -> list[tuple[str, float]]:
     What is left after each step is measured anew, so that near pitch ±90°, where the first of three angles is
     anyone's guess, the product is still right.
     """
-    found = []
+    factors = []
     for k, axis in enumerate(axes):
         i = "xyz".index(axis)
         j, m = (i + 1) % 3, (i + 2) % 3
@@ -138,9 +138,9 @@ def _factors(R: np.ndarray, axes: tuple[str, ...]) -> list[tuple[str, float]]:
         angle = math.remainder(angle, 2 * math.pi)
         if angles.off_exact(angle) <= ROUNDING:
             angle = angles.nearest_multiple(angle)
-        found.append((axis, angle))
+        factors.append((axis, angle))
         R = rotation(axis, angle).T @ R
-    return [(axis, angle) for axis, angle in found if angle != 0.0]
+    return [(axis, angle) for axis, angle in factors if angle != 0.0]
 
 
 def _about_coordinate_axis(joint: Joint) -> tuple[np.ndarray, str, np.ndarray]:

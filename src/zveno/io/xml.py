@@ -52,15 +52,15 @@ class Element:
 
     def only(self, tag: str, owner: str) -> Element | None:
         """The child with that tag, or None; two of them are refused."""
-        found = self.all(tag)
-        if len(found) > 1:
-            lines = ", ".join(str(one.line) for one in found[:8])
+        elements = self.all(tag)
+        if len(elements) > 1:
+            lines = ", ".join(str(duplicate.line) for duplicate in elements[:8])
             raise ModelError(
-                f"there are {len(found)} <{tag}> elements, on lines {lines}",
+                f"there are {len(elements)} <{tag}> elements, on lines {lines}",
                 element=owner,
                 remedy=f"Keep one <{tag}>",
             )
-        return found[0] if found else None
+        return elements[0] if elements else None
 
     def walk(self) -> Iterator[Element]:
         """This element and all below it, in file order."""

@@ -67,8 +67,8 @@ def draw_study(studies: Mapping[str, Study], file: str | PathLike[str]) -> Path:
                 at = mean + side * study.predicted[row] * scale
                 panel.axhline(at, color=OTHER, linewidth=0.8, linestyle="--", label=label)
             panel.axhline(mean, color=FAINT, linewidth=0.6)
-            off = [one.errors[:, row] * scale - mean for one in studies.values()]
-            reach = 1.05 * max(abs(one).max() for one in off)
+            off = [other.errors[:, row] * scale - mean for other in studies.values()]
+            reach = 1.05 * max(abs(other).max() for other in off)
             panel.set_ylim(mean - reach, mean + reach)
             panel.set_ylabel(f"Δ{name}, {'mrad' if name.startswith('q') else 'mm'}", fontsize=7, color=INK)
             if row == 0:

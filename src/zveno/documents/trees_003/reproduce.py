@@ -75,7 +75,7 @@ def _structure(tree: Mechanism) -> list[Row]:
         DOCUMENT.compared("ns(i): rank among the children", ranks, [index.sibling_rank(i) for i in range(1, n)]),
         DOCUMENT.compared(
             "nan(i), an(i,j): ancestors from the root",
-            [j for own in ancestors for j in own],
+            [j for above in ancestors for j in above],
             [index.ancestor(i, j) for i in range(n) for j in range(1, index.n_ancestors(i) + 1)],
         ),
         DOCUMENT.compared("Dnum⁻¹(n): depth-first order", visited(0), [index.link_at(k) for k in range(n)]),

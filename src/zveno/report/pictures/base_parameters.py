@@ -27,7 +27,7 @@ def draw_base_parameters(base: BaseParameters, path: str | PathLike[str]) -> Pat
     axes = figure.add_subplot()
     for i in range(n):
         for j in range(10):
-            kind = next((kind for kind, own in groups.items() if names[i, j] in own), "combined")
+            kind = next((kind for kind, members in groups.items() if names[i, j] in members), "combined")
             axes.add_patch(_square(j, i, KINDS[kind]))
             axes.text(j, i, names[i, j], ha="center", va="center", fontsize=6, color=INK, parse_math=False)
             if 10 * i + j in columns:

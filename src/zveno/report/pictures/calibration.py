@@ -17,21 +17,21 @@ from .mechanism import FAINT, INK, TRAIL, checked_picture
 from .plan import LINE, OTHER, label_axes, panels_of
 
 
-def draw_calibration(found: Calibration, path: str | PathLike[str]) -> Path:
+def draw_calibration(calibration: Calibration, path: str | PathLike[str]) -> Path:
     """Errors before, after and held out, residuals by row, and the deviations with their standard deviations."""
     file = checked_picture(path)
     figure, (errors, rows, lengths, angles) = panels_of(4, (17.0, 4.2))
-    _draw_errors(found, errors)
-    _draw_residuals(found, rows)
-    _draw_deviations(found, lengths, "m", LINE)
-    _draw_deviations(found, angles, "rad", OTHER)
-    figure.suptitle(f"{found.nominal.name}: {found.status}", color=INK, fontsize=10, parse_math=False)
+    _draw_errors(calibration, errors)
+    _draw_residuals(calibration, rows)
+    _draw_deviations(calibration, lengths, "m", LINE)
+    _draw_deviations(calibration, angles, "rad", OTHER)
+    figure.suptitle(f"{calibration.nominal.name}: {calibration.status}", color=INK, fontsize=10, parse_math=False)
     return saved(figure, file)
 
 
-def _draw_errors(found: Calibration, axes):
+def _draw_errors(calibration: Calibration, axes):
     """Root mean squares of every kind of error, a group of bars each, on a logarithmic scale."""
-    stages = {"nominal": found.baseline, "calibrated": found.training, "held out": found.held_out}
+    stages = {"nominal": calibration.baseline, "calibrated": calibration.training, "held out": calibration.held_out}
     colors = dict(zip(stages, (FAINT, LINE, TRAIL), strict=True))
     labels: list[str] = []
     for place, (stage, kinds) in enumerate(stages.items()):
@@ -49,9 +49,9 @@ def _draw_errors(found: Calibration, axes):
     axes.legend(fontsize=7)
 
 
-def _draw_residuals(found: Calibration, axes):
+def _draw_residuals(calibration: Calibration, axes):
     """Lengths of the residuals of every row; rows that do not belong are crossed."""
-    for residuals, color in zip(found.residuals, cycle((LINE, OTHER, TRAIL)), strict=False):
+    for residuals, color in zip(calibration.residuals, cycle((LINE, OTHER, TRAIL)), strict=False):
         factor, unit = ERRORS[residuals.unit]
         after = np.where(np.isnan(residuals.held_out), residuals.calibrated, residuals.held_out)
         lengths = factor * np.sqrt(np.nansum(after**2, axis=1))
@@ -64,26 +64,28 @@ def _draw_residuals(found: Calibration, axes):
     label_axes(axes, "row")
 
 
-def _draw_deviations(found: Calibration, axes, unit: str, color: str):
-    own = [k for k, its in enumerate(found.units) if its == unit]
+def _draw_deviations(calibration: Calibration, axes, unit: str, color: str):
+    chosen = [k for k, its in enumerate(calibration.units) if its == unit]
     factor, shown = DEVIATIONS[unit]
-    places = np.arange(len(own))
-    values, std = found.values[own] * factor, found.std[own] * factor
+    places = np.arange(len(chosen))
+    values, std = calibration.values[chosen] * factor, calibration.std[chosen] * factor
     axes.errorbar(values, places, xerr=std, fmt="o", color=color, markersize=4, elinewidth=1.2, capsize=2)
     axes.axvline(0.0, color=FAINT, linewidth=0.8)
-    axes.set_yticks(places, [found.names[k] for k in own], fontsize=6)
+    axes.set_yticks(places, [calibration.names[k] for k in chosen], fontsize=6)
     axes.invert_yaxis()
     axes.set_title("deviations from nominal ± std", loc="left", fontsize=9, color=INK)
     label_axes(axes, shown)
 
 
-def draw_identifiability(found: Identifiability, path: str | PathLike[str]) -> Path:
+def draw_identifiability(structure: Identifiability, path: str | PathLike[str]) -> Path:
     """Singular values of the scaled Jacobian, kept and dropped: how clear the decision is."""
     file = checked_picture(path)
     figure = new_figure((7.0, 4.0))
     axes = figure.add_subplot()
-    values = np.maximum(found.singular_values / max(float(found.singular_values.max(initial=0.0)), 1e-300), 1e-18)
-    kept = found.rank + found.rank_unknowns
+    values = np.maximum(
+        structure.singular_values / max(float(structure.singular_values.max(initial=0.0)), 1e-300), 1e-18
+    )
+    kept = structure.rank + structure.rank_unknowns
     number = np.arange(1, len(values) + 1)
     axes.semilogy(number[:kept], values[:kept], "o", color=LINE, markersize=4, label=f"{kept} independent")
     axes.semilogy(
@@ -92,7 +94,7 @@ def draw_identifiability(found: Identifiability, path: str | PathLike[str]) -> P
     axes.legend(fontsize=8)
     plain(axes)
     label_axes(axes, "number", "singular value, largest 1")
-    axes.set_title(found.summary, loc="left", fontsize=8, color=INK, wrap=True, parse_math=False)
+    axes.set_title(structure.summary, loc="left", fontsize=8, color=INK, wrap=True, parse_math=False)
     return saved(figure, file)
 
 

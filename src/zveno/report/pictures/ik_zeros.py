@@ -34,15 +34,17 @@ def draw_zeros(curve: Curve, file: Any, *, robot: str = "", degrees: bool = Fals
     axes.plot(unit * curve.angle, curve.value, color=LINE, linewidth=1.4, label="p, zero at every configuration")
     for low, high in _outside(curve.limits):
         axes.axvspan(unit * low, unit * high, color=GRID, alpha=0.6, linewidth=0, zorder=0)
-    inside, outside = (np.isin(np.arange(len(curve.roots)), curve.at[own]) for own in (curve.inside, ~curve.inside))
+    inside, outside = (
+        np.isin(np.arange(len(curve.roots)), curve.at[chosen]) for chosen in (curve.inside, ~curve.inside)
+    )
     kinds = [
         (inside, {"color": TRAIL, "markersize": 8}, "zeros with configurations inside the limits"),
         (outside & ~inside, {"color": TRAIL, "markersize": 8, "fillstyle": "none"}, "only outside the limits"),
         (~inside & ~outside, {"color": FAINT, "markersize": 5, "fillstyle": "none"}, "zeros of no configuration"),
     ]
-    for own, look, label in kinds:
-        if own.any():
-            axes.plot(unit * curve.roots[own], np.zeros(own.sum()), "o", label=label, zorder=3, **look)
+    for chosen, look, label in kinds:
+        if chosen.any():
+            axes.plot(unit * curve.roots[chosen], np.zeros(chosen.sum()), "o", label=label, zorder=3, **look)
     for k, times in enumerate(np.bincount(curve.at, minlength=len(curve.roots))):
         if times > 1:
             place = (unit * curve.roots[k], 0.0)

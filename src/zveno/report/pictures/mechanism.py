@@ -70,10 +70,10 @@ def draw_mechanism(
         for bar in solids.trail(np.asarray(trail, dtype=float), 0.0045 * main.size):
             front.add(bar, TRAIL, glow=0.5)
     labels = _add_frames(front, mechanism, q, frames, 0.12 * main.size)
-    drawn = {one.kind for one in (*main.axes, *main.balls)}
+    drawn = {part.kind for part in (*main.axes, *main.balls)}
     kinds = [joint.type.kind for joint in mechanism.joints if joint.type.kind in drawn]
     counts = {kind: kinds.count(kind) for kind in KIND_COLORS if kind in drawn}
-    points = np.concatenate([one.points for one in (main, *pale)]) @ upright.T
+    points = np.concatenate([part.points for part in (main, *pale)]) @ upright.T
     camera = _camera(points, layers, main.size, size, dpi)
     words = mechanism.name if caption is None else caption
     return _save(camera, layers, ground, main.size, labels, counts, words, file, size, dpi)
@@ -125,8 +125,8 @@ def _ground_height(skeletons: Sequence[Skeleton], upright: np.ndarray) -> float:
     """Just below everything, and far enough below the root of a bolted mechanism for its pedestal."""
     main = skeletons[0]
     heights = [0.0] if main.foot is not None or not main.bars else []
-    for one in skeletons:
-        for bar in one.bars:
+    for drawn in skeletons:
+        for bar in drawn.bars:
             heights.append((upright @ bar.start)[2] - bar.radius)
             heights.append((upright @ bar.end)[2] - bar.end_radius)
     foot = [] if main.foot is None else [(upright @ main.foot)[2] - 0.15 * main.size]

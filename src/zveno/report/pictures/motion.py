@@ -40,7 +40,7 @@ def draw_motion(
             f"has shape {q.shape}", element="q", remedy=f"Give at least 2 configurations, (k, {mechanism.n_q})"
         )
     name = mechanism.frame(frame).name
-    way = np.stack([frame_pose(mechanism, one, name)[:3, 3] for one in q])
+    way = np.stack([frame_pose(mechanism, configuration, name)[:3, 3] for configuration in q])
     ghosts = q[np.linspace(0, len(q) - 1, n_ghosts + 1).round().astype(int)[:-1]]
     return draw_mechanism(
         mechanism, file, q[-1], frames=[name], ghosts=list(ghosts), trail=way, caption=caption, size=size, dpi=dpi

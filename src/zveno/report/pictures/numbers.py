@@ -66,7 +66,7 @@ def draw_scan(problem: Any, T: Any, q: Any, file: Any) -> Path:
             k for k in range(problem.n) if not (table.first and k == 0) and not (table.last and k == problem.n - 1)
         ]
         x = (
-            np.stack([problem.wrapped(_row(one, index, problem.n)) for one in q])
+            np.stack([problem.wrapped(_row(solution, index, problem.n)) for solution in q])
             if len(q)
             else np.zeros((0, problem.n))
         )

@@ -64,9 +64,9 @@ def _draw_parameters(plan: Plan, axes):
         axes.barh(places, before, color=GRID, label="measured before")
     units = np.array(plan.units)
     for unit, colour in (("m", LINE), ("rad", OTHER)):
-        own = units == unit
-        if own.any():
-            axes.barh(places[own], finite[own], color=colour, height=0.5, label=f"m{unit}")
+        of_unit = units == unit
+        if of_unit.any():
+            axes.barh(places[of_unit], finite[of_unit], color=colour, height=0.5, label=f"m{unit}")
     others = (units != "m") & (units != "rad")
     if others.any():
         axes.barh(places[others], finite[others], color=FAINT, height=0.5, label="10⁻³ of their unit")
@@ -105,6 +105,6 @@ def panels_of(panels: int, size: tuple[float, float], rows: int = 1) -> Any:
     """A figure with so many panels in rows, and its panels."""
     figure = new_figure(size)
     axes = [figure.add_subplot(rows, panels // rows, k + 1) for k in range(panels)]
-    for one in axes:
-        plain(one, 7)
+    for panel in axes:
+        plain(panel, 7)
     return figure, axes

@@ -72,8 +72,8 @@ class Skeleton:
     @property
     def points(self) -> np.ndarray:
         """Ends of bars and centres of axes, (k, 3)."""
-        found = [point for bar in self.bars for point in (bar.start, bar.end)] + [axis.center for axis in self.axes]
-        return np.array(found) if found else np.zeros((1, 3))
+        ends = [point for bar in self.bars for point in (bar.start, bar.end)] + [axis.center for axis in self.axes]
+        return np.array(ends) if ends else np.zeros((1, 3))
 
 
 @dataclass(frozen=True)
@@ -183,18 +183,18 @@ def _ends(mechanism: Mechanism, T: list, bodies: list[_Body], k: int) -> list[np
     carried = [body.T_world_joint[:3, 3] for body in bodies if body.parent == k]
     if carried or k == 0:
         return carried
-    own = bodies[k].links
-    names = {mechanism.links[i].name for i in own}
+    held = bodies[k].links
+    names = {mechanism.links[i].name for i in held}
     ends = [
         (T[mechanism.link_number(frame.link)] @ frame.T_link_frame)[:3, 3]
         for frame in mechanism.frames
         if frame.link in names
     ]
-    ends += [T[i][:3, 3] for i in own if i == own[0] or mechanism.links[i].inertia.any()]
+    ends += [T[i][:3, 3] for i in held if i == held[0] or mechanism.links[i].inertia.any()]
     if max(np.linalg.norm(end - bodies[k].anchor) for end in ends) > 1e-6:
         return ends
     # Nothing marks the end of the body: twice the way to its centre of mass is about its length.
-    masses = [(T[i], mechanism.links[i].inertia) for i in own if mechanism.links[i].inertia[0] > 0]
+    masses = [(T[i], mechanism.links[i].inertia) for i in held if mechanism.links[i].inertia[0] > 0]
     centers = [pose[:3, :3] @ inertia.center_of_mass(p) + pose[:3, 3] for pose, p in masses]
     return [bodies[k].anchor + 2.0 * (center - bodies[k].anchor) for center in centers] or ends
 

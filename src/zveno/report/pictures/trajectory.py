@@ -44,7 +44,7 @@ def draw_trajectory(trajectory: Any, path: str | PathLike[str], caption: str | N
     }
     if len(trajectory.joint_names) == trajectory.v.shape[-1]:
         names["velocities, rad/s or m/s"] = trajectory.joint_names
-    marks = sorted({one.t for one in trajectory.events})[:_MOST_MARKS]
+    marks = sorted({event.t for event in trajectory.events})[:_MOST_MARKS]
     return draw_lines(trajectory.t, panels, path, caption or trajectory.summary, names, marks=marks)
 
 

@@ -19,22 +19,22 @@ MOST = 12
 """Outliers listed."""
 
 
-def identifiability_data(found: Identifiability, by_rules: tuple[bool, str] | None = None) -> dict[str, Any]:
+def identifiability_data(structure: Identifiability, by_rules: tuple[bool, str] | None = None) -> dict[str, Any]:
     """What programs want to know."""
-    counts = found.counts
+    counts = structure.counts
     data = {
-        "robot": found.robot,
-        "measurement": found.measurement,
-        "status": found.status,
-        "summary": found.summary,
-        "rank": found.rank,
-        "unknowns": list(found.unknowns),
-        "strategy": found.strategy,
-        "chosen": list(found.chosen),
-        "model": found.text,
-        "classes": dict(zip(found.names, found.classes, strict=True)),
-        "relations": list(found.relations),
-        "gap": found.gap if np.isfinite(found.gap) else None,
+        "robot": structure.robot,
+        "measurement": structure.measurement,
+        "status": structure.status,
+        "summary": structure.summary,
+        "rank": structure.rank,
+        "unknowns": list(structure.unknowns),
+        "strategy": structure.strategy,
+        "chosen": list(structure.chosen),
+        "model": structure.text,
+        "classes": dict(zip(structure.names, structure.classes, strict=True)),
+        "relations": list(structure.relations),
+        "gap": structure.gap if np.isfinite(structure.gap) else None,
         "formula": None
         if counts is None
         else {
@@ -44,7 +44,7 @@ def identifiability_data(found: Identifiability, by_rules: tuple[bool, str] | No
             "proved": counts.proved,
             "why": counts.why,
         },
-        "certified": found.certified,
+        "certified": structure.certified,
     }
     if by_rules is not None:
         data["rules"] = {"agree": by_rules[0], "text": by_rules[1]}
@@ -52,26 +52,26 @@ def identifiability_data(found: Identifiability, by_rules: tuple[bool, str] | No
 
 
 def print_identifiability(
-    console: Console, found: Identifiability, degrees: bool = False, *, by_rules: tuple[bool, str] | None = None
+    console: Console, structure: Identifiability, degrees: bool = False, *, by_rules: tuple[bool, str] | None = None
 ) -> None:
     """Summary, irreducible model, classes and relations."""
-    console.print(found.summary, style="bold", end="\n\n")
+    console.print(structure.summary, style="bold", end="\n\n")
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
-    table.add_row(f"model ({found.strategy})", (found.text))
+    table.add_row(f"model ({structure.strategy})", (structure.text))
     for word in ("identifiable", "semi-identifiable", "unidentifiable"):
-        names = found.of_class(word)
+        names = structure.of_class(word)
         table.add_row(word, (f"{len(names)}: {' '.join(names)}" if names else "none"))
-    if found.unknowns:
-        table.add_row("found beside them", f"{len(found.unknowns)} displacements of frames and targets")
-    for k, text in enumerate(found.expressions):
+    if structure.unknowns:
+        table.add_row("found beside them", f"{len(structure.unknowns)} displacements of frames and targets")
+    for k, text in enumerate(structure.expressions):
         table.add_row("only together" if not k else "", (text))
-    gap = "nothing was dropped" if not np.isfinite(found.gap) else f"{found.gap:.1e}"
+    gap = "nothing was dropped" if not np.isfinite(structure.gap) else f"{structure.gap:.1e}"
     table.add_row("gap", gap)
-    if found.counts is not None:
-        counts = found.counts
-        agree = "agree" if counts.agree(found.rank) else "differ"
+    if structure.counts is not None:
+        counts = structure.counts
+        agree = "agree" if counts.agree(structure.rank) else "differ"
         bound = "" if counts.bound is None else f", at most {counts.bound} by (21)"
         table.add_row(
             "counts", f"{counts.formula} = {counts.value}{bound}, closure of twists {counts.proved}: they {agree}"
@@ -82,37 +82,37 @@ def print_identifiability(
     console.print(table)
 
 
-def print_calibration(console: Console, found: Calibration, degrees: bool = False) -> None:
+def print_calibration(console: Console, calibration: Calibration, degrees: bool = False) -> None:
     """Verdict, errors before and after, parameters with their uncertainty, rows that do not belong, what to measure
     next."""
-    console.print(found.verdict, style="bold", end="\n\n")
-    console.print(_errors(found))
+    console.print(calibration.verdict, style="bold", end="\n\n")
+    console.print(_errors(calibration))
     console.print()
-    console.print(_parameters(found, degrees))
-    if found.outliers:
+    console.print(_parameters(calibration, degrees))
+    if calibration.outliers:
         console.print("\nrows that do not belong", style="bold")
-        for one in found.outliers[:MOST]:
-            console.print("  " + one.text)
-        if len(found.outliers) > MOST:
-            console.print(f"  … {len(found.outliers)} in all")
-    pairs = found.correlated(0.95)
+        for outlier in calibration.outliers[:MOST]:
+            console.print("  " + outlier.text)
+        if len(calibration.outliers) > MOST:
+            console.print(f"  … {len(calibration.outliers)} in all")
+    pairs = calibration.correlated(0.95)
     if pairs:
         text = ", ".join(f"{a}/{b} {r:+.2f}" for a, b, r in pairs[:6])
         console.print(f"\nstrongly correlated: {text}")
-    if found.advice is not None and found.advice.kinds:
+    if calibration.advice is not None and calibration.advice.kinds:
         console.print()
-        console.print(_next(found.advice))
-        _print_first_posture(console, found, degrees)
-    for note in found.notes:
+        console.print(_next(calibration.advice))
+        _print_first_posture(console, calibration, degrees)
+    for note in calibration.notes:
         console.print(f"note: {note}")
 
 
-def _print_first_posture(console: Console, found: Calibration, degrees: bool) -> None:
+def _print_first_posture(console: Console, calibration: Calibration, degrees: bool) -> None:
     """The posture to measure first; `advice.q` has all of them."""
-    if found.advice is not None and len(found.advice.q):
-        factors, units = shown_units(coordinate_units(found.nominal), degrees)
-        names, q = found.nominal.coordinate_names, found.advice.q[0] * factors
-        places = [names.index(name) for name in found.advice.coordinates]
+    if calibration.advice is not None and len(calibration.advice.q):
+        factors, units = shown_units(coordinate_units(calibration.nominal), degrees)
+        names, q = calibration.nominal.coordinate_names, calibration.advice.q[0] * factors
+        places = [names.index(name) for name in calibration.advice.coordinates]
         console.print("measure first at " + ", ".join(f"{names[k]} {q[k]:.4g} {units[k]}".rstrip() for k in places))
 
 
@@ -128,8 +128,8 @@ def _next(advice: Advice) -> Table:
         more = f"{len(advice.q)} postures of {advice.campaign}"
         table.add_row((f"{more}, best chosen"), "", _mm(advice.chosen), "")
         table.add_row((f"{more}, random"), "", _mm(advice.others), "")
-    for one in advice.kinds:
-        table.add_row((f"{one.postures} {one.text}"), one.noise, _mm(one.after), " ".join(one.shows))
+    for kind in advice.kinds:
+        table.add_row((f"{kind.postures} {kind.text}"), kind.noise, _mm(kind.after), " ".join(kind.shows))
     return table
 
 
@@ -137,20 +137,20 @@ def _mm(length: float) -> str:
     return f"{1e3 * length:.{_digits(1e3 * length)}f} mm"
 
 
-def _errors(found: Calibration) -> Table:
+def _errors(calibration: Calibration) -> Table:
     """A line a kind of error and noise; campaigns are named where there are several."""
     table = Table(box=None, pad_edge=False)
-    single = len({error.name.partition(": ")[0] for error in found.baseline}) == 1
+    single = len({error.name.partition(": ")[0] for error in calibration.baseline}) == 1
     table.add_column("errors", no_wrap=True)
     table.add_column("of")
     for name in ("rms", "mean", "max", "AP", "RP", "rows"):
         table.add_column(name, justify="right", no_wrap=True)
     for title, errors in (
-        ("nominal, frames fitted", found.baseline),
-        ("  those that belong", found.baseline_unflagged if found.outliers else ()),
-        ("calibrated, rows used", found.training),
-        ("postures not used", found.held_out),
-        ("  those that belong", found.held_out_unflagged if found.outliers else ()),
+        ("nominal, frames fitted", calibration.baseline),
+        ("  those that belong", calibration.baseline_unflagged if calibration.outliers else ()),
+        ("calibrated, rows used", calibration.training),
+        ("postures not used", calibration.held_out),
+        ("  those that belong", calibration.held_out_unflagged if calibration.outliers else ()),
     ):
         for k, error in enumerate(errors):
             factor, unit = ERRORS[error.unit]
@@ -166,7 +166,7 @@ def _digits(value: float) -> int:
     return 3 if value < 10 else 2 if value < 100 else 1
 
 
-def _parameters(found: Calibration, degrees: bool) -> Table:
+def _parameters(calibration: Calibration, degrees: bool) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("parameter")
     table.add_column("deviation", justify="right")
@@ -175,7 +175,7 @@ def _parameters(found: Calibration, degrees: bool) -> Table:
     table.add_column("of", style="dim")
     scales = DEVIATIONS | ({"rad": DEGREES} if degrees else {})
     for name, value, std, unit, place in zip(
-        found.names, found.values, found.std, found.units, found.places, strict=True
+        calibration.names, calibration.values, calibration.std, calibration.units, calibration.places, strict=True
     ):
         factor, shown = scales[unit]
         digits = 4 if factor < 1e6 else 1

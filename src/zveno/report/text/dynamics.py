@@ -49,7 +49,7 @@ def dynamics_data(
         "robot": mechanism.name,
         "given": given,
         "velocity_names": list(velocity_names(mechanism)),
-        "units": list(_units(mechanism)),
+        "units": list(velocity_units(mechanism)),
         "q": dict(zip(mechanism.coordinate_names, q.tolist(), strict=True)),
         "v": v.tolist(),
         "a": np.asarray(a).tolist(),
@@ -85,8 +85,8 @@ def velocity_names(mechanism: Mechanism) -> tuple[str, ...]:
 
 def print_dynamics(console: Console, data: dict[str, Any], degrees: bool = False) -> None:
     """Print `dynamics_data`."""
-    found = "torques" if data["given"] == "a" else "accelerations"
-    console.print(Text(f"{data['robot']}: {found}", style="bold"), end="\n\n")
+    computed = "torques" if data["given"] == "a" else "accelerations"
+    console.print(Text(f"{data['robot']}: {computed}", style="bold"), end="\n\n")
     console.print(_state_table(data, degrees))
     energy = data["energy"]
     console.print()
@@ -112,7 +112,8 @@ def _computed(name: str, mechanism: Mechanism, q, v, last, friction: bool):
     return function(mechanism, q, v, last, friction=friction)
 
 
-def _units(mechanism: Mechanism) -> tuple[str, ...]:
+def velocity_units(mechanism: Mechanism) -> tuple[str, ...]:
+    """ "rad" or "m" for every velocity: the unit that it is a rate of."""
     return tuple(unit for name in mechanism.joint_names for unit in mechanism.joint(name).type.units)
 
 
@@ -130,8 +131,8 @@ def _state_table(data: dict[str, Any], degrees: bool) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("joint", overflow="fold")
     for name in columns:
-        found = name == ("τ" if data["given"] == "a" else "a")
-        table.add_column(name, justify="right", style="bold" if found else "")
+        computed = name == ("τ" if data["given"] == "a" else "a")
+        table.add_column(name, justify="right", style="bold" if computed else "")
     table.add_column("units", style="dim")
     for k, name in enumerate(data["velocity_names"]):
         cells = [_number(values[k]) for values in columns.values()]

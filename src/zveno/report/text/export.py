@@ -17,8 +17,8 @@ def export_data(done: Export) -> dict[str, Any]:
         "directory": str(done.directory),
         "files": [path.name for path in done.files],
         "functions": [
-            {"name": one.name, "operations": asdict(one.operations), "nanoseconds": one.nanoseconds}
-            for one in done.functions
+            {"name": function.name, "operations": asdict(function.operations), "nanoseconds": function.nanoseconds}
+            for function in done.functions
         ],
     }
 
@@ -29,9 +29,9 @@ def print_export(console: Console, done: Export, degrees: bool = False) -> None:
     table.add_column("function", overflow="fold")
     for name in ("adds", "multiplies", "divides", "roots", "sincos", "other", "ns a call"):
         table.add_column(name, justify="right")
-    for one in done.functions:
-        time = "not measured" if one.nanoseconds is None else f"{one.nanoseconds:.0f}"
-        table.add_row(one.name, *(str(count) for count in asdict(one.operations).values()), time)
+    for function in done.functions:
+        time = "not measured" if function.nanoseconds is None else f"{function.nanoseconds:.0f}"
+        table.add_row(function.name, *(str(count) for count in asdict(function.operations).values()), time)
     console.print(table)
     console.print()
     console.print(done.summary, soft_wrap=True)

@@ -17,23 +17,23 @@ FEW = 12
 """Names that are listed."""
 
 
-def identification_data(found: Identification, logs: Sequence[Log] = ()) -> dict[str, Any]:
+def identification_data(identification: Identification, logs: Sequence[Log] = ()) -> dict[str, Any]:
     """What programs want to know: verdict, errors, choices, parameters with their covariance."""
-    validation, choices = found.validation, found.choices
+    validation, choices = identification.validation, identification.choices
     return {
-        "robot": found.nominal.name,
-        "status": found.status,
-        "summary": found.summary,
+        "robot": identification.nominal.name,
+        "status": identification.status,
+        "summary": identification.summary,
         "logs": [{"source": log.source, "rows": len(log), "account": list(log.account)} for log in logs],
         "joints": {
             name: {
-                "usable": found.judgement.joints[j],
-                "reason": found.judgement.reasons.get(name),
+                "usable": identification.judgement.joints[j],
+                "reason": identification.judgement.reasons.get(name),
                 "errors": {model: _plain(validation.errors[model][j]) for model in MODELS},
                 "rms": _plain(validation.rms[j]),
                 "torque_rms": _plain(validation.torque_rms[j]),
             }
-            for j, name in enumerate(found.joint_names)
+            for j, name in enumerate(identification.joint_names)
         },
         "overall": {model: _plain(validation.overall[model]) for model in MODELS},
         "held_out": validation.held_out,
@@ -42,24 +42,24 @@ def identification_data(found: Identification, logs: Sequence[Log] = ()) -> dict
         "velocity_lag": [_plain(x) for x in choices.velocity_lag],
         "parameters": {
             name: {
-                "value": _plain(found.values[k]),
-                "std": _plain(found.std[k]),
-                "least_squares": _plain(found.base_values[k]),
-                "least_squares_std": _plain(found.base_std[k]),
+                "value": _plain(identification.values[k]),
+                "std": _plain(identification.std[k]),
+                "least_squares": _plain(identification.base_values[k]),
+                "least_squares_std": _plain(identification.base_std[k]),
             }
-            for k, name in enumerate(found.names)
+            for k, name in enumerate(identification.names)
         },
-        "covariance": [[_plain(x) for x in row] for row in found.covariance],
-        "essential": list(found.essential),
-        "not_identified": list(found.not_identified),
-        "only_prior": list(found.only_prior),
-        "repaired": found.repaired,
-        "left_out": list(found.left_out),
+        "covariance": [[_plain(x) for x in row] for row in identification.covariance],
+        "essential": list(identification.essential),
+        "not_identified": list(identification.not_identified),
+        "only_prior": list(identification.only_prior),
+        "repaired": identification.repaired,
+        "left_out": list(identification.left_out),
         "faults": [
             {"kind": fault.kind, "joints": list(fault.joints), "size": _plain(fault.size), "text": fault.text}
-            for fault in found.faults
+            for fault in identification.faults
         ],
-        "notes": [*found.notes, found.unseen],
+        "notes": [*identification.notes, identification.unseen],
     }
 
 
@@ -68,42 +68,42 @@ def _plain(x: Any) -> float | None:
 
 
 def print_identification(
-    console: Console, found: Identification, degrees: bool = False, *, logs: Sequence[Log] = ()
+    console: Console, identification: Identification, degrees: bool = False, *, logs: Sequence[Log] = ()
 ) -> None:
     """Verdict, what the recordings were taken for, errors by joint, choices, and parameters."""
-    console.print(found.summary, style="bold", end="\n\n")
+    console.print(identification.summary, style="bold", end="\n\n")
     for log in logs:
         console.print(log.source, style="bold")
         for line in log.account:
             console.print(f"  {line}")
     if logs:
         console.print()
-    for fault in found.faults:
+    for fault in identification.faults:
         console.print(f"fault ({fault.kind}): {fault.text}", style="bold red")
-    if found.faults:
+    if identification.faults:
         console.print()
-    console.print(_errors(found))
+    console.print(_errors(identification))
     console.print()
-    for line in _choices(found):
+    for line in _choices(identification):
         console.print(line)
     console.print()
-    console.print(_parameters(found))
+    console.print(_parameters(identification))
     for word, names in (
-        ("not shown by the motion", found.not_identified),
-        ("only prior", found.only_prior),
-        ("not in the model file", found.left_out),
+        ("not shown by the motion", identification.not_identified),
+        ("only prior", identification.only_prior),
+        ("not in the model file", identification.left_out),
     ):
         if names:
             more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
             console.print(f"{word}: {', '.join(names[:FEW])}{more}")
-    for link, what in found.repaired.items():
+    for link, what in identification.repaired.items():
         console.print(f"prior of {link} repaired: {what}")
-    for note in (*found.notes, found.unseen):
+    for note in (*identification.notes, identification.unseen):
         console.print(f"note: {note}")
 
 
-def _errors(found: Identification) -> Table:
-    validation = found.validation
+def _errors(identification: Identification) -> Table:
+    validation = identification.validation
     table = Table(box=None, pad_edge=False)
     table.add_column("held-out error", no_wrap=True)
     for model in MODELS:
@@ -111,16 +111,16 @@ def _errors(found: Identification) -> Table:
     table.add_column("rms", justify="right")
     table.add_column("of torque", justify="right")
     table.add_column("", no_wrap=True)
-    for j, name in enumerate(found.joint_names):
+    for j, name in enumerate(identification.joint_names):
         cells = [f"{validation.errors[model][j]:.1%}" for model in MODELS]
-        usable = "" if found.judgement.joints[j] else "not usable"
+        usable = "" if identification.judgement.joints[j] else "not usable"
         table.add_row(name, *cells, f"{validation.rms[j]:.3g}", f"{validation.torque_rms[j]:.3g}", usable)
     table.add_row("all", *(f"{validation.overall[model]:.1%}" for model in MODELS), "", "", "", style="bold")
     return table
 
 
-def _choices(found: Identification) -> list[str]:
-    choices = found.choices
+def _choices(identification: Identification) -> list[str]:
+    choices = identification.choices
     lines = [
         f"band {choices.band:.3g} Hz ({choices.band_from}), {choices.samples} samples, {choices.rows} rows; "
         f"{choices.margin:.2g} s lost at every end",
@@ -135,18 +135,18 @@ def _choices(found: Identification) -> list[str]:
     return lines
 
 
-def _parameters(found: Identification) -> Table:
+def _parameters(identification: Identification) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("parameter", no_wrap=True)
     for head in ("value", "std", "least squares", "std"):
         table.add_column(head, justify="right")
-    for k, name in enumerate(found.names):
-        spread = found.base_std[k]
+    for k, name in enumerate(identification.names):
+        spread = identification.base_std[k]
         table.add_row(
             name,
-            f"{found.values[k]:.5g}",
-            f"{found.std[k]:.2g}",
-            f"{found.base_values[k]:.5g}" if np.isfinite(spread) else "-",
+            f"{identification.values[k]:.5g}",
+            f"{identification.std[k]:.2g}",
+            f"{identification.base_values[k]:.5g}" if np.isfinite(spread) else "-",
             f"{spread:.2g}" if np.isfinite(spread) else "not shown",
         )
     return table

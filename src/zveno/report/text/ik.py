@@ -21,43 +21,43 @@ MOST_ROWS = 40
 """Solutions shown; files have them all."""
 
 
-def solutions_data(found: Solutions) -> dict[str, Any]:
+def solutions_data(solutions: Solutions) -> dict[str, Any]:
     """Plain data, one entry a pose."""
-    poses = [()] if not found.batch else list(np.ndindex(*found.batch))
+    poses = [()] if not solutions.batch else list(np.ndindex(*solutions.batch))
     return {
-        "method": found.method,
-        "joints": list(found.joint_names),
+        "method": solutions.method,
+        "joints": list(solutions.joint_names),
         "poses": [
             {
-                "status": str(found.status if not pose else found.status[pose]),
-                "summary": found.reason(*pose),
-                "solutions": found.of(*pose).tolist(),
-                "residual": found.residual[pose][: int(found.count[pose])].tolist(),
-                "condition": found.condition[pose][: int(found.count[pose])].tolist(),
+                "status": str(solutions.status if not pose else solutions.status[pose]),
+                "summary": solutions.reason(*pose),
+                "solutions": solutions.of(*pose).tolist(),
+                "residual": solutions.residual[pose][: int(solutions.count[pose])].tolist(),
+                "condition": solutions.condition[pose][: int(solutions.count[pose])].tolist(),
             }
             for pose in poses
         ],
     }
 
 
-def print_solutions(console: Console, found: Solutions, degrees: bool = False) -> None:
+def print_solutions(console: Console, solutions: Solutions, degrees: bool = False) -> None:
     """A table of solutions, the joints of the chain only, and what they are worth."""
-    places = [(pose, k) for pose in np.ndindex(*found.batch) for k in range(int(found.count[pose]))]
+    places = [(pose, k) for pose in np.ndindex(*solutions.batch) for k in range(int(solutions.count[pose]))]
     shown = places[:MOST_ROWS]
-    columns = [Column("pose", [",".join(map(str, pose)) for pose, _ in shown])] if found.batch else []
+    columns = [Column("pose", [",".join(map(str, pose)) for pose, _ in shown])] if solutions.batch else []
     columns.append(Column("#", [str(k + 1) for _, k in shown]))
-    columns += _joint_columns(found, np.array([found.q[pose][k] for pose, k in shown]), degrees)
-    columns.append(Column("residual", [f"{found.residual[pose][k]:.0e}" for pose, k in shown]))
-    columns.append(Column("condition", [f"{found.condition[pose][k]:.3g}" for pose, k in shown]))
-    _title(console, found)
+    columns += _joint_columns(solutions, np.array([solutions.q[pose][k] for pose, k in shown]), degrees)
+    columns.append(Column("residual", [f"{solutions.residual[pose][k]:.0e}" for pose, k in shown]))
+    columns.append(Column("condition", [f"{solutions.condition[pose][k]:.3g}" for pose, k in shown]))
+    _title(console, solutions)
     if shown:
         print_columns(console, columns)
         _rest(console, len(places))
         console.print()
-    console.print(found.summary)
-    if not found.batch and not found.count:
+    console.print(solutions.summary)
+    if not solutions.batch and not solutions.count:
         console.print("\nnearest configuration")
-        print_columns(console, _joint_columns(found, found.nearest[None], degrees))
+        print_columns(console, _joint_columns(solutions, solutions.nearest[None], degrees))
 
 
 def path_data(path: JointPath) -> dict[str, Any]:
@@ -95,45 +95,47 @@ def print_path(console: Console, path: JointPath, degrees: bool = False) -> None
             console.print(f"branch {k} ends before pose {branch.ended}: {branch.reason}")
 
 
-def write_solutions(found: Solutions | JointPath, file: Path, degrees: bool = False) -> Path:
+def write_solutions(result: Solutions | JointPath, file: Path, degrees: bool = False) -> Path:
     """As .csv, one line a solution with its pose number and units in the header, or .npz with all arrays, SI."""
     if file.suffix.lower() == ".npz":
-        arrays = {"q": found.q}
-        if isinstance(found, Solutions):
-            arrays |= {"count": found.count, "codes": found.codes, "residual": found.residual}
+        arrays = {"q": result.q}
+        if isinstance(result, Solutions):
+            arrays |= {"count": result.count, "codes": result.codes, "residual": result.residual}
         with replacing(file) as temporary:
             np.savez_compressed(temporary, **arrays)  # pyright: ignore[reportArgumentType]  (arrays by name)
         return file
-    factors, units = _units(found, degrees)
-    if isinstance(found, Solutions):
-        rows = [(k, row) for k, pose in enumerate(np.ndindex(*found.batch)) for row in found.of(*pose)]
+    factors, units = _units(result, degrees)
+    if isinstance(result, Solutions):
+        rows = [(k, row) for k, pose in enumerate(np.ndindex(*result.batch)) for row in result.of(*pose)]
     else:
-        rows = list(enumerate(found.q))
+        rows = list(enumerate(result.q))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["pose", *(with_unit(name, unit) for name, unit in zip(found.joint_names, units, strict=True))])
+    writer.writerow(
+        ["pose", *(with_unit(name, unit) for name, unit in zip(result.joint_names, units, strict=True))]
+    )
     writer.writerows([k, *map(repr, (row * factors).tolist())] for k, row in rows)
     return write_text(file, text.getvalue())
 
 
-def _joint_columns(found: Solutions | JointPath, q: np.ndarray, degrees: bool) -> list[Column]:
-    factors, units = _units(found, degrees)
+def _joint_columns(result: Solutions | JointPath, q: np.ndarray, degrees: bool) -> list[Column]:
+    factors, units = _units(result, degrees)
     decimals = 2 if degrees else 4
-    chain = found.chain if len(q) else ()
+    chain = result.chain if len(q) else ()
     return [
-        Column(found.joint_names[k], [number(x, decimals) for x in q[:, k] * factors[k]], units[k]) for k in chain
+        Column(result.joint_names[k], [number(x, decimals) for x in q[:, k] * factors[k]], units[k]) for k in chain
     ]
 
 
-def _units(found: Solutions | JointPath, degrees: bool) -> tuple[np.ndarray, tuple[str, ...]]:
-    if found.mechanism is None:
+def _units(result: Solutions | JointPath, degrees: bool) -> tuple[np.ndarray, tuple[str, ...]]:
+    if result.mechanism is None:
         raise ZvenoError("the result does not know its robot")
-    return shown_units(coordinate_units(found.mechanism), degrees)
+    return shown_units(coordinate_units(result.mechanism), degrees)
 
 
-def _title(console: Console, found: Solutions | JointPath) -> None:
-    name = "" if found.mechanism is None else found.mechanism.name
-    console.print(f"{name}, frame {found.frame}", style="bold", end="\n\n")
+def _title(console: Console, result: Solutions | JointPath) -> None:
+    name = "" if result.mechanism is None else result.mechanism.name
+    console.print(f"{name}, frame {result.frame}", style="bold", end="\n\n")
 
 
 def _rest(console: Console, total: int) -> None:

@@ -41,14 +41,16 @@ def summary(mechanism: Mechanism) -> dict[str, Any]:
 
 def joint_summary(mechanism: Mechanism, joint: Joint) -> dict[str, Any]:
     """One joint as plain data; `q` is where its coordinates stand, [first, last + 1], or None."""
-    own = mechanism.q_slices[joint.name]
+    coordinates = mechanism.q_slices[joint.name]
     names = ("rotor_inertia", "gear_ratio", "viscous", "coulomb", "offset")
     return {
         "name": joint.name,
         "kind": joint.type.kind,
         "parent": joint.parent,
         "child": joint.child,
-        "q": [own.start, own.stop] if joint.mimic is None and own.stop > own.start else None,
+        "q": [coordinates.start, coordinates.stop]
+        if joint.mimic is None and coordinates.stop > coordinates.start
+        else None,
         "parameters": {name: np.asarray(value).tolist() for name, value in joint.type.parameters().items()},
         "lower": _finite(joint.limits.lower),
         "upper": _finite(joint.limits.upper),

@@ -100,7 +100,7 @@ def range_text(joint: Joint, degrees: bool = False) -> str:
         ranges.append(f"{ends}°" if unit == "°" else f"{ends} {unit}".rstrip())
     if not any(ranges):
         return "" if joint.type.n_q == 0 else "unlimited"
-    return "; ".join(one or "unlimited" for one in ranges)
+    return "; ".join(interval or "unlimited" for interval in ranges)
 
 
 def short(x: float) -> str:
@@ -127,9 +127,9 @@ def _rows(mechanism: Mechanism, degrees: bool) -> list[_Row]:
         branches = len(siblings) > 1 or f == 0
         mark = ("└─ " if last else "├─ ") if branches else ""
         under[i] = under[f] + (("   " if last else "│  ") if branches else "")
-        own = mechanism.q_slices[joint.name]
-        count = own.stop - own.start
-        place = f"{own.start}" if count == 1 else f"{own.start}–{own.stop - 1}"
+        place_in_q = mechanism.q_slices[joint.name]
+        count = place_in_q.stop - place_in_q.start
+        place = f"{place_in_q.start}" if count == 1 else f"{place_in_q.start}–{place_in_q.stop - 1}"
         link = mechanism.links[i]
         style = KIND_STYLES.get(joint.type.kind, "magenta")
         rows.append(
