@@ -13,11 +13,11 @@ from mechanisms import random_mechanism
 from zveno.algorithms.forward_kinematics import frame_pose, link_poses
 from zveno.errors import ShapeError, ZvenoError
 from zveno.io.load import load_mechanism
-from zveno.mechanism import Link, assemble
+from zveno.mechanism import Joint, Link, Revolute, assemble
 from zveno.report.pictures import raster, solids
 from zveno.report.pictures.mechanism import KIND_COLORS, draw_mechanism
 from zveno.report.pictures.motion import draw_motion
-from zveno.report.pictures.pieces import link_shapes, solid_pieces
+from zveno.report.pictures.pieces import OTHER_KIND, link_shapes, solid_pieces
 from zveno.report.pictures.skeleton import skeleton
 from zveno.robots import generators
 from zveno.spatial.rotations import exp
@@ -209,3 +209,15 @@ def test_bad_files_and_shapes_are_refused(tmp_path):
         draw_mechanism(mechanism, Path("/dev/null/x.png"), **SMALL)
     with pytest.raises(ShapeError):
         draw_mechanism(mechanism, tmp_path / "x.png", [0.0])
+
+
+def test_a_joint_type_of_a_user_is_drawn(tmp_path):
+    """A picture asks for nothing but the joint's motion; a kind without a colour of its own has the common one."""
+
+    class Hinge(Revolute):
+        kind = "hinge"
+
+    mechanism = assemble("door", [Link("frame"), Link("leaf")], [Joint("hinge", "frame", "leaf", Hinge())])
+    (hinge,) = [piece for piece in solid_pieces(skeleton(mechanism, np.zeros(1))) if piece.color == OTHER_KIND]
+    assert hinge.link == 1
+    assert "hinge" in draw_mechanism(mechanism, tmp_path / "door.svg", **SMALL).read_text()

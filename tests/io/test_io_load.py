@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from zveno.io import load_mechanism
 from zveno.io.load import FORMATS
 from zveno.io.write_dh import write_dh
 from zveno.io.write_elementary import write_elementary
+from zveno.mechanism import Joint, Link, Revolute, assemble
 
 URDF = (
     '<?xml version="1.0"?>\n<!-- <mujoco> is only mentioned here -->\n'
@@ -128,3 +131,17 @@ def test_names_are_no_paths(folder):
     with pytest.raises(ModelError, match="no suffix"):
         load_mechanism(Path("chain"))
     assert "chain" in robots.names()
+
+
+def test_a_reader_is_found_by_its_line_and_its_errors_name_the_file(tmp_path, monkeypatch):
+    def read_screws(path, *, snap=None):
+        return assemble("r", [Link("a"), Link("b")], [Joint("j", "a", "b", Revolute([0.0, 0.0, 0.0]))])
+
+    monkeypatch.setitem(sys.modules, "zveno.io.screws", SimpleNamespace(read_screws=read_screws))
+    monkeypatch.setitem(FORMATS, "screws", (".screws",))
+    file = tmp_path / "arm.screws"
+    file.write_text("")
+    with pytest.raises(ModelError, match=r"arm\.screws: the axis is zero"):
+        load_mechanism(file)
+    with pytest.raises(ModelError, match=r"Known: .*\.screws.*'screws'"):
+        load_mechanism(file.rename(tmp_path / "arm.other"))

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from .. import robots
-from ..errors import ModelError, UnknownNameError, unknown_name
+from ..errors import ModelError, UnknownNameError, ZvenoError, unknown_name
 from ..mechanism import Mechanism
 from ..mechanism.plausibility import warn_about_sizes
 from .files import read_text
@@ -91,7 +91,7 @@ def _format_of(path: Path) -> str:
     raise ModelError(
         f"its suffix {suffix!r} is none of a model file" if suffix else "it has no suffix",
         file=path,
-        remedy=f"Known: {known}; or say format='urdf', 'mjcf', 'dh' or 'elementary'",
+        remedy=f"Known: {known}; or say format={' or '.join(map(repr, FORMATS))}",
     )
 
 
@@ -160,4 +160,7 @@ def _plain_number(word: str, name: str) -> int | float:
 def _read(format: str, path: Path, snap: bool | None) -> Mechanism:
     """The mechanism in a file, by the reader of its format, which is imported only now."""
     reader = getattr(importlib.import_module(f".{format}", __package__), f"read_{format}")
-    return reader(path, snap=snap)
+    try:
+        return reader(path, snap=snap)
+    except ZvenoError as error:  # from below the reader, where nobody knows the file
+        raise error if error.file is not None else error.located(file=path) from error

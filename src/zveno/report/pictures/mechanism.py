@@ -15,7 +15,7 @@ from ...mechanism import Mechanism
 from ...spatial.rotations import z_to
 from . import raster, solids
 from .files import saved
-from .pieces import KIND_COLORS, solid_pieces
+from .pieces import KIND_COLORS, kind_color, solid_pieces
 from .skeleton import Skeleton, skeleton
 
 FOOT, TRAIL = "#66727f", "#d6336c"
@@ -72,7 +72,7 @@ def draw_mechanism(
     labels = _add_frames(front, mechanism, q, frames, 0.12 * main.size)
     drawn = {part.kind for part in (*main.axes, *main.balls)}
     kinds = [joint.type.kind for joint in mechanism.joints if joint.type.kind in drawn]
-    counts = {kind: kinds.count(kind) for kind in KIND_COLORS if kind in drawn}
+    counts = {kind: kinds.count(kind) for kind in dict.fromkeys((*KIND_COLORS, *kinds)) if kind in drawn}
     points = np.concatenate([part.points for part in (main, *pale)]) @ upright.T
     camera = _camera(points, layers, main.size, size, dpi)
     words = mechanism.name if caption is None else caption
@@ -283,7 +283,7 @@ def _add_words(figure, words: str, counts: Mapping[str, int]):
     figure.text(0.03, 0.04, words, fontsize=10.5, color=INK, va="center")
     style: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 7}
     marks = [
-        Line2D([], [], color=KIND_COLORS[kind], label=f"{count} {kind}", **style) for kind, count in counts.items()
+        Line2D([], [], color=kind_color(kind), label=f"{count} {kind}", **style) for kind, count in counts.items()
     ]
     if marks:
         figure.legend(

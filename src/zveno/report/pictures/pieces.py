@@ -23,7 +23,13 @@ KIND_COLORS = {
     "planar": "#6a994e",
     "free": "#9aa5b1",
 }
-"""Joints are coloured by kind."""
+"""Joints are coloured by kind; one that is not here has `OTHER_KIND`."""
+OTHER_KIND = "#7a6f5d"
+
+
+def kind_color(kind: str) -> str:
+    """The colour of a joint, also of a type that users have made."""
+    return KIND_COLORS.get(kind, OTHER_KIND)
 
 
 class Piece(NamedTuple):
@@ -43,9 +49,9 @@ def solid_pieces(drawn: Skeleton) -> list[Piece]:
     for axis in drawn.axes:
         shape, wide, half = (solids.drum, 1.22, 1.55) if axis.turns else (solids.prism, 1.7, 2.3)
         solid = shape(axis.center, axis.direction, wide * axis.radius, half * axis.radius)
-        pieces.append(Piece(axis.link, KIND_COLORS[axis.kind], solid))
+        pieces.append(Piece(axis.link, kind_color(axis.kind), solid))
     for ball in drawn.balls:
-        pieces.append(Piece(ball.link, KIND_COLORS[ball.kind], solids.ball(ball.center, ball.radius)))
+        pieces.append(Piece(ball.link, kind_color(ball.kind), solids.ball(ball.center, ball.radius)))
     return pieces
 
 
