@@ -12,6 +12,7 @@ import zveno
 from kernels.programs import interpreted
 from mechanisms import random_inertia, random_mechanism, random_state, random_transform, relative_error
 from zveno.errors import ShapeError, UnknownNameError
+from zveno.function_methods import is_of_one_frame
 from zveno.functions import FUNCTIONS, shapes
 from zveno.kernels import door
 
@@ -53,7 +54,7 @@ def calls(robot, name, rng):
     pool = {"q": q, "q0": q, "q1": mechanism.random(rng), "v": v, "a": a, "tau": a}
     arrays = [pool[key] for key in FUNCTIONS[name].inputs]
     yield arrays, {}
-    if name in ("forward_kinematics", "jacobian", "velocity", "acceleration"):
+    if is_of_one_frame(name):
         yield arrays, {"frame": "mark"}
     if name in WITH_FRICTION:
         yield arrays, {"friction": True}

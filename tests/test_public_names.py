@@ -50,6 +50,8 @@ ROBOT = (
     "inverse_dynamics",
     "forward_dynamics",
     "mass_matrix",
+    "coriolis_matrix",
+    "jacobian_derivative",
     "bias",
     "gravity_torque",
     "energy",

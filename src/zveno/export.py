@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .errors import BuildError, unknown_name, visible
+from .function_methods import is_of_one_frame
 from .functions import FUNCTIONS
 from .io.files import check_replaceable, write_text
 from .io.results import Result, registered
@@ -178,7 +179,7 @@ def _program(
     robot: RobotFunctions, name: str, frame: str | None, parameters: Sequence[str]
 ) -> Program | Structured:
     options = {}
-    if name in ("forward_kinematics", "jacobian", "velocity", "acceleration"):
+    if is_of_one_frame(name):
         options["frame"] = robot.mechanism.frame(frame).name
     used = [key for key in parameters if key.partition(":")[0] in FUNCTIONS[name].depends_on]
     return exported_program(robot.mechanism, name, used, **options)

@@ -78,6 +78,21 @@ class FunctionMethods(ABC):
         """Jacobian of a frame's twist `[v, w]`, (..., 6, n_v); `reference` "aligned", "local" or "world"."""
         return self._run(("jacobian", frame, reference), (q,), out, constants)
 
+    def jacobian_derivative(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        frame: str | None = None,
+        reference: str = "aligned",
+        out: np.ndarray | None = None,
+        **constants: ArrayLike,
+    ) -> np.ndarray:
+        """Derivative by time of `jacobian` in the same reference, (..., 6, n_v).
+
+        "aligned" and "world": the frame's `acceleration` is J a + J̇ v.
+        """
+        return self._run(("jacobian_derivative", frame, reference), (q, v), out, constants)
+
     def velocity(
         self,
         q: ArrayLike,
@@ -169,6 +184,12 @@ class FunctionMethods(ABC):
         """Mass matrix, (..., n_v, n_v), rotors included."""
         return self._run(("mass_matrix",), (q,), out, constants)
 
+    def coriolis_matrix(
+        self, q: ArrayLike, v: ArrayLike, out: np.ndarray | None = None, **constants: ArrayLike
+    ) -> np.ndarray:
+        """C, (..., n_v, n_v), with C v = bias − gravity torque and Ṁ − 2C skew-symmetric."""
+        return self._run(("coriolis_matrix",), (q, v), out, constants)
+
     def inverse_mass_matrix(
         self, q: ArrayLike, out: np.ndarray | None = None, **constants: ArrayLike
     ) -> np.ndarray:
@@ -256,6 +277,7 @@ _OPTIONS = {
     "forward_kinematics": ("frame",),
     "frame_poses": ("frames",),
     "jacobian": _FRAME,
+    "jacobian_derivative": _FRAME,
     "velocity": _FRAME,
     "acceleration": _FRAME,
 }
@@ -266,6 +288,11 @@ def options_of(key: tuple[Any, ...]) -> dict[str, Any]:
     name, *values = key
     names = _OPTIONS.get(name, _FORCES)
     return {option: value for option, value in zip(names, values, strict=False) if value}
+
+
+def is_of_one_frame(name: str) -> bool:
+    """Whether a function has one frame among its options."""
+    return "frame" in _OPTIONS.get(name, ())
 
 
 def takes_frame(name: str) -> bool:

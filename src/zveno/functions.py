@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 
 from .algorithms import center_of_mass as com
-from .algorithms import drives, energy, forward_dynamics, forward_kinematics, inverse_dynamics, linear, mass_matrix
+from .algorithms import (
+    coriolis,
+    drives,
+    energy,
+    forward_dynamics,
+    forward_kinematics,
+    inverse_dynamics,
+    linear,
+    mass_matrix,
+)
 from .algorithms import inverse_dynamics_derivatives as slopes
 from .algorithms import jacobian as jac
 from .algorithms import regressor as reg
@@ -125,6 +134,7 @@ FUNCTIONS: dict[str, Function] = _table(
     Function("frame_poses", ("q",), forward_kinematics.frame_poses, ("T_world_frames",), _POSE),
     Function("link_poses", ("q",), _link_poses, ("T_world_links",), _POSE),
     Function("jacobian", ("q",), jac.jacobian, ("J",), _POSE),
+    Function("jacobian_derivative", ("q", "v"), jac.jacobian_derivative, ("J_rate",), _POSE),
     Function("velocity", ("q", "v"), _twist, ("twist",), _POSE),
     Function("acceleration", ("q", "v", "a"), _acceleration, ("acceleration",), _POSE),
     Function("link_velocities", ("q", "v"), _link_velocities, ("twists",), _POSE),
@@ -140,6 +150,7 @@ FUNCTIONS: dict[str, Function] = _table(
     Function(
         "inverse_mass_matrix", ("q",), mass_matrix.inverse_mass_matrix, ("M_inverse",), _WEIGHT, frame_free=True
     ),
+    Function("coriolis_matrix", ("q", "v"), coriolis.coriolis_matrix, ("C",), _WEIGHT, frame_free=True),
     Function("centroidal_matrix", ("q",), mass_matrix.centroidal_matrix, ("A",), _WEIGHT, frame_free=True),
     Function("momentum", ("q", "v"), energy.total_momentum, ("momentum",), _WEIGHT, frame_free=True),
     Function("energy", ("q", "v"), _energy, ("kinetic", "potential"), _FORCE, frame_free=True),

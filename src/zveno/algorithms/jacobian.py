@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..mechanism import Mechanism
-from ..spatial.vectors import cross
+from ..spatial.vectors import cross, skew
 from .forward_kinematics import link_poses
 from .references import checked_reference
+from .velocities import frame_motion, world_motions
 
 
 def jacobian(
@@ -57,3 +58,45 @@ def twist_columns(
             v = R @ S[:3, k] + cross(w, point - p)
             columns[start + k] = columns[start + k] + factor * np.concatenate([v, w])
     return np.stack(columns, axis=1) if columns else np.zeros((6, 0))
+
+
+def jacobian_derivative(
+    mechanism: Mechanism, q: np.ndarray, v: np.ndarray, frame: str | None = None, reference: str = "aligned"
+) -> np.ndarray:
+    """J̇ (6, n_v): the derivative by time of `jacobian` in the same reference, at the velocity v (n_v,).
+
+    With "aligned" and "world" the frame's acceleration is J a + J̇ v. Column of joint j in world axes:
+    ẇ = ω × w + R Ṡ_w and v̇ = ω × R S_v + R Ṡ_v + ẇ × (point − p_j) + w × (ṗ − ṗ_j).
+    """
+    checked_reference(reference)
+    target = mechanism.frame(frame)
+    link = mechanism.link_number(target.link)
+    T = link_poses(mechanism, q)
+    T_world_frame = T[link] @ target.T_link_frame
+    rest = np.zeros(mechanism.n_v)
+    twist = frame_motion(mechanism, q, v, rest, target.name)[0]
+    fixed = reference == "world"
+    point, velocity = (np.zeros(3), np.zeros(3)) if fixed else (T_world_frame[:3, 3], twist[:3])
+    motions = world_motions(mechanism, q, v, rest)
+    q_own, v_own = mechanism.joint_positions(q), mechanism.joint_velocities(v)
+    columns = [np.zeros(6) for _ in range(mechanism.n_v)]
+    for i in (*mechanism.tree.ancestors(link), link):
+        if i == 0:
+            continue
+        joint, motion = mechanism.joint_of(i), motions[i]
+        R, p = T[i][:3, :3], T[i][:3, 3]
+        S, S_rate = joint.subspace(q_own[i]), joint.subspace_rate(q_own[i], v_own[i])
+        factor = 1.0 if joint.mimic is None else joint.mimic.multiplier
+        start = mechanism.v_slices[joint.name].start
+        for k in range(joint.type.n_v):
+            w, along = R @ S[3:, k], R @ S[:3, k]
+            w_rate = cross(motion.w, w) + R @ S_rate[3:, k]
+            v_rate = cross(motion.w, along) + R @ S_rate[:3, k]
+            v_rate = v_rate + cross(w_rate, point - p) + cross(w, velocity - motion.v)
+            columns[start + k] = columns[start + k] + factor * np.concatenate([v_rate, w_rate])
+    J_rate = np.stack(columns, axis=1) if columns else np.zeros((6, 0))
+    if reference != "local":
+        return J_rate
+    J, Rt = twist_columns(mechanism, q, T, link, point), T_world_frame[:3, :3].T
+    turn = skew(twist[3:])
+    return np.concatenate([Rt @ (J_rate[:3] - turn @ J[:3]), Rt @ (J_rate[3:] - turn @ J[3:])])

@@ -163,9 +163,13 @@ class Joint:
         """S, (6, n_v): the child's twist relative to its parent is S q̇, in the child's frame."""
         return self._to_child @ self.type.subspace(q)
 
+    def subspace_rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Ṡ, (6, n_v), in the child's frame, at the joint's own velocity."""
+        return self._to_child @ self.type.subspace_rate(q, v)
+
     def bias(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Ṡ q̇, (6,), in the child's frame."""
-        return self._to_child @ self.type.bias(q, v)
+        return self._to_child @ (self.type.subspace_rate(q, v) @ v)
 
     @cached_property
     def _to_child(self):

@@ -44,9 +44,10 @@ class Universal(JointType):
         """w = R₂ᵀ first · q̇₁ + second · q̇₂."""
         return np.concatenate([angular_column(self._first_moved(q)), angular_column(self.second)], axis=1)
 
-    def bias(self, q: Any, v: Any) -> Any:
-        """d/dt(R₂ᵀ first) q̇₁ = (R₂ᵀ first × second) q̇₁ q̇₂."""
-        return np.concatenate([np.zeros(3), cross(self._first_moved(q), self.second) * (v[0] * v[1])])
+    def subspace_rate(self, q: Any, v: Any) -> Any:
+        """d/dt(R₂ᵀ first) = (R₂ᵀ first × second) q̇₂."""
+        turned = angular_column(cross(self._first_moved(q), self.second) * v[1])
+        return np.concatenate([turned, np.zeros((6, 1))], axis=1)
 
     def _first_moved(self, q):
         return rotations.about_axis_by(self.second, q[1]).T @ self.first
@@ -91,10 +92,12 @@ class Planar(JointType):
         linear = rotations.about_axis_by(self.normal, q[2]).T @ self.in_plane
         return np.concatenate([np.concatenate([linear, np.zeros((3, 2))]), angular_column(self.normal)], axis=1)
 
-    def bias(self, q: Any, v: Any) -> Any:
-        """−w × Rᵀ(x ẋ + y ẏ)."""
-        linear = rotations.about_axis_by(self.normal, q[2]).T @ (self.in_plane @ v[:2])
-        return np.concatenate([cross(linear, self.normal) * v[2], np.zeros(3)])
+    def subspace_rate(self, q: Any, v: Any) -> Any:
+        """d/dt(Rᵀ x) = −w × Rᵀ x, and likewise y."""
+        linear = rotations.about_axis_by(self.normal, q[2]).T @ self.in_plane
+        turned = [cross(linear[:, k], self.normal) * v[2] for k in range(2)]
+        columns = [np.concatenate([column, np.zeros(3)]) for column in turned]
+        return np.stack([*columns, np.zeros(6)], axis=1)
 
     def parameters(self) -> dict[str, np.ndarray | float]:
         """The normal."""

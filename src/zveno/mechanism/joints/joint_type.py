@@ -59,9 +59,9 @@ class JointType(ABC):
     def subspace(self, q: Any) -> Any:
         """(6, n_v) matrix S of the relative twist, in the moved frame."""
 
-    def bias(self, q: Any, v: Any) -> Any:
-        """(6,) vector Ṡ q̇, zero unless the subspace changes with q."""
-        return np.zeros(6)
+    def subspace_rate(self, q: Any, v: Any) -> Any:
+        """(6, n_v) matrix Ṡ at the velocity v, zero unless the subspace changes with q."""
+        return np.zeros((6, self.n_v))
 
     def neutral(self) -> np.ndarray:
         """(n_q,) coordinates at which the moved frame coincides with the joint frame."""
