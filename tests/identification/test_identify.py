@@ -35,15 +35,27 @@ def test_base_parameters_are_found_within_three_standard_deviations(robot, found
     assert found.status == "usable"
 
 
-def test_normalised_errors_are_of_size_one(robot):
-    """(estimate − truth)/σ over runs with other noise; `benchmarks.identification --runs 200` is the long form."""
-    squares = []
-    for one in simulated_logs(robot, FRICTION, runs=4, seconds=12.0, torque_noise=0.05, rng=5):
-        found = zveno.identify(robot, one.log, friction=("viscous", "coulomb"), blocks=2)
+KINDS = {
+    "noisy": (FRICTION, ("viscous", "coulomb"), 0.05),
+    "clean": (dataclasses.replace(FRICTION, third=1.0, load=0.1), "default", 0.01),
+}
+"""Friction, fitted terms, and noise of the torques; a load that is predicted badly shows where noise is low."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_normalised_errors_are_of_size_one(robot, kind):
+    """(estimate − truth)/σ over runs with other noise, and differences between runs;
+    `benchmarks.identification --runs 200` is the long form."""
+    friction, terms, noise = KINDS[kind]
+    values, stds = [], []
+    for one in simulated_logs(robot, friction, runs=4, seconds=12.0, torque_noise=noise, rng=5):
+        found = zveno.identify(robot, one.log, friction=terms, blocks=2)
         truth = found.base.values[found.kept]
-        n = len(truth)
-        squares.append(((found.base_values[:n] - truth) / found.base_std[:n]) ** 2)
-    assert 0.7 < np.sqrt(np.mean(squares)) < 1.3
+        values.append(found.base_values[: len(truth)])
+        stds.append(found.base_std[: len(truth)])
+    x, s = np.array(values), np.array(stds)
+    assert 0.7 < np.sqrt(np.mean(((x - truth) / s) ** 2)) < 1.3
+    assert 0.5 < np.sqrt(np.mean(((x[1:] - x[:-1]) / np.hypot(s[1:], s[:-1])) ** 2)) < 1.3
 
 
 def test_friction_is_found(found):

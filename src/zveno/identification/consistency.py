@@ -31,8 +31,8 @@ NOTHING = 1e-200
 """Information below this is none."""
 CONTINUATION = (1.0, 0.1, 0.01)
 """Weights of the prior on the way to a weaker one."""
-STRONG = (1e5, 1e4, 1e3, 1e2, 1e1)
-"""The same for data that contradict every body, whose minimum is close to a boundary."""
+ROUNDING = 4.0 * np.finfo(float).eps
+"""Share of the objective's terms that rounding leaves of their sum."""
 DECREMENT = 1e-9
 """Newton's decrement at which the minimum is reached; the objective is in units of half a squared deviation."""
 BASIS = np.array([pseudo_inertia(unit) for unit in np.eye(N_PARAMETERS)])
@@ -137,7 +137,8 @@ def consistent_estimate(
         held = fit
         z, count, converged = _minimum(A, held, barrier, weights, z)
         if not converged:
-            z, more, converged = _minimum(A, held, barrier, (*STRONG, *weights), barrier.start())
+            strong = _strong_weights(A, held, barrier)
+            z, more, converged = _minimum(A, held, barrier, (*strong, *weights), barrier.start())
             count += more
         iterations, weights = iterations + count, weights[-1:]
         fit = held.changed(A @ z, parts.positive, turn >= TOGETHER)
@@ -179,6 +180,15 @@ def _minimum(A: np.ndarray, data: Eliminated, barrier: _Barrier, weights: Sequen
     return z, iterations, converged
 
 
+def _strong_weights(A: np.ndarray, data: Eliminated, barrier: _Barrier) -> list[float]:
+    """Weights from which the prior is approached where data of much weight are far from it: from that at which it
+    would weigh as much as they do, by tens."""
+    b = A @ barrier.start()
+    objective = 0.5 * float(b @ data.H @ b) - float(data.g @ b) + data.constant
+    steps = int(np.ceil(np.log10(max(objective / max(barrier.size, 1), 1.0))))
+    return [10.0**k for k in range(steps, 0, -1)]
+
+
 def _newton(H0: np.ndarray, g0: np.ndarray, constant: float, barrier: _Barrier, z: np.ndarray):
     """Newton's method with a line search: (minimum, iterations, whether it was reached)."""
 
@@ -191,7 +201,7 @@ def _newton(H0: np.ndarray, g0: np.ndarray, constant: float, barrier: _Barrier, 
         g = g + H0 @ z - g0
         step = -_solve(H0 + B, g)
         decrement = -float(g @ step)
-        if decrement < DECREMENT * max(1.0, 1e-6 * abs(value)):
+        if decrement < max(DECREMENT, ROUNDING * max(constant, abs(value))):
             return z, iteration, True
         length = barrier.longest(z, step)
         while length > 1e-12:
@@ -242,7 +252,8 @@ class _Barrier:
 
     def derivatives(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         n, g, H = self.n, np.zeros(self.size), np.zeros((self.size, self.size))
-        inverse = np.linalg.inv(self._pseudo(z[: 10 * n].reshape(-1, 10)))
+        half = np.linalg.inv(np.linalg.cholesky(self._pseudo(z[: 10 * n].reshape(-1, 10))))
+        inverse = np.swapaxes(half, 1, 2) @ half
         PB = np.einsum("nij,kjl->nkil", inverse, BASIS)
         g[: 10 * n] = self.linear - np.einsum("nkii->nk", PB).ravel()
         blocks = np.einsum("nkil,nmli->nkm", PB, PB)

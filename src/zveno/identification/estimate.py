@@ -115,7 +115,7 @@ def solve(normal: Normal, sigma: np.ndarray | None = None, iterations: int = ITE
 
     Args:
         normal: normal equations.
-        sigma: first weights; those of a fit with equal ones if not given.
+        sigma: first weights, as of a fit to nearly the same rows; those of a fit without parameters if not given.
         iterations: at most; 1 keeps the first weights.
     """
     used = normal.counts > 0
@@ -187,6 +187,16 @@ def solved_scaled(H: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     inverse = (half @ half.T) / (scale[:, None] * scale)
     condition = float(np.sqrt(w[good][-1] / w[good][0])) if good.any() else 1.0
     return inverse @ g, V[:, ~good], scale, condition, inverse
+
+
+def without_each(parts: Sequence[Normal], columns: Sequence[np.ndarray] | None = None) -> list[Estimate]:
+    """Fits to all blocks and without each, over all columns or over those that each fit has in `columns`."""
+    fits: list[Estimate] = []
+    for k in range(len(parts) + 1):
+        normal = total(parts, [] if k == 0 else [k - 1])
+        normal = normal if columns is None else normal.columns(columns[k])
+        fits.append(solve(normal, fits[0].sigma if fits else None))
+    return fits
 
 
 def pseudo_inverse(H: np.ndarray) -> np.ndarray:

@@ -81,7 +81,8 @@ def fitted(problem: Problem, found: Survey, references: tuple[Reference, ...]) -
         kept = [block for block in blocks if block != k - 1]
         friction = chosen_friction(model, start, parts, kept, k) if problem.choose else start
         places = model.places(k, friction)
-        estimates.append((friction, places, solve(total([parts[block] for block in kept]).columns(places))))
+        normal = total([parts[block] for block in kept]).columns(places)
+        estimates.append((friction, places, solve(normal, estimates[0][2].sigma if estimates else None)))
     if estimates[0][2].condition > ILL or estimates[0][2].unseen.shape[1]:
         exact = accumulate(model, rows(), found.edges, exact=True)
         for k, (friction, places, estimate) in enumerate(estimates):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -127,7 +128,7 @@ class Preparation:
 
     def filters(self, log: int, shifts: Sequence[float] = (0.0,)) -> Filters:
         """The filters of a log, for torques that come late by the delay and by each of `shifts`."""
-        return filters_of(self.clocks[log].step, self.band, [self.delay + s for s in shifts], self.wide)
+        return filters_of(self.clocks[log].step, self.band, tuple(self.delay + float(s) for s in shifts), self.wide)
 
     def motions(self, shifts: Sequence[float] = (0.0,)) -> Iterator[Motion]:
         """All motions, log after log."""
@@ -191,7 +192,8 @@ class _Segment:
         return moved[:, 0], moved[:, 1], moved[:, 2], speeds, torques
 
 
-def filters_of(step: float, band: float, delays: Sequence[float], wide: float = SMOOTHING) -> Filters:
+@lru_cache(maxsize=64)
+def filters_of(step: float, band: float, delays: tuple[float, ...], wide: float = SMOOTHING) -> Filters:
     """Filters for a sampling step and a band, for torques that come late by each of `delays`, s."""
     every = max(1, int(1.0 / step / (EVALUATIONS * band)))
     between = min(FINE, every)

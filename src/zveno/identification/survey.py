@@ -8,9 +8,9 @@ import numpy as np
 
 from ..errors import ZvenoError
 from ..io.results import registered
-from .estimate import normals, solve, total
+from .estimate import normals, solve, total, without_each
 from .friction import STEEP, TERMS, elements_of
-from .model import TorqueModel, torque_model
+from .model import TorqueModel, torque_model, with_variants
 from .moments import Moments, accumulate
 from .preparation import SMOOTHING, Preparation
 from .problem import AUTO, Problem
@@ -134,8 +134,7 @@ def survey(problem: Problem, scales: np.ndarray | None = None) -> Survey:
     edges = block_edges(preparation.thinned(), rest, problem.blocks)
     scales = np.where(large > 0, large, 1.0) if scales is None else scales
     model = torque_model(problem.mechanism, problem.terms, problem.motor_terms, scales, problem.own)
-    first = model.with_friction([c for c in model.friction if not TERMS[c.term].needs_load])
-    loads, moments = _loads(problem, preparation, first, rest, edges)
+    loads, moments = _loads(problem, preparation, model, rest, edges)
     found = problem.delay or 0.0
     if problem.delay is None:
         # The load takes part: friction that is missing would be taken for a delay.
@@ -144,7 +143,7 @@ def survey(problem: Problem, scales: np.ndarray | None = None) -> Survey:
         found, applied = _delay(accumulate(model, rows, edges), np.array(shifts[1:]))
         if applied and abs(found) > max(step, SMALLEST_DELAY):
             preparation = preparation.delayed(found)
-            loads, moments = _loads(problem, preparation, first, rest, edges)
+            loads, moments = _loads(problem, preparation, model, rest, edges)
     filters = [preparation.filters(k) for k in range(len(problem.logs))]
     choices = Choices(
         band=float(band),
@@ -171,12 +170,23 @@ def survey(problem: Problem, scales: np.ndarray | None = None) -> Survey:
 def _loads(
     problem: Problem, preparation: Preparation, model: TorqueModel, rest: np.ndarray, edges: np.ndarray
 ) -> tuple[np.ndarray, Moments]:
-    """(n_inertial, 1 + blocks) parameters of fits without load-dependent friction: to all blocks, without each."""
-    moments = accumulate(model, rows_of(preparation.thinned(), model, rest), edges)
-    _check_rows(problem, model, moments)
+    """(n_inertial, 1 + blocks) parameters that predict the load, of fits to all blocks and without each.
+
+    A first fit has no friction that depends on the load, and is wrong by a share of it; a second one has it, with
+    the load that the first predicts, and is wrong by a share of that share.
+    """
+    thinned = preparation.thinned()
+    first = model.with_friction([c for c in model.friction if not TERMS[c.term].needs_load])
+    moments = accumulate(first, rows_of(thinned, first, rest), edges)
+    _check_rows(problem, first, moments)
     parts = normals(moments)
-    fits = [solve(total(parts, [] if k == 0 else [k - 1])).x for k in range(problem.blocks + 1)]
-    return np.stack(fits, axis=1)[: model.n_inertial], moments
+    loads = np.stack([fit.x for fit in without_each(parts)], axis=1)[: model.n_inertial]
+    if len(first.friction) < len(model.friction):
+        second = with_variants(model, problem.blocks + 1)
+        parts = normals(accumulate(second, rows_of(thinned, second, rest, loads), edges))
+        fits = without_each(parts, [second.places(k) for k in range(problem.blocks + 1)])
+        loads = np.stack([fit.x for fit in fits], axis=1)[: model.n_inertial]
+    return loads, moments
 
 
 def _delay(moments: Moments, shifts: np.ndarray) -> tuple[float, bool]:
@@ -184,11 +194,12 @@ def _delay(moments: Moments, shifts: np.ndarray) -> tuple[float, bool]:
 
     It is where the residuals fall by `WORTH` and the blocks agree that it is not zero.
     """
-    by_block = []
+    by_block, sigma = [], None
     for k in range(len(shifts) + 1):
         parts = normals(moments, k)
-        x = solve(total(parts)).x
-        by_block.append([part.squares(x) for part in parts])
+        fit = solve(total(parts), sigma)
+        sigma = fit.sigma if sigma is None else sigma
+        by_block.append([part.squares(fit.x) for part in parts])
     squares = np.array(by_block)  # (shifts, blocks, n)
     counts = moments.counts.sum(axis=0)
     scale = squares[0].sum(axis=0) / np.maximum(counts, 1)
