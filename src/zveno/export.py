@@ -33,7 +33,8 @@ registered(Operations)  # kernels know no results
 
 DEFAULT_FUNCTIONS = ("inverse_dynamics", "gravity_torque", "forward_kinematics", "jacobian", "forward_dynamics")
 IN_BASE_PARAMETERS = "base_inverse_dynamics"
-EXPORTED = (*FUNCTIONS, IN_BASE_PARAMETERS)
+INVERSE_KINEMATICS = "inverse_kinematics"
+EXPORTED = (*FUNCTIONS, IN_BASE_PARAMETERS, INVERSE_KINEMATICS)
 """Names of all functions that can be written as C."""
 COMPILE = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror")
 
@@ -98,7 +99,8 @@ def export_c(
         robot: the robot as it is: payload, tool and gravity it was given are constants in the code.
         functions: names of robot functions ("inverse_dynamics", "jacobian", …), or "base_inverse_dynamics": torques
             from the base parameters, which are an argument; those of the robot are written to a header of their
-            own. By default those that controllers usually need.
+            own; or "inverse_kinematics": all solutions inside limits of arms with a closed form, one from a seed
+            for other chains. By default those that controllers usually need.
         directory: made if it does not exist.
         single: `float` instead of `double`.
         frame: the frame of kinematic functions; the default frame if not given.
@@ -112,14 +114,16 @@ def export_c(
     for name in functions:
         if name not in EXPORTED:
             raise unknown_name("function", name, EXPORTED)
+    from .ik.native.controller import controller_ik
+
     base = _base_model(robot) if IN_BASE_PARAMETERS in functions else None
+    ik = controller_ik(robot, frame, single) if INVERSE_KINEMATICS in functions else None
+    special = {IN_BASE_PARAMETERS: base, INVERSE_KINEMATICS: ik}
     programs = [
-        base.program
-        if base is not None and name == IN_BASE_PARAMETERS
-        else _program(robot, name, frame, parameters)
+        _program(robot, name, frame, parameters) if (own := special.get(name)) is None else own.program
         for name in dict.fromkeys(functions)
     ]
-    return export_programs(robot, programs, directory, base, single=single, timed=timed, force=force)
+    return export_programs(robot, programs, directory, base, ik, single=single, timed=timed, force=force)
 
 
 def export_programs(
@@ -127,13 +131,14 @@ def export_programs(
     programs: Sequence[Program | Structured],
     directory: str | os.PathLike[str],
     base: Any = None,
+    ik: Any = None,
     *,
     single: bool = False,
     timed: bool = True,
     force: bool = False,
 ) -> Export:
     """C sources of traced functions of a robot, an example and a README; `base` is the model of one in base
-    parameters."""
+    parameters, `ik` what `controller_ik` says of inverse kinematics."""
     dtype = np.float32 if single else np.float64
     stem = re.sub(r"\W", "_", robot.name, flags=re.ASCII).lower()
     stem = stem if stem and not stem[0].isdigit() else f"robot_{stem}"
@@ -143,9 +148,10 @@ def export_programs(
     for name in (*written, f"{stem}.h", f"{stem}_base_parameters.h", "example.c", "README.md"):
         check_replaceable(place / name, force=force)
     files = [path for source in sources for path in source.write(place)]
+    given = [ik.given if ik is not None and program is ik.program else {} for program in programs]
     times = [
-        _measured(program, source, single) if timed else None
-        for program, source in zip(programs, sources, strict=True)
+        _measured(program, source, single, values) if timed else None
+        for program, source, values in zip(programs, sources, given, strict=True)
     ]
     exported = tuple(
         ExportedFunction(source.name, _operations(program), time)
@@ -153,8 +159,8 @@ def export_programs(
     )
     texts = {
         f"{stem}.h": _common_header(stem, sources),
-        "example.c": _example(robot, stem, programs[0], sources[0], single),
-        "README.md": _readme(robot, stem, programs, exported, single),
+        "example.c": _example(robot, stem, programs[0], sources[0], single, given[0]),
+        "README.md": _readme(robot, stem, programs, exported, single) + ("" if ik is None else ik.page),
     }
     if base is not None:
         texts |= _with_base_parameters(robot, base, stem, texts, single)
@@ -220,21 +226,25 @@ def _common_header(stem: str, sources: Sequence[CSource]) -> str:
     return f"{title}\n#ifndef {guard}\n#define {guard}\n\n{includes}\n\n#endif\n"
 
 
-def _arrays(program: Program | Structured, source: CSource, scalar: str) -> tuple[str, str]:
-    """Declarations of arrays for a call, filled with small numbers, and the call's arguments."""
+def _arrays(program: Program | Structured, source: CSource, scalar: str, given: dict) -> tuple[str, str]:
+    """Declarations of arrays for a call, given ones filled with their numbers, and the call's arguments."""
     lines, names = [], []
     if source.memory is not None:
         lines, names = [f"    static {source.memory} memory_;"], ["&memory_"]
     for argument in (*program.inputs, *program.outputs):
         name = f"{argument.name.replace(':', '_')}_"
-        lines.append(f"    {scalar} {name}[{max(1, argument.size)}] = {{0}};")
+        values = np.ravel(given.get(argument.name, 0)).tolist()
+        filled = ", ".join(f"({scalar}){value!r}" for value in values) if argument.name in given else "0"
+        lines.append(f"    {scalar} {name}[{max(1, argument.size)}] = {{{filled}}};")
         names.append(name)
     return "\n".join(lines), ", ".join(names)
 
 
-def _example(robot: RobotFunctions, stem: str, program: Program | Structured, source: CSource, single: bool) -> str:
+def _example(
+    robot: RobotFunctions, stem: str, program: Program | Structured, source: CSource, single: bool, given: dict
+) -> str:
     scalar = "float" if single else "double"
-    declared, names = _arrays(program, source, scalar)
+    declared, names = _arrays(program, source, scalar, given)
     output = program.outputs[0]
     neutral = ", ".join(f"{value:.17g}" for value in robot.neutral())
     first = program.inputs[0].name
@@ -295,14 +305,14 @@ def _plain(name: str) -> str:
     return re.sub(r"[\\`*\[\]<>|#]", lambda mark: f"\\{mark[0]}", visible(" ".join(name.split())))
 
 
-def _measured(program: Program | Structured, source: CSource, single: bool) -> float | None:
+def _measured(program: Program | Structured, source: CSource, single: bool, given: dict) -> float | None:
     """Nanoseconds a call, or None where there is no C compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         return None
     scalar = "float" if single else "double"
-    declared, names = _arrays(program, source, scalar)
-    changing = f"{program.inputs[0].name}_[0]" if program.inputs and program.inputs[0].size else None
+    declared, names = _arrays(program, source, scalar, given)
+    changing = f"{program.inputs[0].name}_[0]" if program.inputs and program.inputs[0].size and not given else None
     step = f"{changing} = ({scalar})(1e-6 * (double)k);" if changing else ""
     calls = int(np.clip(3e7 / max(1, _operations(program).total), 200, 1_000_000))
     text = f"""#include <stdio.h>

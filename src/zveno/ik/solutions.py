@@ -166,26 +166,27 @@ class Solutions(Result):
     chain: tuple[int, ...] = field(default_factory=tuple)
 
     @classmethod
-    def deferred(cls, fields: Callable[[], dict[str, Any]]) -> Solutions:
-        """An answer whose fields are made when one of them is first asked for: that takes longer than solving.
+    def deferred(cls, make: Callable[[str], dict[str, Any]]) -> Solutions:
+        """An answer whose fields are made when they are first asked for: that takes longer than solving.
 
-        No field has a default in the class, so that what has not been made is missing.
+        `make` gives the field of a name, and others with it if it likes. No field has a default in the class, so
+        that what has not been made is missing.
         """
         answer = object.__new__(cls)
-        answer.__dict__["_fields"] = fields
+        answer.__dict__["_make"] = make
         return answer
 
     def __getattr__(self, name: str) -> Any:
-        fields = self.__dict__.get("_fields")
-        if fields is None or name.startswith("__"):
+        make = self.__dict__.get("_make")
+        if make is None or name not in self.__dataclass_fields__:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        self.__dict__.update(fields())
-        self.__dict__.pop("_fields", None)
-        return getattr(self, name)
+        made = make(name)
+        for key, value in made.items():
+            self.__dict__.setdefault(key, value)
+        return self.__dict__[name]
 
     def __getstate__(self) -> dict[str, Any]:
-        len(self)  # makes the fields
-        return dict(self.__dict__)
+        return {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "kind"}
 
     def __len__(self) -> int:
         """Number of solutions, of all poses together."""
@@ -203,8 +204,7 @@ class Solutions(Result):
     @property
     def status(self) -> Any:
         """A word for one pose, an array of words for a batch."""
-        words = np.array(STATUSES, dtype=object)[self.codes]
-        return words if self.batch else str(words)
+        return np.array(STATUSES, dtype=object)[self.codes] if self.batch else STATUSES[int(self.codes)]
 
     @property
     def summary(self) -> str:

@@ -17,6 +17,7 @@ from ..parts import PER_POSE, PER_SOLUTION
 from ..solutions import COMPLETE, Solutions
 from .arm_tables import ArmTables, arm_tables
 from .program import all_solutions, in_order, one_branch
+from .verdicts import N_ROW
 
 Careful = Callable[[np.ndarray], Solutions]
 """Poses (k, 4, 4) → their answer by the checks of `zveno.ik.checks`."""
@@ -51,6 +52,7 @@ class NativeSolver:
     def __init__(self, problem: IkProblem, arm: ArmTables):
         self.problem, self.arm = problem, arm
         self._n_rows = arm.of_class.n_branches
+        self._count, self._sure = N_ROW * self._n_rows, N_ROW * self._n_rows + 1
         self._signs = arm.of_class.signs
 
     @cached_property
@@ -68,34 +70,36 @@ class NativeSolver:
     def one(self, T: np.ndarray) -> Solutions | None:
         """The answer for one pose (4, 4), None where it is not sure."""
         table = self._order(*self._branches(T, self._signs))
-        count, sure = table[self._n_rows, :2].tolist()
-        if not sure:
+        if not table.item(self._sure):
             return None
-        n, given = int(count), T.copy()
-        return Solutions.deferred(lambda: self._fields(table[:n], np.array(n), np.array(COMPLETE), given, ()))
+        n, poses = int(table.item(self._count)), T.tobytes()
+        answer = Solutions.deferred(
+            lambda _: self._fields(table[:n], np.array(n), np.array(COMPLETE), poses, ()),
+        )
+        # What everybody reads is made at once: a missing attribute costs more.
+        q = table[:n, : self.problem.n]
+        answer.__dict__.update(q=self.problem.to_q(q), count=np.array(n), codes=np.array(COMPLETE))
+        return answer
 
     def many(self, T: np.ndarray, careful: Careful) -> Solutions | None:
         """The answer for poses (..., 4, 4), None where none is sure."""
-        batch, given = T.shape[:-2], T.reshape(-1, 4, 4).copy()
+        batch, given = T.shape[:-2], T.reshape(-1, 4, 4)
         table = self._batches(given)
         last = table[:, self._n_rows]
         sure = last[:, 1] != 0
         if not sure.any() or not last[:, 3].all():
             return None  # poses that are not rigid are refused, or made so, with their numbers in the batch
-        count = last[:, 0].astype(int)
+        count, poses = last[:, 0].astype(int), given.tobytes()
         if sure.all():
-            codes = np.full(batch, COMPLETE)
-
-            def fields() -> dict[str, Any]:
-                rows = table[:, : int(count.max())].reshape(*batch, -1, table.shape[-1])
-                return self._fields(rows, count.reshape(batch), codes, given, batch)
-
-            return Solutions.deferred(fields)
+            rows = table[:, : int(count.max())].reshape(*batch, -1, table.shape[-1])
+            return Solutions.deferred(
+                lambda _: self._fields(rows, count.reshape(batch), np.full(batch, COMPLETE), poses, batch)
+            )
         rest = (~sure).nonzero()[0]
         explained = careful(given[rest])
-        return Solutions.deferred(lambda: self._merged(table, count, given, batch, rest, explained))
+        return Solutions.deferred(lambda _: self._merged(table, count, poses, batch, rest, explained))
 
-    def _fields(self, rows: np.ndarray, count: Any, codes: Any, T: np.ndarray, batch: tuple) -> dict[str, Any]:
+    def _fields(self, rows: np.ndarray, count: Any, codes: Any, poses: bytes, batch: tuple) -> dict[str, Any]:
         """All fields of `Solutions`, for rows (*batch, m, 8) of the program's answer."""
         problem = self.problem
         nearest, distance, exceeded, value, density = blank(batch, len(problem.held))
@@ -114,7 +118,7 @@ class NativeSolver:
             "joint_names": problem.mechanism.coordinate_names,
             "batch": batch,
             "families": {},
-            "inputs": hashlib.blake2b(T.tobytes(), key=problem.identity, digest_size=8).hexdigest(),
+            "inputs": hashlib.blake2b(poses, key=problem.identity, digest_size=8).hexdigest(),
             "objective": "squares",
             "value": value,
             "notes": {},
@@ -127,18 +131,19 @@ class NativeSolver:
         self,
         table: np.ndarray,
         count: np.ndarray,
-        T: np.ndarray,
+        poses: bytes,
         batch: tuple,
         rest: np.ndarray,
         careful: Solutions,
     ) -> dict[str, Any]:
         """The same where the poses `rest` were solved with care."""
         k = len(table)
+        count = count.copy()
         count[rest] = careful.count
         most = int(count.max(initial=0))
         rows = np.full((k, max(most, self._n_rows), table.shape[-1]), np.nan)
         rows[:, : self._n_rows] = table[:, : self._n_rows]
-        fields = self._fields(rows[:, :most], count, np.full(k, COMPLETE), T, (k,))
+        fields = self._fields(rows[:, :most], count, np.full(k, COMPLETE), poses, (k,))
         for name in PER_POSE:
             values = fields[name] = fields[name].copy()
             values[rest] = getattr(careful, name)

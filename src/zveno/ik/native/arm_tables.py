@@ -12,10 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...kernels.door import identity
-from ..checks.judgement import orientable
+from ..checks.distinct import SAME
+from ..checks.judgement import EXACT, SINGULAR, SLACK, orientable
+from ..checks.singular_solutions import ROUNDING
 from ..closed_form.forms import Form
+from ..closed_form.other_forms import EDGE
 from ..ik_problem import IkProblem
 from ..steps import Step
+from ..targets import EXACT as RIGID
 from ..task import Task
 
 
@@ -48,6 +52,73 @@ class Numbers(NamedTuple):
     length: Any
 
 
+class Bounds(NamedTuple):
+    """Bounds from which on rounding cannot change a decision.
+
+    Attributes:
+        rigid: how far a pose may be from a rigid transform.
+        real, absent: margins above which a branch certainly exists, and below which it certainly does not.
+        meeting: gaps from which on branches do not meet, and squared sines from which on no axes line up.
+        closed: error of a pose from which on another step of Newton's is made.
+        sharp: error of a pose up to which coordinates are as exact as can be.
+        exact: error of a pose up to which a configuration is a solution.
+        singular: least singular value from which on a solution is regular.
+        slack: how near a limit, rad, a coordinate can be inside or outside of it.
+        seam: how near a whole turn's seam, rad, it can be on either side.
+        steps: steps a radian in which first coordinates are compared.
+        half: how near the middle between two steps, in steps, a first coordinate can be nearer to either.
+        same: difference of coordinates, rad, from which on solutions are two.
+    """
+
+    rigid: float
+    real: float
+    absent: float
+    meeting: float
+    closed: float
+    sharp: float
+    exact: float
+    singular: float
+    slack: float
+    seam: float
+    steps: float
+    half: float
+    same: float
+
+
+DOUBLE = Bounds(
+    rigid=RIGID,
+    real=0.1 * EDGE,
+    absent=-2.0 * EDGE,
+    meeting=1e-10,
+    closed=2e-14,
+    sharp=ROUNDING,
+    exact=EXACT,
+    singular=2.0 * SINGULAR,
+    slack=2.0 * SLACK,
+    seam=1e-8,
+    steps=1e6,
+    half=1e-4,
+    same=2.0 * SAME,
+)
+"""For `double`. They leave room to those of `zveno.ik.checks`, so that nothing sure is decided otherwise there."""
+SINGLE = Bounds(
+    rigid=1e-5,
+    real=1e-5,
+    absent=-1e-5,
+    meeting=1e-5,
+    closed=4e-6,
+    sharp=1e-5,
+    exact=1e-4,
+    singular=5e-3,
+    slack=1e-4,
+    seam=1e-3,
+    steps=1e2,
+    half=5e-2,
+    same=2e-3,
+)
+"""For `float`, whose numbers have seven digits, products of Jacobians four."""
+
+
 @dataclass(frozen=True)
 class ArmClass:
     """What determines the program: arms that differ in numbers only share it.
@@ -59,6 +130,7 @@ class ArmClass:
         n: number of joints, which turn.
         oriented: whether signs of det J must cancel, see `zveno.ik.checks.orientation`.
         n_signs: square roots whose sign tells one branch from another.
+        bounds: within which nothing is sure.
     """
 
     function: Callable[..., Any]
@@ -67,6 +139,7 @@ class ArmClass:
     n: int
     oriented: bool
     n_signs: int
+    bounds: Bounds = DOUBLE
 
     @property
     def n_branches(self) -> int:
@@ -136,7 +209,7 @@ class ArmTables:
         return np.concatenate([np.ravel(part) for part in self.numbers])[None]
 
 
-def arm_tables(problem: IkProblem, form: Form) -> ArmTables:
+def arm_tables(problem: IkProblem, form: Form, bounds: Bounds = DOUBLE) -> ArmTables:
     """The tables of an arm that a closed form of six revolute joints fits."""
     before, after = problem.end_transforms
     links = np.stack([step.T_before[:3] for step in problem.steps[1:]])
@@ -146,5 +219,6 @@ def arm_tables(problem: IkProblem, form: Form) -> ArmTables:
         *(before[:3], after[:3], form.scale[0], form.h, form.a, form.e, form.end_inverse[:3], links),
         *(problem.tool, lower, upper, middle, length),
     )
-    of_class = ArmClass(form.function, form.options, form.backwards, problem.n, orientable(problem), n_signs=3)
+    oriented = orientable(problem)
+    of_class = ArmClass(form.function, form.options, form.backwards, problem.n, oriented, 3, bounds)
     return ArmTables(of_class, numbers)

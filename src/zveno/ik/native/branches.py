@@ -7,18 +7,11 @@ from typing import Any
 import numpy as np
 
 from ...kernels.math import less, less_equal, logical_and, logical_or
-from ..closed_form.other_forms import EDGE
 from ..closed_form.revolute_arms import OneBranch
 from ..six_revolute.equations import product
 from ..six_revolute.templates import FLIP
-from ..targets import EXACT as RIGID
 from ..targets import place
 from .arm_tables import ArmClass
-
-REAL, ABSENT = 0.1 * EDGE, -2.0 * EDGE
-"""Margins above which a branch certainly exists, and below which it certainly does not."""
-APART = 1e-10
-"""Gaps from which on branches do not meet; and squared sines from which on no axes line up."""
 
 
 def seen_from_arm(kind: ArmClass, row: Any, T: Any) -> Any:
@@ -31,7 +24,7 @@ def seen_from_arm(kind: ArmClass, row: Any, T: Any) -> Any:
         flip = FLIP[:3, :3]
         back = np.concatenate([X[:, :3].T, -(X[:, :3].T @ X[:, 3])[:, None]], axis=1)
         X = np.concatenate([flip @ back[:, :3] @ flip, (flip @ back[:, 3])[:, None]], axis=1)
-    return target.ravel(), product(X, arm.end).ravel(), less_equal(off, RIGID)
+    return target.ravel(), product(X, arm.end).ravel(), less_equal(off, kind.bounds.rigid)
 
 
 def branch(kind: ArmClass, row: Any, signs: Any, displacement: Any) -> Any:
@@ -41,8 +34,8 @@ def branch(kind: ArmClass, row: Any, signs: Any, displacement: Any) -> Any:
     q, margin, gap, *sines = kind.function(
         arm.h, arm.a, arm.e, D[:, :3], D[:, 3], **options, choose=OneBranch(signs)
     )
-    exists = less(REAL, margin[0])
-    clear = logical_and(logical_or(exists, less(margin[0], ABSENT)), less(APART, gap[0]))
+    exists = less(kind.bounds.real, margin[0])
+    clear = logical_and(logical_or(exists, less(margin[0], kind.bounds.absent)), less(kind.bounds.meeting, gap[0]))
     for sine in sines:
-        clear = logical_and(clear, less(APART, sine[0]))
+        clear = logical_and(clear, less(kind.bounds.meeting, sine[0]))
     return q[0][::-1] if kind.backwards else q[0], np.array([exists, clear]), exists

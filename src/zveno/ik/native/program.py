@@ -14,11 +14,12 @@ from functools import partial
 from typing import Any
 
 from ...kernels.structured.build import Builder
-from ...kernels.structured.parts import Part, Rows
+from ...kernels.structured.parts import Part, Rows, Value
+from ...kernels.structured.statements import Lane, Variable
 from ..checks.judgement import N_KNOWN
 from .arm_tables import ArmClass, ArmTables
 from .branches import branch, seen_from_arm
-from .verdicts import N_KEYS, N_ROW, concluded, judged, ranked
+from .verdicts import N_KEYS, N_ROW, concluded, judged, ranked, told
 
 MOST_STEPS = 4
 """Newton steps at most; a closed form needs one, and only near singularities."""
@@ -80,13 +81,52 @@ def _branch_solver(program: Builder, arm: ArmTables) -> tuple[Callable[[Rows], N
 
 
 def _put_in_order(program: Builder, kind: ArmClass, rows: Rows, keys: Rows, answer: Rows) -> None:
-    ranks, rank = program.scratch("ranks", kind.n_branches, 1), program.scratch("rank", 1, 1)
-    ranks[0, kind.n_branches], answer[kind.n_branches] = program.step(
-        partial(ranked, kind), keys[0, kind.n_branches]
-    )
+    rank, last = _ranks(program, kind, keys)
+    answer[kind.n_branches] = last
     with program.each(kind.n_branches) as i:
+        place = rank(i)
+        answer[place] = program.step(as_it_is, rows[i])
+
+
+def _ranks(program: Builder, kind: ArmClass, keys: Rows) -> tuple[Callable[[Variable], Lane], Value]:
+    """A function that writes a step for the place of a row in every lane, and the last row of an answer."""
+    ranks, rank = program.scratch("ranks", kind.n_branches, 1), program.scratch("rank", 1, 1)
+    ranks[0, kind.n_branches], last = program.step(partial(ranked, kind), keys[0, kind.n_branches])
+
+    def place(i: Variable) -> Lane:
         rank[0] = program.step(as_it_is, ranks[i])
-        answer[rank.lane()] = program.step(as_it_is, rows[i])
+        return rank.lane()
+
+    return place, last
+
+
+def on_controller(program: Builder, arm: ArmTables) -> None:
+    """q (branches, n) of a pose T (4, 4), sorted, NaN behind the last; their number, and a status of `STATUSES`.
+
+    Where nothing is sure the status is undecided, and what is listed is some of the solutions.
+    """
+    kind = arm.of_class
+    T = program.input("T", (4, 4), 16)
+    q = program.output("q", (kind.n_branches, kind.n), kind.n)
+    count, status = program.output("count", ()), program.output("status", ())
+    signs = program.table("signs", kind.signs)
+    rows, keys = program.scratch("rows", kind.n_branches, N_ROW), program.scratch("keys", kind.n_branches, N_KEYS)
+    verdict = program.scratch("answer", 1, N_ROW)
+    seen, solve = _branch_solver(program, arm)
+    seen(T)
+    with program.each(kind.n_branches) as i:
+        rows[i], keys[i] = solve(signs[i])
+    rank, last = _ranks(program, kind, keys)
+    verdict[0] = last
+    count[0], status[0] = program.step(told, verdict[0])
+    with program.each(kind.n_branches) as i:
+        place = rank(i)
+        q[place] = program.step(partial(coordinates, kind), rows[i])
+
+
+def coordinates(kind: ArmClass, row: Any) -> Any:
+    """q of a row."""
+    return row[: kind.n]
 
 
 def as_it_is(row: Any) -> Any:

@@ -20,21 +20,19 @@ from ...kernels.math import (
     select,
     sign,
 )
-from ..checks.distinct import SAME
-from ..checks.judgement import FLOOR, SINGULAR, SLACK, judge, spread_of_marks
-from ..checks.singular_solutions import NEARLY_SINGULAR, ROUNDING, SHARP
+from ..checks.judgement import FLOOR, judge, spread_of_marks
+from ..checks.singular_solutions import NEARLY_SINGULAR, SHARP
 from ..ik_problem import TURN
 from ..newton import damped_step
 from ..pose_error import error
+from ..solutions import COMPLETE, EXCLUDED, UNDECIDED, UNREACHABLE
 from .arm_tables import ArmClass
 
-CLOSED = 2e-14
-"""Error of a pose, relative to the arm's size and in radians, from which on another step of Newton's is made."""
-NEAR_TURN = 1e-8
-"""rad off a whole turn's seam at which rounding cannot move an angle across it."""
 N_ROW = 8
 """Numbers of a row of the answer: q, residual and condition."""
 N_KEYS = 6
+NO_POSE = -1.0
+"""Status of what is no rigid transform."""
 NOT_A_NUMBER = float("nan")
 
 
@@ -46,7 +44,7 @@ def judged(kind: ArmClass, row: Any, x: Any, target: Any) -> Any:
     verdict = judge(chain, kind.oriented, x, target, arm.tool, arm.lower, arm.upper, arm.middle, arm.length)
     at = error(chain, verdict[: kind.n], target, arm.tool, exact=True)
     step = damped_step(at.J, at.e, FLOOR)
-    open_loop = less(CLOSED, verdict[kind.n + 4])
+    open_loop = less(kind.bounds.closed, verdict[kind.n + 4])
     return verdict, np.array([select(open_loop, v - d, v) for v, d in zip(x, step, strict=True)]), open_loop
 
 
@@ -56,25 +54,22 @@ def concluded(kind: ArmClass, row: Any, edges: Any, rigid: Any, verdict: Any) ->
     Keys are: the first coordinate in steps of 1e-6; the mark; 0 if there is no solution, 1 if limits exclude it and
     2 if they do not; whether that is sure; the sign of det J; whether the pose is rigid.
     """
-    arm, n = kind.numbers(row), kind.n
+    arm, n, bounds = kind.numbers(row), kind.n, kind.bounds
     x = verdict[:n]
     over, _, _, residual, miss, condition, least, mark, determinant = verdict[n:]
     exists, clear = edges
     seam = absolute(x[0] - arm.middle[0])
     for k in range(1, n):
         seam = maximum(seam, absolute(x[k] - arm.middle[k]))
-    first = floor(x[0] * 1e6 + 0.5)
-    sure = logical_and(
-        logical_and(
-            less(2.0 * SINGULAR, least), less(miss, maximum(SHARP * minimum(least, NEARLY_SINGULAR), ROUNDING))
-        ),
-        logical_and(
-            logical_or(less(over, -SLACK), less(3.0 * SLACK, over)),
-            logical_and(less(seam, 0.5 * TURN - NEAR_TURN), less(absolute(x[0] * 1e6 + 0.5 - first - 0.5), 0.4999)),
-        ),
-    )
+    first = floor(x[0] * bounds.steps + 0.5)
+    sharp = maximum(SHARP * minimum(least, NEARLY_SINGULAR), bounds.sharp)
+    regular = logical_and(less(bounds.singular, least), less(miss, sharp))
+    clear_of_limits = less(bounds.slack, absolute(over))
+    clear_of_seams = less(seam, 0.5 * TURN - bounds.seam)
+    clear_of_steps = less(absolute(x[0] * bounds.steps - first), 0.5 - bounds.half)
+    sure = logical_and(regular, logical_and(clear_of_limits, logical_and(clear_of_seams, clear_of_steps)))
     sure = logical_and(clear, select(exists, sure, 1.0))
-    inside = logical_and(exists, less_equal(over, 0.0))
+    inside = logical_and(exists, logical_and(less_equal(miss, bounds.exact), less_equal(over, 0.0)))
     answer = [select(inside, value, NOT_A_NUMBER) for value in (*x, residual, condition)]
     turned_round = select(exists, sign(determinant), 0.0) if kind.oriented else 0.0
     keys = [first, mark, exists + inside, logical_and(sure, rigid[0]), turned_round, rigid[0]]
@@ -84,7 +79,7 @@ def concluded(kind: ArmClass, row: Any, edges: Any, rigid: Any, verdict: Any) ->
 def ranked(kind: ArmClass, keys: Any) -> Any:
     """The places of rows in the answer, and its last row."""
     first, mark, state, sure, signs, rigid = keys.reshape(kind.n_branches, N_KEYS).T
-    apart = 2.0 * SAME * spread_of_marks(kind.n)
+    apart = kind.bounds.same * spread_of_marks(kind.n)
     ranks = [0.0] * kind.n_branches
     every: Any = 1.0
     count: Any = 0.0
@@ -107,7 +102,15 @@ def ranked(kind: ArmClass, keys: Any) -> Any:
             before = logical_or(before, logical_and(j_inside, logical_not(inside)))
             ranks[i] = ranks[i] + before
             ranks[j] = ranks[j] + (1.0 - before)
-    every = logical_and(every, less(0.5, count))
     if kind.oriented:
         every = logical_and(every, equal(balance, 0.0))
-    return np.array(ranks), np.array([count, every, excluded, rigid[0], *[0.0] * (N_ROW - 4)])
+    some = logical_and(every, less(0.5, count))
+    return np.array(ranks), np.array([count, some, excluded, rigid[0], every, *[0.0] * (N_ROW - 5)])
+
+
+def told(last: Any) -> Any:
+    """Number of solutions and status, from the last row of an answer."""
+    count, some, excluded, rigid, every = last[:5]
+    nothing = select(less(0.5, excluded), float(EXCLUDED), float(UNREACHABLE))
+    status = select(every, select(some, float(COMPLETE), nothing), float(UNDECIDED))
+    return count, select(rigid, status, NO_POSE)

@@ -1,0 +1,110 @@
+"""Closed-form inverse kinematics through the public functions: time a pose beside EAIK, set-up, and agreement.
+
+Ours gives solutions inside limits, checked, sorted, with a status; EAIK all branches, without limits or checks.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+import zveno
+from zveno.ik.ik_problem import problem_of
+
+from .timing import Row, interleaved
+
+ONE, BATCH, FIRST, WARM = 8e-6, 3e-6, 0.5, 0.02
+"""Seconds promised: one pose, a pose of a batch, the first answer with an empty cache, and with a full one."""
+ROBOTS = ("puma560", "ur5")
+
+
+def run() -> list[Row]:
+    zveno.set_threads(1)
+    rows = []
+    for name in ROBOTS:
+        robot = zveno.load(name)
+        T = robot.forward_kinematics(robot.random(1000, 0))
+        rows += [*_one(robot, T[0].copy()), *_batch(robot, T), *_first(name), _agreement(robot)]
+    return rows
+
+
+def rival(robot):
+    """EAIK's robot, or None where it is not installed."""
+    try:
+        from eaik.IK_Homogeneous import HomogeneousRobot  # type: ignore[import-not-found]  (a rival, an extra)
+    except ImportError:
+        return None
+    constants, M, frames = problem_of(robot).constants, np.eye(4), []
+    for C in constants[:-1]:
+        M = M @ C
+        frames.append(M)
+    return HomogeneousRobot(np.array([*frames, M @ constants[-1]]))
+
+
+def _one(robot, T: np.ndarray) -> list[Row]:
+    def read():
+        answer = robot.ik(T)
+        return answer.q, answer.count, answer.codes
+
+    calls = {"solved": lambda: robot.ik(T), "read": read}
+    other = rival(robot)
+    if other is not None:
+        calls["EAIK"] = lambda: other.IK(T).Q
+    times = interleaved(calls, 1, 15)
+    against = (times["EAIK"], "EAIK") if "EAIK" in times else (ONE, "promised")
+    name = robot.name
+    return [
+        Row(f"{name}: one pose", times["solved"], ONE, "promised", 1.0),
+        Row(f"{name}: one pose, and q, count and codes read", times["read"], *against),
+    ]
+
+
+def _batch(robot, T: np.ndarray) -> list[Row]:
+    def read():
+        answer = robot.ik(T)
+        return answer.q, answer.count, answer.codes
+
+    calls = {"ours": read}
+    other = rival(robot)
+    if other is not None:
+        calls["EAIK"] = lambda: other.IK_batched(T, 1)
+    times = interleaved(calls, len(T), 9)
+    rows = [Row(f"{robot.name}: a pose of {len(T)}, all read", times["ours"], BATCH, "promised", 1.0)]
+    if "EAIK" in times:
+        rows.append(Row(f"{robot.name}: a pose of {len(T)}", times["ours"], times["EAIK"], "EAIK batched"))
+    return rows
+
+
+def _first(name: str) -> list[Row]:
+    """CPU seconds of the first answer in a fresh process, with an empty cache and with what that left there."""
+    other = next(robot for robot in ROBOTS if robot != name)  # LLVM is loaded with its kernels
+    program = (
+        "import time, zveno, zveno.ik.solve, zveno.ik.native.answer; zveno.set_threads(1);"
+        f"r = zveno.load('{other}'); r.forward_kinematics(r.neutral());"
+        f"r = zveno.load('{name}'); T = r.forward_kinematics(r.random(1, 0)[0]);"
+        "t = time.process_time(); r.ik(T); print(time.process_time() - t)"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        env = os.environ | {"ZVENO_CACHE_DIR": folder}
+        taken = [
+            float(subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, check=True).stdout)
+            for _ in range(2)
+        ]
+    return [
+        Row(f"{name}: first answer, empty cache", taken[0], FIRST, "promised", 1.0),
+        Row(f"{name}: first answer, full cache", taken[1], WARM, "promised", 1.0),
+    ]
+
+
+def _agreement(robot, n: int = 100_000) -> Row:
+    """Poses whose status or number of solutions is not that of the careful way, of n random ones."""
+    differ = 0
+    for seed in range(0, n, 5000):
+        T = robot.forward_kinematics(robot.random(min(5000, n - seed), seed))
+        ours, careful = robot.ik(T), robot.ik(T, method="closed_form")
+        differ += int(((ours.count != careful.count) | (ours.codes != careful.codes)).sum())
+    return Row(f"{robot.name}: share of {n} poses answered otherwise", differ / n, 0.0, "careful way", unit="1")

@@ -1,0 +1,141 @@
+"""Inverse kinematics in C: what it claims is what Python says, with sanitizers on, in double and float."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from ik_answers import wrapped
+from ik_edges import edge_poses
+
+import zveno
+from zveno.ik.ik_problem import problem_of
+from zveno.ik.native.controller import controller_ik
+from zveno.ik.solutions import COMPLETE, EXCLUDED, UNDECIDED, UNREACHABLE
+from zveno.kernels.structured.evaluate import evaluate
+from zveno.mechanism import Free, Joint, Link, assemble
+
+COMPILER = shutil.which("cc") or shutil.which("gcc")
+STRICT = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Werror")
+SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+NO_POSE = -1
+
+
+def run(robot, folder, inputs: list[np.ndarray], single: bool = False) -> list[np.ndarray]:
+    """The outputs (k, …) of the exported function for k states of its inputs."""
+    if COMPILER is None:
+        pytest.skip("there is no C compiler")
+    robot.export_c(["inverse_kinematics"], folder, single=single, timed=False, force=True)
+    program, scalar = controller_ik(robot, None, single).program, "float" if single else "double"
+    dtype, name = np.dtype(np.float32 if single else np.float64), f"{robot.name}_inverse_kinematics"
+    declared = "".join(f"static {scalar} {a.name}[{max(a.size, 1)}];" for a in (*program.inputs, *program.outputs))
+    calls = ", ".join(argument.name for argument in (*program.inputs, *program.outputs))
+    reads = " && ".join(f"fread({a.name}, sizeof {a.name}, 1, stdin) == 1" for a in program.inputs)
+    writes = "".join(f"fwrite({a.name}, sizeof {a.name}, 1, stdout);" for a in program.outputs)
+    text = f"""#include <stdio.h>
+#include "{name}.h"
+static {name}_memory memory;
+{declared}
+int main(void) {{ while ({reads}) {{ {name}(&memory, {calls}); {writes} }} return 0; }}
+"""
+    (folder / "main.c").write_text(text)
+    command = [COMPILER, *STRICT, *SANITIZED, "main.c", f"{name}.c", "-lm", "-o", "main"]
+    built = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    k = len(inputs[0])
+    given = np.concatenate([part.reshape(k, -1) for part in inputs], axis=1).astype(dtype).tobytes()
+    done = subprocess.run(["./main"], cwd=folder, input=given, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    flat = np.frombuffer(done.stdout, dtype).reshape(k, -1).astype(float)
+    sizes = np.cumsum([max(argument.size, 1) for argument in program.outputs])[:-1]
+    shapes = [argument.shape for argument in program.outputs]
+    return [part.reshape(k, *shape) for part, shape in zip(np.split(flat, sizes, axis=1), shapes, strict=True)]
+
+
+@pytest.mark.parametrize("name", ["puma560", "ur5"])
+def test_claims_in_c_are_those_of_python(name, tmp_path):
+    robot = zveno.load(name)
+    T = edge_poses(robot, 12, seed=5)
+    q, count, status = run(robot, tmp_path, [T])
+    careful = robot.ik(T, method="closed_form")
+    assert set(status) <= {COMPLETE, UNREACHABLE, EXCLUDED, UNDECIDED}
+    assert (status == COMPLETE).mean() > 0.3
+    sure = status != UNDECIDED
+    np.testing.assert_array_equal(status[sure], careful.codes[sure])
+    np.testing.assert_array_equal(count[sure], careful.count[sure])
+    for i in np.flatnonzero(status == COMPLETE):
+        n = int(count[i])
+        assert abs(wrapped(q[i, :n] - careful.q[i, :n])).max() < 1e-9
+    listed = np.arange(8) < count[:, None]
+    np.testing.assert_array_equal(np.isnan(q).any(axis=2), ~listed)
+    assert abs(robot.forward_kinematics(q[listed]) - T[np.nonzero(listed)[0]]).max() < 1e-8
+    assert ((q[listed] >= robot.lower) & (q[listed] <= robot.upper)).all()
+
+
+def test_c_and_numpy_give_the_same_numbers(tmp_path):
+    robot = zveno.load("ur5")
+    T = robot.forward_kinematics(robot.random(60, 1))
+    q, count, status = run(robot, tmp_path, [T])
+    expected = evaluate(controller_ik(robot, None, False).program, T)
+    sure = (status == COMPLETE) & (expected[2] == COMPLETE)
+    assert sure.mean() > 0.95
+    np.testing.assert_array_equal(count[sure], expected[1][sure])
+    np.testing.assert_allclose(q[sure], expected[0][sure], atol=1e-9)
+
+
+def test_float_claims_less_and_nothing_wrong(tmp_path):
+    robot = zveno.load("puma560")
+    T = robot.forward_kinematics(robot.random(300, 2))
+    q, count, status = run(robot, tmp_path, [T], single=True)
+    careful = robot.ik(T)
+    complete = status == COMPLETE
+    assert 0.6 < complete.mean() < 1.0
+    np.testing.assert_array_equal(count[complete], careful.count[complete])
+    for i in np.flatnonzero(complete):
+        n = int(count[i])
+        assert abs(wrapped(q[i, :n] - careful.q[i, :n])).max() < 5e-3  # 4e-6 over the least singular value
+
+
+def test_what_is_no_pose_is_told(tmp_path):
+    robot = zveno.load("puma560")
+    T = np.repeat(robot.forward_kinematics(robot.random(1, 0)), 4, axis=0)
+    T[1, 0, 3], T[2, :3, :3], T[3, 3, 0] = np.nan, 2 * T[2, :3, :3], 1e-3
+    _, _, status = run(robot, tmp_path, [T])
+    assert status[0] >= 0
+    assert (status[1:] == NO_POSE).all()
+
+
+def test_other_chains_are_solved_from_a_seed(tmp_path):
+    robot = zveno.load("panda")
+    truth = robot.random(200, 3)
+    T = robot.forward_kinematics(truth)
+    seed = truth + np.random.default_rng(0).normal(0, 0.15, truth.shape)
+    q, status = run(robot, tmp_path, [T, seed])
+    reached = status == 0
+    assert reached.mean() > 0.8
+    assert abs(robot.forward_kinematics(q[reached]) - T[reached]).max() < 1e-8
+    assert ((q >= robot.lower - 1e-12) & (q <= robot.upper + 1e-12)).all()
+    missed = robot.forward_kinematics(q[~reached])
+    assert len(missed) == 0 or abs(missed - T[~reached]).max(axis=(1, 2)).min() > 1e-10
+
+
+def test_page_says_worst_case_and_meaning(tmp_path):
+    robot = zveno.load("ur5")
+    done = robot.export_c(["inverse_kinematics", "jacobian"], tmp_path, timed=False)
+    page = (tmp_path / "README.md").read_text()
+    assert "at most 32 steps" in page
+    assert "undecided" in page
+    assert len(done.functions) == 2
+    example = (tmp_path / "example.c").read_text()
+    assert "ur5_inverse_kinematics" in example
+
+
+def test_a_chain_that_cannot_be_exported_says_why(tmp_path):
+    floating = zveno.Robot(
+        assemble("floating", [Link("base"), Link("body")], [Joint("free", "base", "body", Free())])
+    )
+    with pytest.raises(zveno.ZvenoError, match="ball and free joints"):
+        floating.export_c(["inverse_kinematics"], tmp_path)
+    assert problem_of(floating).has_balls
