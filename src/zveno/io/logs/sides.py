@@ -88,7 +88,8 @@ def joint_side(
         raise ModelError(
             "has no gear ratios, so that motors and joints turn alike",
             element=mechanism.name,
-            remedy="Give the model's drives their gear ratios or the model a transmission, or say side='joint'",
+            remedy="Give the model its gear ratios (in a URDF a transmission with mechanicalReduction), "
+            "or say side='joint'",
         )
     if np.linalg.matrix_rank(inside) < len(at):
         raise ModelError("its transmission is singular", element=mechanism.name)

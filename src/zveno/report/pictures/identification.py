@@ -84,6 +84,11 @@ def _draw_spectrum(spectrum: tuple[np.ndarray, ...], j: int, fitted: Identificat
         axes.loglog(f, np.maximum(torque[:, j], 1e-30), color=FAINT, linewidth=0.8, label="torque")
         axes.loglog(f, np.maximum(residual[:, j], 1e-30), color=TRAIL, linewidth=0.8, label="residual")
         axes.axvline(fitted.choices.band, color=FAINT, linewidth=0.6, linestyle=":")
+        from matplotlib.ticker import LogLocator, NullFormatter
+
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter(NullFormatter())
     label_axes(axes, "Hz" if j == len(fitted.joint_names) - 1 else "")
     if j == 0 and len(f):
         axes.legend(fontsize=6)

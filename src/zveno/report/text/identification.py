@@ -13,6 +13,12 @@ from ...identification.result import Identification
 from ...io.logs.log import Log
 
 MODELS = ("identified", "least squares", "nominal", "gravity only", "friction only")
+HEADS = {
+    "identified": "identi-\nfied",
+    "least squares": "least\nsquares",
+    "gravity only": "gravity\nonly",
+    "friction only": "friction\nonly",
+}
 FEW = 12
 """Names that are listed."""
 
@@ -88,6 +94,7 @@ def print_identification(
         console.print(line)
     console.print()
     console.print(_parameters(identification))
+    console.print(_numbers(identification))
     for word, names in (
         ("not shown by the motion", identification.not_identified),
         ("only prior", identification.only_prior),
@@ -104,18 +111,20 @@ def print_identification(
 
 def _errors(identification: Identification) -> Table:
     validation = identification.validation
-    table = Table(box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False, collapse_padding=True)
     table.add_column("held-out error", no_wrap=True)
     for model in MODELS:
-        table.add_column(model, justify="right")
-    table.add_column("rms", justify="right")
-    table.add_column("of torque", justify="right")
-    table.add_column("", no_wrap=True)
+        # Two short words a head, so that 80 columns hold all of them.
+        table.add_column(HEADS.get(model, model), justify="right", no_wrap=True)
+    table.add_column("rms", justify="right", no_wrap=True)
+    table.add_column("of\ntorque", justify="right", no_wrap=True)
+    if not all(identification.judgement.joints):
+        table.add_column("", no_wrap=True)
     for j, name in enumerate(identification.joint_names):
         cells = [f"{validation.errors[model][j]:.1%}" for model in MODELS]
-        usable = "" if identification.judgement.joints[j] else "not usable"
-        table.add_row(name, *cells, f"{validation.rms[j]:.3g}", f"{validation.torque_rms[j]:.3g}", usable)
-    table.add_row("all", *(f"{validation.overall[model]:.1%}" for model in MODELS), "", "", "", style="bold")
+        usable = [] if identification.judgement.joints[j] else ["not usable"]
+        table.add_row(name, *cells, f"{validation.rms[j]:.3g}", f"{validation.torque_rms[j]:.3g}", *usable)
+    table.add_row("all", *(f"{validation.overall[model]:.1%}" for model in MODELS), style="bold")
     return table
 
 
@@ -133,6 +142,14 @@ def _choices(identification: Identification) -> list[str]:
         used = used if choices.recorded_velocity.any() else "not used"
         lines.append(f"recorded velocities come {late} ms late; {used}")
     return lines
+
+
+def _numbers(identification: Identification) -> str:
+    """Which link and joint a number in the name of a parameter is."""
+    mechanism = identification.mechanism
+    moved = {joint.name: i for i, joint in enumerate(mechanism.joints, start=1)}
+    pairs = [f"{moved[name]} {name}" for name in identification.joint_names]
+    return f"numbers in names are those of links, each with the joint that moves it: {', '.join(pairs)}"
 
 
 def _parameters(identification: Identification) -> Table:
