@@ -191,6 +191,16 @@ def test_every_kind_that_users_choose_from_is_public():
         assert {kind.__name__ for kind in kinds.values()} <= set(zveno.__all__)
 
 
+def test_signatures_name_every_argument():
+    """No public function passes on what it does not name, so that its signature is the truth."""
+    functions = [getattr(zveno, name) for name in zveno.__all__ if inspect.isfunction(getattr(zveno, name))]
+    assert len(functions) > 20
+    for function in functions:
+        parameters = inspect.signature(function).parameters.values()
+        open_ended = [parameter.name for parameter in parameters if parameter.kind is parameter.VAR_KEYWORD]
+        assert open_ended == [], function.__name__
+
+
 def test_nothing_is_imported_with_a_star():
     starred = [
         f"{path}:{node.lineno}"

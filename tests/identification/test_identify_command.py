@@ -145,7 +145,7 @@ def test_other_robots_columns_and_flags(folder, capsys):
     for words, message in (
         (["identify", "puma560", log], "has no columns for the position of 6 joints"),
         (["identify", str(folder / "arm.urdf"), log, "--columns", "position=x*"], "no column is like 'x*'"),
-        (["identify", str(folder / "arm.urdf"), log, "--columns", "position"], "says nothing"),
+        (["identify", str(folder / "arm.urdf"), log, "--columns", "position"], "is not a pair"),
         (["identify", str(folder / "arm.urdf"), log, "--units", "position=parsec"], "not a unit of a position"),
         (["identify", str(folder / "arm.urdf")], "there is no recording"),
         (["identify", str(folder / "arm.urdf"), str(folder / "none.csv")], "no such file"),

@@ -24,6 +24,7 @@ from zveno.mechanism.edit import (
     with_tool,
 )
 from zveno.mechanism.reduce import merge_fixed, reduced
+from zveno.mechanism.units import coordinate_units
 from zveno.spatial import inertia
 from zveno.spatial.rotations import exp, to_quaternion
 from zveno.spatial.transforms import inverse, transform
@@ -154,19 +155,8 @@ def test_scaling_scales_poses(seed):
     mechanism = random_mechanism(seed, n=10, mimic=0.4)
     q, *_ = random_state(mechanism, seed)
     large = scaled(mechanism, length=2.0, mass=3.0)
-    longer = [
-        2.0 * part
-        if joint.type.kind == "prismatic"
-        else np.concatenate([2.0 * part[:2], part[2:]])
-        if joint.type.kind == "planar"
-        else np.concatenate([2.0 * part[:3], part[3:]])
-        if joint.type.kind == "free"
-        else part
-        for joint in mechanism.joints
-        if joint.name in mechanism.joint_names
-        for part in [q[mechanism.q_slices[joint.name]]]
-    ]
-    for a, b in zip(link_poses(mechanism, q), link_poses(large, np.concatenate(longer)), strict=True):
+    longer = np.where(np.array(coordinate_units(mechanism)) == "m", 2.0, 1.0) * q
+    for a, b in zip(link_poses(mechanism, q), link_poses(large, longer), strict=True):
         assert relative_error(np.column_stack([a[:3, :3], 2 * a[:3, 3]]), b[:3]) < ROUNDING
     assert total_mass(large) == pytest.approx(3 * total_mass(mechanism))
     for a, b in zip(mechanism.links, large.links, strict=True):

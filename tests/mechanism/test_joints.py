@@ -78,6 +78,20 @@ def test_tangent_is_the_derivative_of_integrate(kind, seed):
 
 
 @every_kind
+def test_a_joint_with_an_axis_can_have_another(kind, seed):
+    """Readers and reductions turn joints: what has a parameter `axis` has the same motion about any other."""
+    joint, q, *_ = case(kind, seed)
+    if "axis" in joint.parameters():
+        other = joint.about([0.0, 0.6, 0.8])
+        assert type(other) is type(joint)
+        np.testing.assert_allclose(other.parameters()["axis"], [0.0, 0.6, 0.8])
+        assert {k: v for k, v in other.parameters().items() if k != "axis"} == {
+            k: v for k, v in joint.parameters().items() if k != "axis"
+        }
+        np.testing.assert_allclose(np.trace(other.motion(q)), np.trace(joint.motion(q)), atol=1e-12)
+
+
+@every_kind
 def test_random_respects_limits(kind, seed):
     joint, *_ = case(kind, seed)
     rng = np.random.default_rng(seed)

@@ -54,10 +54,8 @@ class Floating:
 
     def twist(self, column: np.ndarray, what: str) -> Twist:
         """The operators of a twist; a translation keeps unit speed, its coordinate is scaled instead."""
-        D = np.zeros((4, 4))
-        D[:3, :3] = skew(column[3:])
-        D[:3, 3] = column[:3] / (self.scale if column[3:].any() else 1.0)
-        return _twist(D.tobytes())
+        unit = self.scale if column[3:].any() else 1.0
+        return _twist(twist_matrix(np.concatenate([column[:3] / unit, column[3:]])).tobytes())
 
     def congruences(self, poses: Sequence[np.ndarray]) -> list[Operators | None]:
         """Of all transforms at once."""
@@ -181,7 +179,7 @@ def _full(kind: int) -> np.ndarray:
     """c and p are everything; a is what all motions make of TᵀT, and b what they make of T,iᵀT."""
     if WIDTHS[kind] == FULL[kind]:
         return np.eye(FULL[kind])
-    twists = [_twist(_generator(axis).tobytes()) for axis in np.eye(6)]
+    twists = [_twist(twist_matrix(axis).tobytes()) for axis in np.eye(6)]
     a = np.array([[1.0, 1, 1, 0, 0, 0, 0, 0, 0, 1]])
     for _ in range(2):
         a = np.concatenate([a, *(a @ twist.c.once for twist in twists)])
@@ -189,9 +187,10 @@ def _full(kind: int) -> np.ndarray:
     return np.linalg.svd(rows)[2][: FULL[kind]]
 
 
-def _generator(axis: np.ndarray) -> np.ndarray:
+def twist_matrix(twist: np.ndarray) -> np.ndarray:
+    """The (4, 4) matrix of a twist `[v, w]`."""
     D = np.zeros((4, 4))
-    D[:3, :3], D[:3, 3] = skew(axis[3:]), axis[:3]
+    D[:3, :3], D[:3, 3] = skew(twist[3:]), twist[:3]
     return D
 
 

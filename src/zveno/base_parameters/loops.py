@@ -56,7 +56,8 @@ def closed_states(
     q = walk.closed(q0)
     if q is None:
         raise ModelError(
-            "the loops cannot be closed near the given state", remedy="Give q0, a state on the branch that is meant"
+            "the loops cannot be closed near the given state",
+            remedy="Give start=, a state on the branch that is meant",
         )
     G, rank, margin = walk.free_velocities(q)
     states, bases = [q], [G]
@@ -68,7 +69,7 @@ def closed_states(
                 direction = rng.normal(size=mechanism.n_v)  # the loop goes no further this way
                 tries += 1
                 if tries > 100 * count:
-                    raise ZvenoError("the branch of the loops could not be followed", remedy="Give another q0")
+                    raise ZvenoError("the branch of the loops could not be followed", remedy="Give another start=")
             q, G, margin = onward
         states.append(q)
         bases.append(G)

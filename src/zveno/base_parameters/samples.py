@@ -9,7 +9,7 @@ import numpy as np
 
 from ..mechanism import Loop, Mechanism
 from ..spatial.transforms import adjoint, inverse
-from ..spatial.vectors import skew
+from .floating import twist_matrix
 from .loops import closed_states
 from .nodes import Node
 from .sampled import Sample
@@ -93,15 +93,8 @@ def _poses(mechanism: Mechanism, node: Node, q, G) -> tuple[np.ndarray, np.ndarr
         rates = factor * G[mechanism.v_slices[joint.name]]
         twist[i] = adjoint(inverse(A)) @ twist[f] + joint.subspace(q_own[i]) @ rates
     T = np.array([pose[i] for i in node.bodies])
-    dT = np.array([[pose[i] @ _matrix(twist[i][:, a]) for i in node.bodies] for a in range(G.shape[1])])
+    dT = np.array([[pose[i] @ twist_matrix(twist[i][:, a]) for i in node.bodies] for a in range(G.shape[1])])
     return T, dT.reshape(G.shape[1], len(node.bodies), 4, 4)
-
-
-def _matrix(twist) -> np.ndarray:
-    """The (4, 4) matrix of a twist `[v, w]`."""
-    D = np.zeros((4, 4))
-    D[:3, :3], D[:3, 3] = skew(twist[3:]), twist[:3]
-    return D
 
 
 def _inside(mechanism: Mechanism, node: Node, loop: Loop) -> bool:

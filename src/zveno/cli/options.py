@@ -93,6 +93,6 @@ def pairs(words: Sequence[str], flag: str, example: str) -> dict[str, str]:
     for word in words:
         key, _, value = (part.strip() for part in word.partition("="))
         if not key or not value:
-            raise ZvenoError(f"{word!r} says nothing", element=flag, remedy=f"Write KEY=VALUE, such as {example}")
+            raise ZvenoError(f"{word!r} is not a pair", element=flag, remedy=f"Write KEY=VALUE, such as {example}")
         said[key] = value
     return said

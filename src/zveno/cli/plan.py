@@ -99,15 +99,15 @@ def plan(
         "visibility": None if viewer is None else Visibility(viewer, np.radians(half_angle)),
         "clearance": None if touching and ground is None else Clearance(radius, ground, not touching),
         "margin": margin,
-        "places": places,
         "rng": rng,
     }
     before = None if have is None else read_campaign(have, mechanism, kind, planned=True)
-    chosen = plan_poses(arm, kind, n, criterion, have=before, repeats=not once, refine=not no_refine, **options)
+    again = {"repeats": not once, "refine": not no_refine, "places": places}
+    chosen = plan_poses(arm, kind, n, criterion, have=before, **again, **options)
     curve = None
     if chosen.status == "good":
         whole = [chosen] if before is None else [before, chosen]
-        curve = accuracy_curve(arm, kind, max(20, 4 * n), have=whole, **(options | {"places": None}))
+        curve = accuracy_curve(arm, kind, max(20, 4 * n), have=whole, **options)
     if picture.plot is not None:
         say_written(chosen.plot(picture.plot, curve=curve))
     output = apart(output, {".csv"}, lambda file: chosen.write_csv(file, degrees=model.deg))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,8 @@ from ..fit.rng import seed_of
 from ..fit.threads import in_one_thread
 from ..io.results import hash_of
 from ..robot_functions import RobotFunctions
+from .candidates import Visibility
+from .capsules import Clearance
 from .criteria import named_criterion, reduced
 from .earlier import Earlier
 from .engines import Determinant
@@ -29,8 +31,18 @@ def accuracy_curve(
     n: int = 100,
     *,
     have: Earlier | None = None,
+    candidates: int | np.ndarray = 5000,
+    parameters: str | Sequence[str] = "all",
+    strategy: str = "JL",
+    joint_terms: Sequence[str] = (),
+    limits: Mapping[str, tuple[float, float]] | None = None,
+    margin: float = 0.0,
+    box: ArrayLike | None = None,
+    visibility: Visibility | Sequence[Visibility] | None = None,
+    clearance: Clearance | None = None,
+    places: int | None = None,
+    workspace: ArrayLike | None = None,
     rng: np.random.Generator | int | None = 0,
-    **options: Any,
 ) -> Curve:
     """How accuracy grows with the number of postures, from the fewest that suffice to n.
 
@@ -41,10 +53,28 @@ def accuracy_curve(
         robot, measurement: as in `plan_poses`.
         n: postures added at most.
         have: postures (n0, n_q) to begin with.
+        candidates, parameters, strategy, joint_terms, limits, margin, box, visibility, clearance, places: as in
+            `plan_poses`: what is calibrated, and which candidates there are.
+        workspace: postures over which the tool's accuracy is judged, as in `plan_poses`.
         rng: generator or seed of the random candidates.
-        options: further arguments of `plan_poses` that say what is calibrated and which candidates there are.
     """
-    task = plan_problem(robot, measurement, have=have, seed=seed_of(rng), **options)
+    task = plan_problem(
+        robot,
+        measurement,
+        have=have,
+        candidates=candidates,
+        parameters=parameters,
+        strategy=strategy,
+        joint_terms=joint_terms,
+        limits=limits,
+        margin=margin,
+        box=box,
+        visibility=visibility,
+        clearance=clearance,
+        places=places,
+        workspace=workspace,
+        seed=seed_of(rng),
+    )
     k, K, m = task.k, task.J.shape[2], task.J.shape[1]
     M = task.prior + task.weak
     fewest = 0

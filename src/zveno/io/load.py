@@ -89,7 +89,7 @@ def _format_of(path: Path) -> str:
         return "urdf"  # its reader says how to expand it
     known = ", ".join(sorted(ending for suffixes in FORMATS.values() for ending in suffixes) + [".xml"])
     raise ModelError(
-        f"its suffix {suffix!r} is none of a model file" if suffix else "it has no suffix",
+        f"its suffix {suffix!r} is not that of a model file" if suffix else "it has no suffix",
         file=path,
         remedy=f"Known: {known}; or say format={' or '.join(map(repr, FORMATS))}",
     )

@@ -38,7 +38,7 @@ def rebuilt(cls: type[T], values: dict[str, Any]) -> T:
     hints = _hints(cls)
     for name, value in values.items():
         if name not in hints:
-            raise ModelError(f"holds a {cls.__name__} with a field {name[:60]!r}, which it has not")
+            raise ModelError(f"holds a {cls.__name__} with a field {name[:60]!r}, which does not exist")
         if not _is_of(value, hints[name]):
             raise ModelError(f"holds a {cls.__name__} whose {name} is {type(value).__name__}: {str(value)[:40]!r}")
     made = cls(**values)

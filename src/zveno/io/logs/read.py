@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -63,20 +63,30 @@ def read_log(
     return _log(tables, robot, options, units, gains, offsets, side, rate)
 
 
-def read_logs(paths: Sequence[PathLike], robot: Robot | Mechanism, **options: Any) -> list[Log]:
+def read_logs(
+    paths: Sequence[PathLike],
+    robot: Robot | Mechanism,
+    *,
+    columns: ColumnsOf | None = None,
+    units: UnitsOf | None = None,
+    gains: float | Sequence[float] | Mapping[str, float] | None = None,
+    offsets: float | Sequence[float] | Mapping[str, float] | None = None,
+    side: str = "joint",
+    rate: float | None = None,
+) -> list[Log]:
     """Several recordings; files that hold a part only, such as the positions, are put together with the next ones.
 
     Args:
         paths: the files.
         robot: whose motion they are.
-        options: as for `read_log`.
+        columns, units, gains, offsets, side, rate: as for `read_log`.
     """
     mechanism = robot if isinstance(robot, Mechanism) else robot.mechanism
-    said = {key: value for key, value in (options.get("columns") or {}).items() if key != "topic"}
+    said = {key: value for key, value in (columns or {}).items() if key != "topic"}
     groups: list[list[PathLike]] = []
     waiting: list[tuple[PathLike, LogTable]] = []
     for path in paths:
-        topic = (options.get("columns") or {}).get("topic")
+        topic = (columns or {}).get("topic")
         table = open_table(path, None if topic is None else str(topic))
         for together in ([(path, table)], [*waiting, (path, table)]):
             if _is_complete([each for _, each in together], mechanism, said):
@@ -88,7 +98,10 @@ def read_logs(paths: Sequence[PathLike], robot: Robot | Mechanism, **options: An
             waiting.append((path, table))
     if waiting:
         groups.append([each for each, _ in waiting])
-    return [read_log(group, robot, **options) for group in groups]
+    return [
+        read_log(group, robot, columns=columns, units=units, gains=gains, offsets=offsets, side=side, rate=rate)
+        for group in groups
+    ]
 
 
 def _is_complete(tables: Sequence[LogTable], mechanism: Mechanism, said: ColumnsOf) -> bool:

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import MissingExtraError
+from .files import figure_class
 from .files import saved as saved
 from .mechanism import FAINT, GRID
 
 
 def new_figure(size: tuple[float, float]) -> Any:
     """An empty matplotlib figure of that many inches."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError(
-            "pictures need matplotlib, which is not installed", remedy="pip install 'zveno[plot]'"
-        ) from None
-    return Figure(figsize=size, layout="constrained")
+    return figure_class()(figsize=size, layout="constrained")
 
 
 def plain(axes: Any, labels: float | None = None) -> None:

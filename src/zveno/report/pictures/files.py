@@ -5,8 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ...errors import ZvenoError, visible
+from ...errors import MissingExtraError, ZvenoError, visible
 from ...io.files import replacing
+
+
+def figure_class() -> Any:
+    """`matplotlib.figure.Figure`, or an error that says how to install it."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError(
+            "pictures need matplotlib, which is not installed", remedy="pip install 'zveno[plot]'"
+        ) from None
+    return Figure
 
 
 def saved(figure: Any, file: Path, dpi: int | None = 150) -> Path:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from ...algorithms.forward_kinematics import frame_pose
-from ...errors import MissingExtraError, ZvenoError
+from ...errors import ZvenoError
 from ...mechanism import Mechanism
 from ...spatial.rotations import z_to
 from . import raster, solids
-from .files import saved
+from .files import figure_class, saved
 from .pieces import KIND_COLORS, kind_color, solid_pieces
 from .skeleton import Skeleton, skeleton
 
@@ -215,14 +215,9 @@ def _grid(camera: raster.Camera, center: np.ndarray, half: float, ground: float)
 
 
 def _save(camera: raster.Camera, layers, ground, length, labels, counts, words, file: Path, size, dpi) -> Path:
-    try:
-        from matplotlib import rc_context
-        from matplotlib.collections import LineCollection
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError(
-            "pictures need matplotlib, which is not installed", remedy="pip install 'zveno[plot]'"
-        ) from None
+    Figure = figure_class()
+    from matplotlib import rc_context
+    from matplotlib.collections import LineCollection
 
     facets = layers[-1].arrays()[0]
     corners = np.concatenate([layer.arrays()[0] for layer in layers]).reshape(-1, 3)[:, :2]
