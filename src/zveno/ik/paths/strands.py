@@ -108,7 +108,12 @@ def _link(follower, k, advance, states, after, target, turns, cost, reason, acce
     matches = _matches(follower, advance.states, after)
     for i, end in enumerate(advance.states):
         if not advance.arrived[i]:
-            reason[i] = _ended(follower, k, states[i], solved)
+            crossing = follower.crossing(k, states[i], after)
+            if crossing is None:
+                reason[i] = _ended(follower, k, states[i], solved)
+                continue
+            target[i], cost[i] = crossing.number, np.sum((crossing.state - states[i]) ** 2)
+            turns[i] = whole_turns(follower.periodic, crossing.state - after[crossing.number])
             continue
         match = int(matches[i])
         if match < 0 and len(after) > solved:

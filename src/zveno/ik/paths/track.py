@@ -13,12 +13,11 @@ from ..checks.judgement import errors, jacobians, judged
 from ..ik_problem import TURN, IkProblem
 from ..newton import Lanes, lanes_of, newton
 from ..six_revolute.templates import rigid_inverse
+from .crossings import LONGEST, Crossing, crossing
 
 HALVINGS = 5
 """A step that fails is halved this many times before it is given up."""
 NEARLY_SINGULAR = 1e-3
-LONGEST = 0.5
-"""Longest joint motion, in radians or lengths of the arm, that one step of the integration may make."""
 UNEVEN = 4.0
 """Through a change of the sign of det J, no step may be longer than this times the middle one: steps of a curve
 shrink evenly as it is refined, a hop to another branch does not."""
@@ -67,6 +66,10 @@ class Follower(Protocol):
 
     def advance(self, k: np.ndarray, states: np.ndarray) -> Advance:
         """States (s, d) from their poses k (s,) to the poses k + 1."""
+        ...
+
+    def crossing(self, k: int, state: np.ndarray, after: np.ndarray) -> Crossing | None:
+        """Which of the states (s, d) of pose k + 1 a state (d,) gets to through a singularity on the way."""
         ...
 
     def signs(self, k: int, states: np.ndarray) -> np.ndarray:
@@ -121,7 +124,7 @@ class ChainFollower:
             x, fine = states[todo], np.ones(len(todo), bool)
             lengths = []
             for piece in range(1, 2**halvings + 1):
-                after, good = self._step(way, begin + piece, x)
+                after, good = self.step(way, begin + piece, x)
                 lengths.append(np.max(np.abs(after - x), axis=1, initial=0.0))
                 x, fine = after, fine & good
             turned = self._signs(k[todo] + 1, x) * before[todo] < 0
@@ -141,7 +144,7 @@ class ChainFollower:
         poses = [between(self.T[i], self.T[i + 1], pieces) for i in numbers]
         return lanes_of(self.problem, np.concatenate(poses)), place * (pieces + 1)
 
-    def _step(self, way: Lanes, pose: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def step(self, way: Lanes, pose: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Prediction by the Jacobian towards the poses, then correction; and whether that went well."""
         J, e = jacobians(self.problem, x, way, pose), errors(self.problem, x, way, pose)
         predicted = x - np.einsum("snm,sm->sn", np.linalg.pinv(J, rcond=1e-8), e)
@@ -150,6 +153,11 @@ class ChainFollower:
         off = np.max(np.abs(corrected - predicted), axis=1, initial=0.0)
         good = (squared < _ACCEPTED) & (size <= LONGEST) & (off <= _OFF_PREDICTION * size + 1e-6)
         return np.where(np.isfinite(corrected), corrected, x), good
+
+    def crossing(self, k: int, state: np.ndarray, after: np.ndarray) -> Crossing | None:
+        """By `crossings.crossing` where J is square."""
+        square = self.problem.n == self.problem.task.n_rows
+        return crossing(self, k, state, after) if square else None
 
     def signs(self, k: int, states: np.ndarray) -> np.ndarray:
         """Sign of det J where J is square, else 1."""

@@ -12,7 +12,8 @@ import numpy as np
 from ...robot_functions import RobotFunctions
 from ...spatial.rotations import log
 from ..ik_problem import IkProblem
-from .track import HALVINGS, LONGEST, Advance, ChainFollower, Follower, between
+from .crossings import LONGEST, Crossing
+from .track import HALVINGS, Advance, ChainFollower, Follower, between
 
 CORRECTIONS = 8
 """Newton steps a pose."""
@@ -157,6 +158,10 @@ class BallFollower:
             if np.abs(e).max() < EXACT:
                 break
         return q
+
+    def crossing(self, k: int, state: np.ndarray, after: np.ndarray) -> Crossing | None:
+        """None: a motion through a singularity of a chain with balls is a jump."""
+        return None
 
     def signs(self, k: int, states: np.ndarray) -> np.ndarray:
         """Sign of det J where J is square, else 1."""

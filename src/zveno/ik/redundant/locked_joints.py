@@ -25,7 +25,7 @@ def without_locked(problem: IkProblem) -> IkProblem:
     if not locked:
         return problem
     x = np.zeros(problem.n)
-    x[locked] = 0.5 * (problem.lower + problem.upper)[locked]
+    x[locked] = 0.5 * (problem.lower[locked] + problem.upper[locked])
     rest = [k for k in range(problem.n) if k not in locked]
     held, steps, before = problem.held.copy(), [], np.eye(4)
     for step in problem.steps:

@@ -1,0 +1,172 @@
+"""Passing a singularity between two poses of a path, without leaving the path.
+
+Where a path goes exactly through a singular pose, solutions are analytic functions of the way on either side: a
+wrist that aligns goes on with its fifth angle on the other side of zero. The motion is integrated from both poses
+to the place where det J vanishes. If both ends solve the pose there and are the same configuration, or on one
+continuum with solutions all along between them, the two halves are one motion; the tool rests while the arm moves
+along the continuum. A path that only comes near the singularity fails this test: what lies between the two ends
+misses the pose by more than a solution may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ...spatial import transforms
+from ...spatial.rotations import log
+from ..checks.judgement import EXACT, errors, jacobians, judged
+from ..ik_problem import TURN
+from ..newton import Lanes, lanes_of
+
+if TYPE_CHECKING:
+    from .track import ChainFollower
+
+LONGEST = 0.5
+"""Longest joint motion, in radians or lengths of the arm, that one step of the integration may make."""
+PIECES = 8
+"""Steps of the integration from pose to pose."""
+MOST_STEPS = 4 * PIECES
+AT_REST = 2.0
+"""The motion along a continuum is at most this times the motion between it and the pose before or after."""
+SINGULAR, SINGULAR_SOLUTION = 1e-6, 1e-4
+"""Least singular values (lengths over `length`): the singularity is reached; a solution may be at one, as far as
+its coordinates tell, which at a double root are known to half the digits."""
+SHARE, STEPS, NEAR = 0.75, 60, 48
+"""A singular place is approached in steps that leave this share of the distance, so many of them, of which those
+after the first `NEAR` may fail. Near folds, angles change as the root of the distance."""
+_SHORTEST = 1e-11
+_BETWEEN = np.arange(1, 8)[:, None] / 8
+
+
+class Crossing(NamedTuple):
+    """A configuration of the next pose that a motion through a singularity leads to."""
+
+    number: int
+    """Which of the next pose's states it is."""
+    state: np.ndarray
+    """(n,) the same with whole turns as the motion makes them."""
+
+
+class _Way:
+    """Poses between the poses k and k + 1 of a path, by a constant twist."""
+
+    def __init__(self, follower: ChainFollower, k: int):
+        self.follower, self.start = follower, follower.T[k]
+        D = transforms.inverse(follower.T[k]) @ follower.T[k + 1]
+        self.twist = transforms.log(log(D[:3, :3]), D[:3, 3])
+
+    def at(self, place: float) -> Lanes:
+        """The pose at a place from 0 to 1."""
+        pose = self.start @ transforms.exp(self.twist * place)
+        return lanes_of(self.follower.problem, pose[None])
+
+    def step(self, x: np.ndarray, place: float) -> tuple[np.ndarray, bool]:
+        """The configuration x followed to a place, and whether that went well."""
+        after, good = self.follower.step(self.at(place), np.zeros(1, int), x[None])
+        return after[0], bool(good[0])
+
+    def jacobian(self, x: np.ndarray, place: float) -> np.ndarray:
+        """J of the task's error, (n, n)."""
+        return jacobians(self.follower.problem, x[None], self.at(place), np.zeros(1, int))[0]
+
+
+def crossing(follower: ChainFollower, k: int, x: np.ndarray, after: np.ndarray) -> Crossing | None:
+    """Where a configuration x (n,) of pose k, which could not be followed, gets through a singularity.
+
+    Args:
+        follower: of a chain with as many coordinates as equations.
+        k: number of the pose.
+        x: the configuration.
+        after: configurations (s, n) of pose k + 1.
+    """
+    if not len(after):
+        return None
+    way = _Way(follower, k)
+    singular = np.flatnonzero(follower.least_singular(k + 1, after) < SINGULAR_SOLUTION)
+    if len(singular):
+        end = _approached(way, x, 0.0, 1.0)
+        arrived = None if end is None else _reached(way, 1.0, end, after[singular], end - x)
+        if arrived is not None:
+            return Crossing(int(singular[arrived.number]), arrived.state)
+    at_start = follower.least_singular(k, x[None])[0] < SINGULAR
+    # The motion goes through the singularity, it does not turn back.
+    beyond = np.flatnonzero(at_start | (follower.signs(k + 1, after) * follower.signs(k, x[None]) < 0))
+    if not any(_nearest_first(follower, x, after[beyond])):
+        return None
+    meeting = (0.0, x) if at_start else _singular_place(way, x)
+    if meeting is None:
+        return None
+    place, before = meeting
+    for number, end in _nearest_first(follower, before, after[beyond]):
+        behind = _approached(way, end, 1.0, place)
+        if behind is not None and _joined(way, place, before, behind, end - behind):
+            return Crossing(int(beyond[number]), end)
+    return None
+
+
+def _reached(way: _Way, place: float, x: np.ndarray, states: np.ndarray, motion: np.ndarray) -> Crossing | None:
+    """The first of the states (s, n) of a singular pose that x can be joined to."""
+    for number, end in _nearest_first(way.follower, x, states):
+        if _joined(way, place, x, end, motion):
+            return Crossing(number, end)
+    return None
+
+
+def _nearest_first(follower: ChainFollower, x: np.ndarray, states: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Numbers of the states (s, n) within `LONGEST` of x, and the states without whole turns between."""
+    ends = states + np.where(follower.periodic, TURN * np.round((x - states) / TURN), 0.0)
+    far = np.abs(ends - x).max(axis=1)
+    for number in np.argsort(far, kind="stable"):
+        if far[number] <= LONGEST:
+            yield int(number), ends[number]
+
+
+def _singular_place(way: _Way, x: np.ndarray) -> tuple[float, np.ndarray] | None:
+    """The first place at which det J vanishes on the branch of x, by secants, and the configuration there."""
+    place, value = 0.0, np.linalg.det(way.jacobian(x, 0.0))
+    slope = 0.0
+    for _ in range(MOST_STEPS):
+        ahead = -value / slope if slope * value < 0 else np.inf
+        length = min(ahead, 1.0 / PIECES)
+        if place + length > 1.0 + 1e-9:
+            return None
+        moved, good = way.step(x, place + length)
+        if not good:
+            return None
+        now = np.linalg.det(way.jacobian(moved, place + length))
+        if ahead <= length and abs(length) < _SHORTEST:
+            return place + length, moved
+        slope = (now - value) / length
+        if now * value > 0:
+            place, value, x = place + length, now, moved
+        if value == 0.0 or now == 0.0:
+            return place + (length if now == 0.0 else 0.0), moved
+    return None
+
+
+def _approached(way: _Way, x: np.ndarray, begin: float, end: float) -> np.ndarray | None:
+    """The configuration x of one place followed to where another is nearly reached; None where that fails."""
+    for number in range(1, STEPS + 1):
+        nearer, good = way.step(x, end + (begin - end) * SHARE**number)
+        if not good:
+            return x if number > NEAR else None
+        x = nearer
+    return x
+
+
+def _joined(way: _Way, place: float, a: np.ndarray, b: np.ndarray, motion: np.ndarray) -> bool:
+    """Whether a and b, and all between them, solve the pose at a place."""
+    problem, lanes = way.follower.problem, way.at(place)
+    longest = np.abs(motion).max()
+    if np.abs(b - a).max() > AT_REST * longest:
+        return False
+    points = np.concatenate([a[None], a + _BETWEEN * (b - a), b[None]])
+    which, start = np.zeros(len(points), int), points
+    for _ in range(3):
+        J, e = jacobians(problem, points, lanes, which), errors(problem, points, lanes, which)
+        points = points - np.einsum("snm,sm->sn", np.linalg.pinv(J, rcond=1e-3), e)
+    strayed = np.abs(points - start).max()
+    return bool(strayed <= 0.1 * longest and judged(problem, points, lanes, which).miss.max() <= EXACT)
