@@ -155,3 +155,16 @@ def test_limits_cut_a_continuum_exactly():
         assert np.abs(wrapped(found.q[:, 3] + found.q[:, 5] + 0.3)).max() < 1e-9
     beside = {"joint4": (1.0, 1.1), "joint6": (0.0, 1.0), "joint1": (0.3, 0.5), "joint2": (-0.8, -0.6)}
     assert solve_ik(robot, T, limits=beside).status == "excluded by limits"
+
+
+@pytest.mark.parametrize("joint", range(1, 6))
+def test_an_arm_that_is_singular_everywhere_is_never_complete(joint):
+    """Two joints about one axis: all solutions are continua, and the polynomial's roots count nothing."""
+    rng = np.random.default_rng(joint)
+    arm = dh_arm("coaxial", *np.transpose(rng.uniform([0.1, 0.4, -0.4], [0.4, 1.2, 0.4], (6, 3))))
+    arm.F[joint] = turns(rng.uniform(-1, 1))
+    q = rng.uniform(-PI, PI, (6, 6))
+    found = solve_ik(robot_of(arm), arm.forward(q), limits={"j3": (-3.0, 3.0)} if joint == 4 else True)
+    for k in range(6):
+        assert found.status[k] in ("undecided", "sampled", "family")
+        assert found.status[k] != "family" or told(found, k, q[k])

@@ -13,7 +13,7 @@ import numpy as np
 from ...kernels.door import compiled
 from . import roots
 from .back_substitution import from_root, from_vector, shift_matrix
-from .polish import mark, polish
+from .polish import mark, mobile, polish
 from .templates import GREATEST_DIMENSION, Eliminated, chain, usable
 
 CHUNK = 1024
@@ -80,6 +80,7 @@ class Arm:
         self.scale: Any = 2.0 / size if size > 0 else 1.0
         L[:, :3, 3] *= self.scale
         self.L, self._inner = L, np.ascontiguousarray(L[1:, :3])
+        self.mobile: bool = mobile(self._inner)
         self.chosen: Sequence[Eliminated] = self._choose(
             [e for e in usable(L, rng) if e.template.scan_joint < joints], rng
         )
@@ -135,6 +136,14 @@ class Arm:
             X: targets.
             allowed: for each joint the ranges of its angle within [−π, π], or None; roots elsewhere are not sought.
         """
+        solutions = self._in_chunks(X, allowed)
+        if self.mobile:
+            return solutions
+        # Solutions of an arm that is singular everywhere are continua, of which roots are no count.
+        doubt = np.zeros(len(X), bool)
+        return ArmSolutions(solutions.pose, solutions.q, doubt, doubt)
+
+    def _in_chunks(self, X: np.ndarray, allowed: Any) -> ArmSolutions:
         X = np.array(X, float)
         X[:, :3, 3] *= self.scale
         if len(X) <= CHUNK:
@@ -255,7 +264,8 @@ def _at_simple(e: Eliminated, E, links, isolated: roots.Roots):
     """Roots with a kernel of one dimension: candidates (n, 2, 6), defects (n,) and last pivots (n,)."""
     scan, kernel = e.template.scan, _from_root()
     if len(E) == 1:
-        return kernel(E[0], isolated.y, scan, links[0])
+        with np.errstate(all="ignore"):
+            return kernel(E[0], isolated.y, scan, links[0])
     count = np.bincount(isolated.pose, minlength=len(E))
     start = np.cumsum(count) - count
     n = len(isolated.pose)
@@ -263,7 +273,8 @@ def _at_simple(e: Eliminated, E, links, isolated: roots.Roots):
     for m in np.unique(count[count > 0]):  # targets with equally many roots go together
         poses = np.nonzero(count == m)[0]
         at = start[poses, None] + np.arange(m)
-        y[at], defect[at], pivot[at] = kernel(E[poses, None], isolated.y[at], scan, links[poses, None])
+        with np.errstate(all="ignore"):
+            y[at], defect[at], pivot[at] = kernel(E[poses, None], isolated.y[at], scan, links[poses, None])
     return y, defect, pivot
 
 
@@ -278,7 +289,8 @@ def _at_multiple(e: Eliminated, E, links, isolated: roots.Roots, numbers, dimens
     real = fine[:, None] & (abs(values.imag) <= 2e-2 * (1 + abs(values))) & (values.imag >= 0)
     row, column = np.nonzero(real)
     v = np.sum(V[row] * vectors[row, :, column].real[:, None, :], axis=2)
-    both, _ = _from_vector()(v, y[row], e.template.scan, links[pose[row]])
+    with np.errstate(all="ignore"):
+        both, _ = _from_vector()(v, y[row], e.template.scan, links[pose[row]])
     return numbers[row], both
 
 

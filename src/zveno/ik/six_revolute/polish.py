@@ -16,6 +16,8 @@ LONGEST_STEP = 1.0
 CLOSED = 1e-22
 """Squared error, lengths in units of the arm's, at which the loop is closed."""
 SHORT = 1e-9
+MOBILE = 1e-9
+"""Least singular value, lengths in units of the arm's, above which a random configuration is regular."""
 UNROLLED = 2
 """Steps a kernel call: what comes from a simple root needs two."""
 
@@ -45,6 +47,13 @@ def loop_error(L: Any, X: Any, q: Any) -> tuple[Any, Any, Any]:
 
 def _cross(a, b):
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
+def mobile(L: np.ndarray) -> bool:
+    """Whether the arm with links L (5, 3, 4) has a regular configuration; two joints about one axis leave none."""
+    q = np.random.default_rng(0).uniform(-np.pi, np.pi, (4, 6))
+    jacobians = np.array([loop_error(L, np.eye(3, 4), sample)[1] for sample in q])
+    return bool(np.linalg.svd(jacobians, compute_uv=False)[:, -1].max() > MOBILE)
 
 
 def newton_steps(L: Any, X: Any, q: Any) -> tuple[Any, Any, Any]:
