@@ -29,6 +29,8 @@ PI = np.pi
 OPEN = ("undecided", "sampled")
 SAME, ALONG, POSE = 1e-3, 0.6, 2e-9
 """A solution is that configuration up to SAME rad, a family up to the spacing of its sample; pose errors, m."""
+ONE_ROOT, ROUNDING = 0.02, 1e-13
+"""A root of multiplicity four is drawn out to some mrad by rounding of its pose; what lies in it misses by that."""
 
 
 def wrist_arms(n: int, seed: int) -> list:
@@ -132,13 +134,32 @@ def on_curve(arm, q: np.ndarray, family) -> bool:
     return nearest(q, np.array(points)) < ALONG / 4
 
 
+def same_root(arm, q: np.ndarray, solutions: np.ndarray) -> bool:
+    """Whether the pose does not tell q from a solution: what lies between them misses it by rounding only."""
+    away = wrapped(solutions - q)
+    near = away[np.abs(away).max(axis=1) < ONE_ROOT]
+    T = arm.forward(q)
+    return any(all(_rounding(arm, T, q + share * d) for share in (0.25, 0.5, 0.75)) for d in near)
+
+
+def _rounding(arm, T: np.ndarray, q: np.ndarray) -> bool:
+    for _ in range(4):
+        e = _error(arm, T, q)
+        q = q + np.linalg.pinv(arm.jacobian(q), rcond=1e-4) @ e
+    return bool(np.abs(_error(arm, T, q)).max() < ROUNDING)
+
+
+def _error(arm, T: np.ndarray, q: np.ndarray) -> np.ndarray:
+    F = arm.forward(q)
+    R = T[:3, :3] @ F[:3, :3].T
+    turn = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    return np.concatenate([T[:3, 3] - F[:3, 3], turn])
+
+
 def corrected(arm, T: np.ndarray, q: np.ndarray) -> np.ndarray | None:
     """q brought to the pose T by Gauss–Newton; None if it does not arrive."""
     for _ in range(20):
-        F = arm.forward(q)
-        R = T[:3, :3] @ F[:3, :3].T
-        turn = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-        e = np.concatenate([T[:3, 3] - F[:3, 3], turn])
+        e = _error(arm, T, q)
         if np.abs(e).max() < 1e-10:
             return q
         q = q + np.linalg.pinv(arm.jacobian(q), rcond=1e-4) @ e
@@ -153,7 +174,7 @@ def judged(arm, robot: Robot, q: np.ndarray) -> tuple[Counter, list[dict]]:
     for k, status in enumerate(answer.status):
         solutions, families = answer.of(k), answer.families.get(k, ())
         told = nearest(q[k], solutions) < SAME or any(nearest(q[k], family.q) < ALONG for family in families)
-        told = told or any(on_curve(arm, q[k], family) for family in families)
+        told = told or any(on_curve(arm, q[k], family) for family in families) or same_root(arm, q[k], solutions)
         every = np.concatenate([solutions, *(family.q for family in families)])
         off = np.abs(arm.forward(every) - T[k]).max(initial=0.0)
         counts[str(status)] += 1

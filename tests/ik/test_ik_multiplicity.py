@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ik_answers import nearest, robot_of
+from ik_arms import dh_arm
 from test_ik_singular import planar, wrapped
 
 import zveno
@@ -140,3 +142,44 @@ def test_which_tasks_can_be_counted():
     assert countable(problem_of(PUMA, task="position"))
     assert not countable(problem_of(PUMA, task="position+axis"))
     assert not countable(problem_of(PUMA, task=(1, 1, 0, 0, 0, 0)))
+
+
+QUADRUPLE = (
+    [0.18328767, 0.0, 0.0, 0.0, 0.0, 0.0],
+    np.radians([60.0, 60.0, 90.0, 90.0, -90.0, 90.0]),
+    [0.35522698, 0.0, 0.37653743, -0.02809028, 0.0, 0.0],
+)
+"""An arm with a spherical wrist whose first and third angles have double roots at once: a, α, d."""
+
+
+def test_a_root_of_multiplicity_four_is_one_solution_and_claims_nothing():
+    """Rounding draws it out to a milliradian. 38 points of it were listed, and called complete."""
+    arm = dh_arm("quadruple", *QUADRUPLE)
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        q = rng.uniform(-2, 2, 6)
+        q[1:3] = 2.5586, -3.1416
+        q[1:3] = quadruple(arm, q)
+        found = solve_ik(robot_of(arm), arm.forward(q))
+        assert found.count == 2
+        assert found.status == "undecided"
+        assert nearest(q, found.q) < 5e-3
+        assert np.abs(arm.forward(found.q) - arm.forward(q)).max() < 1e-12
+
+
+def quadruple(arm, q) -> np.ndarray:
+    """Second and third angles at which det J and its derivative along J's kernel vanish, by Newton's method."""
+    x = q[1:3].copy()
+
+    def values(x):
+        at = np.concatenate([q[:1], x, q[3:]])
+        v = np.linalg.svd(arm.jacobian(at))[2][-1]
+        v = 1e-4 * v * np.sign(v[np.argmax(np.abs(v))])
+        det = [np.linalg.det(arm.jacobian(point)) for point in (at, at + v, at - v)]
+        return np.array([det[0], (det[1] - det[2]) / 2e-4])
+
+    for _ in range(20):
+        slope = np.stack([(values(x + e) - values(x - e)) / 2e-6 for e in 1e-6 * np.eye(2)], axis=1)
+        x = x - np.linalg.lstsq(slope, values(x), rcond=1e-9)[0]
+    assert np.abs(values(x)).max() < 1e-9
+    return x

@@ -15,12 +15,14 @@ import numpy as np
 from ...spatial.rotations import exp
 from ..ik_problem import IkProblem
 from ..newton import Lanes
-from .judgement import SINGULAR, jacobians
+from .judgement import SINGULAR, errors, jacobians
 
 CURVED = 1e-3
 """A quadratic form above this (lengths over `length`) is not zero; most are near 1."""
 ASIDE = 1e-5
 """How far a target is moved to count solutions beside a double root, in lengths over `length` and radians."""
+BLURRED, ROUNDING = 1e-5, 1e-16
+"""Distance up to which solutions are one, see `distinct.SAME`, and the least error of a pose that has a meaning."""
 _STEP = 1e-4
 
 
@@ -35,6 +37,7 @@ class Singular(NamedTuple):
         forms: (c, d, d).
         x: (n,) the solution, in the chain's units.
         second: the second least singular value of J: where it is small too, continua may cross.
+        blur: how far it may be from the exact solution, its error over the least singular value of J.
     """
 
     kind: str
@@ -43,6 +46,12 @@ class Singular(NamedTuple):
     forms: np.ndarray
     x: np.ndarray
     second: float
+    blur: float
+
+    @property
+    def blurred(self) -> bool:
+        """Whether rounding moves it further than solutions are apart, and there is no double root to explain it."""
+        return self.kind == "open" and self.blur > BLURRED
 
 
 def classified(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray) -> Singular:
@@ -56,7 +65,8 @@ def classified(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray) -> Si
         around = jacobians(problem, np.stack([x + _STEP * v, x - _STEP * v]), lanes, np.repeat(which, 2))
         forms[:, i] = cokernel @ ((around[0] - around[1]) / (2 * _STEP)) @ kernel.T / 2
     second = float(singular[-2]) if len(singular) > 1 else np.inf
-    return Singular(_kind(forms), kernel, cokernel, forms, x, second)
+    error = max(float(np.linalg.norm(errors(problem, x[None], lanes, which))), ROUNDING)
+    return Singular(_kind(forms), kernel, cokernel, forms, x, second, error / max(float(singular[-1]), ROUNDING))
 
 
 def _kind(forms: np.ndarray) -> str:

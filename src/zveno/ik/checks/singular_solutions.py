@@ -14,6 +14,11 @@ from .judgement import SINGULAR, errors, jacobians
 from .multiplicity import countable, sides
 
 NEARLY_SINGULAR, POLISHING, LONGEST, SHORT = 1e-3, 40, 0.05, 1e-9
+_BETWEEN = np.array([0.25, 0.5, 0.75])
+INDISTINCT = 4e-14
+"""A miss that is rounding of a pose: points that lie between solutions and have no more are not between them."""
+ALONG = 1e-4
+"""Singular values below this share of the greatest belong to directions along a root of high multiplicity."""
 SHARP, ROUNDING = 1e-10, 4e-15
 """A miss up to `SHARP` times the least singular value, or to rounding, leaves coordinates as exact as can be."""
 
@@ -34,6 +39,7 @@ def settle_singular(draft: Draft, curves: tuple[Continuum, ...]) -> None:
     for i in np.unique(draft.pose[draft.rows.least < SINGULAR]):
         sample += _classified(draft, int(i), straight=True)
     _polish(draft, (draft.rows.least < SINGULAR).nonzero()[0], POLISHING)
+    _merge_indistinct(draft)
     for i in np.unique(draft.pose[draft.rows.least < SINGULAR]):
         sample += _classified(draft, int(i))
     if sample:
@@ -57,6 +63,44 @@ def _polish(draft: Draft, rows: np.ndarray, iterations: int):
     x = _gauss_newton(draft.problem, draft.targets.lanes, draft.pose[rows], draft.x[rows], iterations)
     draft.replace(rows, x)
     draft.keep_distinct()
+
+
+def _merge_indistinct(draft: Draft) -> None:
+    """The middle one of the points of every root of high multiplicity.
+
+    Rounding of a pose moves such a root by rounding's fourth root.
+
+    Points of it are as good as each other, and so is what lies between them; between two solutions it is not.
+    """
+    singular = (draft.rows.least < SINGULAR).nonzero()[0]
+    dropped = np.zeros(len(draft.pose), bool)
+    for i in np.unique(draft.pose[singular]):
+        rows = singular[draft.pose[singular] == i]
+        rows = rows[np.argsort(draft.rows.miss[rows], kind="stable")]
+        while len(rows) > 1:
+            best, others = rows[0], rows[1:]
+            away, same = _indistinct(draft, best, others)
+            group = np.concatenate([[best], others[same]])
+            places = np.concatenate([np.zeros((1, draft.x.shape[1])), away[same]])
+            dropped[group] = True
+            dropped[group[np.argmin(np.abs(places - places.mean(axis=0)).max(axis=1))]] = False
+            rows = others[~same]
+    if dropped.any():
+        draft.keep((~dropped).nonzero()[0])
+
+
+def _indistinct(draft: Draft, best: int, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Differences (s, n) of other rows of a pose from the best, and which are the same as far as the pose tells."""
+    problem, x = draft.problem, draft.x
+    away = problem.difference(problem.from_units(x[others]), problem.from_units(x[best]))
+    close = np.abs(away).max(axis=1) < LONGEST
+    points = (x[best] + _BETWEEN[:, None, None] * away).reshape(-1, problem.n)
+    which, lanes = np.full(len(points), draft.pose[best]), draft.targets.lanes
+    for _ in range(3):  # onto the arc that the root is drawn out to, not along it
+        J, e = jacobians(problem, points, lanes, which), errors(problem, points, lanes, which)
+        points = points - np.einsum("snm,sm->sn", np.linalg.pinv(J, rcond=ALONG), e)
+    between = draft.judged(points, which).miss.reshape(len(_BETWEEN), -1).max(axis=0)
+    return away, close & (between <= np.maximum(INDISTINCT, 2.0 * draft.rows.miss[others]))
 
 
 def _gauss_newton(problem: IkProblem, lanes: Lanes, pose: np.ndarray, x: np.ndarray, iterations: int) -> np.ndarray:
@@ -85,6 +129,8 @@ def _classified(draft: Draft, i: int, straight: bool = False) -> list[tuple[int,
     continua = families_of(draft.problem, draft.targets.lanes, i, draft.x[rows], least, straight)
     if continua.isolated and not straight:
         draft.roots[i] = continua.isolated
+        if any(root.blurred for root in continua.isolated):
+            _lower(draft, i, "some of a multiplicity that the second order does not tell")
     if continua.doubtful:
         _lower(draft, i, "some nearly singular, which may be a continuum or not")
     elif not continua.all_straight:
