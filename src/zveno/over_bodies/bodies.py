@@ -228,7 +228,7 @@ def _turned_types(joints: list[Joint]) -> tuple[list[JointType], np.ndarray]:
         parameters = kind.parameters()
         axis = parameters.pop("axis", None)
         # Classes that only differ in their limits, as revolute and continuous joints, move alike.
-        key: Any = (cls.motion, cls.subspace, cls.bias, axis is None)
+        key: Any = (cls.motion, cls.subspace, cls.subspace_rate, axis is None)
         if cls.__module__ not in _OURS:  # of types written by users nobody knows what they depend on
             axis, key = None, id(kind)
         elif parameters:
