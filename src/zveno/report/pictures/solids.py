@@ -45,7 +45,7 @@ class Solid(NamedTuple):
 
 def revolved(origin: Any, axis: Any, profile: Any, sides: int = 20) -> Solid:
     """A profile turned about an axis; see `Solid`."""
-    return Solid(*(np.asarray(part, dtype=float) for part in (origin, axis, profile)), sides)
+    return Solid(np.asarray(origin, float), np.asarray(axis, float), np.asarray(profile, float), sides)
 
 
 def capsule(start: Any, end: Any, radius: float, end_radius: float | None = None, sides: int = 40) -> Solid:
