@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 
@@ -101,10 +102,18 @@ def _first(name: str) -> list[Row]:
 
 
 def _agreement(robot, n: int = 100_000) -> Row:
-    """Poses whose status or number of solutions is not that of the careful way, of n random ones."""
-    differ = 0
+    """CPU seconds a pose and the careful way's, on n random poses, and how many statuses or counts differ."""
+    differ, taken = 0, {"auto": 0.0, "closed_form": 0.0}
+    for method in taken:  # kernels are built outside the time
+        robot.ik(robot.forward_kinematics(robot.random(100, 0)), method=method)
     for seed in range(0, n, 5000):
         T = robot.forward_kinematics(robot.random(min(5000, n - seed), seed))
-        ours, careful = robot.ik(T), robot.ik(T, method="closed_form")
+        answers = []
+        for method in taken:
+            start = time.process_time()
+            answers.append(robot.ik(T, method=method))
+            taken[method] += time.process_time() - start
+        ours, careful = answers
         differ += int(((ours.count != careful.count) | (ours.codes != careful.codes)).sum())
-    return Row(f"{robot.name}: share of {n} poses answered otherwise", differ / n, 0.0, "careful way", unit="1")
+    what = f"{robot.name}: {differ} of {n} poses answered otherwise"
+    return Row(what, taken["auto"] / n, taken["closed_form"] / n, "the careful way")
