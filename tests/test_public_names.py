@@ -27,6 +27,7 @@ FUNCTIONS = (
     "identify",
     "plan_poses",
     "export_c",
+    "prove",
     "get_threads",
     "set_threads",
 )

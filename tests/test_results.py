@@ -16,7 +16,7 @@ import zveno
 from every_result import every_result
 from zveno.io.results import HOMES
 
-WITHOUT_PICTURE = {"Compensation", "Constrained", "DriveGains", "Export", "Payload"}
+WITHOUT_PICTURE = {"Compensation", "Constrained", "DriveGains", "Export", "Payload", "IkVerdict"}
 WITH_MODEL = {"Calibration", "Identification"}
 
 

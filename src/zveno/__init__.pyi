@@ -54,6 +54,8 @@ from .identification.recursive import RecursiveEstimate as RecursiveEstimate
 from .identification.result import Identification as Identification
 from .ik import choose as choose
 from .ik import numbers as numbers
+from .ik.judge import IkVerdict as IkVerdict
+from .ik.judge import prove as prove
 from .ik.paths.joint_path import JointPath as JointPath
 from .ik.paths.pose_curves import PoseCurve as PoseCurve
 from .ik.paths.solve_path import solve_path as solve_path

@@ -53,7 +53,8 @@ def ik(
     `--out x.csv` (or .npz) takes the solutions, one a line.
 
     Args:
-        pose: x y z; x y z roll pitch yaw; x y z qw qx qy qz; or 12 or 16 numbers of the matrix, row by row.
+        pose: x y z; x y z roll pitch yaw; x y z qw qx qy qz; 12 or 16 numbers of the matrix, row by row; or
+            elementary transforms, such as "Tx(0.4) Tz(0.3) Ry(90deg)".
         at: joint values instead: the pose of the tool there is solved for.
         poses: a file with one pose a line (or .npy, .npz): all are solved.
         path: such a file as a path: branches are followed and the best continuous sequence is chosen.
@@ -64,7 +65,7 @@ def ik(
         task: pose, position, position+axis or rotation.
         no_limits: ignore the joint limits.
         windings: also solutions that differ by whole turns, where limits allow.
-        method: auto, scan, closed_form, six_revolute or local.
+        method: auto, scan, closed_form, six_revolute, local, or certified: all with a proof.
         slices: for redundant robots, values of the redundant joint, or points of a grid over several.
         redundant: names of those joints; the ones that move most in self-motions by default.
         objective: what the nearest configuration makes least where nothing reaches: squares, norm or absolute.
@@ -147,7 +148,7 @@ def _first(problem, T):
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return checked_targets(problem, T.reshape(-1, *T.shape[-2:])[:1])[0][0]
+        return checked_targets(problem, T if isinstance(T, str) else T.reshape(-1, *T.shape[-2:])[:1])[0][0]
 
 
 def _curve(problem, T, method: str):
@@ -166,6 +167,11 @@ def _explained(problem, method: str, slices: int, curve) -> str:
     from ..ik.redundant.slices import redundant_coordinate
     from ..ik.solve import solver_for
 
+    if method == "certified":
+        return (
+            "All solutions with a proof in ball arithmetic: elimination whose ranks are not assumed, every root of "
+            "its determinant on the circle, back-substitution that refutes spurious ones, Krawczyk's test for each."
+        )
     if method == "local":
         return "One solution by damped Newton iterations from --start, or from random starts; nothing is proved."
     if problem.redundancy == 1 and method == "auto":
@@ -187,6 +193,7 @@ def _target(arm, pose, at, poses, path, relative_to, frame, model):
     """The pose or poses asked for, in whichever way."""
     from ..errors import ZvenoError
     from ..ik.paths.pose_files import FORMS, pose_of, read_poses
+    from ..io.elementary import is_elementary_text
     from ..spatial.transforms import inverse
     from .configuration import number, parsed_q
 
@@ -194,6 +201,8 @@ def _target(arm, pose, at, poses, path, relative_to, frame, model):
         raise ZvenoError(
             "one pose, file or path must be given", remedy=f"--pose {FORMS}; --at q; --poses or --path FILE"
         )
+    if pose and is_elementary_text(" ".join(pose)):
+        return " ".join(pose)
     if pose:
         units = ["m"] * 3 + ["rad"] * 3 if len(pose) == 6 else ["m"] * 3 + [""] * (len(pose) - 3)
         return pose_of([number(word, "pose", unit, model.deg) for word, unit in zip(pose, units, strict=False)])
@@ -209,7 +218,7 @@ def _solved(arm, T, method, windings, slices, options):
     from ..ik import solve_ik
 
     at_once = 2000
-    if T.ndim == 2 or len(T) <= at_once:
+    if isinstance(T, str) or T.ndim == 2 or len(T) <= at_once:
         return solve_ik(arm, T, method=method, windings=windings, slices=slices, **options)
     from ..ik.parts import joined
     from ..progress import ProgressBar

@@ -42,6 +42,7 @@ class IkProblem:
         lower, upper: limits of the coordinates x, (n,), ±inf where there are none.
         task: what is asked for.
         held: q (n_q,) of the joints that the chain does not move.
+        origin: the problem that was asked, where locked joints have been taken out of it.
     """
 
     mechanism: Mechanism
@@ -53,6 +54,7 @@ class IkProblem:
     upper: np.ndarray
     task: Task
     held: np.ndarray
+    origin: IkProblem | None = None
 
     @property
     def n(self) -> int:

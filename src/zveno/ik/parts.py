@@ -10,12 +10,13 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import ShapeError
-from .solutions import COMPLETE, FAMILY, REJECTED, SAMPLED, UNDECIDED, Solutions
+from .solutions import COMPLETE, FAMILY, PROVED, REJECTED, SAMPLED, UNDECIDED, Solutions
 
 AT_ONCE = 1 << 13
 """Poses that are solved at once."""
-PER_POSE = ("count", "codes", "density", "nearest", "distance", "exceeded", "value")
+PER_POSE = ("count", "codes", "density", "nearest", "distance", "exceeded", "value", "target")
 PER_SOLUTION = ("q", "residual", "condition")
+PER_PROVED_SOLUTION = (*PER_SOLUTION, "radius", "unique")
 Accept = Callable[[np.ndarray], np.ndarray]
 """(s, n_q) → (s,) booleans: which configurations may be used."""
 
@@ -40,6 +41,11 @@ def joined(parts: Sequence[Solutions]) -> Solutions:
     return answer.result((start,))
 
 
+def per_solution(solutions: Solutions) -> tuple[str, ...]:
+    """Fields with a row a solution."""
+    return PER_SOLUTION if solutions.radius is None else PER_PROVED_SOLUTION
+
+
 class _Growing:
     """Arrays of an answer for k poses, filled part by part."""
 
@@ -57,7 +63,7 @@ class _Growing:
                 self.arrays[name] = np.zeros((self.k, *values.shape[1:]), values.dtype)
             if values.any():  # memory that nobody writes to is not taken
                 self.arrays[name][places] = values
-        for name in PER_SOLUTION:
+        for name in per_solution(part):
             values = getattr(part, name)
             old = self.arrays.get(name)
             if old is None or old.shape[1] < values.shape[1]:
@@ -105,7 +111,7 @@ def accepted(solutions: Solutions, accept: Accept) -> Solutions:
     order = np.argsort(~good, axis=1, kind="stable")[:, : int(left.max(initial=0))]
     kept = np.arange(order.shape[1]) < left[:, None]
     rows = {}
-    for name in PER_SOLUTION:
+    for name in per_solution(solutions):
         old = getattr(solutions, name)
         old = old.reshape(k, -1, *old.shape[len(solutions.batch) + 1 :])
         wide = order.reshape(*order.shape, *[1] * (old.ndim - 2))
@@ -120,7 +126,7 @@ def accepted(solutions: Solutions, accept: Accept) -> Solutions:
     for i in np.flatnonzero(left < count).tolist():
         notes[i] = f"{count[i] - left[i]} of {count[i]} not accepted"
         if not left[i]:
-            codes[i] = REJECTED if codes[i] == COMPLETE else UNDECIDED
+            codes[i] = REJECTED if codes[i] in (COMPLETE, PROVED) else UNDECIDED
         elif codes[i] in (FAMILY, SAMPLED):
             codes[i] = SAMPLED if i in families else UNDECIDED
     shape = solutions.batch
@@ -141,22 +147,23 @@ def within_seconds(T: np.ndarray, seconds: float, solve: Callable[[np.ndarray], 
         parts.append(solve(poses[start : start + size]))
         start, size = start + size, min(2 * size, AT_ONCE)
     if start < len(poses):
-        parts.append(_not_looked_at(parts[0], len(poses) - start))
+        parts.append(_not_looked_at(parts[0], poses[start:]))
     whole = joined(parts)
-    shaped = {name: getattr(whole, name) for name in (*PER_POSE, *PER_SOLUTION)}
+    shaped = {name: getattr(whole, name) for name in (*PER_POSE, *per_solution(whole))}
     shaped = {name: values.reshape(batch + values.shape[1:]) for name, values in shaped.items()}
     return replace(whole, **shaped, batch=batch)
 
 
-def _not_looked_at(like: Solutions, k: int) -> Solutions:
-    """An answer for k poses that nobody looked at."""
-    arrays = {}
+def _not_looked_at(like: Solutions, poses: np.ndarray) -> Solutions:
+    """An answer for poses (k, 4, 4) that nobody looked at."""
+    arrays, k = {}, len(poses)
     for name in PER_POSE:
         values = getattr(like, name)
         arrays[name] = np.zeros((k, *values.shape[1:]), values.dtype)
-    for name in PER_SOLUTION:
+    for name in per_solution(like):
         values = getattr(like, name)
         arrays[name] = np.full((k, 0, *values.shape[2:]), np.nan)
+    arrays["target"] = poses
     arrays["codes"][:], arrays["nearest"][:], arrays["distance"][:] = UNDECIDED, np.nan, np.nan
     notes = dict.fromkeys(range(k), "not looked at: the time was over")
     return replace(like, **arrays, families={}, notes=notes, batch=(k,))

@@ -15,8 +15,10 @@ import numpy as np
 from ..io.results import Result, registered
 from ..mechanism import Mechanism
 from .ik_problem import IkProblem
+from .task import Question
 
 COMPLETE, FAMILY, UNREACHABLE, EXCLUDED, UNDECIDED, WITHIN, CHOSEN, REJECTED, SAMPLED = range(9)
+PROVED, PROVED_UNREACHABLE, PROVED_EXCLUDED, NOT_PROVED = range(9, 13)
 STATUSES = (
     "complete",
     "family",
@@ -27,8 +29,16 @@ STATUSES = (
     "chosen",
     "not accepted",
     "sampled",
+    "proved",
+    "proved unreachable",
+    "proved: limits exclude all",
+    "not proved",
 )
-"""Status of a pose, by code. Both "family" and "sampled" list continua; only "family" claims that it lists all."""
+"""Status of a pose, by code. Both "family" and "sampled" list continua; only "family" claims that it lists all.
+The last four are those of method "certified"."""
+
+
+_PROOFS = (PROVED, PROVED_UNREACHABLE, PROVED_EXCLUDED, NOT_PROVED)
 
 
 class Continuum(NamedTuple):
@@ -140,6 +150,11 @@ class Solutions(Result):
         inputs: hash of what it was computed from.
         mechanism, frame: the robot and the frame that was placed.
         chain: places in q of the coordinates that move the frame.
+        target: (*batch, 4, 4) the poses asked for.
+        question: the task, the limits and what else was asked.
+        radius: (*batch, m) of method "certified": the exact solution is no further than this from q in any joint.
+        unique: (*batch, m) of method "certified": no other solution is so near to q in every joint.
+        exact_problem: of method "certified": what the numbers of the model and the poses were taken to mean.
     """
 
     kind: ClassVar[str] = "inverse kinematics"
@@ -164,6 +179,11 @@ class Solutions(Result):
     mechanism: Mechanism | None = field(default_factory=lambda: None)
     frame: str = field(default_factory=str)
     chain: tuple[int, ...] = field(default_factory=tuple)
+    target: np.ndarray = field(default_factory=lambda: np.zeros((0, 4, 4)))
+    question: Question | None = field(default_factory=lambda: None)
+    radius: np.ndarray | None = field(default_factory=lambda: None)
+    unique: np.ndarray | None = field(default_factory=lambda: None)
+    exact_problem: str = field(default_factory=str)
 
     @classmethod
     def deferred(cls, make: Callable[[str], dict[str, Any]]) -> Solutions:
@@ -230,6 +250,8 @@ class Solutions(Result):
         scanned = int(self.density[pose])
         route = f"{self.method}, {scanned} numbers" if scanned else self.method
         flat = int(np.ravel_multi_index(pose, self.batch)) if self.batch else 0
+        if code in _PROOFS:
+            return self._proof(pose, code, n, self.notes.get(flat, ""))
         if code == UNREACHABLE:
             metres, radians = self.distance[pose]
             why = self.notes.get(flat, "no solution")
@@ -260,6 +282,18 @@ class Solutions(Result):
             return text + "; undecided"
         word = {COMPLETE: "complete", CHOSEN: "chosen"}.get(code, "completeness undecided")
         return f"{n} solution{'s' * (n != 1)}{note}, {word} ({route})"
+
+    def _proof(self, pose: tuple[int, ...], code: int, n: int, note: str) -> str:
+        problem = f" ({self.exact_problem})" if self.exact_problem else ""
+        if code == PROVED:
+            assert self.radius is not None
+            widest = f", known to {self.radius[pose][:n].max():.0e}" if n else ""
+            return f"Proved: {n} solution{'s' * (n != 1)} and no other{widest}{'; ' * bool(note)}{note}{problem}"
+        if code == PROVED_EXCLUDED:
+            return f"Proved: limits exclude all solutions, {note}; {self._excess(pose)}{problem}"
+        if code == PROVED_UNREACHABLE:
+            return f"Proved unreachable: there is no solution, limits or not{problem}"
+        return f"Not proved: {note}{problem}"
 
     def _excess(self, pose: tuple[int, ...]) -> str:
         over = self.exceeded[pose]

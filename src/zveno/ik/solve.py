@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from ..errors import ShapeError, ZvenoError, unknown_name
 from ..mechanism import Mechanism
 from ..robot_functions import RobotFunctions
+from ..spatial.exact_numbers import required_flint
 from . import scan
 from .answer import checked_answer, local_answer
 from .ik_problem import IkProblem, problem_of
@@ -24,7 +25,7 @@ from .parts import AT_ONCE, Accept, accepted, in_parts, within_seconds
 from .redundant.locked_joints import without_locked
 from .redundant.sampled_answer import sampled_answer
 from .solutions import Solutions, Solver
-from .targets import checked_targets, pose_array
+from .targets import Targets, checked_targets, pose_array
 from .within import Tolerance, within_answer
 
 DEFAULT_SLICES = 16
@@ -66,7 +67,9 @@ def solve_ik(
         limits: True for the model's, False for none; {joint: (lower, upper)} or (lower, upper) narrow the model's.
         task: "pose", "position", "position+axis" (the frame's z axis), "rotation", or six zeros and ones: x, y, z
             and rotation about x, y, z in the target's axes.
-        method: "auto"; a solver by name, see `METHODS`; or "local": one solution, from `start`.
+        method: "auto"; a solver by name, see `METHODS`; "local": one solution, from `start`; or "certified": all
+            with a proof, pose by pose, for six revolute joints (seven with one held by its limits, five for
+            "position+axis"); poses may then be texts of elementary transforms, "Tx(0.4) Ry(90deg)".
         windings: also return the solutions that differ by whole turns, where limits allow several.
         start: q for method "local", (n_q,) or (..., n_q); random starts if not given.
         slices: for redundant robots, at how many values of the redundant joint to solve; at how many points of a
@@ -96,6 +99,12 @@ def solve_ik(
         options |= {"objective": objective, "tolerance": tolerance, "percent": percent, "held": held}
         asked = (robot, frame, relative_to, limits, task, method)
         return _narrowed(problem, T_world_tool, asked, options, accept, seconds)
+    if method == "certified":
+        unused = {"start": start, "slices": slices, "redundant": redundant, "tolerance": tolerance}
+        for name, given in (unused | {"percent": percent}).items():
+            if given is not None:
+                raise ZvenoError('is not for method "certified"', element=name, remedy=f"Leave {name} out")
+        return certified_solutions(problem, T_world_tool, windings)
     if isinstance(T_world_tool, np.ndarray) and T_world_tool.size > 16 * AT_ONCE:
         options = {"windings": windings, "slices": slices, "redundant": redundant, "objective": objective}
         options |= {"tolerance": tolerance, "percent": percent, "held": held}
@@ -117,7 +126,7 @@ def solve_ik(
     if problem.redundancy and method != "local" and region is None:
         problem = without_locked(problem)
     targets = checked_targets(problem, T_world_tool)
-    inputs = hashlib.blake2b(targets.T.tobytes(), key=problem.identity, digest_size=8).hexdigest()
+    inputs = _hash(problem, targets)
     if start is not None or windings or slices is not None or redundant is not None:
         given = {"start": start, "windings": windings or None, "slices": slices, "redundant": redundant}
         _refuse_unused(problem, method, [name for name, value in given.items() if value is not None])
@@ -141,6 +150,18 @@ def solve_ik(
     if solver is scan.solver and objective != scan.solver.objective:
         solver = replace(scan.solver, objective=objective)
     return checked_answer(problem, targets, solver, windings, aim, inputs)
+
+
+def _hash(problem: IkProblem, targets: Targets) -> str:
+    """What an answer is computed from."""
+    return hashlib.blake2b(targets.T.tobytes(), key=problem.identity, digest_size=8).hexdigest()
+
+
+def certified_solutions(problem: IkProblem, poses: Any, windings: bool = False) -> Solutions:
+    """All solutions with a proof; poses as `solve_ik` takes them, or texts of elementary transforms."""
+    required_flint()
+    certified = importlib.import_module("zveno.ik.certified.answer")
+    return certified.certified_answer(problem, poses, windings, partial(_hash, problem))
 
 
 def _narrowed(problem: IkProblem, T, asked: tuple, options: dict, accept, seconds) -> Solutions:
@@ -200,7 +221,7 @@ def solver_for(problem: IkProblem, method: str = "auto") -> Solver:
     """The solver that `method` means for a problem."""
     if method != "auto":
         if method not in METHODS:
-            raise unknown_name("method", method, ("auto", *METHODS, "local"))
+            raise unknown_name("method", method, ("auto", *METHODS, "local", "certified"))
         solver = _solver(method)
         if solver is None or not solver.applies(problem):
             raise ZvenoError(

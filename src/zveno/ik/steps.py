@@ -53,8 +53,22 @@ _Motion = tuple[str, np.ndarray, float, int]
 """Kind, axis, pitch, and which of the joint's coordinates."""
 
 
+Factor = tuple[np.ndarray, bool]
+"""A constant transform (4, 4) of the model, and whether its inverse is meant."""
+
+
 def steps_between(mechanism: Mechanism, frame: str, reference: str | None) -> tuple[tuple[Step, ...], np.ndarray]:
     """The steps from the reference frame to the frame, and the constant transform after the last."""
+    walk = _walked(mechanism, frame, reference)
+    return tuple(walk.steps), walk.T
+
+
+def factors_between(mechanism: Mechanism, frame: str, reference: str | None) -> list[list[Factor]]:
+    """The constants before each step and after the last, each as the model's own transforms, not multiplied."""
+    return _walked(mechanism, frame, reference).factors
+
+
+def _walked(mechanism: Mechanism, frame: str, reference: str | None) -> _Walk:
     start = mechanism.frame(reference) if reference is not None else None
     end = mechanism.frame(frame)
     up = _chain(mechanism, start.link) if start is not None else []
@@ -64,13 +78,13 @@ def steps_between(mechanism: Mechanism, frame: str, reference: str | None) -> tu
         common += 1
     walk = _Walk(mechanism)
     if start is not None:
-        walk.constant(inverse(start.T_link_frame))
+        walk.constant(start.T_link_frame, inverted=True)
     for i in reversed(up[common:]):
         walk.joint(mechanism.joint_of(i), backwards=True)
     for i in down[common:]:
         walk.joint(mechanism.joint_of(i), backwards=False)
     walk.constant(end.T_link_frame)
-    return tuple(walk.steps), walk.T
+    return walk
 
 
 def to_quaternions(mechanism: Mechanism, steps: tuple[Step, ...], x: np.ndarray, held: np.ndarray) -> np.ndarray:
@@ -120,21 +134,23 @@ class _Walk:
         self.T: np.ndarray = np.eye(4)
         self.steps: list[Step] = []
         self.coordinates: dict[tuple[str, int], int] = {}
+        self.factors: list[list[Factor]] = [[]]
 
-    def constant(self, T: np.ndarray):
-        self.T = self.T @ T
+    def constant(self, T: np.ndarray, inverted: bool = False):
+        self.T = self.T @ (inverse(T) if inverted else T)
+        self.factors[-1].append((T, inverted))
 
     def joint(self, joint: Joint, backwards: bool):
         before, after = joint.T_parent_joint, joint.T_joint_child
         if backwards:
-            before, after = inverse(after), inverse(before)
-        self.constant(before)
+            before, after = after, before
+        self.constant(before, inverted=backwards)
         leader = self.mechanism.joint(joint.mimic.joint) if joint.mimic is not None else joint
         motions = _motions(joint)
         base = self._numbered(leader.name, motions)
         for kind, axis, pitch, which in reversed(motions) if backwards else motions:
             self._step(joint, leader, kind, -axis if backwards else axis, pitch, which, base)
-        self.constant(after)
+        self.constant(after, inverted=backwards)
 
     def _numbered(self, leader: str, motions: list[_Motion]) -> dict[int, int]:
         """Coordinates in the joint's own order, whichever way it is walked."""
@@ -146,15 +162,16 @@ class _Walk:
     def _step(self, joint: Joint, leader: Joint, kind: str, axis, pitch: float, which: int, base: dict[int, int]):
         A = transform(z_to(axis))
         factor, offset = (1.0, 0.0) if joint.mimic is None else (joint.mimic.multiplier, joint.mimic.offset)
-        T_before = self.T @ A
+        self.constant(A)
         if offset:
             # A constant turn or slide belongs to the constant transform.
-            T_before = T_before @ _motion(kind, pitch, offset)
+            self.constant(_motion(kind, pitch, offset))
         places = self.mechanism.q_slices[leader.name]
         quaternion_from = {"spherical": 0, "free": 3}.get(joint.type.kind)
         index = None if quaternion_from is not None and which >= quaternion_from else places.start + which
-        self.steps.append(Step(kind, T_before, base[which], factor, pitch, joint.name, index))
+        self.steps.append(Step(kind, self.T, base[which], factor, pitch, joint.name, index))
         self.T = A.T
+        self.factors.append([(A, True)])
 
 
 def _motions(joint: Joint) -> list[_Motion]:

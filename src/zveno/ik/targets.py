@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ShapeError, ZvenoWarning
+from ..io.elementary import constant_transform, is_elementary_text
+from ..io.text import Place
+from ..io.units import Units
 from ..kernels.door import compiled
 from ..kernels.math import abs as absolute
 from ..kernels.math import less, select
@@ -21,7 +24,10 @@ from .newton import Lanes
 LOOSE, EXACT = 2e-3, 1e-12
 """A rotation further than `LOOSE` from orthonormal is refused: matrices printed with three or four digits are
 nearer. Beyond `EXACT` it is made exact, with a warning where that is more than rounding."""
-FORMS = "poses (..., 4, 4) or (..., 3, 4), rows x y z qw qx qy qz (..., 7), or a pair (positions, quaternions)"
+FORMS = (
+    "poses (..., 4, 4) or (..., 3, 4), rows x y z qw qx qy qz (..., 7), a pair (positions, quaternions), "
+    'or texts such as "Tx(0.4) Ry(90deg)"'
+)
 
 
 class Targets(NamedTuple):
@@ -48,6 +54,12 @@ def checked_targets(problem: IkProblem, T: ArrayLike, name: str = "T_world_tool"
 
 def pose_array(given: ArrayLike, name: str = "T_world_tool", points: bool = False) -> np.ndarray:
     """(..., 4, 4), a new array, from any of `FORMS`; from points (..., 3) too, where these will do."""
+    if isinstance(given, str) and is_elementary_text(given):
+        return constant_transform(given, Units(), Place(None, name), snap=True, notes=[])
+    if isinstance(given, list | tuple) and given and all(
+        isinstance(text, str) and is_elementary_text(text) for text in given
+    ):
+        return np.array([pose_array(text, name) for text in given])
     if isinstance(given, tuple) and len(given) == 2 and np.shape(given[0])[-1:] == (3,):
         p, quaternion = (_numbers(part, name) for part in given)
         if quaternion.shape[-1:] == (4,):

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError, unknown_name
+from ..io.results import registered
 
 
+@registered
 @dataclass(frozen=True)
 class Task:
     """What of the pose is asked for.
@@ -33,6 +35,18 @@ class Task:
     def is_pose(self) -> bool:
         """Whether the whole pose is asked for."""
         return self.n_rows == 6
+
+
+@registered
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What was asked of a robot beside the frame and the poses; the fields are those of `IkProblem`."""
+
+    reference: str | None
+    task: Task
+    lower: np.ndarray
+    upper: np.ndarray
+    held: np.ndarray
 
 
 TASKS = {

@@ -44,6 +44,7 @@ HOMES = {
     "Export": "zveno.export",
     "Identifiability": "zveno.calibration.identifiability.analysis",
     "Identification": "zveno.identification.result",
+    "IkVerdict": "zveno.ik.judge",
     "JointPath": "zveno.ik.paths.joint_path",
     "Payload": "zveno.identification.payload",
     "Plan": "zveno.design.result",

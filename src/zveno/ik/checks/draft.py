@@ -12,6 +12,7 @@ from ..ik_problem import IkProblem
 from ..objectives import Aim
 from ..solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Family, Solutions, padded
 from ..targets import Targets
+from ..task import Question
 from .distinct import distinct, ranked
 from .judgement import Judgement, judged
 from .multiplicity import Singular
@@ -154,6 +155,8 @@ class Draft:
             mechanism=problem.mechanism,
             frame=problem.frame,
             chain=problem.chain,
+            target=self.targets.T.reshape(*batch, 4, 4),
+            question=question_of(problem),
         )
 
 
@@ -162,6 +165,13 @@ def empty_draft(problem: IkProblem, targets: Targets, method: str, aim: Aim) -> 
     k, pose = len(targets.T), np.zeros(0, int)
     rows = judged(problem, np.zeros((0, problem.n)), targets.lanes, pose)
     return Draft(problem, targets, pose, rows, np.full(k, UNDECIDED), np.zeros(k, int), method, aim)
+
+
+@lru_cache(maxsize=64)
+def question_of(problem: IkProblem) -> Question:
+    """What was asked, as results keep it."""
+    asked = problem.origin or problem
+    return Question(asked.reference, asked.task, asked.lower, asked.upper, asked.held)
 
 
 def _said(roots: list[Singular], code: int) -> str:

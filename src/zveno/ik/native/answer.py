@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...kernels.structured.kernel import compiled_structured
-from ..checks.draft import blank
+from ..checks.draft import blank, question_of
 from ..closed_form import forms
 from ..ik_problem import IkProblem
 from ..parts import PER_POSE, PER_SOLUTION
@@ -125,6 +125,11 @@ class NativeSolver:
             "mechanism": problem.mechanism,
             "frame": problem.frame,
             "chain": problem.chain,
+            "target": T.reshape(*batch, 4, 4),
+            "question": question_of(problem),
+            "radius": None,
+            "unique": None,
+            "exact_problem": "",
         }
 
     def _merged(

@@ -12,7 +12,7 @@ from ...errors import ShapeError
 from ...progress import Progress, ProgressBar
 from ...robot_functions import RobotFunctions
 from ..ik_problem import IkProblem
-from ..solutions import COMPLETE, Solutions
+from ..solutions import COMPLETE, PROVED, Solutions
 from ..solve import _problem, solve_ik, without_locked
 from ..targets import checked_targets
 from .choice import Branch, Sequence, chosen_sequence
@@ -122,7 +122,9 @@ def _path(
         jump_deviations=deviations,
         incomplete=()
         if problem.redundancy
-        else tuple(int(k) for k in np.flatnonzero((solutions.codes != COMPLETE) & (solutions.count > 0))),
+        else tuple(
+            int(k) for k in np.flatnonzero(~np.isin(solutions.codes, (COMPLETE, PROVED)) & (solutions.count > 0))
+        ),
         fraction=1.0 if len(q) == 1 and not unsolved else max(0.0, broken / max(1, len(q) - 1)),
         times=None if timing is None else timing.times,
         velocity=None if timing is None else timing.velocity,

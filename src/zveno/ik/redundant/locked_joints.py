@@ -43,4 +43,5 @@ def without_locked(problem: IkProblem) -> IkProblem:
         lower=problem.lower[rest],
         upper=problem.upper[rest],
         held=held,
+        origin=problem.origin or problem,
     )

@@ -34,6 +34,11 @@ def solutions_data(solutions: Solutions) -> dict[str, Any]:
                 "solutions": solutions.of(*pose).tolist(),
                 "residual": solutions.residual[pose][: int(solutions.count[pose])].tolist(),
                 "condition": solutions.condition[pose][: int(solutions.count[pose])].tolist(),
+                **{
+                    name: values[pose][: int(solutions.count[pose])].tolist()
+                    for name, values in (("radius", solutions.radius), ("unique", solutions.unique))
+                    if values is not None
+                },
             }
             for pose in poses
         ],
@@ -55,7 +60,7 @@ def print_solutions(console: Console, solutions: Solutions, degrees: bool = Fals
         _rest(console, len(places))
         console.print()
     console.print(solutions.summary)
-    if not solutions.batch and not solutions.count:
+    if not solutions.batch and not solutions.count and np.isfinite(solutions.nearest).all():
         console.print("\nnearest configuration")
         print_columns(console, _joint_columns(solutions, solutions.nearest[None], degrees))
 

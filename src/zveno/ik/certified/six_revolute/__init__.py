@@ -1,0 +1,1 @@
+"""Six revolute joints: elimination to one polynomial of one angle, its roots, and back."""

@@ -1,0 +1,67 @@
+"""An arm of six revolute joints, poses proved one by one in balls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+from ..balls import NotProved, Rigid, inverse, precision, product
+from ..krawczyk import Isolated, Loop, isolated
+from .back_substitution import candidates
+from .elimination import Elimination, Template
+
+PRECISIONS = (160, 320)
+"""Bits, one after the other where nothing is proved."""
+
+
+@dataclass
+class Attempt:
+    """What came of a pose: its solutions, or why they are not proved."""
+
+    solutions: list[Isolated] | None
+    bits: int = 0
+    reasons: list[str] = field(default_factory=list)
+
+    def precision(self) -> AbstractContextManager[None]:
+        """The precision at which it was proved."""
+        return precision(self.bits)
+
+
+class SixRevolute:
+    """Six revolute joints with exact constants between them.
+
+    Args:
+        constants: gives C_0 … C_6 in balls of the precision of the moment.
+        templates: ways to eliminate, in the order in which they are tried.
+    """
+
+    def __init__(self, constants: Callable[[], Sequence[Rigid]], templates: Sequence[Template]):
+        self.constants, self.templates = constants, templates
+        self._eliminations: dict[tuple[Template, int], Elimination] = {}
+
+    def solve(self, target: Callable[[], Rigid]) -> Attempt:
+        """All solutions of one target; `target` gives it in balls of the precision of the moment."""
+        reasons = []
+        for bits in PRECISIONS:
+            with precision(bits):
+                links = loop_links(self.constants(), target())
+                for template in self.templates:
+                    try:
+                        system = self._elimination(template, bits).system(links[0])
+                        return Attempt(isolated(Loop(links, "R" * 6), candidates(system)), bits, reasons)
+                    except NotProved as obstacle:
+                        reasons.append(str(obstacle))
+        return Attempt(None, PRECISIONS[-1], reasons or ["no way to eliminate is regular for this arm"])
+
+    def _elimination(self, template: Template, bits: int) -> Elimination:
+        known = self._eliminations.get((template, bits))
+        if known is None:
+            known = Elimination(template, self.constants())
+            self._eliminations[template, bits] = known
+        return known
+
+
+def loop_links(C: Sequence[Rigid], target: Rigid) -> list[Rigid]:
+    """L_0 … L_n−1 with L_0 Z_1 L_1 … L_n−1 Z_n = 1, of C_0 … C_n and a target."""
+    return [product(product(C[-1], inverse(target)), C[0]), *C[1:-1]]
