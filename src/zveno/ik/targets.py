@@ -56,8 +56,10 @@ def pose_array(given: ArrayLike, name: str = "T_world_tool", points: bool = Fals
     """(..., 4, 4), a new array, from any of `FORMS`; from points (..., 3) too, where these will do."""
     if isinstance(given, str) and is_elementary_text(given):
         return constant_transform(given, Units(), Place(None, name), snap=True, notes=[])
-    if isinstance(given, list | tuple) and given and all(
-        isinstance(text, str) and is_elementary_text(text) for text in given
+    if (
+        isinstance(given, list | tuple)
+        and given
+        and all(isinstance(text, str) and is_elementary_text(text) for text in given)
     ):
         return np.array([pose_array(text, name) for text in given])
     if isinstance(given, tuple) and len(given) == 2 and np.shape(given[0])[-1:] == (3,):

@@ -9,6 +9,7 @@ from typing import Protocol
 from ...errors import ZvenoError
 from .balls import Rigid
 from .exact_chain import ExactChain
+from .short_chains import ShortChain
 from .six_revolute.arm import Attempt, SixRevolute
 from .six_revolute.choice import chosen_templates
 from .six_revolute.elimination import Template
@@ -27,11 +28,27 @@ def route_of(chain: ExactChain) -> Route:
     """The route of a chain; an error that names what there is where none is for it."""
     if chain.kinds == "RRRRRR":
         return SixRevolute(chain.constants, _templates(chain))
+    rows = _rows(chain)
+    if rows is not None:
+        return ShortChain(chain.constants, chain.kinds, rows)
     raise ZvenoError(
         f"there is no proof for a chain {chain.kinds} with {chain.problem.task.n_rows} equations",
         element='method "certified"',
-        remedy="Proofs are for six revolute joints; seven with one held; five with task position+axis",
+        remedy="Proofs are for six revolute joints (seven with one held, five with task position+axis), six with a "
+        "spherical wrist or three slides, and three for a point or a rotation",
     )
+
+
+def _rows(chain: ExactChain) -> str | None:
+    """What short chains are asked for, where there is a proof for them."""
+    task, kinds = chain.problem.task, chain.kinds
+    if task.is_pose and len(kinds) == 6 and (kinds.count("P") == 3 or kinds.endswith("RRR")):
+        return "pose"
+    if task.axis or len(kinds) != 3 or task.n_rows != 3:
+        return None
+    if len(task.position) == 3:
+        return "position"
+    return "rotation" if len(task.rotation) == 3 and kinds == "RRR" else None
 
 
 _TEMPLATES: dict[tuple, list[Template]] = {}
