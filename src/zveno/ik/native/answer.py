@@ -125,7 +125,7 @@ class NativeSolver:
             "mechanism": problem.mechanism,
             "frame": problem.frame,
             "chain": problem.chain,
-            "target": T.reshape(*batch, 4, 4),
+            "target": np.frombuffer(poses).reshape(*batch, 4, 4),
             "question": question_of(problem),
             "radius": None,
             "unique": None,
