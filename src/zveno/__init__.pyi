@@ -1,5 +1,6 @@
 """The public names and where each comes from: the one list that the package, type checkers and tests read."""
 
+from . import scale as scale
 from ._version import __version__ as __version__
 from .base_parameters.analyse import base_parameters as base_parameters
 from .base_parameters.base_dynamics import BaseModel as BaseModel
