@@ -38,6 +38,8 @@ def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, attribute = _PLACES[name]
+    if module == ".":  # a module of this package, which is not looked for in itself
+        return importlib.import_module(f".{attribute}", __name__)
     place = importlib.import_module(module, __name__)
     if not hasattr(place, attribute):  # a module of that package, which nobody imported yet
         importlib.import_module(f"{place.__name__}.{attribute}")
