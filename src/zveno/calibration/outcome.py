@@ -37,6 +37,9 @@ def calibration_of(state: FitState) -> Calibration:
     covariance = whole.covariance()
     noises = [f"{campaign}: {name}" for campaign, name, _ in problem.noise_names]
     shared = [1.0] * len(noises) if options.shared is None else options.shared.tolist()
+    of_groups = {
+        noises[one.noise]: float(np.sqrt(one.ratio) * whole.sigma[one.noise]) for one in options.components
+    }
     result = Calibration(
         nominal=state.robot.mechanism,
         mechanism=calibrated_mechanism(model, whole.values),
@@ -52,6 +55,7 @@ def calibration_of(state: FitState) -> Calibration:
         unknown_names=tuple(problem.names[k] for k in options.columns if k >= len(model.terms)),
         unknown_std=np.sqrt(np.diag(covariance))[len(parameters) :],
         sigma=dict(zip(noises, whole.sigma.tolist(), strict=True)),
+        group_sigma=of_groups,
         shared_error_factor={name: factor for name, factor in zip(noises, shared, strict=True) if factor > 1.0},
         plausible={} if prior is None else prior.sizes,
         identifiability=state.geometry,

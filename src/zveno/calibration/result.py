@@ -58,6 +58,8 @@ class Calibration(Result):
         unknowns: frames, points and planes estimated beside them, by name, (4, 4).
         unknown_names, unknown_std: their displacements and standard deviations.
         sigma: standard deviation of the readings, by campaign and noise, estimated where not given.
+        group_sigma: standard deviation of the errors that all rows of a group have in common (of a target's place,
+            of a day), besides `sigma`, by campaign and noise, where the data show them.
         shared_error_factor: how many rows of a posture tell as much as one independent row, by noise, where they
             err together (the design effect of sampling theory).
         plausible: standard deviation that terms of each kind were taken to have; found in the data unless given.
@@ -93,6 +95,7 @@ class Calibration(Result):
     unknown_names: tuple[str, ...]
     unknown_std: np.ndarray
     sigma: dict[str, float]
+    group_sigma: dict[str, float]
     shared_error_factor: dict[str, float]
     plausible: dict[str, float]
     identifiability: Identifiability

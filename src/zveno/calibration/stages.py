@@ -5,16 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from .advice.diagnose import check_enough, check_reach, doubt
 from .advice.next_measurement import advise
 from .fit.choosing import choose_parameters, chosen_parameters
 from .fit.estimating import fit_noise, fit_prior_scales
-from .fit.evidence import lacking
+from .fit.evidence import HIDDEN, lacking
 from .fit.held_out import held_out
 from .fit.outliers import named_outliers
 from .fit.placing import assemble_rows, place_frames, refitted_frames
 from .fit.state import FitState
+from .fit.weighting import row_sigma
+from .model.joint_terms import IN_WORDS
 from .model.loads import DENSITY, has_masses
+
+FOLDS = 10
+"""Parts into which postures are dealt to choose joint terms, where no held-out errors are asked for."""
+FAR_FROM_NOMINAL = (
+    "parameters that the nominal geometry hides can be found, so far from it is the robot; they were fitted"
+)
 
 
 def check_rows(state: FitState) -> FitState:
@@ -36,12 +46,23 @@ def check_parameters(state: FitState) -> FitState:
 def fit_joint_terms(state: FitState) -> FitState:
     """Joint terms for which the data are strong evidence, one round of the fit after the other."""
     state = _with_lacks(replace(state, geometry=state.structure, evidence={}))
-    while state.lacks and state.settings.find_joint_terms:
-        evidence = {**state.evidence, **{lack.word: lack.evidence for lack in state.lacks}}
-        state = replace(state, evidence=evidence, joint_terms=(*state.settings.joint_terms, *evidence))
-        for stage in NEXT_ROUND:
-            state = stage(state)
-        state = _with_lacks(state)
+    while state.lacks and (_reveals(state) or state.settings.find_joint_terms):
+        if _reveals(state):
+            state = _next_round(_noted(replace(state, revealed=True), FAR_FROM_NOMINAL))
+            continue
+        before = state
+        # All that are lacking, or else the one that is lacking most, if postures not used are predicted better.
+        for lacks in dict.fromkeys((before.lacks, before.lacks[:1])):
+            evidence = {**before.evidence, **{lack.word: lack.evidence for lack in lacks}}
+            joint_terms = (*before.settings.joint_terms, *evidence)
+            state = _next_round(replace(before, evidence=evidence, joint_terms=joint_terms))
+            if _predicts_better(state, before):
+                break
+        else:
+            words = " and ".join(IN_WORDS[lack.word] for lack in before.lacks)
+            note = f"the data look like {words}, but with these terms held-out postures are predicted no better"
+            state = _noted(before, note)
+            break
     if "compliance" in state.joint_terms and not has_masses(state.robot.mechanism):
         return _noted(state, f"{state.robot.name} has no masses: its links were taken for rods of {DENSITY:g} kg/m")
     return state
@@ -97,5 +118,32 @@ def _noted(state: FitState, note: str) -> FitState:
     return replace(state, notes=(*state.notes, note)) if note else state
 
 
+def _next_round(state: FitState) -> FitState:
+    """A fit with more parameters, and what is lacking then."""
+    for stage in NEXT_ROUND:
+        state = stage(state)
+    return _with_lacks(state)
+
+
+def _predicts_better(state: FitState, before: FitState) -> bool:
+    """Whether a fit predicts postures that it has not seen better than the one before: rows both take for good."""
+    folds, seed = state.settings.folds or FOLDS, state.settings.seed
+    good = state.problem.by_row(state.good & before.good, False)
+    sigma = row_sigma(before.problem, before.options, before.fit.sigma)
+    new, old = (held_out(one.problem, one.options, one.fit, folds, seed) for one in (state, before))
+    seen = good & np.isfinite(new) & np.isfinite(old)
+    return bool(np.sum((new / sigma)[seen] ** 2) <= np.sum((old / sigma)[seen] ** 2))
+
+
+def _reveals(state: FitState) -> bool:
+    """Whether the data show parameters that the nominal geometry hides."""
+    return any(lack.word == HIDDEN for lack in state.lacks)
+
+
 def _with_lacks(state: FitState) -> FitState:
-    return replace(state, lacks=tuple(lacking(state.problem, state.options, state.fit, state.joint_terms)))
+    hidden: list[int] = []
+    if not state.revealed and not state.settings.linear:
+        allowed = state.problem.model.choose(chosen_parameters(state))
+        hidden = sorted({state.problem.model.numbers[name] for name in allowed} - set(state.options.columns))
+    lacks = lacking(state.problem, state.options, state.fit, state.joint_terms, hidden)
+    return replace(state, lacks=tuple(lacks))

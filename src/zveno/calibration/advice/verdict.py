@@ -77,11 +77,18 @@ def _runs(rows: set[int]) -> list[tuple[int, int]]:
 
 
 def _shared_errors(result: Calibration) -> str:
-    """How far readings of one posture are from independent."""
-    if not result.shared_error_factor:
-        return ""
-    factor = max(result.shared_error_factor.values())
-    return f"Readings of one posture share an error: {factor:.1f} of them count as one independent reading."
+    """How far readings of one posture, or of one group, are from independent."""
+    words = []
+    if result.shared_error_factor:
+        factor = max(result.shared_error_factor.values())
+        words.append(
+            f"Readings of one posture share an error: {factor:.1f} of them count as one independent reading."
+        )
+    if result.group_sigma:
+        units = {error.name.rpartition(": ")[2]: error.unit for error in result.training}
+        sizes = [_size(value, units[name.rpartition(": ")[2]]) for name, value in result.group_sigma.items()]
+        words.append(f"Rows of one group share an error of {', '.join(sizes)} rms: groups count, not rows.")
+    return " ".join(words)
 
 
 def _joint_terms(result: Calibration) -> str:

@@ -23,7 +23,8 @@ def choose_parameters(state: FitState) -> FitState:
     problem, settings, model = state.problem, state.settings, state.problem.model
     tool = placed_tools(problem, state.base)
     strategy = settings.strategy or ("TJL" if tool.any() else "JL" if sees_scale(problem) else "JTL")
-    identifiable = structure(problem, state.robot.name, strategy, chosen_parameters(state), tool)
+    fitted = state.near if state.revealed else None
+    identifiable = structure(problem, state.robot.name, strategy, chosen_parameters(state), tool, fitted)
     columns = fit_columns(problem, identifiable)
     options = fit_options(problem, columns, settings.loss, _bounds(model, settings.bounds or {}), settings.linear)
     given = {model.numbers[name]: std for key, std in (settings.priors or {}).items() for name in model.choose(key)}

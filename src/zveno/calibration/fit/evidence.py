@@ -20,9 +20,12 @@ import numpy as np
 from ..measurements.fit_problem import FitProblem
 from ..model.joint_terms import JOINT_TERMS, WORDS
 from ..model.loads import gravity
+from .prior import usual
 from .solve import Solution
-from .weighting import FitOptions, scalar_weights
+from .weighting import FitOptions, Whitening
 
+HIDDEN = "geometry"
+"""Word of parameters of links that the nominal geometry hides, and a robot far from it shows."""
 STRONG = 5.0
 """Log evidence from which terms are fitted."""
 SIZES = np.geomspace(1e-2, 1e1, 25)
@@ -44,24 +47,28 @@ class Lack:
     share: float
 
 
-def lacking(problem: FitProblem, options: FitOptions, whole: Solution, fitted: Sequence[str]) -> list[Lack]:
+def lacking(
+    problem: FitProblem, options: FitOptions, whole: Solution, fitted: Sequence[str], hidden: Sequence[int] = ()
+) -> list[Lack]:
     """Kinds of joint terms, not `fitted`, for which there is strong evidence: the strongest first, then those that
     are lacking beside it.
 
     Args:
         problem, options, whole: the fit.
         fitted: kinds that the model has.
+        hidden: terms of the geometry that are not fitted, by column, to be tried as one more kind. Where there is
+            strong evidence for them nothing else is judged: the fit must first have them.
     """
-    scale = scalar_weights(problem, options, whole.sigma, whole.weight)
-    used = scale > 0
+    white = Whitening(problem, options, whole.sigma, whole.weight)
     J, r = whole.fit.jacobian[:, whole.fit.free], whole.fit.residual
-    freedom = int(used.sum()) - J.shape[1]
+    rows = len(white.scale)
+    freedom = rows - J.shape[1]
     if freedom < 1:
         return []
     candidates = {}
-    for word, (columns, size) in _columns(problem, whole).items():
+    for word, (columns, size) in _columns(problem, whole, hidden).items():
         C = np.zeros((len(r), columns.shape[1]))
-        C[: used.sum()] = (scale[:, None] * columns)[used] * size
+        C[:rows] = white(columns) * size
         C = C[:, C.any(axis=0)]
         if word not in fitted and C.shape[1]:
             candidates[word] = C
@@ -81,6 +88,8 @@ def lacking(problem: FitProblem, options: FitOptions, whole: Solution, fitted: S
         r = r - J @ step
         ratio = float(r @ r) / before
         lacks.append(Lack(word, gain, 1.0 - ratio))
+        if word == HIDDEN:
+            return lacks[-1:]
         J, r = J / np.sqrt(ratio), r / np.sqrt(ratio)
         candidates = {
             word: np.concatenate([C, np.zeros((k, C.shape[1]))]) / np.sqrt(ratio) for word, C in candidates.items()
@@ -98,10 +107,13 @@ def _evidence(C: np.ndarray, r: np.ndarray) -> tuple[float, float]:
     return float(ratios[best]), float(SIZES[best])
 
 
-def _columns(problem: FitProblem, whole: Solution) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def _columns(
+    problem: FitProblem, whole: Solution, hidden: Sequence[int]
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Derivatives (rows, k) by the terms of all joints, which are those by offsets times their shift, and their
     usual sizes (k,), by word."""
-    _, J = problem.evaluate(whole.values, whole.frames, problem.model.offset_terms)
+    offsets = problem.model.offset_terms
+    _, J = problem.evaluate(whole.values, whole.frames, [*offsets, *hidden])
     q = np.concatenate([part.q for part in problem.parts])
     tau = gravity(problem.model.mechanism)(q)
     columns: dict[str, list[np.ndarray]] = {word: [] for word in WORDS}
@@ -115,4 +127,7 @@ def _columns(problem: FitProblem, whole: Solution) -> dict[str, tuple[np.ndarray
                 columns[term.word].append(J[:, number] * shift[problem.posture])
                 sizes[term.word].append(term.size[sigma])
     fitted = {word: parts for word, parts in columns.items() if parts}
-    return {word: (np.stack(parts, axis=1), np.array(sizes[word])) for word, parts in fitted.items()}
+    stacked = {word: (np.stack(parts, axis=1), np.array(sizes[word])) for word, parts in fitted.items()}
+    if len(hidden):
+        stacked[HIDDEN] = J[:, len(offsets) :], np.array([usual(problem.model.terms[k]) for k in hidden])
+    return stacked

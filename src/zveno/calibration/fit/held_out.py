@@ -11,19 +11,26 @@ from ..measurements.fit_problem import FitProblem
 from .least_squares import FitPoint
 from .refits import refits
 from .solve import Solution
+from .variance_components import VarianceComponent
 from .weighting import FitOptions
 
 LARGEST = 4_000_000
 """Entries of the Jacobians of fits that are made at once."""
 
 
-def folds_of(problem: FitProblem, folds: int, seed: int) -> list[np.ndarray]:
+def folds_of(
+    problem: FitProblem, folds: int, seed: int, components: Sequence[VarianceComponent] = ()
+) -> list[np.ndarray]:
     """Postures, by number, that are held out together.
 
     Postures in contact with an unknown target are held out place by place: a place whose other postures were seen
-    would tell where the target is. Others are dealt out at random.
+    would tell where the target is. Others are dealt out at random; those of a group that shares an error together.
     """
     rng = np.random.default_rng(seed)
+    group = np.arange(problem.n_postures)
+    for component in components:
+        rows = component.group >= 0
+        group[problem.posture[rows]] = problem.n_postures + component.group[rows]
     dealt: list[list[int]] = [[] for _ in range(max(2, folds))]
     at_places: list[np.ndarray] = []
     for campaign, part in zip(problem.campaigns, problem.parts, strict=True):
@@ -32,10 +39,21 @@ def folds_of(problem: FitProblem, folds: int, seed: int) -> list[np.ndarray]:
             places = np.array([part.measurement.place_of(group) for group in campaign.groups])
             at_places += [numbers[places == place] for place in dict.fromkeys(places.tolist())]
             continue
-        for k, posture in enumerate(rng.permutation(numbers)):
-            dealt[k % len(dealt)].append(int(posture))
+        for k, of_group in enumerate(rng.permutation(np.unique(group[numbers]))):
+            dealt[k % len(dealt)] += numbers[group[numbers] == of_group].tolist()
     parts = [np.array(sorted(part)) for part in dealt if part] + at_places
     return parts if len(parts) > 1 else []
+
+
+def n_groups(problem: FitProblem, options: FitOptions) -> int:
+    """Groups that postures come in: places of contacts, and groups that share an error."""
+    places = {
+        (number, part.measurement.place_of(group))
+        for number, (campaign, part) in enumerate(zip(problem.campaigns, problem.parts, strict=True))
+        if part.measurement.grouped is not None
+        for group in campaign.groups
+    }
+    return len(places) + sum(int(one.group.max()) + 1 for one in options.components)
 
 
 def held_out(
@@ -57,7 +75,7 @@ def held_out(
     residual = np.full(problem.n_rows, np.nan)
     good = problem.by_row(whole.weight > 0.05, True)
     start = whole.fit.state
-    groups = folds_of(problem, folds, seed)
+    groups = folds_of(problem, folds, seed, options.components)
     at_once = max(1, LARGEST // max(start.J.size, 1))
     for first in range(0, len(groups), at_once):
         if progress is not None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...fit.levenberg_marquardt import Fit, bounded_step, held_back, minimize
 from ..measurements.fit_problem import FitProblem
-from .weighting import Bounds, FitOptions, prior_of, scalar_weights
+from .weighting import Bounds, FitOptions, Whitening, prior_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,16 +45,13 @@ def least_squares(
     """
     columns = list(options.columns)
     P = len(problem.model.terms)
-    scale = scalar_weights(problem, options, sigma, weight)
-    rows = use & (scale > 0)
-    used = slice(None) if rows.all() else rows
-    scale = scale[used]
+    white = Whitening(problem, options, sigma, weight, use)
     prior_columns, prior_weights, prior_rows = prior_of(options)
     bounds = {columns.index(k): (k, *sides) for k, sides in (options.bounds or {}).items() if k in columns}
 
     def whitened(at: FitPoint):
-        r = np.concatenate([scale * at.r[used], prior_weights @ at.values[prior_columns]])
-        return r, np.concatenate([scale[:, None] * at.J[used], prior_rows])
+        r = np.concatenate([white(at.r), prior_weights @ at.values[prior_columns]])
+        return r, np.concatenate([white(at.J), prior_rows])
 
     def moved(at: FitPoint, step):
         full = np.zeros(problem.n_columns)

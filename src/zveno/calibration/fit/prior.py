@@ -18,7 +18,7 @@ from ..measurements.fit_problem import FitProblem
 from ..model.joint_terms import JOINT_TERMS
 from ..model.models import Model, Term
 from .solve import Solution
-from .weighting import FitOptions, scalar_weights
+from .weighting import FitOptions, Whitening
 
 USUAL = (0.005, 0.01)
 """Standard deviation, m and rad, of links about nominal, to begin with."""
@@ -64,6 +64,13 @@ class Prior:
         for k, std in self.given.items():
             P[k, k] = std**2
         return P
+
+    def scaled(self, factor: float) -> Prior:
+        """The prior with all scales that may be estimated multiplied by a factor."""
+        size = self.size.copy()
+        for terms in self.kinds.values():
+            size[terms] *= factor
+        return replace(self, size=size)
 
     def rows(self) -> tuple[tuple[int, ...], np.ndarray]:
         """Columns, and rows (c, c) whose products with the parameters are independent and of variance one."""
@@ -139,10 +146,9 @@ def learned(problem: FitProblem, options: FitOptions, whole: Solution, start: Pr
     Single terms are not determined, only combinations of them: their expected squares, given the data and the
     scales so far, give the next scales. Noise that was estimated is estimated anew in every iteration.
     """
-    scale = scalar_weights(problem, options, whole.sigma, whole.weight)
-    used = scale > 0
-    fit = whole.fit
-    J, r = fit.jacobian[: used.sum()], fit.residual[: used.sum()]
+    white = Whitening(problem, options, whole.sigma, whole.weight)
+    used, fit, rows_used = white.used, whole.fit, len(white.scale)
+    J, r = fit.jacobian[:rows_used], fit.residual[:rows_used]
     at = np.array([options.columns.index(column) for column in start.columns])
     x = np.zeros(len(options.columns))
     x[at] = whole.values[list(start.columns)]

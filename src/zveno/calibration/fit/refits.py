@@ -8,7 +8,7 @@ import numpy as np
 
 from ..measurements.fit_problem import FitProblem
 from .least_squares import FitPoint, least_squares
-from .weighting import FitOptions, prior_of, weighing_sigma
+from .weighting import FitOptions, Whitening, prior_of
 
 TURNS = 6
 """Steps after which a fit is left to Levenberg and Marquardt."""
@@ -31,14 +31,15 @@ def refits(
         kept: columns that it estimates, (fits, n) booleans.
     """
     fits, P, columns = len(use), len(problem.model.terms), list(options.columns)
-    scale = use / weighing_sigma(problem, options, options.sigma)
+    weight = np.ones(problem.n_data_rows)
+    white = [Whitening(problem, options, options.sigma, weight, rows) for rows in use]
     J = np.broadcast_to(start.J, (fits, *start.J.shape[-2:]))
     zero = np.zeros((fits, 1))
     first = FitPoint(start.values + zero, start.frames + zero[:, :, None, None], start.r + zero, J)
     end = FitPoint(first.values.copy(), first.frames.copy(), first.r.copy(), J)
     now, left = first, np.arange(fits)
     for _ in range(0 if options.linear or options.bounds else TURNS):
-        step, settled = _steps(now, options, scale[left], kept[left])
+        step, settled = _steps(now, options, [white[k] for k in left], kept[left])
         full = np.zeros((len(left), problem.n_columns))
         full[:, columns] = step
         values, frames = now.values + full[:, :P], problem.moved(now.frames, full)
@@ -51,26 +52,26 @@ def refits(
     for k in left:
         single = replace(options, columns=tuple(np.array(columns)[kept[k]].tolist()))
         point = FitPoint(first.values[k], first.frames[k], first.r[k], J[k][:, kept[k]])
-        weight = np.ones(problem.n_data_rows)
         fit = least_squares(problem, single, point, options.sigma, weight, use[k], rough=True, near=True)
         end.values[k], end.frames[k], end.r[k] = fit.state.values, fit.state.frames, fit.state.r
     return end
 
 
 def _steps(
-    now: FitPoint, options: FitOptions, scale: np.ndarray, kept: np.ndarray
+    now: FitPoint, options: FitOptions, white: list[Whitening], kept: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Steps (fits, n) from where fits stand, and whether each is negligible."""
     prior_columns, prior, prior_rows = prior_of(options)
-    A = [J[weight > 0] * weight[weight > 0, None] for J, weight in zip(now.J, scale, strict=True)]
+    A = [whiten(J) for whiten, J in zip(white, now.J, strict=True)]
+    r = [whiten(residual) for whiten, residual in zip(white, now.r, strict=True)]
     H = prior_rows.T @ prior_rows + np.array([rows.T @ rows for rows in A])
     norms = np.sqrt(np.maximum(np.diagonal(H, axis1=1, axis2=2), 1e-300))
     seen = kept[:, :, None] & kept[:, None, :]
     H = np.where(seen, H / (norms[:, :, None] * norms[:, None, :]), 0.0)
     H += np.where(kept, 1e-12, 1.0)[:, :, None] * np.eye(H.shape[1])
-    r, pulled = scale * now.r, now.values[:, prior_columns] @ prior.T
-    gradient = ((scale * r)[:, None] @ now.J)[:, 0] + pulled @ prior_rows
+    pulled = now.values[:, prior_columns] @ prior.T
+    gradient = np.array([rows.T @ left for rows, left in zip(A, r, strict=True)]) + pulled @ prior_rows
     gradient = np.where(kept, gradient / norms, 0.0)
     step = np.linalg.solve(H, -gradient[..., None])[..., 0]
-    cost = np.sum(r**2, axis=1) + np.sum(pulled**2, axis=1)
+    cost = np.array([left @ left for left in r]) + np.sum(pulled**2, axis=1)
     return step / norms, -np.sum(gradient * step, axis=1) <= TOLERANCE * cost

@@ -59,6 +59,8 @@ class FitState:
             the data ask for.
         options, prior: how the fit treats noise, and what is known beforehand.
         near: the fit of a round with fewer joint terms, from which this one starts.
+        revealed: whether parameters are those that can be found of the robot as it was fitted in the round before,
+            where the data show some that the nominal geometry hides.
         fit: parameters, frames and noise.
         evidence, lacks: joint terms fitted because the data ask for them, and those that are lacking.
         outliers: rows that do not belong.
@@ -80,6 +82,7 @@ class FitState:
     options: FitOptions = _LATER
     prior: Prior | None = None
     near: Solution | None = None
+    revealed: bool = False
     fit: Solution = _LATER
     evidence: Mapping[str, float] = _LATER
     lacks: tuple[Lack, ...] = ()

@@ -29,19 +29,20 @@ def structure(
     strategy: str = "JL",
     parameters: str | Sequence[str] = "all",
     values: np.ndarray | None = None,
+    fitted: Solution | None = None,
 ) -> Identifiability:
     """Identifiability at the measured postures, those in contact pulled to where the nominal robot touches.
 
     A tool that was found (`values`) far from where it is drawn is studied where it was found: a point thought to be
-    on the last axis, but beside it, tells more.
+    on the last axis, but beside it, tells more. A robot far from nominal is studied as it was `fitted`.
     """
-    frames = problem.frames.copy()
+    frames = (problem if fitted is None else fitted).frames.copy()
     for a, b, distance, _ in problem.constraints:
         apart = frames[b, :3, 3] - frames[a, :3, 3]
         frames[b, :3, 3] = frames[a, :3, 3] + apart * (distance / max(float(np.linalg.norm(apart)), 1e-12))
     single = len(problem.parts) == 1 and parameters == "all"
-    counted = counts(problem.model, problem.parts[0].measurement) if single else None
-    if values is not None:
+    counted = counts(problem.model, problem.parts[0].measurement) if single and fitted is None else None
+    if values is not None and fitted is None:
         for part in problem.parts:
             moved = moved_tool(problem.model, part.frame, values)
             if moved is not None:
@@ -49,11 +50,14 @@ def structure(
                 frames[places] = moved @ frames[places]
                 counted = counts(problem.model, part.measurement, moved) if single else None
     problem = problem.placed(frames)
+    robot_values = None if fitted is None else fitted.values
     q = [
-        into_contact(problem, k, part.q, compiled=True)[0] if part.measurement.implicit else part.q
+        into_contact(problem, k, part.q, values=robot_values, compiled=True)[0]
+        if part.measurement.implicit
+        else part.q
         for k, part in enumerate(problem.parts)
     ]
-    return analyse(problem, robot, strategy, parameters, counted, q, FIRM, compiled=True)
+    return analyse(problem, robot, strategy, parameters, counted, q, FIRM, compiled=True, values=robot_values)
 
 
 def frame_columns(problem: FitProblem) -> list[int]:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..measurements.fit_problem import CONSTRAINT, FitProblem
+
+if TYPE_CHECKING:
+    from .variance_components import VarianceComponent
 
 Bounds = Mapping[int, tuple[float, float]] | None
 """Column → (lower, upper)."""
@@ -19,7 +23,8 @@ class FitOptions:
 
     Attributes:
         columns: which columns of the system are estimated.
-        sigma: standard deviation of every noise, (noises,); start values where they are estimated.
+        sigma: standard deviation of the independent errors of every noise, (noises,); start values where they are
+            estimated.
         estimated: which of them are estimated, (noises,).
         loss: "auto" (least squares without the rows that are flagged), "none", "huber", "cauchy" or "tukey".
         prior: columns, and rows (k, columns) whose products with the deviations there are independent and of
@@ -28,6 +33,7 @@ class FitOptions:
         linear: whether to take one linearised step (19) instead of iterating.
         extra: variance that encoders add to every scalar row, (rows,).
         shared: how many rows of a posture count as one independent row, (noises,); 1 if None.
+        components: errors that the rows of a group share.
     """
 
     columns: tuple[int, ...]
@@ -39,6 +45,7 @@ class FitOptions:
     linear: bool = False
     extra: np.ndarray | None = None
     shared: np.ndarray | None = None
+    components: tuple[VarianceComponent, ...] = ()
 
     def shared_by_row(self, problem: FitProblem) -> np.ndarray:
         """`shared` of every scalar row, (rows,)."""
@@ -60,20 +67,77 @@ def prior_of(options: FitOptions) -> tuple[list[int], np.ndarray, np.ndarray]:
 
 
 def row_sigma(problem: FitProblem, options: FitOptions, sigma: np.ndarray) -> np.ndarray:
-    """Standard deviation of every scalar row, (rows,): σ² = σ_g² + r²σ_q²."""
+    """Standard deviation of every scalar row, (rows,), with the errors that it shares with others."""
+    shared = np.ones(problem.n_rows)
+    for component in options.components:
+        shared += component.ratio * np.sum(component.effects**2, axis=1)
+    return independent_sigma(problem, options, sigma) * np.sqrt(shared)
+
+
+def independent_sigma(problem: FitProblem, options: FitOptions, sigma: np.ndarray) -> np.ndarray:
+    """Standard deviation of the error that every scalar row has for itself, (rows,): σ² = σ_g² + r²σ_q²."""
     by_row = problem.by_noise(sigma, 1.0)
     by_row[problem.noise == CONSTRAINT] = [s for *_, s in problem.constraints]
     return by_row if options.extra is None else np.sqrt(by_row**2 + options.extra)
 
 
-def weighing_sigma(problem: FitProblem, options: FitOptions, sigma: np.ndarray) -> np.ndarray:
-    """What rows are divided by, (rows,): larger than their standard deviation where they share an error."""
-    return row_sigma(problem, options, sigma) * np.sqrt(options.shared_by_row(problem))
+class Whitening:
+    """Makes the rows of a fit independent and of variance one: W with W Σ Wᵀ = 1.
+
+    Rows are divided by their independent standard deviation, and by the root of how many of them count as one. A
+    component with effects V then has left Σ = 1 + V Vᵀ in
+    every group, and Σ^(−½) = 1 − V Q diag((1 − (1 + λ)^(−½)) / λ) Qᵀ Vᵀ, with VᵀV = Q diag(λ) Qᵀ.
+
+    Args:
+        problem, options, sigma: the rows and their noise.
+        weight: of every row of data, (data rows,).
+        use: scalar rows to use, (rows,) booleans; all if None.
+    """
+
+    def __init__(
+        self,
+        problem: FitProblem,
+        options: FitOptions,
+        sigma: np.ndarray,
+        weight: np.ndarray,
+        use: np.ndarray | None = None,
+    ):
+        counted = problem.by_row(weight, 1.0) / options.shared_by_row(problem)
+        scale = np.sqrt(counted) / independent_sigma(problem, options, sigma)
+        used = scale > 0 if use is None else use & (scale > 0)
+        self.used: np.ndarray | slice = slice(None) if used.all() else used
+        self.scale = scale[self.used]
+        self._shared: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
+        by_noise = problem.by_noise(sigma, 1.0)
+        for component in options.components:
+            rows = (component.group >= 0) & used
+            if not rows.any():
+                continue
+            V = self(np.sqrt(component.ratio) * by_noise[:, None] * np.where(rows[:, None], component.effects, 0.0))
+            inside, starts, group = by_group(component.group[self.used])
+            V = V[inside]
+            eigenvalues, Q = np.linalg.eigh(np.add.reduceat(V[:, :, None] * V[:, None, :], starts))
+            eigenvalues = np.maximum(eigenvalues, 1e-12)
+            half = Q * np.sqrt((1.0 - (1.0 + eigenvalues) ** -0.5) / eigenvalues)[:, None, :]
+            self._shared.append((inside, starts, group, (V[:, None, :] @ half[group])[:, 0]))
+
+    def __call__(self, of: np.ndarray) -> np.ndarray:
+        """Whitened rows of values of all scalar rows, (rows,) or (rows, k)."""
+        white = of[self.used] * (self.scale if of.ndim == 1 else self.scale[:, None])
+        for inside, starts, group, U in self._shared:
+            rows = white[inside].reshape(len(inside), -1)
+            sums = np.add.reduceat(U[:, :, None] * rows[:, None, :], starts)
+            white[inside] = (rows - (U[:, None, :] @ sums[group])[:, 0]).reshape(len(inside), *white.shape[1:])
+        return white
 
 
-def scalar_weights(problem: FitProblem, options: FitOptions, sigma: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """What every scalar row is multiplied by, (rows,), with weights (data rows,)."""
-    return np.sqrt(problem.by_row(weight, 1.0)) / weighing_sigma(problem, options, sigma)
+def by_group(group: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows that have a group (a number from 0), sorted by it; where each group begins among them; and the place of
+    each row's group among the groups."""
+    inside = np.flatnonzero(group >= 0)
+    inside = inside[np.argsort(group[inside], kind="stable")]
+    first = np.diff(group[inside], prepend=-1) != 0
+    return inside, np.flatnonzero(first), np.cumsum(first) - 1
 
 
 def rows_used(problem: FitProblem, use: np.ndarray) -> np.ndarray:

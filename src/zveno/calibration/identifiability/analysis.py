@@ -150,6 +150,7 @@ def analyse(
     q: list[np.ndarray] | None = None,
     firm: float = 0.0,
     compiled: bool = False,
+    values: np.ndarray | None = None,
 ) -> Identifiability:
     """Identifiability of the rows of a system at zero residual.
 
@@ -161,10 +162,11 @@ def analyse(
         q: postures of every part, pulled into contact where needed; those of the system if None.
         firm: columns that are independent by less than this share of a usual column are avoided where possible.
         compiled: whether the pose comes from a kernel, where one is needed anyway.
+        values: deviations (P,) of the robot that is looked at; the nominal one if None.
     """
     model = problem.model
     strategy = checked_strategy(strategy)
-    A = triangle(scaled_jacobian(problem, q, compiled))
+    A = triangle(scaled_jacobian(problem, q, compiled, values))
     looked_at = [model.numbers[name] for name in model.choose(parameters)]
     wanted, in_the_way = problem.columns_of(True), problem.columns_of(False)
     columns = looked_at + wanted
@@ -201,9 +203,15 @@ def analyse(
     )
 
 
-def scaled_jacobian(problem: FitProblem, q: list[np.ndarray] | None = None, compiled: bool = False) -> np.ndarray:
+def scaled_jacobian(
+    problem: FitProblem,
+    q: list[np.ndarray] | None = None,
+    compiled: bool = False,
+    values: np.ndarray | None = None,
+) -> np.ndarray:
     """Derivatives of all rows by all columns at zero residual, with lengths in units of the robot's size."""
-    _, J = problem.evaluate(problem.nominal, problem.frames, q=q, compiled=compiled, exact=True)
+    values = problem.nominal if values is None else values
+    _, J = problem.evaluate(values, problem.frames, q=q, compiled=compiled, exact=True)
     length = problem.model.scale
     units = np.array([1.0 / length if unit == "m" else 1.0 for *_, unit in problem.noise_names] + [1.0 / length])
     return units[problem.noise][:, None] * J / column_scales(problem)

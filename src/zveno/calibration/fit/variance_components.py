@@ -1,0 +1,140 @@
+"""Errors that rows share, as variance components: found by restricted likelihood (REML).
+
+Rows of a group have, besides errors of their own with variance σ², effects that are the same for all of them:
+
+    r_i = J_i x + e_i + V_i u_g,   e_i ~ N(0, σ²),  u_g ~ N(0, κ² σ² 1)
+
+A group is what people name (a place, a target, a day), or rows with one and the same reading (a target that is
+known, but not exactly). Taken for independent, such rows would make standard deviations too small and ask for terms
+that are not there. Points seen in one posture are left to `shared_errors`: they share a displacement of a body and
+not one of the reading, and weights that rest on a wrong model of it make predictions worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..measurements.fit_problem import FitProblem
+from .solve import Solution
+from .weighting import FitOptions, Whitening, by_group, prior_of
+
+STRONG = 5.0
+"""Log of the ratio of restricted likelihoods from which rows are taken to share an error. The ratio of good rows
+exceeds it by a chance of 0.08 % (half of χ² with one degree of freedom)."""
+RATIOS = np.geomspace(1e-3, 1e4, 22)
+"""κ² that are tried."""
+FEWEST = 4
+"""Groups that are needed to tell what they share from what the robot does."""
+
+
+@dataclass(frozen=True, eq=False)
+class VarianceComponent:
+    """Errors that the rows of a group share.
+
+    Attributes:
+        noise: number of the noise it belongs to.
+        group: number (rows,) of the group of every scalar row, −1 where it has none.
+        effects: V, (rows, k).
+        ratio: κ², the variance of effects over that of independent errors.
+    """
+
+    noise: int
+    group: np.ndarray
+    effects: np.ndarray
+    ratio: float = 0.0
+
+
+def variance_components(problem: FitProblem, options: FitOptions, whole: Solution) -> tuple[VarianceComponent, ...]:
+    """Those that the residuals of a fit show, each judged beside those before it."""
+    accepted: tuple[VarianceComponent, ...] = ()
+    for candidate in _candidates(problem, whole):
+        ratio, gain = _likeliest(problem, replace(options, components=accepted), whole, candidate)
+        if gain > STRONG:
+            accepted = (*accepted, replace(candidate, ratio=ratio))
+    return accepted
+
+
+def _candidates(problem: FitProblem, whole: Solution) -> Iterator[VarianceComponent]:
+    """Errors that the rows of a group of postures may share: one for each component of a reading."""
+    good = problem.by_row(whole.weight > 0.05, False) & (problem.row >= 0)
+    labels = _groups(problem)
+    for noise in range(len(problem.noise_names)):
+        rows = good & (problem.noise == noise) & (labels >= 0)
+        if not rows.any():
+            continue
+        _, place = np.unique(labels[rows], return_inverse=True)
+        postures = np.unique(np.stack([place, problem.posture[rows]]), axis=1)[0]
+        if (np.bincount(postures) > 1).sum() < FEWEST:
+            continue
+        group = np.full(problem.n_rows, -1)
+        group[rows] = place
+        width = int(problem.component[rows].max()) + 1
+        effects = np.where(rows[:, None], problem.component[:, None] == np.arange(width), 0.0)
+        yield VarianceComponent(noise, group, effects)
+
+
+def _groups(problem: FitProblem) -> np.ndarray:
+    """Number of the group of every scalar row, (rows,): as people name them, else equal readings; −1 for none.
+
+    Rows that touch a target of their group that is estimated have nothing in common that it does not explain.
+    """
+    by_posture = np.full(problem.n_postures, -1)
+    used = 0
+    for part, campaign in zip(problem.parts, problem.campaigns, strict=True):
+        if part.measurement.grouped is not None or part.measurement.implicit:
+            continue
+        n = len(campaign)
+        if campaign.groups:
+            _, place = np.unique(np.array(campaign.groups), return_inverse=True)
+        else:
+            readings = np.nan_to_num(campaign.y.reshape(n, -1))
+            _, place = np.unique(readings, axis=0, return_inverse=True)
+            place = place.ravel()
+            if place.max(initial=0) + 1 == n:
+                continue
+        by_posture[part.first_posture : part.first_posture + n] = used + place
+        used += int(place.max(initial=-1)) + 1
+    return np.where(problem.posture >= 0, by_posture[problem.posture], -1)
+
+
+def _likeliest(
+    problem: FitProblem, options: FitOptions, whole: Solution, candidate: VarianceComponent
+) -> tuple[float, float]:
+    """κ² of the largest restricted likelihood, and the log of the ratio to that without the component.
+
+    With Σ = 1 + κ² V Vᵀ of whitened rows, A their Jacobian and b their residuals, the noise profiled out,
+
+        ln L = −½ ln det Σ − ½ ln det AᵀΣ⁻¹A − ½ f ln bᵀ(Σ⁻¹ − Σ⁻¹A (AᵀΣ⁻¹A)⁻¹ AᵀΣ⁻¹) b
+    """
+    white = Whitening(problem, options, whole.sigma, whole.weight)
+    A = np.column_stack([white(whole.fit.state.J[:, whole.fit.free]), white(whole.fit.state.r)])
+    prior_columns, weights, prior_rows = prior_of(options)
+    pulled = weights @ whole.values[prior_columns]
+    A = np.concatenate([A, np.column_stack([prior_rows[:, whole.fit.free], pulled])])
+    norms = np.maximum(np.linalg.norm(A, axis=0), 1e-300)
+    A = A / norms
+    inside, starts, _ = by_group(candidate.group[white.used])
+    V = white(problem.by_noise(whole.sigma, 1.0)[:, None] * candidate.effects)[inside]
+    eigenvalues, Q = np.linalg.eigh(np.add.reduceat(V[:, :, None] * V[:, None, :], starts))
+    sums = np.swapaxes(Q, 1, 2) @ np.add.reduceat(V[:, :, None] * A[inside][:, None, :], starts)
+    sums = sums.reshape(-1, A.shape[1])
+    eigenvalues = np.maximum(eigenvalues.ravel(), 0.0)
+    M0, freedom = A.T @ A, max(len(white.scale) - int(whole.fit.free.sum()), 1)
+
+    def likelihood(ratio: float) -> float:
+        M = M0 - sums.T @ (sums * (ratio / (1.0 + ratio * eigenvalues))[:, None])
+        try:
+            L = np.linalg.cholesky(M + 1e-13 * np.eye(len(M)))
+        except np.linalg.LinAlgError:
+            return -np.inf
+        diagonal = np.log(np.diag(L))
+        return -0.5 * float(np.log1p(ratio * eigenvalues).sum()) - diagonal[:-1].sum() - freedom * diagonal[-1]
+
+    values = np.array([likelihood(ratio) for ratio in RATIOS])
+    best = int(np.argmax(values))
+    finer = np.geomspace(RATIOS[max(best - 1, 0)], RATIOS[min(best + 1, len(RATIOS) - 1)], 7)
+    ratio = max(finer, key=likelihood)
+    return float(ratio), likelihood(ratio) - likelihood(0.0)
