@@ -165,15 +165,15 @@ class Robot(RobotFunctions):
         joint_terms: str | Sequence[str] = "auto", strategy: str | None = None, fixed: Sequence[str] = (),
         priors: Mapping[str, float] | None = None, bounds: Mapping[str, tuple[float, float]] | None = None,
         plausible: tuple[float, float] | str | None = "estimated", loss: str = "auto", linear: bool = False,
-        folds: int = 10, rng: np.random.Generator | int | None = 0, progress: Progress = None
+        events: str = "named", folds: int = 10, rng: np.random.Generator | int | None = 0, progress: Progress = None
     ) -> Calibration:
         """The geometry that explains measurements; see `zveno.calibrate`."""
         from .calibration.estimate import calibrate
 
         return calibrate(
             self, data, parameters=parameters, joint_terms=joint_terms, strategy=strategy, fixed=fixed,
-            priors=priors, bounds=bounds, plausible=plausible, loss=loss, linear=linear, folds=folds, rng=rng,
-            progress=progress
+            priors=priors, bounds=bounds, plausible=plausible, loss=loss, linear=linear, events=events,
+            folds=folds, rng=rng, progress=progress
         )
 
     def identify(

@@ -20,6 +20,9 @@ from .outcome import calibration_of
 from .result import Calibration
 from .stages import STAGES
 
+EVENTS = ("named", "fit", "ignored")
+"""What may be done about things that moved."""
+
 
 @in_one_thread
 def calibrate(
@@ -35,6 +38,7 @@ def calibrate(
     plausible: tuple[float, float] | str | None = "estimated",
     loss: str = "auto",
     linear: bool = False,
+    events: str = "named",
     folds: int = 10,
     rng: np.random.Generator | int | None = 0,
     progress: Progress = None,
@@ -65,6 +69,8 @@ def calibrate(
         loss: "auto" fits least squares to all rows but those that clearly do not belong, which are named; "none" to
             all rows; "huber", "cauchy" and "tukey" weigh rows down.
         linear: one linearised step (19) instead of iterations.
+        events: what moved during a campaign (tool, reference, target, the zero of a joint), found as a change in
+            the order of rows, is "named" in the verdict, or "fit" with the rest, or "ignored".
         folds: into how many parts postures are dealt for held-out errors; 0 for none.
         rng: generator or seed of the dealing.
         progress: whether a bar is shown, by default on a terminal; or a function of (done, total).
@@ -73,6 +79,8 @@ def calibrate(
         raise unknown_name("loss", loss, ("auto", *LOSSES))
     if isinstance(joint_terms, str) and joint_terms != "auto":
         raise unknown_name("joint_terms", joint_terms, ("auto",))
+    if events not in EVENTS:
+        raise unknown_name("events", events, EVENTS)
     campaigns, notes = prepared(data, robot.mechanism)
     bar = ProgressBar("calibrating", progress)
     settings = FitSettings(
@@ -89,6 +97,7 @@ def calibrate(
         folds,
         seed_of(rng),
         bar,
+        events,
     )
     with bar:
         calibration = _calibrated(robot, campaigns, settings, notes)

@@ -64,6 +64,7 @@ def calibration_of(state: FitState) -> Calibration:
         training=_errors(by_noise, "calibrated", unflagged=True),
         held_out=_errors(by_noise, "held_out"),
         held_out_unflagged=_errors(by_noise, "held_out", unflagged=True),
+        events=state.events,
         outliers=state.outliers,
         residuals=by_noise,
         rows=int(problem.n_data_rows),

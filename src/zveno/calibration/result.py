@@ -21,6 +21,7 @@ from ..io.write import format_of
 from ..mechanism import Mechanism
 from .advice.next_measurement import Advice
 from .fit.errors import Error, Residuals
+from .fit.events import Event
 from .fit.outliers import Outlier
 from .identifiability.analysis import Identifiability
 from .measurements.campaigns import Campaign
@@ -68,6 +69,7 @@ class Calibration(Result):
             outliers, which its frames are not fitted to either: on the rows of `held_out_unflagged`.
         training: errors of the calibrated robot on the rows used.
         held_out: errors on postures not used, all rows; `held_out_unflagged` without outliers.
+        events: what moved during a campaign, where rows in their order show it.
         outliers: rows that do not belong, worst first.
         residuals: of every row of data, nominal, calibrated and held out, by campaign and noise.
         rows, scalar_rows: rows of data, and numbers used of them.
@@ -104,6 +106,7 @@ class Calibration(Result):
     training: tuple[Error, ...]
     held_out: tuple[Error, ...]
     held_out_unflagged: tuple[Error, ...]
+    events: tuple[Event, ...]
     outliers: tuple[Outlier, ...]
     residuals: tuple[Residuals, ...]
     rows: int

@@ -9,8 +9,10 @@ import numpy as np
 
 from .advice.diagnose import check_enough, check_reach, doubt
 from .advice.next_measurement import advise
+from .fit.change_points import change_point
 from .fit.choosing import choose_parameters, chosen_parameters
 from .fit.estimating import fit_noise, fit_prior_scales
+from .fit.events import event_of, with_event
 from .fit.evidence import HIDDEN, lacking
 from .fit.held_out import held_out
 from .fit.outliers import named_outliers
@@ -20,6 +22,8 @@ from .fit.weighting import row_sigma
 from .model.joint_terms import IN_WORDS
 from .model.loads import DENSITY, has_masses
 
+MOST_EVENTS = 3
+"""Events that are looked for in one calibration."""
 FOLDS = 10
 """Parts into which postures are dealt to choose joint terms, where no held-out errors are asked for."""
 FAR_FROM_NOMINAL = (
@@ -45,7 +49,14 @@ def check_parameters(state: FitState) -> FitState:
 
 def fit_joint_terms(state: FitState) -> FitState:
     """Joint terms for which the data are strong evidence, one round of the fit after the other."""
-    state = _with_lacks(replace(state, geometry=state.structure, evidence={}))
+    state = _with_joint_terms(_with_lacks(replace(state, geometry=state.structure, evidence={})))
+    if "compliance" in state.joint_terms and not has_masses(state.robot.mechanism):
+        return _noted(state, f"{state.robot.name} has no masses: its links were taken for rods of {DENSITY:g} kg/m")
+    return state
+
+
+def _with_joint_terms(state: FitState) -> FitState:
+    """Rounds of the fit until nothing is lacking."""
     while state.lacks and (_reveals(state) or state.settings.find_joint_terms):
         if _reveals(state):
             state = _next_round(_noted(replace(state, revealed=True), FAR_FROM_NOMINAL))
@@ -61,10 +72,27 @@ def fit_joint_terms(state: FitState) -> FitState:
         else:
             words = " and ".join(IN_WORDS[lack.word] for lack in before.lacks)
             note = f"the data look like {words}, but with these terms held-out postures are predicted no better"
-            state = _noted(before, note)
-            break
-    if "compliance" in state.joint_terms and not has_masses(state.robot.mechanism):
-        return _noted(state, f"{state.robot.name} has no masses: its links were taken for rods of {DENSITY:g} kg/m")
+            return _noted(before, note)
+    return state
+
+
+def find_events(state: FitState) -> FitState:
+    """What moved during the campaigns; fitted too if that was asked for."""
+    if state.settings.events == "ignored" or state.settings.linear:
+        return state
+    fitted = state.settings.events == "fit"
+    for _ in range(MOST_EVENTS):
+        change = change_point(state.problem, state.options, state.fit)
+        if change is None:
+            return state
+        event = event_of(state.problem, change, fitted)
+        if not fitted:
+            return replace(state, events=(event,))
+        state = replace(with_event(state, change), events=(*state.events, event))
+        # Terms may have been fitted to what moved: begin without them.
+        joint_terms = state.settings.joint_terms
+        state = replace(state, joint_terms=joint_terms, evidence={}, options=replace(state.options, components=()))
+        state = _with_joint_terms(_next_round(state))
     return state
 
 
@@ -107,6 +135,7 @@ STAGES: tuple[Callable[[FitState], FitState], ...] = (
     fit_noise,
     fit_prior_scales,
     fit_joint_terms,
+    find_events,
     name_outliers,
     place_frames_again,
     hold_out,
@@ -142,8 +171,9 @@ def _reveals(state: FitState) -> bool:
 
 def _with_lacks(state: FitState) -> FitState:
     hidden: list[int] = []
-    if not state.revealed and not state.settings.linear:
-        allowed = state.problem.model.choose(chosen_parameters(state))
-        hidden = sorted({state.problem.model.numbers[name] for name in allowed} - set(state.options.columns))
+    # Contacts with residuals make more look visible than is: their structure is decided where they touch.
+    read = not any(part.measurement.implicit for part in state.problem.parts)
+    if read and not state.revealed and not state.settings.linear and chosen_parameters(state) == "all":
+        hidden = sorted(set(range(len(state.problem.model.terms))) - set(state.options.columns))
     lacks = lacking(state.problem, state.options, state.fit, state.joint_terms, hidden)
     return replace(state, lacks=tuple(lacks))

@@ -41,6 +41,7 @@ def calibrate(
     fixed: Words = (),
     strategy: Annotated[str | None, shown("LETTERS")] = None,
     loss: str = "auto",
+    events: str = "named",
     folds: int = 10,
     template: Flag = False,
     write: File = None,
@@ -67,6 +68,7 @@ def calibrate(
             the data are strong evidence for; none for none.
         fixed: names or patterns that stay nominal.
         strategy: which of dependent parameters are kept: J, B, T first, then from L or R; JL by default.
+        events: what moved during a campaign is named, or fit with the rest, or ignored.
         loss: auto (rows that do not belong are left out), none, huber, cauchy or tukey.
         folds: parts for held-out errors; 0 for none.
         template: print a CSV file to fill in, and stop.
@@ -116,6 +118,7 @@ def calibrate(
         fixed=fixed,
         strategy=strategy,
         loss=loss,
+        events=events,
         folds=folds,
     )
     usable = fitted.status == "calibrated" or output.force

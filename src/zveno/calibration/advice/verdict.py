@@ -24,7 +24,7 @@ RUN = 5
 
 def verdict(result: Calibration) -> str:
     """A few sentences for people, one topic a line."""
-    words = [_improvement(result), _outliers(result)]
+    words = [_improvement(result), _events(result), _outliers(result)]
     words += [_shared_errors(result), _joint_terms(result), _knowledge(result), _sizes(result)]
     words += [_strange(result), *_advice(result)]
     return "\n".join(word for word in words if word)
@@ -63,9 +63,19 @@ def _outliers(result: Calibration) -> str:
         for campaign in dict.fromkeys(outlier.campaign for outlier in result.outliers)
         for first, last in _runs({outlier.row for outlier in result.outliers if outlier.campaign == campaign})
     ]
-    if runs:
+    if runs and not result.events:
         text += f" Rows {', '.join(runs)} follow each other: if something was moved there, give them as a campaign "
         text += "with a reference of its own."
+    return text
+
+
+def _events(result: Calibration) -> str:
+    """What moved, and what can be done about it."""
+    if not result.events:
+        return ""
+    text = " ".join(f"{event.text}." for event in result.events)
+    if not result.events[0].fitted:
+        text += ' events="fit" fits it with the rest; or measure anew what was measured before.'
     return text
 
 

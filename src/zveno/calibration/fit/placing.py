@@ -25,10 +25,12 @@ def assemble_rows(state: FitState) -> FitState:
     mechanism = state.robot.mechanism
     frames = list(dict.fromkeys(campaign.measurement.frame for campaign in state.campaigns))
     model = redundant_model(mechanism, frames if len(frames) > 1 else frames[0], state.joint_terms)
-    problem = fit_problem(model, state.campaigns)
+    problem = fit_problem(model, state.campaigns, splits=state.splits)
     if state.fit is None:
         return replace(state, problem=problem)
     base, near = (_renumbered(solution, state.problem, problem) for solution in (state.base, state.fit))
+    if len(problem.frames) > len(state.problem.frames):
+        base = solve(problem, _frame_options(problem.placed(base.frames)), problem.nominal, base.frames)
     return replace(state, problem=problem.placed(base.frames), base=base, near=near)
 
 
@@ -51,7 +53,14 @@ def _frame_options(problem: FitProblem) -> FitOptions:
 
 
 def _renumbered(solution: Solution, old: FitProblem, new: FitProblem) -> Solution:
-    """A solution with its parameters where a model with more terms has them."""
+    """A solution with its parameters where a model with more terms has them; frames that are new are where those
+    were that they replace."""
     values = np.zeros(len(new.model.terms))
-    values[[new.model.numbers[name] for name in old.model.names]] = solution.values
-    return replace(solution, values=values)
+    kept = [name for name in old.model.names if name in new.model.numbers]
+    values[[new.model.numbers[name] for name in kept]] = solution.values[[old.model.numbers[name] for name in kept]]
+    frames = np.concatenate([solution.frames, new.frames[len(solution.frames) :]])
+    for part, before in zip(new.parts, old.parts, strict=True):
+        for slot in ("left", "right", "target"):
+            moved = getattr(part, slot) >= len(solution.frames)
+            frames[getattr(part, slot)[moved]] = solution.frames[getattr(before, slot)[moved]]
+    return replace(solution, values=values, frames=frames)

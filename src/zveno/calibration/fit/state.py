@@ -10,6 +10,7 @@ import numpy as np
 
 from ...robot_functions import RobotFunctions
 from ..identifiability.analysis import Identifiability
+from ..measurements.assembly import Split
 from ..measurements.campaigns import Campaign
 from ..measurements.fit_problem import FitProblem
 from .evidence import Lack
@@ -20,6 +21,7 @@ from .weighting import FitOptions
 
 if TYPE_CHECKING:
     from ..advice.next_measurement import Advice
+    from .events import Event
 
 _LATER: Any = None
 """What a later stage fills in."""
@@ -42,6 +44,7 @@ class FitSettings:
     folds: int = 10
     seed: int = 0
     progress: Callable[[float, float], object] | None = None
+    events: str = "named"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +64,10 @@ class FitState:
         near: the fit of a round with fewer joint terms, from which this one starts.
         revealed: whether parameters are those that can be found of the robot as it was fitted in the round before,
             where the data show some that the nominal geometry hides.
+        splits: what moved during campaigns, where that is fitted.
         fit: parameters, frames and noise.
         evidence, lacks: joint terms fitted because the data ask for them, and those that are lacking.
+        events: what moved during campaigns.
         outliers: rows that do not belong.
         clean_base: the nominal robot with its frames fitted to the rows that belong.
         unseen: residual (rows,) of every scalar row from a fit without its posture; NaN where there is none.
@@ -83,9 +88,11 @@ class FitState:
     prior: Prior | None = None
     near: Solution | None = None
     revealed: bool = False
+    splits: tuple[Split, ...] = ()
     fit: Solution = _LATER
     evidence: Mapping[str, float] = _LATER
     lacks: tuple[Lack, ...] = ()
+    events: tuple[Event, ...] = ()
     outliers: tuple[Outlier, ...] = ()
     clean_base: Solution = _LATER
     unseen: np.ndarray = _LATER

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,17 +14,42 @@ from .campaigns import Campaign
 from .fit_problem import CONSTRAINT, FitProblem, Part, Unknown
 
 
-def fit_problem(model: Model, campaigns: Sequence[Campaign], right: Sequence[Slot] | None = None) -> FitProblem:
+@dataclass(frozen=True)
+class Split:
+    """From some posture of a campaign on, one of its frames is another one.
+
+    Attributes:
+        part, posture: number of the campaign, and of its first posture after the change.
+        slot: "left", "right" or "target".
+        free: displacements of the new frame that are estimated.
+        label: of the new frame.
+        only: label of the target that is replaced, where there are several.
+    """
+
+    part: int
+    posture: int
+    slot: str
+    free: tuple[int, ...]
+    label: str
+    only: str = ""
+
+
+def fit_problem(
+    model: Model, campaigns: Sequence[Campaign], right: Sequence[Slot] | None = None, splits: Sequence[Split] = ()
+) -> FitProblem:
     """The rows of campaigns, prepared before, as one problem.
 
     Args:
         model: the model that explains them.
         campaigns: with checked arrays; a label of an unknown frame means the same frame in all of them.
         right: what is seen on the tool, where it is not what the kinds say.
+        splits: what moved, and when. New frames come last, and begin where the old ones are.
     """
     assembly = _Assembly(model)
     for campaign in campaigns:
         assembly.add(campaign, campaign.measurement.right if right is None else right)
+    for split in splits:
+        assembly.split(split)
     return assembly.made()
 
 
@@ -47,6 +73,21 @@ class _Assembly:
         self.parts.append(self._part(campaign, right))
         self.campaigns.append(campaign)
         self.n_postures += len(campaign)
+
+    def split(self, split: Split) -> None:
+        """Another frame for the rows of a campaign from some posture on, one for each frame they had there."""
+        part = self.parts[split.part]
+        before = getattr(part, split.slot)
+        frames = before.copy()
+        after = part.posture >= split.posture
+        if split.only:
+            after &= frames == self._numbers[split.only]
+        for k, old in enumerate(np.unique(frames[after]).tolist()):
+            label = split.label if not k else f"{split.label} ({k + 1})"
+            frames[after & (before == old)] = self._slot(Slot(label, split.free, self.frames[old]))
+        part = replace(part, **{split.slot: frames})
+        slots = (part.left, part.right, part.target)
+        self.parts[split.part] = replace(part, scattered=tuple(map(self._scattered, slots)))
 
     def made(self) -> FitProblem:
         """The problem; every scalar row knows its noise, posture and row of data."""

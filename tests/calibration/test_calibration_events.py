@@ -1,0 +1,150 @@
+"""What moved during a campaign: found when and what it was, sized, fitted; and nothing where nothing moved."""
+
+import numpy as np
+import pytest
+from calibration_arms import arm, simulated, truth
+
+import zveno
+from zveno.calibration.estimate import calibrate
+from zveno.calibration.fit.change_points import _scanned
+from zveno.calibration.identifiability.analysis import identifiability
+from zveno.calibration.measurements import FixedPoint, RelativePosition
+from zveno.calibration.measurements.campaigns import Campaign
+from zveno.calibration.model.kinematics import frame_motion
+from zveno.calibration.model.models import redundant_model
+from zveno.errors import ZvenoError
+
+NOISE = 1e-4
+N, UNSEEN = 60, 40
+
+
+def _moved(what: str, size: float, seed: int, at: int = 25, name: str = "puma560", n: int = N):
+    """A campaign in which something moved before posture `at`, and one of noise-free postures before that."""
+    robot, rng = arm(name), np.random.default_rng(seed)
+    model = redundant_model(robot.mechanism)
+    values = truth(robot, identifiability(robot, "relative_position").chosen, rng)
+    q = robot.random(n + UNSEEN, rng)
+    after = (np.arange(n + UNSEEN) >= at) & (np.arange(n + UNSEEN) < n)
+    T = frame_motion(model, model.frames[0], q, values)[0]
+    step = rng.normal(size=3)
+    step *= size / np.linalg.norm(step)
+    y, read = T[:, :3, 3].copy(), q.copy()
+    if what == "tool":
+        y[after] += T[after, :3, :3] @ step
+    elif what == "reference":
+        y[after] += step
+    elif what == "joint":
+        read[after, 2] += size
+    y[:n] += NOISE * rng.normal(size=(n, 3))
+    kind = RelativePosition()
+    return robot, Campaign(kind, read[:n], y[:n]), Campaign(kind, read[n:], y[n:])
+
+
+def test_scan_is_the_score_test_of_columns_that_begin_somewhere():
+    rng = np.random.default_rng(0)
+    place = np.repeat(np.arange(12), 3)
+    A, C, r = rng.normal(size=(36, 5)), rng.normal(size=(36, 2)), rng.normal(size=36)
+    Q = np.linalg.qr(A)[0]
+    r = r - Q @ (Q.T @ r)
+    tests, _, steps = _scanned(C, Q, r, place, 12)
+    for time in (1, 4, 9):
+        late = np.where(place[:, None] >= time, C, 0.0)
+        both = np.column_stack([A, late])
+        x = np.linalg.lstsq(both, -r, rcond=None)[0]
+        assert tests[time, 0] == pytest.approx(r @ r - np.sum((r + both @ x) ** 2), rel=1e-9)
+        assert steps[time] == pytest.approx(x[-2:], rel=1e-9)
+
+
+@pytest.mark.parametrize(("what", "size"), [("tool", 5e-4), ("reference", 5e-4), ("joint", 1e-3)])
+def test_what_moved_is_found_and_fitted(what, size):
+    robot, campaign, unseen = _moved(what, size, 1)
+    named = calibrate(robot, campaign, folds=0)
+    (event,) = named.events
+    assert (event.what, event.campaign) == (what, "relative_position")
+    assert abs(event.row - 26) <= 1
+    assert (event.moved if what != "joint" else event.turned) == pytest.approx(size, rel=0.25)
+    assert event.name == ("joint3" if what == "joint" else "")
+    assert sum(event.chances.values()) > 0.9
+    assert event.text in named.verdict
+    assert 'events="fit"' in named.verdict
+    fitted = calibrate(robot, campaign, events="fit", folds=0)
+    assert [one.fitted for one in fitted.events] == [True]
+    assert fitted.score(unseen)[0].rms < 0.5 * named.score(unseen)[0].rms
+    assert not fitted.joint_terms
+    assert not calibrate(robot, campaign, events="ignored", folds=0).events
+    if what != "joint":
+        assert any("from row" in label for label in fitted.unknowns)
+
+
+def test_nothing_moved_in_clean_campaigns():
+    for seed in range(8):
+        robot, campaign, _ = _moved("nothing", 0.0, 100 + seed, name=("puma560", "ur5")[seed % 2])
+        assert not calibrate(robot, campaign, folds=0).events
+
+
+def test_rows_in_another_order_show_no_event():
+    """The claim rests on the order of rows: shuffled, the same rows are only noisier."""
+    robot, campaign, _ = _moved("tool", 3e-4, 2)
+    assert calibrate(robot, campaign, folds=0).events
+    shuffled = campaign.only(np.random.default_rng(0).permutation(N))
+    assert not calibrate(robot, shuffled, folds=0).events
+
+
+def test_explanations_that_cannot_be_told_apart_are_named_together():
+    """A point on the tool and the zero of the last joint: a turn of it displaces the point just as well."""
+    robot, campaign, _ = _moved("nothing", 0.0, 3)
+    last = robot.joint_names[-1]
+    q = campaign.q.copy()
+    q[30:, -1] += 6e-3
+    (event,) = calibrate(robot, Campaign(campaign.measurement, q, campaign.y), folds=0).events
+    assert any(last in words for words in event.chances)
+
+
+def test_a_socket_that_moved():
+    """Six sockets, the third one displaced by 2 mm after ten of its rows."""
+    robot, rng, kind = arm("puma560"), np.random.default_rng(0), FixedPoint()
+    values = truth(robot, identifiability(robot, kind).chosen, rng)
+    campaign = simulated(robot, kind, values, 120, rng, {"position": 5e-5})
+    order = np.argsort(np.array(campaign.groups), kind="stable")
+    q, groups = campaign.q[order], tuple(campaign.groups[k] for k in order)
+    first = groups.index("place3") + 10
+    moved = slice(first, first - 10 + groups.count("place3"))
+    q[moved] += np.linalg.pinv(robot.jacobian(q[moved])[:, :3]) @ np.array([2e-3, 0.0, 0.0])
+    campaign = Campaign(kind, q, groups=groups)
+    found, fitted = (calibrate(robot, campaign, events=word, folds=0) for word in ("named", "fit"))
+    # Sockets that follow are only touched afterwards: the measuring frame may have moved just as well.
+    words = list(found.events[0].chances)
+    assert len(words) == 2
+    assert any("socket:place3" in word for word in words)
+    assert any("measuring system" in word for word in words)
+    assert abs(found.events[0].row - (first + 1)) <= 1
+    assert found.events[0].moved == pytest.approx(2e-3, rel=0.2)
+    assert found.outliers
+    assert not fitted.outliers
+
+
+def test_events_are_one_of_three_words():
+    robot, campaign, _ = _moved("nothing", 0.0, 0)
+    with pytest.raises(ZvenoError, match="named"):
+        calibrate(robot, campaign, events="always")
+
+
+@pytest.mark.slow
+def test_rates_of_detection_and_of_false_alarms():
+    """A tool that moved by three standard deviations of a mean of six rows, ten such groups; and nothing."""
+    found, false, runs = 0, 0, 60
+    for seed in range(runs):
+        shift = 3.0 * np.sqrt(3.0) * NOISE / np.sqrt(6.0)
+        robot, campaign, _ = _moved("tool", shift, seed, at=30, name=("puma560", "ur5")[seed % 2])
+        found += bool(calibrate(robot, campaign, folds=0).events)
+        robot, campaign, _ = _moved("nothing", 0.0, 1000 + seed, name=("puma560", "ur5")[seed % 2])
+        false += bool(calibrate(robot, campaign, folds=0).events)
+    assert found >= 0.9 * runs
+    assert false <= 1
+
+
+def test_event_survives_a_round_trip(tmp_path):
+    robot, campaign, _ = _moved("tool", 5e-4, 1)
+    found = calibrate(robot, campaign, folds=0)
+    found.save(tmp_path / "found.json")
+    assert zveno.load_result(tmp_path / "found.json").events[0].text == found.events[0].text
