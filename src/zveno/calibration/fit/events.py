@@ -2,57 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from ...io.results import registered
-from ...io.units import DEVIATIONS
-from ..measurements.assembly import Split
-from ..measurements.fit_problem import FitProblem
+from ..measurements.fit_problem import FitProblem, Split
 from .change_points import JOINT, REFERENCE, TARGET, TOOL, Change
+from .named import Event
 from .state import FitState
 
 SLOTS = {TOOL: "right", REFERENCE: "left", TARGET: "target"}
-
-
-@registered
-@dataclass(frozen=True, eq=False)
-class Event:
-    """Something that moved during a campaign.
-
-    Attributes:
-        campaign, row: its campaign, and the first row after it, as numbered in the file, from 1.
-        what, name: "tool", "reference", "target" or "joint", and which target or joint.
-        moved, turned: by how much, m and rad; 0 where it cannot be seen.
-        chances: how likely each explanation is that the data do not exclude, by words; the likeliest first.
-        chance: that a campaign in which nothing moved shows as much.
-        fitted: whether the calibration has it.
-    """
-
-    campaign: str
-    row: int
-    what: str
-    name: str
-    moved: float
-    turned: float
-    chances: dict[str, float]
-    chance: float
-    fitted: bool
-
-    @property
-    def text(self) -> str:
-        """`From row 28 of tracker on the tool point is elsewhere, by 0.32 mm (98 %)`, with what else it may be."""
-        sizes = [
-            f"{size * DEVIATIONS[unit][0]:.2g} {DEVIATIONS[unit][1]}"
-            for size, unit in ((self.moved, "m"), (self.turned, "rad"))
-            if size
-        ]
-        (first, share), *others = self.chances.items()
-        words = f"From row {self.row} of {self.campaign} on {first}, by {' and '.join(sizes)} ({100 * share:.0f} %)"
-        if others:
-            words += "; the data hardly tell this from: " + ", ".join(f"{w} ({100 * s:.0f} %)" for w, s in others)
-        return words
 
 
 def in_words(what: str, name: str) -> str:

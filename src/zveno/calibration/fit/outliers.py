@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...fit import robust
 from ...fit.levenberg_marquardt import Fit
-from ...io.results import registered
-from ...io.units import ERRORS
 from ..measurements.campaigns import Campaign
 from ..measurements.fit_problem import FitProblem, Part
+from .named import Outlier
 
 if TYPE_CHECKING:
     from .least_squares import FitPoint
@@ -20,37 +18,6 @@ if TYPE_CHECKING:
 
 CHANCE = 0.01
 """That any good row of all measurements is flagged as an outlier."""
-
-
-@registered
-@dataclass(frozen=True, eq=False)
-class Outlier:
-    """A row that does not belong.
-
-    Attributes:
-        campaign, row: its campaign, and the row there from 1.
-        of: which of several things seen in the row, or the target it touched; empty where there is one.
-        distance, limit: how far it is off, and how far it may be, in standard deviations.
-        off: length of the residual by noise: "position (m)", "rotation (rad)".
-    """
-
-    campaign: str
-    row: int
-    of: str
-    distance: float
-    limit: float
-    off: dict[str, float]
-
-    @property
-    def text(self) -> str:
-        """`tracker row 17 (point 2): off by 3.1 mm, 9.3 standard deviations (limit 5.1)`."""
-        sizes = []
-        for name, size in self.off.items():
-            factor, unit = ERRORS[name.partition(" (")[2].rstrip(")")]
-            sizes.append(f"{factor * size:.3g} {unit}")
-        where = f"{self.campaign} row {self.row}" + (f" ({self.of})" if self.of else "")
-        far = f"{self.distance:.1f} standard deviations (limit {self.limit:.1f})"
-        return f"{where}: off by {', '.join(sizes)}, {far}"
 
 
 def freedom(problem: FitProblem, fit: Fit[FitPoint], weight: np.ndarray, use: np.ndarray | None = None) -> int:

@@ -10,18 +10,16 @@ import numpy as np
 
 from ...robot_functions import RobotFunctions
 from ..identifiability.analysis import Identifiability
-from ..measurements.assembly import Split
 from ..measurements.campaigns import Campaign
-from ..measurements.fit_problem import FitProblem
+from ..measurements.fit_problem import FitProblem, Split
 from .evidence import Lack
-from .outliers import Outlier
+from .named import Event, Outlier
 from .prior import Prior
 from .solve import Solution
 from .weighting import FitOptions
 
 if TYPE_CHECKING:
     from ..advice.next_measurement import Advice
-    from .events import Event
 
 _LATER: Any = None
 """What a later stage fills in."""

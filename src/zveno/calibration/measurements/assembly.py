@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,27 +11,7 @@ from ..model.loads import holding_torques
 from ..model.models import Model
 from .base import Slot
 from .campaigns import Campaign
-from .fit_problem import CONSTRAINT, FitProblem, Part, Unknown
-
-
-@dataclass(frozen=True)
-class Split:
-    """From some posture of a campaign on, one of its frames is another one.
-
-    Attributes:
-        part, posture: number of the campaign, and of its first posture after the change.
-        slot: "left", "right" or "target".
-        free: displacements of the new frame that are estimated.
-        label: of the new frame.
-        only: label of the target that is replaced, where there are several.
-    """
-
-    part: int
-    posture: int
-    slot: str
-    free: tuple[int, ...]
-    label: str
-    only: str = ""
+from .fit_problem import CONSTRAINT, FitProblem, Part, Split, Unknown
 
 
 def fit_problem(

@@ -70,6 +70,26 @@ class Part:
         return int(self.known.sum())
 
 
+@dataclass(frozen=True)
+class Split:
+    """From some posture of a campaign on, one of its frames is another one.
+
+    Attributes:
+        part, posture: number of the campaign, and of its first posture after the change.
+        slot: "left", "right" or "target".
+        free: displacements of the new frame that are estimated.
+        label: of the new frame.
+        only: label of the target that is replaced, where there are several.
+    """
+
+    part: int
+    posture: int
+    slot: str
+    free: tuple[int, ...]
+    label: str
+    only: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class FitProblem:
     """Residuals of campaigns and their derivatives, at given parameters and frames. Make one with `fit_problem`.

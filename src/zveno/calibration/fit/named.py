@@ -1,0 +1,78 @@
+"""What a calibration names to people: rows that do not belong, and what moved during a campaign."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...io.results import registered
+from ...io.units import DEVIATIONS, ERRORS
+
+
+@registered
+@dataclass(frozen=True, eq=False)
+class Outlier:
+    """A row that does not belong.
+
+    Attributes:
+        campaign, row: its campaign, and the row there from 1.
+        of: which of several things seen in the row, or the target it touched; empty where there is one.
+        distance, limit: how far it is off, and how far it may be, in standard deviations.
+        off: length of the residual by noise: "position (m)", "rotation (rad)".
+    """
+
+    campaign: str
+    row: int
+    of: str
+    distance: float
+    limit: float
+    off: dict[str, float]
+
+    @property
+    def text(self) -> str:
+        """`tracker row 17 (point 2): off by 3.1 mm, 9.3 standard deviations (limit 5.1)`."""
+        sizes = []
+        for name, size in self.off.items():
+            factor, unit = ERRORS[name.partition(" (")[2].rstrip(")")]
+            sizes.append(f"{factor * size:.3g} {unit}")
+        where = f"{self.campaign} row {self.row}" + (f" ({self.of})" if self.of else "")
+        far = f"{self.distance:.1f} standard deviations (limit {self.limit:.1f})"
+        return f"{where}: off by {', '.join(sizes)}, {far}"
+
+
+@registered
+@dataclass(frozen=True, eq=False)
+class Event:
+    """Something that moved during a campaign.
+
+    Attributes:
+        campaign, row: its campaign, and the first row after it, as numbered in the file, from 1.
+        what, name: "tool", "reference", "target" or "joint", and which target or joint.
+        moved, turned: by how much, m and rad; 0 where it cannot be seen.
+        chances: how likely each explanation is that the data do not exclude, by words; the likeliest first.
+        chance: that a campaign in which nothing moved shows as much.
+        fitted: whether the calibration has it.
+    """
+
+    campaign: str
+    row: int
+    what: str
+    name: str
+    moved: float
+    turned: float
+    chances: dict[str, float]
+    chance: float
+    fitted: bool
+
+    @property
+    def text(self) -> str:
+        """`From row 28 of tracker on the tool point is elsewhere, by 0.32 mm (98 %)`, with what else it may be."""
+        sizes = [
+            f"{size * DEVIATIONS[unit][0]:.2g} {DEVIATIONS[unit][1]}"
+            for size, unit in ((self.moved, "m"), (self.turned, "rad"))
+            if size
+        ]
+        (first, share), *others = self.chances.items()
+        words = f"From row {self.row} of {self.campaign} on {first}, by {' and '.join(sizes)} ({100 * share:.0f} %)"
+        if others:
+            words += "; the data hardly tell this from: " + ", ".join(f"{w} ({100 * s:.0f} %)" for w, s in others)
+        return words

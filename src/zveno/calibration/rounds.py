@@ -1,0 +1,117 @@
+"""Rounds of a fit: with joint terms, hidden parameters and events that the data show, until nothing is lacking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from .fit.change_points import change_point
+from .fit.choosing import choose_parameters, chosen_parameters
+from .fit.estimating import fit_noise, fit_prior_scales
+from .fit.events import event_of, with_event
+from .fit.evidence import HIDDEN, lacking
+from .fit.held_out import held_out
+from .fit.placing import assemble_rows
+from .fit.state import FitState
+from .fit.weighting import row_sigma
+from .model.joint_terms import IN_WORDS
+
+MOST_EVENTS = 3
+"""Events that are looked for in one calibration."""
+FOLDS = 10
+"""Parts into which postures are dealt to choose joint terms, where no held-out errors are asked for."""
+FAR_FROM_NOMINAL = (
+    "parameters that the nominal geometry hides can be found, so far from it is the robot; they were fitted"
+)
+NEXT_ROUND: tuple[Callable[[FitState], FitState], ...] = (
+    assemble_rows,
+    choose_parameters,
+    fit_noise,
+    fit_prior_scales,
+)
+"""A fit with more joint terms, which has its frames from the round before."""
+
+
+def with_joint_terms(state: FitState) -> FitState:
+    """Joint terms, and parameters that the nominal geometry hides, for which the data are strong evidence."""
+    return _until_nothing_lacks(_with_lacks(replace(state, evidence={})))
+
+
+def find_events(state: FitState) -> FitState:
+    """What moved during the campaigns; fitted too if that was asked for."""
+    if state.settings.events == "ignored" or state.settings.linear:
+        return state
+    fitted = state.settings.events == "fit"
+    for _ in range(MOST_EVENTS):
+        change = change_point(state.problem, state.options, state.fit)
+        if change is None:
+            return state
+        event = event_of(state.problem, change, fitted)
+        if not fitted:
+            return replace(state, events=(event,))
+        state = replace(with_event(state, change), events=(*state.events, event))
+        # Terms may have been fitted to what moved: begin without them.
+        joint_terms = state.settings.joint_terms
+        state = replace(state, joint_terms=joint_terms, evidence={}, options=replace(state.options, components=()))
+        state = _until_nothing_lacks(_next_round(state))
+    return state
+
+
+def _until_nothing_lacks(state: FitState) -> FitState:
+    """Rounds of the fit until nothing is lacking."""
+    while state.lacks and (_reveals(state) or state.settings.find_joint_terms):
+        if _reveals(state):
+            state = _next_round(noted(replace(state, revealed=True), FAR_FROM_NOMINAL))
+            continue
+        before = state
+        # All that are lacking, or else the one that is lacking most, if postures not used are predicted better.
+        for lacks in dict.fromkeys((before.lacks, before.lacks[:1])):
+            evidence = {**before.evidence, **{lack.word: lack.evidence for lack in lacks}}
+            joint_terms = (*before.settings.joint_terms, *evidence)
+            state = _next_round(replace(before, evidence=evidence, joint_terms=joint_terms))
+            if _predicts_better(state, before):
+                break
+        else:
+            words = " and ".join(IN_WORDS[lack.word] for lack in before.lacks)
+            note = f"the data look like {words}, but with these terms held-out postures are predicted no better"
+            return noted(before, note)
+    return state
+
+
+def _next_round(state: FitState) -> FitState:
+    """A fit with more parameters, and what is lacking then."""
+    for stage in NEXT_ROUND:
+        state = stage(state)
+    return _with_lacks(state)
+
+
+def _predicts_better(state: FitState, before: FitState) -> bool:
+    """Whether a fit predicts postures that it has not seen better than the one before: rows both take for good."""
+    folds, seed = state.settings.folds or FOLDS, state.settings.seed
+    good = state.problem.by_row(state.good & before.good, False)
+    sigma = row_sigma(before.problem, before.options, before.fit.sigma)
+    new, old = (held_out(one.problem, one.options, one.fit, folds, seed) for one in (state, before))
+    seen = good & np.isfinite(new) & np.isfinite(old)
+    return bool(np.sum((new / sigma)[seen] ** 2) <= np.sum((old / sigma)[seen] ** 2))
+
+
+def _reveals(state: FitState) -> bool:
+    """Whether the data show parameters that the nominal geometry hides."""
+    return any(lack.word == HIDDEN for lack in state.lacks)
+
+
+def noted(state: FitState, note: str) -> FitState:
+    """The state with one more note, if there is one."""
+    return replace(state, notes=(*state.notes, note)) if note else state
+
+
+def _with_lacks(state: FitState) -> FitState:
+    hidden: list[int] = []
+    # Contacts with residuals make more look visible than is: their structure is decided where they touch.
+    read = not any(part.measurement.implicit for part in state.problem.parts)
+    if read and not state.revealed and not state.settings.linear and chosen_parameters(state) == "all":
+        hidden = sorted(set(range(len(state.problem.model.terms))) - set(state.options.columns))
+    lacks = lacking(state.problem, state.options, state.fit, state.joint_terms, hidden)
+    return replace(state, lacks=tuple(lacks))
