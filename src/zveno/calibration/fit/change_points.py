@@ -25,6 +25,8 @@ CHANCE = 0.01
 """That a campaign in which nothing moved is said to have an event."""
 FEWEST = 3
 """Postures before and after a change."""
+NEARLY_ALL = 0.8
+"""Share of the rows on one side of a change that are flagged if it is a change and not bad rows."""
 FEWEST_GROUPS = 4
 """From which overdispersion is judged."""
 SIZES = np.geomspace(1e-5, 1e-1, 13)
@@ -60,6 +62,7 @@ class Change:
         step: its displacements, (k,), m and rad.
         chances: of every explanation that is not much less likely, by (what, name): they add up to one.
         chance: that a campaign in which nothing moved shows as much.
+        explanations: those of `chances`.
     """
 
     part: int
@@ -68,11 +71,34 @@ class Change:
     step: np.ndarray
     chances: dict[tuple[str, str], float]
     chance: float
+    explanations: tuple[Explanation, ...]
 
 
 def change_point(problem: FitProblem, options: FitOptions, whole: Solution) -> Change | None:
-    """The clearest change in the rows of a fit; None if there is none."""
-    weight = _trusted(problem, whole)
+    """The clearest change in the rows of a fit; None if there is none.
+
+    Rows that were flagged may be those after a change, or simply bad: they count if nearly all rows before it, or
+    after it, are flagged.
+    """
+    good = (whole.weight > 0.05).astype(float)
+    change = _clearest(problem, options, whole, good)
+    if change is None and not good.all():
+        change = _clearest(problem, options, whole, _trusted(problem, whole))
+        if change is not None and not _fills_a_side(problem, change, good == 0.0):
+            return None
+    return change
+
+
+def _fills_a_side(problem: FitProblem, change: Change, flagged: np.ndarray) -> bool:
+    """Whether nearly all rows that one of the explanations displaces, before or after a change, are flagged."""
+    late = problem.posture - problem.parts[change.part].first_posture >= change.posture
+    displaced = [explanation.columns.any(axis=1) for explanation in change.explanations]
+    sides = [problem.by_row(flagged, False)[rows & side] for rows in displaced for side in (late, ~late)]
+    return any(len(side) and side.mean() > NEARLY_ALL for side in sides)
+
+
+def _clearest(problem: FitProblem, options: FitOptions, whole: Solution, weight: np.ndarray) -> Change | None:
+    """The clearest change in rows of data with these weights."""
     white = Whitening(problem, options, whole.sigma, weight)
     rows = len(white.scale)
     A = white(whole.fit.state.J[:, whole.fit.free])
@@ -253,12 +279,10 @@ def _judged(number: int, times: np.ndarray, trials: list, freedom: int) -> tuple
     share = share / share.sum()
     explanation, _, evidence, step = trials[best]
     posture = int(times[np.argmax(evidence[times])])
-    chances = {
-        (trials[k][0].what, trials[k][0].name): float(share[k])
-        for k in np.argsort(-share, kind="stable")
-        if share[k] > 0.05
-    }
-    return chance, Change(number, posture, explanation, step[posture], chances, chance)
+    likely = [int(k) for k in np.argsort(-share, kind="stable") if share[k] > 0.05 or k == best]
+    chances = {(trials[k][0].what, trials[k][0].name): float(share[k]) for k in likely}
+    explanations = tuple(trials[k][0] for k in likely)
+    return chance, Change(number, posture, explanation, step[posture], chances, chance, explanations)
 
 
 def _summed(evidence: np.ndarray) -> float:
