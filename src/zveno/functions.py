@@ -231,7 +231,7 @@ def evaluated(
     function = function_named(name)
     keywords = dict(options)
     n_own = len(function.inputs)
-    own, rest = arrays[:n_own], arrays[n_own:]
+    inputs, rest = arrays[:n_own], arrays[n_own:]
     wrenches = None
     if keywords.pop("external", False):
         wrenches, rest = rest[0], rest[1:]
@@ -244,7 +244,7 @@ def evaluated(
         model = substituted(mechanism, given)
     if wrenches is not None:
         keywords["external"] = wrenches
-    return function.compute(model, *own, **keywords)
+    return function.compute(model, *inputs, **keywords)
 
 
 def substituted(mechanism: Mechanism, values: Mapping[str, Any]) -> Mechanism:
@@ -263,7 +263,7 @@ def substituted(mechanism: Mechanism, values: Mapping[str, Any]) -> Mechanism:
             case "geometry":
                 joints = tuple(replace(joint, T_parent_joint=value[i]) for i, joint in enumerate(joints))
             case "inertia":
-                links = [replace(one, inertia=value[i]) for i, one in enumerate(links)]
+                links = [replace(body, inertia=value[i]) for i, body in enumerate(links)]
             case "tool":
                 frames = [frame for frame in frames if frame.name != "tool"] + [Frame("tool", link, value)]
             case "payload":
@@ -290,7 +290,7 @@ def _reduced_with(mechanism: Mechanism, smaller: Reduced, values: Mapping[str, A
             totals: list[Any] = [np.zeros(inertial.N_PARAMETERS)] * model.n_links
             for i, (k, T) in enumerate(smaller.carriers):
                 totals[k] = totals[k] + inertial.moved(value[i], T)
-            links = [replace(one, inertia=total) for one, total in zip(links, totals, strict=True)]
+            links = [replace(body, inertia=total) for body, total in zip(links, totals, strict=True)]
         elif kind == "payload":
             i = mechanism.link_number(link or mechanism.default_frame.link)
             k, T = smaller.carriers[i]

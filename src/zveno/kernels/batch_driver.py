@@ -176,22 +176,22 @@ class _Serial:
     def _operand(self, k: str) -> tuple[str, str, str]:
         """Address, step and words of an argument."""
         f, offset = self.f, self.f.let(f"mul i64 {k}, 8")
-        own = f.at("%data", f.let(f"add i64 {8 * N_WORDS}, {f.let(f'mul i64 {k}, {8 * ARGUMENT_WORDS}')}"))
-        return f.load("ptr", f.at("%args", offset), 8), f.load("i64", f.at("%steps", offset), 8), own
+        words = f.at("%data", f.let(f"add i64 {8 * N_WORDS}, {f.let(f'mul i64 {k}, {8 * ARGUMENT_WORDS}')}"))
+        return f.load("ptr", f.at("%args", offset), 8), f.load("i64", f.at("%steps", offset), 8), words
 
     def _output(self, k: str) -> str:
         return self.f.let(f"add i64 {k}, {self.n_inputs}")
 
     def _call(self, function: str, k: str, i: str = "%i") -> None:
-        base, step, own = self._operand(k)
-        self.f.do(f"call void {function}(ptr {base}, i64 {step}, ptr {own}, ptr %ws, i64 {i}, i64 %n)")
+        base, step, words = self._operand(k)
+        self.f.do(f"call void {function}(ptr {base}, i64 {step}, ptr {words}, ptr %ws, i64 {i}, i64 %n)")
 
     def _way(self, k: str) -> tuple[str, str, str]:
         """How an argument lies; its step and words."""
-        base, step, own = self._operand(k)
+        base, step, words = self._operand(k)
         rest = "ptr %steps, ptr %data, i64 %total"
-        way = self.f.let(f"call i64 {self.layout}(ptr {base}, i64 {step}, ptr {own}, ptr %ws, {rest})")
-        return way, step, own
+        way = self.f.let(f"call i64 {self.layout}(ptr {base}, i64 {step}, ptr {words}, ptr %ws, {rest})")
+        return way, step, words
 
     def _note(self, k: str) -> str:
         """Where the note on an argument is."""
@@ -200,8 +200,8 @@ class _Serial:
     def _note_input(self, k: str) -> None:
         """An input that is the same for all states is read now, once for all."""
         f = self.f
-        way, step, own = self._way(k)
-        size = word(f, own, SIZE)
+        way, step, words = self._way(k)
+        size = word(f, words, SIZE)
         packed = f.let(f"icmp eq i64 {way}, {PACKED}")
         quick = f.let(f"and i1 {packed}, {f.let(f'icmp sge i64 {size}, {f.types.lanes}')}")
         note = f.let(f"select i1 {quick}, i64 {_QUICK}, i64 {_CAREFUL}")
@@ -212,8 +212,8 @@ class _Serial:
     def _note_output(self, number: str, all_notes: str) -> None:
         """An output that is collected is pointed to now, once for all."""
         f, k = self.f, self._output(number)
-        way, _, own = self._way(k)
-        rows_of_its_own = has_rows(f, own)
+        way, _, words = self._way(k)
+        rows_of_its_own = has_rows(f, words)
         quick = f.let(f"and i1 {rows_of_its_own}, {f.let(f'icmp eq i64 {way}, {PACKED}')}")
         note = f.let(f"select i1 {quick}, i64 {_QUICK}, i64 {_STORED}")
         f.store("i64", note, self._note(k), 8)
@@ -233,8 +233,8 @@ class _Serial:
         quick = f.let(f"and i1 {self.whole}, {f.let(f'icmp eq i64 {note}, {_QUICK}')}")
 
         def in_the_loop() -> None:
-            base, step, own = self._operand(k)
-            quickly(self._places(base, step), own)
+            base, step, words = self._operand(k)
+            quickly(self._places(base, step), words)
 
         def otherwise() -> None:
             f.when(_has(f, note, _QUICK | _CAREFUL), lambda: self._call(function, k))
@@ -242,11 +242,11 @@ class _Serial:
         f.when(quick, in_the_loop, otherwise)
 
     def _read(self, k: str) -> None:
-        self._choose(k, lambda places, own: load_quickly(self.f, places, own), self.load)
+        self._choose(k, lambda places, words: load_quickly(self.f, places, words), self.load)
 
     def _point(self, number: str) -> None:
         k = self._output(number)
-        self._choose(k, lambda places, own: point_quickly(self.f, places, own), self.point)
+        self._choose(k, lambda places, words: point_quickly(self.f, places, words), self.point)
 
     def _put(self, number: str) -> None:
         f, k = self.f, self._output(number)

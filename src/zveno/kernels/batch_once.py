@@ -18,19 +18,19 @@ def write_once(module: Module) -> None:
     n_outputs = f.let(f"sub i64 {word(f, '%data', N_OPERANDS)}, {n_inputs}")
 
     def argument(k: str) -> tuple[str, str]:
-        own = f.at("%data", f.let(f"add i64 {8 * N_WORDS}, {f.let(f'mul i64 {k}, {8 * ARGUMENT_WORDS}')}"))
-        return word(f, "%args", k, "ptr"), own
+        words = f.at("%data", f.let(f"add i64 {8 * N_WORDS}, {f.let(f'mul i64 {k}, {8 * ARGUMENT_WORDS}')}"))
+        return word(f, "%args", k, "ptr"), words
 
     def output(number: str) -> tuple[str, str]:
         return argument(f.let(f"add i64 {number}, {n_inputs}"))
 
     def point(number: str) -> None:
-        base, own = output(number)
-        f.when(has_rows(f, own), lambda: point_quickly(f, [base] * f.types.lanes, own))
+        base, words = output(number)
+        f.when(has_rows(f, words), lambda: point_quickly(f, [base] * f.types.lanes, words))
 
     def put(number: str) -> None:
-        base, own = output(number)
-        f.when(has_rows(f, own), lambda: None, lambda: _store(f, base, own))
+        base, words = output(number)
+        f.when(has_rows(f, words), lambda: None, lambda: _store(f, base, words))
 
     f.repeat(n_inputs, lambda k: _load(f, *argument(k)))
     f.repeat(n_outputs, point)
@@ -42,8 +42,8 @@ def write_once(module: Module) -> None:
     f.finish()
 
 
-def _load(f: Function, base: str, own: str) -> None:
-    t, slots = f.types, f.at("%ws", word(f, own, SLOTS))
+def _load(f: Function, base: str, words: str) -> None:
+    t, slots = f.types, f.at("%ws", word(f, words, SLOTS))
 
     def spread(j: str) -> None:
         number = f.load(t.scalar, f.at(base, f.let(f"mul i64 {j}, {t.itemsize}")), t.itemsize)
@@ -53,14 +53,14 @@ def _load(f: Function, base: str, own: str) -> None:
         )
         f.store(t.vector, everywhere, f.at(slots, f.let(f"mul i64 {j}, {t.stride}")), t.stride)
 
-    f.repeat(word(f, own, SIZE), spread)
+    f.repeat(word(f, words, SIZE), spread)
 
 
-def _store(f: Function, base: str, own: str) -> None:
-    t, slots = f.types, f.at("%ws", word(f, own, SLOTS))
+def _store(f: Function, base: str, words: str) -> None:
+    t, slots = f.types, f.at("%ws", word(f, words, SLOTS))
 
     def put(j: str) -> None:
         number = f.load(t.scalar, f.at(slots, f.let(f"mul i64 {j}, {t.stride}")), t.itemsize)
         f.store(t.scalar, number, f.at(base, f.let(f"mul i64 {j}, {t.itemsize}")), t.itemsize)
 
-    f.repeat(word(f, own, SIZE), put)
+    f.repeat(word(f, words, SIZE), put)

@@ -34,11 +34,11 @@ def word(f: Function, data: str, number: int | str, kind: str = "i64") -> str:
 
 
 def write_layout(module: Module) -> str:
-    """`layout(base, step, own, ws, steps, data, total)`: how an argument lies; with gaps, a table of offsets."""
-    arguments = "ptr %base, i64 %step, ptr %own, ptr %ws, ptr %steps, ptr %data, i64 %total"
+    """`layout(base, step, words, ws, steps, data, total)`: how an argument lies; with gaps, a table of offsets."""
+    arguments = "ptr %base, i64 %step, ptr %words, ptr %ws, ptr %steps, ptr %data, i64 %total"
     f = Function(module, f"internal i64 @layout({arguments})")
     t = f.types
-    rank, first = word(f, "%own", RANK), word(f, "%own", FIRST_AXIS)
+    rank, first = word(f, "%words", RANK), word(f, "%words", FIRST_AXIS)
     n_operands = word(f, "%data", N_OPERANDS)
     strides = f.at("%steps", f.let(f"mul i64 {f.let(f'add i64 {n_operands}, {first}')}, 8"))
     arguments = f.let(f"mul i64 {n_operands}, {8 * ARGUMENT_WORDS}")
@@ -48,8 +48,8 @@ def write_layout(module: Module) -> str:
     f.store("i64", "0", loose, 8)
 
     def axis_of(axis: str) -> tuple[str, str, str]:
-        own = f.at(axes, f.let(f"mul i64 {axis}, {8 * AXIS_WORDS}"))
-        return word(f, own, 0), word(f, own, 1), word(f, strides, axis)
+        words = f.at(axes, f.let(f"mul i64 {axis}, {8 * AXIS_WORDS}"))
+        return word(f, words, 0), word(f, words, 1), word(f, strides, axis)
 
     def compare(axis: str) -> None:
         length, behind, stride = axis_of(axis)
@@ -61,10 +61,10 @@ def write_layout(module: Module) -> str:
     f.repeat(rank, compare)
     known = f.load("i64", loose, 8)
     way = f.let(f"select i1 {_is_streamed(f, known)}, i64 {STREAMED}, i64 {known}")
-    f.store("i64", way, f.at("%ws", word(f, "%own", LAYOUT)), 8)
+    f.store("i64", way, f.at("%ws", word(f, "%words", LAYOUT)), 8)
     f.do(f"br i1 {f.let(f'icmp ne i64 {known}, 0')}, label %tabulate, label %done")
     f.start("tabulate")
-    table = f.at("%ws", word(f, "%own", TABLE))
+    table = f.at("%ws", word(f, "%words", TABLE))
 
     def enter(j: str) -> None:
         place = f.at(table, f.let(f"mul i64 {j}, 8"))
@@ -78,7 +78,7 @@ def write_layout(module: Module) -> str:
 
         f.repeat(rank, advance)
 
-    f.repeat(word(f, "%own", SIZE), enter)
+    f.repeat(word(f, "%words", SIZE), enter)
     f.do("br label %done")
     f.start("done")
     f.do(f"ret i64 {way}")
@@ -86,14 +86,14 @@ def write_layout(module: Module) -> str:
     return "@layout"
 
 
-def has_rows(f: Function, own: str = "%own") -> str:
+def has_rows(f: Function, words: str = "%words") -> str:
     """Whether the code of the kernel writes the rows of this argument itself."""
-    return f.let(f"icmp sge i64 {word(f, own, ROWS)}, 0")
+    return f.let(f"icmp sge i64 {word(f, words, ROWS)}, 0")
 
 
 def _is_streamed(f: Function, loose: str) -> str:
     """Whether rows are written past the caches: they follow each other without gaps, and are many."""
-    row = f.let(f"mul i64 {word(f, '%own', SIZE)}, {f.types.itemsize}")
+    row = f.let(f"mul i64 {word(f, '%words', SIZE)}, {f.types.itemsize}")
     many = f.let(f"icmp sge i64 %total, {word(f, '%data', STREAM_FROM)}")
     for condition in (
         has_rows(f),
@@ -106,26 +106,26 @@ def _is_streamed(f: Function, loose: str) -> str:
 
 
 def write_point(module: Module) -> str:
-    """`point(base, step, own, ws, i, n)`: tell the code where to write an output, to rows or the staging area."""
-    f = Function(module, "internal void @point(ptr %base, i64 %step, ptr %own, ptr %ws, i64 %i, i64 %n)")
+    """`point(base, step, words, ws, i, n)`: tell the code where to write an output, to rows or the staging area."""
+    f = Function(module, "internal void @point(ptr %base, i64 %step, ptr %words, ptr %ws, i64 %i, i64 %n)")
     t = f.types
-    way = f.load("i64", f.at("%ws", word(f, "%own", LAYOUT)), 8)
+    way = f.load("i64", f.at("%ws", word(f, "%words", LAYOUT)), 8)
     f.do(f"br i1 {f.let(f'icmp eq i64 {way}, {PACKED}')}, label %direct, label %staged")
     f.start("direct")
-    point_quickly(f, _places(f), "%own")
+    point_quickly(f, _places(f), "%words")
     f.do("br label %done")
     f.start("staged")
-    staged, row = f.at("%ws", word(f, "%own", STAGING)), f.let(f"mul i64 {word(f, '%own', SIZE)}, {t.itemsize}")
-    point_quickly(f, rows.places(f, staged, row, [str(lane) for lane in range(1, t.lanes)]), "%own")
+    staged, row = f.at("%ws", word(f, "%words", STAGING)), f.let(f"mul i64 {word(f, '%words', SIZE)}, {t.itemsize}")
+    point_quickly(f, rows.places(f, staged, row, [str(lane) for lane in range(1, t.lanes)]), "%words")
     f.do("br label %done")
     f.start("done")
     f.finish()
     return "@point"
 
 
-def point_quickly(f: Function, places: list[str], own: str) -> None:
+def point_quickly(f: Function, places: list[str], words: str) -> None:
     """Tell the code where to write an output."""
-    at = f.at("%ws", word(f, own, ROWS))
+    at = f.at("%ws", word(f, words, ROWS))
     for lane, place in enumerate(places):
         f.store("ptr", place, f.at(at, 8 * lane), 8)
 
@@ -136,13 +136,13 @@ def _places(f: Function) -> list[str]:
     return rows.places(f, f.at("%base", f.let("mul i64 %i, %step")), "%step", rows.distances(f, left))
 
 
-def load_quickly(f: Function, places: list[str], own: str) -> None:
+def load_quickly(f: Function, places: list[str], words: str) -> None:
     """Packed rows of at least `lanes` elements to the slots of an input: the first block, the last, others between.
 
     The last may overlap the one before it.
     """
     lanes = f.types.lanes
-    size, slots = word(f, own, SIZE), f.at("%ws", word(f, own, SLOTS))
+    size, slots = word(f, words, SIZE), f.at("%ws", word(f, words, SLOTS))
     _load_block(f, places, slots, "0")
     _load_block(f, places, slots, f.let(f"sub i64 {size}, {lanes}"))
 
@@ -169,12 +169,12 @@ def _load_block(f: Function, places: list[str], slots: str, j: str) -> None:
 
 
 def write_load(module: Module) -> str:
-    """`load(base, step, own, ws, i, n)`: rows of an input to its slots; one that all states share is read once."""
-    f = Function(module, "internal void @load(ptr %base, i64 %step, ptr %own, ptr %ws, i64 %i, i64 %n)")
+    """`load(base, step, words, ws, i, n)`: rows of an input to its slots; one shared by all states is read once."""
+    f = Function(module, "internal void @load(ptr %base, i64 %step, ptr %words, ptr %ws, i64 %i, i64 %n)")
     needed = f.let(f"or i1 {f.let('icmp eq i64 %i, 0')}, {f.let('icmp ne i64 %step, 0')}")
     f.do(f"br i1 {needed}, label %begin, label %done")
     f.start("begin")
-    places, slots = _places(f), f.at("%ws", word(f, "%own", SLOTS))
+    places, slots = _places(f), f.at("%ws", word(f, "%words", SLOTS))
 
     def element(j: str, offset: str) -> None:
         rows.load_element(f, places, slots, j, offset)
@@ -184,14 +184,14 @@ def write_load(module: Module) -> str:
 
 
 def write_store(module: Module) -> str:
-    """`store(base, step, own, ws, i, n)`: slots of an output, or what was written to its staging area, to rows."""
-    f = Function(module, "internal void @store(ptr %base, i64 %step, ptr %own, ptr %ws, i64 %i, i64 %n)")
+    """`store(base, step, words, ws, i, n)`: slots of an output, or its staging area, to rows."""
+    f = Function(module, "internal void @store(ptr %base, i64 %step, ptr %words, ptr %ws, i64 %i, i64 %n)")
     t = f.types
     f.do(f"br i1 {has_rows(f)}, label %rows, label %slots")
     f.start("rows")
     _write_unload(f)
     f.start("slots")
-    places, slots = _places(f), f.at("%ws", word(f, "%own", SLOTS))
+    places, slots = _places(f), f.at("%ws", word(f, "%words", SLOTS))
 
     def element(j: str, offset: str) -> None:
         value = f.load(t.vector, f.at(slots, f.let(f"mul i64 {j}, {t.stride}")), t.stride)
@@ -212,13 +212,13 @@ def write_store(module: Module) -> str:
 
 def _write_unload(f: Function) -> None:
     """Move an output from the staging area to its rows, if it was written there."""
-    size, staged = word(f, "%own", SIZE), f.at("%ws", word(f, "%own", STAGING))
-    way = f.load("i64", f.at("%ws", word(f, "%own", LAYOUT)), 8)
+    size, staged = word(f, "%words", SIZE), f.at("%ws", word(f, "%words", STAGING))
+    way = f.load("i64", f.at("%ws", word(f, "%words", LAYOUT)), 8)
     left = f.let(f"sub i64 {f.let('sub i64 %n, %i')}, 1")
     row = f.at("%base", f.let("mul i64 %i, %step"))
     f.do(f"switch i64 {way}, label %done [ i64 {LOOSE}, label %gaps i64 {STREAMED}, label %stream ]")
     f.start("gaps")
-    table = f.at("%ws", word(f, "%own", TABLE))
+    table = f.at("%ws", word(f, "%words", TABLE))
     arguments = f"ptr {row}, i64 %step, i64 {left}, ptr {staged}, ptr {table}, i64 {size}"
     f.do(f"call void {rows.store_loose(f.module)}({arguments})")
     f.do("br label %done")
@@ -232,11 +232,11 @@ def _write_unload(f: Function) -> None:
 def _write_elements(f: Function, element: Callable[[str, str], None], block: Callable[[str], None]) -> None:
     """All elements one by one, or, if packed, in blocks of `lanes`; the last may overlap the one before."""
     t = f.types
-    size = word(f, "%own", SIZE)
-    loose = f.load("i64", f.at("%ws", word(f, "%own", LAYOUT)), 8)
+    size = word(f, "%words", SIZE)
+    loose = f.load("i64", f.at("%ws", word(f, "%words", LAYOUT)), 8)
     f.do(f"br i1 {f.let(f'icmp ne i64 {loose}, 0')}, label %loose, label %packed")
     f.start("loose")
-    table = f.at("%ws", word(f, "%own", TABLE))
+    table = f.at("%ws", word(f, "%words", TABLE))
     f.repeat(size, lambda j: element(j, f.load("i64", f.at(table, f.let(f"mul i64 {j}, 8")), 8)))
     f.do("br label %done")
     f.start("packed")

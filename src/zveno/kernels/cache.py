@@ -153,17 +153,17 @@ def info() -> CacheInfo:
 
 def _files(place: Path) -> list[tuple[Path, int, float]]:
     """Our files in the directory with size and time of last use; others are left alone."""
-    found = []
+    files = []
     try:
         with os.scandir(place) as entries:
             for entry in entries:
                 if entry.name.endswith((_SUFFIX, _PARTIAL)):
                     with contextlib.suppress(OSError):
                         status = entry.stat(follow_symlinks=False)
-                        found.append((Path(entry.path), status.st_size, status.st_mtime))
+                        files.append((Path(entry.path), status.st_size, status.st_mtime))
     except OSError:
         pass
-    return found
+    return files
 
 
 def _shrink(place: Path, size_limit: int) -> None:

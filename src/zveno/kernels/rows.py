@@ -102,12 +102,12 @@ def store_stream(module: Module) -> str:
         smaller = module.declare("llvm.smin.i64", "i64", ["i64", "i64"])
 
         def move(first: str, count: str, kind: str, size: int) -> None:
-            def one(j: str) -> None:
+            def element(j: str) -> None:
                 offset = f.let(f"add i64 {first}, {f.let(f'mul i64 {j}, {size}')}")
                 value = f.load(kind, f.at("%staged", offset), t.itemsize)
                 f.stream(kind, value, f.at("%place", offset), size)
 
-            f.repeat(count, one)
+            f.repeat(count, element)
 
         before = f.let(f"sub i64 0, {f.let('ptrtoint ptr %place to i64')}")
         missing = f.let(f"udiv i64 {f.let(f'and i64 {before}, {t.stride - 1}')}, {t.itemsize}")

@@ -64,5 +64,5 @@ def _words(once: int, data: int, call: UfuncCall) -> list[int]:
     for argument in arguments:
         of_arguments += [len(argument.shape), argument.size * itemsize, 8 * (n_words + len(sizes))]
         sizes += argument.shape
-    own = [id(call), once, data, len(call.inputs), len(call.outputs), ENTRIES[call.dtype.name]]
-    return [*own, *of_arguments, *sizes]
+    of_kernel = [id(call), once, data, len(call.inputs), len(call.outputs), ENTRIES[call.dtype.name]]
+    return [*of_kernel, *of_arguments, *sizes]

@@ -65,25 +65,25 @@ class Sources:
     def imports(self, module: str) -> frozenset[str]:
         """Modules of the package that a module names in its imports."""
         if module not in self._imports:
-            self._imports[module] = frozenset(self._found_in(module))
+            self._imports[module] = frozenset(self._named_by(module))
         return self._imports[module]
 
-    def _found_in(self, module: str) -> Iterator[str]:
+    def _named_by(self, module: str) -> Iterator[str]:
         text = self._text(module) or b""
         parts = module.split(".")
         package = parts if self.files.get(module, "").endswith("__init__.py") else parts[:-1]
-        for found in _IMPORT.finditer(text):
-            if found["modules"] is not None:
-                yield from filter(self.files.__contains__, _words(found["modules"]))
+        for statement in _IMPORT.finditer(text):
+            if statement["modules"] is not None:
+                yield from filter(self.files.__contains__, _words(statement["modules"]))
                 continue
-            level = len(found["dots"])
+            level = len(statement["dots"])
             base = [] if not level else package[: len(package) - level + 1]
-            if found["module"]:
-                base = [*base, *found["module"].decode().split(".")]
+            if statement["module"]:
+                base = [*base, *statement["module"].decode().split(".")]
             if base[:1] != [self.package]:
                 continue
             source = ".".join(base)
-            for name in _words(found["names"].strip(b"()")):
+            for name in _words(statement["names"].strip(b"()")):
                 inner = f"{source}.{name}"
                 yield inner if inner in self.files else source
 

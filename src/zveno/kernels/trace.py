@@ -194,17 +194,17 @@ class _Listing:
                 places[x.number] = self._append(_INPUT, (x.a, x.b, -1))
             else:
                 op, *operands = _without_sign(x) if x.op == NEG else (x.op, x.a, x.b, x.c)
-                found = []
+                operand_places = []
                 for y in operands:
                     if type(y) is not Scalar:
-                        found.append(-1 if y is None else self._constant(y))
+                        operand_places.append(-1 if y is None else self._constant(y))
                     elif places[y.number] >= 0:
-                        found.append(places[y.number])
+                        operand_places.append(places[y.number])
                     else:
                         stack.append(y)
                         break
                 else:
-                    places[x.number] = self._append(op, tuple(found))
+                    places[x.number] = self._append(op, tuple(operand_places))
         return places[entry.number]
 
     def _constant(self, value: float) -> int:

@@ -117,11 +117,11 @@ def _check_limits(joints: list[Joint]):
     for joint in joints:
         limits, zero = joint.limits, np.zeros(joint.type.n_v)
         sides += [(joint, limits.lower, limits.upper), (joint, zero, limits.velocity), (joint, zero, limits.effort)]
-    low, own = _joined([low for _, low, _ in sides])
+    low, owners = _joined([low for _, low, _ in sides])
     high, _ = _joined([high for *_, high in sides])
-    for k in own[np.isnan(low) | np.isnan(high)]:
+    for k in owners[np.isnan(low) | np.isnan(high)]:
         raise ModelError("a limit is not a number", element=f"joint {sides[k][0].name}")
-    for k in own[low > high]:
+    for k in owners[low > high]:
         joint, least, most = sides[k]
         raise ModelError(
             f"its limits are reversed: {least.tolist()} > {most.tolist()}",
@@ -132,17 +132,17 @@ def _check_limits(joints: list[Joint]):
 
 def _check_drives(joints: list[Joint]):
     for what in ("rotor_inertia", "gear_ratio", "viscous", "coulomb", "offset"):
-        values, own = _joined([getattr(joint.drive, what) for joint in joints])
-        for k in own[~(abs(values) <= MAX_MAGNITUDE)]:
+        values, owners = _joined([getattr(joint.drive, what) for joint in joints])
+        for k in owners[~(abs(values) <= MAX_MAGNITUDE)]:
             raise ModelError(f"its drive's {what} is not finite or out of range", element=f"joint {joints[k].name}")
-        for k in own[values < 0] if what in ("rotor_inertia", "viscous", "coulomb") else ():
+        for k in owners[values < 0] if what in ("rotor_inertia", "viscous", "coulomb") else ():
             raise ModelError(f"its drive's {what} is negative", element=f"joint {joints[k].name}")
 
 
 def _joined(arrays: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """The entries of all arrays, and of which array each is."""
-    own = np.repeat(np.arange(len(arrays)), [len(array) for array in arrays])
-    return np.concatenate([np.zeros(0), *arrays]), own
+    owners = np.repeat(np.arange(len(arrays)), [len(array) for array in arrays])
+    return np.concatenate([np.zeros(0), *arrays]), owners
 
 
 def _check_placements(placements: list[tuple[str, np.ndarray]]):
@@ -215,10 +215,10 @@ def _checked_mimic(joint: Joint, by_name: dict[str, Joint]) -> Mimic:
         raise unknown_name("joint", mimic.joint, by_name).located(element=where)
     if not _in_range(mimic):
         raise ModelError("its multiplier or offset is not finite or out of range", element=where)
-    for one in (joint, by_name[mimic.joint]):
-        if one.type.n_q != 1:
+    for coupled in (joint, by_name[mimic.joint]):
+        if coupled.type.n_q != 1:
             raise ModelError(
-                f"joint {one.name} is {one.type.kind}",
+                f"joint {coupled.name} is {coupled.type.kind}",
                 element=where,
                 remedy="Only joints with one coordinate can mimic or be mimicked",
             )

@@ -23,6 +23,6 @@ def link_bars(mechanism: Mechanism, named: Sequence[str] = ()) -> list[tuple[int
         if not ends:
             name = mechanism.link_names[i]
             ends = [np.zeros(3)] + [f.T_link_frame[:3, 3] for f in mechanism.frames if f.link == name]
-        own = [(i, start, end) for end in ends if np.linalg.norm(end - start) > 1e-6]
-        bars += own if own or mechanism.link_names[i] not in named else [(i, start, start)]
+        of_link = [(i, start, end) for end in ends if np.linalg.norm(end - start) > 1e-6]
+        bars += of_link if of_link or mechanism.link_names[i] not in named else [(i, start, start)]
     return bars

@@ -41,7 +41,7 @@ def with_base(mechanism: Mechanism, base: str) -> Mechanism:
         x, y, z = np.eye(3)
         types = (Prismatic(x), Prismatic(y), Prismatic(z), Revolute(z), Revolute(y), Revolute(x))
         links = [Link(name) for name in names[:-1]]
-        joints = [Joint(TRUNK_JOINTS[k], names[k], names[k + 1], one) for k, one in enumerate(types)]
+        joints = [Joint(TRUNK_JOINTS[k], names[k], names[k + 1], joint_type) for k, joint_type in enumerate(types)]
     else:
         raise unknown_name("base", base, ("fixed", "free", "trunk"))
     transmission = None

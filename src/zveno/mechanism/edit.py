@@ -38,11 +38,11 @@ def fix_joints(mechanism: Mechanism, values: Mapping[str, object] | Iterable[str
         if name not in mechanism.joint_names:
             raise unknown_name("joint with coordinates", name, mechanism.joint_names)
     locked = {name: value for name, value in values.items() if value is not None}
-    own = mechanism.joint_positions(mechanism.pack(locked))
+    positions = mechanism.joint_positions(mechanism.pack(locked))
     joints = []
     for i, _, joint in mechanism.outward():
         leader = joint.name if joint.mimic is None else joint.mimic.joint
-        joints.append(_locked(joint, own[i]) if leader in values else joint)
+        joints.append(_locked(joint, positions[i]) if leader in values else joint)
     keep = [k for name in mechanism.joint_names if name not in values for k in _indices(mechanism.v_slices[name])]
     transmission = None if mechanism.transmission is None else mechanism.transmission[np.ix_(keep, keep)]
     return rebuilt(mechanism, joints=joints, transmission=transmission)
@@ -66,20 +66,20 @@ def attach(
         prefix: put before every name of the other, so that names stay unique.
         joint: joint type between the two; fixed if not given.
     """
-    frame = mechanism.frame(to)
-    T = frame.T_link_frame @ _checked_transform(T_frame_base, "T_frame_base")
+    carrier = mechanism.frame(to)
+    T = carrier.T_link_frame @ _checked_transform(T_frame_base, "T_frame_base")
     base = prefix + other.links[0].name
-    mount = Joint(f"{prefix}mount" if prefix else f"{other.name}_mount", frame.link, base, joint or Fixed(), T)
-    frames = [prefixed(one, prefix) for one in other.frames]
-    if not prefix and any(one.name == "tool" for one in frames):
+    mount = Joint(f"{prefix}mount" if prefix else f"{other.name}_mount", carrier.link, base, joint or Fixed(), T)
+    frames = [prefixed(frame, prefix) for frame in other.frames]
+    if not prefix and any(frame.name == "tool" for frame in frames):
         # The mounted mechanism's tool is what now works; the carrier's is where it is mounted.
-        kept = [one for one in mechanism.frames if one.name != "tool"]
+        kept = [frame for frame in mechanism.frames if frame.name != "tool"]
     else:
         kept = list(mechanism.frames)
     return assemble(
         f"{mechanism.name}+{other.name}",
         mechanism.links + tuple(prefixed(link, prefix) for link in other.links),
-        mechanism.joints + (mount,) + tuple(prefixed(one, prefix) for one in other.joints),
+        mechanism.joints + (mount,) + tuple(prefixed(other_joint, prefix) for other_joint in other.joints),
         kept + frames,
         mechanism.gravity,
         _joined_transmission(mechanism, other, mount),
@@ -95,7 +95,7 @@ def cut(mechanism: Mechanism, link: str) -> Mechanism:
     gone = _subtree_names(mechanism, link)
     if mechanism.link_names[0] in gone:
         raise ModelError("link 0 carries the whole mechanism and cannot be cut off", element=f"link {link}")
-    return _restricted(mechanism, [one.name for one in mechanism.links if one.name not in gone])
+    return _restricted(mechanism, [name for name in mechanism.link_names if name not in gone])
 
 
 def subtree(mechanism: Mechanism, link: str) -> Mechanism:
@@ -279,10 +279,12 @@ def _scaled_limits(joint: Joint, length: float) -> Limits:
 def _scaled_mimic(mechanism: Mechanism, joint: Joint, length: float):
     if joint.mimic is None:
         return None
-    own, leader = (
-        length if one.type.units == ("m",) else 1.0 for one in (joint, mechanism.joint(joint.mimic.joint))
+    scale, leader_scale = (
+        length if coupled.type.units == ("m",) else 1.0 for coupled in (joint, mechanism.joint(joint.mimic.joint))
     )
-    return replace(joint.mimic, multiplier=joint.mimic.multiplier * own / leader, offset=joint.mimic.offset * own)
+    return replace(
+        joint.mimic, multiplier=joint.mimic.multiplier * scale / leader_scale, offset=joint.mimic.offset * scale
+    )
 
 
 def _checked_transform(T, what: str) -> np.ndarray:

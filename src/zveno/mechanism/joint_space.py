@@ -57,21 +57,21 @@ class JointSpace:
 
     def joint_positions(self, q: Any) -> list[Any]:
         """Coordinates of every joint's own type, by link number (entry 0 is empty), mimic relations applied."""
-        own = [q[:0]]
+        positions = [q[:0]]
         for joint in self.joints:
             part = q[self.q_slices[joint.name]]
             if joint.mimic is not None:
                 part = joint.mimic.multiplier * part + joint.mimic.offset
-            own.append(part)
-        return own
+            positions.append(part)
+        return positions
 
     def joint_velocities(self, v: Any) -> list[Any]:
         """Velocities (or accelerations) of every joint's own type, by link number, mimic relations applied."""
-        own = [v[:0]]
+        velocities = [v[:0]]
         for joint in self.joints:
             part = v[self.v_slices[joint.name]]
-            own.append(part if joint.mimic is None else joint.mimic.multiplier * part)
-        return own
+            velocities.append(part if joint.mimic is None else joint.mimic.multiplier * part)
+        return velocities
 
     def gather_velocities(self, per_link: Sequence[Any]) -> Any:
         """The transpose of `joint_velocities`: parts by link number summed into one (n_v,) vector.
@@ -84,7 +84,7 @@ class JointSpace:
                 parts[joint.mimic.joint].append(joint.mimic.multiplier * per_link[i])
             elif joint.type.n_v:
                 parts[joint.name].append(per_link[i])
-        sums = [sum(own[1:], start=own[0]) for own in parts.values()]
+        sums = [sum(contributions[1:], start=contributions[0]) for contributions in parts.values()]
         return np.concatenate(sums) if sums else np.zeros(0)
 
     def pack(self, values: Mapping[str, object], default: ArrayLike | None = None) -> np.ndarray:
@@ -93,14 +93,14 @@ class JointSpace:
         for name, value in values.items():
             if name not in self.q_slices or name not in self.joint_names:
                 raise unknown_name("joint with coordinates", name, self.joint_names)
-            own = q[..., self.q_slices[name]]
+            coordinates = q[..., self.q_slices[name]]
             try:
-                own[...] = value
+                coordinates[...] = value
             except (TypeError, ValueError):
                 raise ShapeError(
                     f"value {value!r} does not fit",
                     element=f"joint {name}",
-                    remedy=f"It takes {own.shape[-1]} numbers",
+                    remedy=f"It takes {coordinates.shape[-1]} numbers",
                 ) from None
         return q
 

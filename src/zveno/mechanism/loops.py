@@ -57,8 +57,8 @@ def checked_directions(locked: Iterable[str], label: str) -> tuple[str, ...]:
 
 def checked_loops(loops: Iterable[Loop], link_of_frame: dict[str, str]) -> tuple[Loop, ...]:
     """The loops, refused where a frame does not exist or both are on one link."""
-    found = tuple(loops)
-    for loop in found:
+    checked = tuple(loops)
+    for loop in checked:
         if not isinstance(loop, Loop):
             raise ModelError(f"{loop!r} is not a loop", remedy="Give zveno.Loop(frame, other)")
         for frame in (loop.frame, loop.other):
@@ -66,9 +66,9 @@ def checked_loops(loops: Iterable[Loop], link_of_frame: dict[str, str]) -> tuple
                 raise unknown_name("frame", frame, link_of_frame).located(element=loop.label)
         if link_of_frame[loop.frame] == link_of_frame[loop.other]:
             raise ModelError("both its frames are on one link", element=loop.label)
-        if sum((other.frame, other.other) == (loop.frame, loop.other) for other in found) > 1:
+        if sum((other.frame, other.other) == (loop.frame, loop.other) for other in checked) > 1:
             raise ModelError("it is given twice", element=loop.label, remedy="Name all its directions in one loop")
-    return found
+    return checked
 
 
 def prefixed_loops(loops: Sequence[Loop], prefix: str) -> tuple[Loop, ...]:

@@ -213,5 +213,5 @@ class Mechanism(JointSpace):
 
     @cached_property
     def _frames_by_name(self) -> dict[str, Frame]:
-        own = {link.name: Frame(link.name, link.name) for link in self.links}
-        return own | {frame.name: frame for frame in self.frames}
+        of_links = {link.name: Frame(link.name, link.name) for link in self.links}
+        return of_links | {frame.name: frame for frame in self.frames}

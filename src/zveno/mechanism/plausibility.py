@@ -49,7 +49,7 @@ def links_without_inertia(mechanism: Mechanism) -> tuple[str, ...]:
 
 def impossible_inertias(mechanism: Mechanism) -> dict[str, str]:
     """What is wrong, by link name, with inertia that no body can have."""
-    found = {}
+    by_link = {}
     for link in mechanism.links:
         with np.errstate(all="ignore"):
             try:
@@ -57,8 +57,8 @@ def impossible_inertias(mechanism: Mechanism) -> dict[str, str]:
             except np.linalg.LinAlgError:
                 problems = ["its numbers are beyond the range of floating point"]
         if problems:
-            found[link.name] = "; ".join(problems)
-    return found
+            by_link[link.name] = "; ".join(problems)
+    return by_link
 
 
 def warn_about_inertia(mechanism: Mechanism, stacklevel: int = 2) -> None:

@@ -109,11 +109,11 @@ def problems(p: ArrayLike, tolerance: float = 1e-6) -> list[str]:
     moments = np.linalg.eigvalsh(tensor_at_center(p))
     # Moving the tensor to the centre of mass loses digits where the link's frame is far from it.
     slack = tolerance * max(abs(moments).max(), 1e-12) + 1e-14 * abs(p[4:]).max()
-    found = []
+    violations = []
     if moments[0] < -slack:
-        found.append(f"a principal moment of inertia is negative ({moments[0]:.3g} kg·m²)")
+        violations.append(f"a principal moment of inertia is negative ({moments[0]:.3g} kg·m²)")
     elif moments[0] + moments[1] < moments[2] - slack:
-        found.append(
+        violations.append(
             "its principal moments {:.3g}, {:.3g}, {:.3g} kg·m² break the triangle inequality".format(*moments)
         )
-    return found
+    return violations

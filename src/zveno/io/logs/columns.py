@@ -170,23 +170,23 @@ def _time(tables, guesses: list[list[Guess]], said: Mapping) -> tuple[Column, ..
             raise _no_column(name, tables)
         unit = guesses[at[0].table][at[0].index].unit
         return tuple(Column(column.table, column.index, name, unit) for column in at)
-    found: list[Column] = []
+    columns: list[Column] = []
     for number, (names, its) in enumerate(zip(tables, guesses, strict=True)):
         times = [k for k, guess in enumerate(its) if guess.role == "time"]
         parts = [
             next((k for k, g in enumerate(its) if g.role == part), None) for part in ("seconds", "nanoseconds")
         ]
         if parts[0] is not None and parts[1] is not None:
-            found += [
+            columns += [
                 Column(number, parts[0], names[parts[0]], "s"),
                 Column(number, parts[1], names[parts[1]], "ns"),
             ]
         elif times:
             best = min(times, key=lambda k: (_time_rank(its[k].family), k))
-            found.append(Column(number, best, names[best], its[best].unit))
+            columns.append(Column(number, best, names[best], its[best].unit))
         elif parts[0] is not None:
-            found.append(Column(number, parts[0], names[parts[0]], "s"))
-    return tuple(found)
+            columns.append(Column(number, parts[0], names[parts[0]], "s"))
+    return tuple(columns)
 
 
 def _time_rank(family: str) -> int:
@@ -203,7 +203,7 @@ def _said(value: object, role: str, tables, joint_names: Sequence[str]) -> dict[
     }
     units = {name: guessed(name, joint_names).unit for name in places}
     if isinstance(value, str) and "*" in value:
-        found = {}
+        matching = {}
         known = pattern_of(translate(value))
         inside = {name: guessed(name, joint_names) for name in places if known.match(name)}
         counted = {guess.number for guess in inside.values() if guess.number is not None}
@@ -213,10 +213,10 @@ def _said(value: object, role: str, tables, joint_names: Sequence[str]) -> dict[
             if joint is None and guess.number is not None and guess.number - first < len(joint_names):
                 joint = joint_names[guess.number - first]
             if joint is not None:
-                found[joint] = name
-        if not found:
+                matching[joint] = name
+        if not matching:
             raise ModelError(f"no column is like {value!r}", element="columns", remedy=_known(tables))
-        chosen = found
+        chosen = matching
     elif isinstance(value, Mapping):
         chosen = {str(joint): str(name) for joint, name in value.items()}
     else:
@@ -282,7 +282,7 @@ def _checked(roles: dict[str, dict[str, Column]], time, unread, joint_names, tab
 
 
 def _no_column(name: str, tables) -> ModelError:
-    every = [one for names in tables for one in names]
+    every = [column for names in tables for column in names]
     return ModelError(f"there is no column {name!r}", element="columns", remedy=nearest_of(name, every[:200]))
 
 

@@ -109,9 +109,9 @@ class LogRows:
         for number, rows in enumerate(files):
             if rows is None:
                 continue
-            own = rows[1]
-            same = len(rows[0]) == len(lines) and (seconds is None or own is None or _same(own, seconds))
-            if not same and (seconds is None or own is None):
+            times = rows[1]
+            same = len(rows[0]) == len(lines) and (seconds is None or times is None or _same(times, seconds))
+            if not same and (seconds is None or times is None):
                 raise ModelError(
                     f"has {len(rows[0])} rows, and {names[first]} has {len(lines)}",
                     file=names[number],
@@ -119,7 +119,7 @@ class LogRows:
                 )
             for role, part in rows[2].items():
                 if part.shape[1]:
-                    values[number, role] = part if same else _at_times(part, own, seconds)
+                    values[number, role] = part if same else _at_times(part, times, seconds)
         return lines, seconds, {role: self._columns(role, values) for role in self.chosen.roles}
 
     def _columns(self, role: str, values: dict[tuple[int, str], np.ndarray]) -> np.ndarray:
@@ -137,12 +137,12 @@ def _same(times: np.ndarray, others: np.ndarray) -> bool:
     return bool(np.allclose(times, others, rtol=0.0, atol=1e-6, equal_nan=True))
 
 
-def _at_times(values: np.ndarray, own: np.ndarray | None, wanted: np.ndarray | None) -> np.ndarray:
+def _at_times(values: np.ndarray, times: np.ndarray | None, wanted: np.ndarray | None) -> np.ndarray:
     """(m, n) values at other times, NaN outside; times that go back are left out first."""
-    assert own is not None
+    assert times is not None
     assert wanted is not None
-    good = np.isfinite(own) & np.isfinite(values).all(axis=1)
-    t, x = own[good], values[good]
+    good = np.isfinite(times) & np.isfinite(values).all(axis=1)
+    t, x = times[good], values[good]
     if not len(t):
         return np.full((len(wanted), values.shape[1]), np.nan)
     forward = np.concatenate(([True], t[1:] > np.maximum.accumulate(t)[:-1]))

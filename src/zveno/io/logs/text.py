@@ -94,7 +94,7 @@ def read_text_table(path: object) -> LogTable:
 def _head(beginning: bytes, path: object) -> tuple[dict[str, str], list[tuple[int, int, int, str]]]:
     """(settings of the comments, the first two lines with content: (number, first byte, byte after it, text))."""
     settings: dict[str, str] = {}
-    found: list[tuple[int, int, int, str]] = []
+    first_lines: list[tuple[int, int, int, str]] = []
     offset = 3 if beginning.startswith(b"\xef\xbb\xbf") else 0
     for number, raw in enumerate(beginning[offset:].split(b"\n"), start=1):
         offset += len(raw) + 1
@@ -106,10 +106,10 @@ def _head(beginning: bytes, path: object) -> tuple[dict[str, str], list[tuple[in
             if match and match[1].strip():
                 settings[match[1].strip().lower()] = text.strip()[match.end() :].strip()
         elif text.strip():
-            found.append((number, offset - len(raw) - 1, offset, text))
-            if len(found) == 2:
+            first_lines.append((number, offset - len(raw) - 1, offset, text))
+            if len(first_lines) == 2:
                 break
-    return settings, found
+    return settings, first_lines
 
 
 def _odd(data: bytes) -> bool:

@@ -61,8 +61,8 @@ def judged_times(t: np.ndarray, good: np.ndarray, lines: np.ndarray, source: str
             file=source,
             remedy="Record for longer, or check what its columns were taken for",
         )
-    own = t[at]
-    steps = np.diff(own)
+    times = t[at]
+    steps = np.diff(times)
     n_forward = int(np.count_nonzero(steps > 0.0))
     if n_forward < LEAST_KEPT * len(at):
         raise ModelError(
@@ -82,8 +82,8 @@ def judged_times(t: np.ndarray, good: np.ndarray, lines: np.ndarray, source: str
     restarts: list[int] = []
     if n_forward < len(steps) or steps[-1] > 1e6 * gap:
         del steps
-        at, own, restarts = _forward_rows(at, own, lines, gap, step, account, source)
-        steps = np.diff(own)
+        at, times, restarts = _forward_rows(at, times, lines, gap, step, account, source)
+        steps = np.diff(times)
     ends = np.flatnonzero(steps > gap) + 1
     bounds = [0, *(int(k) for k in ends), len(at)]
     segments = tuple(pairwise(bounds))
@@ -94,7 +94,7 @@ def judged_times(t: np.ndarray, good: np.ndarray, lines: np.ndarray, source: str
         account.append(f"{missing} gap{many} longer than {gap:.3g} s, before {listed(lines[at[where]])}")
     mask = np.zeros(len(t), dtype=bool)
     mask[at] = True
-    return Timing(mask, own - own[0], segments, step, tuple(account))
+    return Timing(mask, times - times[0], segments, step, tuple(account))
 
 
 def _usual(steps: np.ndarray) -> float:
@@ -104,14 +104,14 @@ def _usual(steps: np.ndarray) -> float:
     return float(np.median(some if len(some) else steps[steps > 0.0]))
 
 
-def _forward_rows(at, own, lines, gap: float, step: float, account: list[str], source: str):
+def _forward_rows(at, times, lines, gap: float, step: float, account: list[str], source: str):
     """(rows whose times increase, these times, places among them where the clock was set back)."""
-    jumps = _single_jumps(own, gap)
+    jumps = _single_jumps(times, gap)
     if jumps.any():
         account.append(f"the time of {listed(lines[at[jumps]])} jumps and comes back; left out")
-    at, own = at[~jumps], own[~jumps]
-    repeats = np.concatenate(([False], own[1:] == own[:-1]))
-    own, keep, restarts = _increasing(own, gap + step, source)
+    at, times = at[~jumps], times[~jumps]
+    repeats = np.concatenate(([False], times[1:] == times[:-1]))
+    times, keep, restarts = _increasing(times, gap + step, source)
     repeated, late = ~keep & repeats, ~keep & ~repeats
     if repeated.any():
         account.append(f"{listed(lines[at[repeated]])} repeats the time of the row before; left out")
@@ -126,7 +126,7 @@ def _forward_rows(at, own, lines, gap: float, step: float, account: list[str], s
             remedy="Say which column is the time, columns={'time': …}, or give the rate of the samples",
         )
     before = np.cumsum(keep, dtype=np.int64)
-    return at[keep], own[keep], [int(before[k]) - 1 for k in restarts]
+    return at[keep], times[keep], [int(before[k]) - 1 for k in restarts]
 
 
 def _single_jumps(t: np.ndarray, gap: float) -> np.ndarray:

@@ -66,31 +66,31 @@ class Instance:
 
 def counters(body: tuple[Statement, ...]) -> list[Variable]:
     """The counters of all loops."""
-    found: list[Variable] = []
+    variables: list[Variable] = []
     for statement in body:
         if isinstance(statement, For):
-            found += [statement.variable, *counters(statement.body)]
+            variables += [statement.variable, *counters(statement.body)]
         elif isinstance(statement, While):
-            found += [statement.counter, *counters(statement.body)]
+            variables += [statement.counter, *counters(statement.body)]
         elif isinstance(statement, Switch):
-            found += [counter for case in statement.cases for counter in counters(case)]
-    return found
+            variables += [counter for case in statement.cases for counter in counters(case)]
+    return variables
 
 
 def runs(body: tuple[Statement, ...], trips: float = 1) -> list[tuple[Run, float]]:
     """Every `Run` and how often it runs at most; cases are counted as often as their table chooses them."""
-    found: list[tuple[Run, float]] = []
+    runs_and_trips: list[tuple[Run, float]] = []
     for statement in body:
         if isinstance(statement, Run):
-            found.append((statement, trips))
+            runs_and_trips.append((statement, trips))
         elif isinstance(statement, For):
-            found += runs(statement.body, trips * statement.variable.count)
+            runs_and_trips += runs(statement.body, trips * statement.variable.count)
         elif isinstance(statement, While):
-            found += runs(statement.body, trips * statement.counter.count)
+            runs_and_trips += runs(statement.body, trips * statement.counter.count)
         else:
             for number, case in enumerate(statement.cases):
-                found += runs(case, trips * _share(statement, number))
-    return found
+                runs_and_trips += runs(case, trips * _share(statement, number))
+    return runs_and_trips
 
 
 def _share(switch: Switch, number: int) -> float:
@@ -105,8 +105,8 @@ def _share(switch: Switch, number: int) -> float:
 def total_operations(structured: Structured, each: list[Operations]) -> Operations:
     """Operations for one state, from those of every `Run` in order."""
     total = dict.fromkeys(asdict(Operations(0, 0, 0, 0, 0, 0)), 0.0)
-    for (_, trips), own in zip(runs(structured.body), each, strict=True):
-        for name, count in asdict(own).items():
+    for (_, trips), operations in zip(runs(structured.body), each, strict=True):
+        for name, count in asdict(operations).items():
             total[name] += trips * count
     return Operations(**{name: round(count) for name, count in total.items()})
 
