@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import scale_work
+import zveno
 from zveno.errors import ZvenoError
 from zveno.scale import checkpoint as checkpoints
 from zveno.scale import cut, filed, fold, read_filed
+from zveno.scale.digest import digest_of
 
 PIECES = cut(40, 4)
 
@@ -160,3 +162,13 @@ def test_large_outputs_are_files_with_a_manifest(tmp_path):
 def _json(path):
     path.write_text("{}")
     return path
+
+
+def test_objects_that_share_a_mechanism_are_told_apart():
+    robot = zveno.load("planar2")
+    heavier = robot.with_payload(1.0)
+    first, second = (digest_of(functools.partial(print, each), [1], print) for each in (robot, heavier))
+    assert first != second
+    assert first == digest_of(functools.partial(print, zveno.load("planar2")), [1], print)
+    solutions = [robot.ik(robot.forward_kinematics(q), task="position") for q in ([0.3, 0.4], [0.5, 0.6])]
+    assert len({digest_of(functools.partial(print, each), [1], print) for each in solutions}) == 2

@@ -6,6 +6,7 @@ worker without this package would be waited for without an end, and one with oth
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -71,7 +72,7 @@ class Cluster(Workers):
 
     def submit(self, piece: Any) -> Future[Any]:
         """See `Workers`."""
-        return self._pool.submit(run_piece, self.pickled, piece)
+        return self._pool.submit(run_piece, self.pickled, os.getpid(), piece)
 
     def count(self) -> int:
         """See `Workers`."""

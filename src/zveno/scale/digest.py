@@ -1,7 +1,7 @@
 """What identifies work: the function with everything bound to it, its pieces, the sources and the version.
 
 Pickles are no identity: equal objects can have different ones. Functions are named by module and source text,
-objects by their `fingerprint` where they have one.
+mechanisms by their fingerprint, robots by what they are made of, dataclasses by their fields.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import numpy as np
 
 from .._version import __version__
 from ..kernels.sources import Sources
+from ..mechanism import Mechanism
+from ..robot_functions import RobotFunctions
 
 
 @functools.cache
@@ -66,10 +68,10 @@ def _parts(value: Any) -> Iterator[bytes]:
         for key, item in value.items():
             yield from _parts(key)
             yield from _parts(item)
-    elif isinstance(fingerprint := getattr(value, "fingerprint", None), str) or isinstance(
-        fingerprint := getattr(getattr(value, "mechanism", None), "fingerprint", None), str
-    ):
-        yield fingerprint.encode()
+    elif isinstance(value, RobotFunctions):
+        yield from _parts(value.__getstate__())
+    elif isinstance(value, Mechanism):
+        yield value.fingerprint.encode()
     elif dataclasses.is_dataclass(value):
         for item in dataclasses.fields(value):
             yield from _parts(getattr(value, item.name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -110,7 +111,7 @@ class Processes(Workers):
 
     def submit(self, piece: Any) -> Future[Any]:
         """See `Workers`."""
-        return self._pool.submit(run_piece, self.pickled, piece)
+        return self._pool.submit(run_piece, self.pickled, os.getpid(), piece)
 
     def count(self) -> int:
         """See `Workers`."""
@@ -150,7 +151,7 @@ def _chosen(on: Any, work: Callable[[Any], Any]) -> Workers:
     if isinstance(on, ThreadPoolExecutor):
         return Given(on, work, _size(on))
     if isinstance(on, Executor):
-        return Given(on, functools.partial(run_piece, pickled_work(work, by_value=False)), _size(on))
+        return Given(on, functools.partial(run_piece, pickled_work(work, by_value=False), os.getpid()), _size(on))
     if (isinstance(on, str) and "://" in on) or type(on).__module__.partition(".")[0] == "distributed":
         from .cluster import Cluster
 

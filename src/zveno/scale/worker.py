@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import pickle
 import signal
 from collections.abc import Callable
@@ -15,9 +16,13 @@ KEPT = 4
 """Functions that a process keeps, with the robots and kernels they hold."""
 
 
-def run_piece(pickled: bytes, piece: Any, alone: bool = True) -> Any:
-    """The answer to a piece; `alone` says that other workers have the other cores."""
-    if alone:
+def run_piece(pickled: bytes, caller: int, piece: Any) -> Any:
+    """The answer to a piece.
+
+    A process of its own takes one thread, since other workers have the other cores; that of the `caller`, a process
+    number, keeps its threads.
+    """
+    if os.getpid() != caller:
         _one_thread()
     return _work(pickled)(piece)
 

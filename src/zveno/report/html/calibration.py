@@ -89,8 +89,8 @@ def _residuals(result: Calibration) -> list[Block]:
     blocks = []
     for residuals in result.residuals:
         factor, unit = ERRORS[residuals.unit]
-        held_out = np.isfinite(residuals.held_out).any(axis=1)
-        after = np.where(held_out[:, None], residuals.held_out, residuals.calibrated)
+        held_out = np.isfinite(residuals.held_out).any(axis=1, keepdims=True)
+        after = np.where(held_out, residuals.held_out, residuals.calibrated)
         before, left = (factor * np.sqrt(np.nansum(each**2, axis=1)) for each in (residuals.nominal, after))
         series = [
             Series("nominal", before, residuals.row, color="muted"),

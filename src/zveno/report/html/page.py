@@ -85,7 +85,12 @@ def page_text(title: str, chapters: Sequence[Chapter]) -> str:
 
 def bundle(name: str) -> str:
     """A file of the bundle made from `web/`, safe inside a page."""
-    return files(__package__).joinpath("bundle", name).read_text(encoding="utf-8").replace("</script", "<\\/script")
+    return (
+        files("zveno.report.html")
+        .joinpath("bundle", name)
+        .read_text(encoding="utf-8")
+        .replace("</script", "<\\/script")
+    )
 
 
 def _digest(script: str) -> str:
