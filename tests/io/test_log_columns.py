@@ -8,6 +8,7 @@ import zveno
 from zveno.errors import ModelError, UnknownNameError, ZvenoError
 from zveno.io.logs.read import read_log
 from zveno.io.logs.roles import guessed
+from zveno.io.logs.sides import joint_side
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +136,10 @@ def test_units_by_name_and_by_argument(robot, tmp_path):
         "tau2 [mNm]": 1e3 * columns["tau2"],
     }
     file.write_text(csv_text(scaled))
-    check(read_log(file, robot), atol=1e-12)
+    log = read_log(file, robot)
+    check(log, atol=1e-12)
+    for sentence in ("time in milliseconds", "position in degrees", "velocity in rpm", "torque in mN·m"):
+        assert sentence in log.account
     bare = {name.split()[0]: values for name, values in scaled.items()}
     file.write_text(csv_text(bare))
     with pytest.raises(ModelError, match="which no joint turns"):
@@ -156,7 +160,10 @@ def test_units_by_name_and_by_argument(robot, tmp_path):
 def test_stamps_since_1970_are_told_by_their_size(robot, tmp_path, factor):
     columns = plain() | table(t=np.round((1.7e9 + T) * factor, 6 if factor == 1.0 else 0))
     (tmp_path / "log.csv").write_text(csv_text(columns))
-    check(read_log(tmp_path / "log.csv", robot))
+    log = read_log(tmp_path / "log.csv", robot)
+    check(log)
+    told = {1e9: "time in nanoseconds", 1e6: "time in microseconds", 1e3: "time in milliseconds", 1.0: ""}[factor]
+    assert [sentence for sentence in log.account if sentence.startswith("time in")] == [told] * bool(told)
 
 
 def test_seconds_and_nanoseconds(robot, tmp_path):
@@ -196,6 +203,29 @@ def test_motor_side_with_coupling(tmp_path):
         read_log(file, robot, side="motor", gains=[1.0, 2.0])
     with pytest.raises(ModelError, match="no gear ratios"):
         read_log(file, zveno.load("ur5"), side="motor", gains=1.0)
+
+
+def test_motor_side_with_gears_that_are_given(robot, tmp_path):
+    """The same power at motors and joints, for a model without a transmission."""
+    file = tmp_path / "log.csv"
+    ratios = {"q": [100.0, -50.0], "dq": [100.0, -50.0], "tau": [0.01, -0.02]}
+    motors = plain() | {
+        f"{word}{j + 1}": plain()[f"{word}{j + 1}"] * r[j] for word, r in ratios.items() for j in (0, 1)
+    }
+    file.write_text(csv_text(motors))
+    log = read_log(file, robot, side="motor", gears=[100.0, -50.0], units={"position": "rad"})
+    check(log, atol=1e-10)
+    assert "motors are turned into joints by the gears that are given" in log.account
+    for options, words in (
+        ({"gears": 100.0}, r"gears.*at the joints.*side='motor'"),
+        ({"gears": [100.0, 0.0], "side": "motor"}, "gears.*are zero"),
+        ({"gears": [1.0, 2.0, 3.0], "side": "motor"}, "gears are"),
+        ({"side": "motor"}, "no gear ratios.*--gears"),
+    ):
+        with pytest.raises(ZvenoError, match=words):
+            read_log(file, robot, **options)
+    with pytest.raises(ModelError, match="transmission of its own"):
+        joint_side(zveno.load("tx40").mechanism, zveno.load("tx40").joint_names, "motor", gears=2.0)
 
 
 def test_numbers_count_all_joints_or_all_but_a_gripper(tmp_path):

@@ -36,6 +36,7 @@ def identify(
     gains: Numbers = (),
     offsets: Numbers = (),
     side: Literal["joint", "motor"] = "joint",
+    gears: Numbers = (),
     rate: Number = None,
     friction: Words = (),
     prior: Literal["cad", "geometry", "none"] = "cad",
@@ -63,6 +64,8 @@ def identify(
         gains: torque by what was recorded, one number or one a joint: N*m/A of currents.
         offsets: added to the positions of the joints, one number or one a joint (--deg for degrees).
         side: motor, where positions and torques of motors were recorded.
+        gears: turns of the motor in one of the joint, one number or one a joint, for --side motor where the model
+            has no transmission.
         rate: samples a second, where there is no column of time.
         friction: auto, default, basic, none, or terms (viscous, coulomb, root, load, ...).
         prior: what links are drawn toward where data say nothing: cad (the model), geometry, none.
@@ -95,6 +98,7 @@ def identify(
         "gains": _numbers(gains),
         "offsets": _numbers(tuple(map(float, added))),
         "side": side,
+        "gears": _numbers(gears),
         "rate": rate,
     }
     recordings = read_logs(logs, machine, **options)

@@ -11,7 +11,7 @@ from ...errors import ModelError
 from .columns import Chosen, Column
 from .log import KEPT_BYTES
 from .tables import LogTable
-from .units import time_factor, unit_factor
+from .units import time_factor, unit_factor, unit_words
 
 Rows = tuple[np.ndarray, "np.ndarray | None", dict[str, np.ndarray]]
 """(m,) lines, (m,) s or None where there is no clock, and (m, n) numbers of every role, as recorded."""
@@ -43,6 +43,12 @@ class LogRows:
         if len(self.tables) == 1:
             return self._pieces(0)
         return iter((self._merged([self._whole(k) for k in range(len(self.tables))]),))
+
+    @property
+    def time_words(self) -> str:
+        """Units of time other than seconds, as read so far: "time in milliseconds"; "" if there are none."""
+        told = [unit_words(factor, False, "time") for factor in self._factors.values() if factor != 1.0]
+        return f"time in {', '.join(dict.fromkeys(told))}" if told else ""
 
     def _pieces(self, number: int) -> Iterator[Rows]:
         clock = [column.index for column in self.times[number]]

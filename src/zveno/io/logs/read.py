@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from .joined import LogRows
 from .log import Log, RawRows, assembled_log, log_joints
 from .sides import joint_side
 from .tables import LogTable
-from .units import UnitsOf, checked_units, unit_factor
+from .units import UnitsOf, checked_units, unit_factor, unit_words
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -36,6 +37,7 @@ def read_log(
     gains: float | Sequence[float] | Mapping[str, float] | None = None,
     offsets: float | Sequence[float] | Mapping[str, float] | None = None,
     side: str = "joint",
+    gears: float | Sequence[float] | Mapping[str, float] | None = None,
     rate: float | None = None,
 ) -> Log:
     """A recording of a robot's motion; `print(log)` says what its columns were taken for and what was left out.
@@ -52,6 +54,8 @@ def read_log(
         offsets: added to the positions of the joints, rad and m.
         side: "motor" where positions, velocities and torques are those of the motors: the robot's transmission
             turns them into those of the joints.
+        gears: turns of the motor in one of the joint (rad in a metre where it slides), for side="motor" where the
+            model has no transmission; for all joints, for each, or by name.
         rate: samples a second, where there is no column of time.
     """
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
@@ -60,7 +64,7 @@ def read_log(
     options = dict(columns or {})
     topic = options.pop("topic", None)
     tables = [open_table(each, None if topic is None else str(topic)) for each in paths]
-    return _log(tables, robot, options, units, gains, offsets, side, rate)
+    return _log(tables, robot, options, units, gains, offsets, side, gears, rate)
 
 
 def read_logs(
@@ -72,6 +76,7 @@ def read_logs(
     gains: float | Sequence[float] | Mapping[str, float] | None = None,
     offsets: float | Sequence[float] | Mapping[str, float] | None = None,
     side: str = "joint",
+    gears: float | Sequence[float] | Mapping[str, float] | None = None,
     rate: float | None = None,
 ) -> list[Log]:
     """Several recordings; files that hold a part only, such as the positions, are put together with the next ones.
@@ -79,7 +84,7 @@ def read_logs(
     Args:
         paths: the files.
         robot: whose motion they are.
-        columns, units, gains, offsets, side, rate: as for `read_log`.
+        columns, units, gains, offsets, side, gears, rate: as for `read_log`.
     """
     mechanism = robot if isinstance(robot, Mechanism) else robot.mechanism
     said = {key: value for key, value in (columns or {}).items() if key != "topic"}
@@ -99,7 +104,17 @@ def read_logs(
     if waiting:
         groups.append([each for each, _ in waiting])
     return [
-        read_log(group, robot, columns=columns, units=units, gains=gains, offsets=offsets, side=side, rate=rate)
+        read_log(
+            group,
+            robot,
+            columns=columns,
+            units=units,
+            gains=gains,
+            offsets=offsets,
+            side=side,
+            gears=gears,
+            rate=rate,
+        )
         for group in groups
     ]
 
@@ -112,7 +127,7 @@ def _is_complete(tables: Sequence[LogTable], mechanism: Mechanism, said: Columns
     return True
 
 
-def _log(tables, robot, columns, units, gains, offsets, side, rate) -> Log:
+def _log(tables, robot, columns, units, gains, offsets, side, gears, rate) -> Log:
     mechanism = robot if isinstance(robot, Mechanism) else robot.mechanism
     tables = [_named(table, mechanism) for table in tables]
     chosen = _chosen(tables, mechanism, columns)
@@ -123,14 +138,15 @@ def _log(tables, robot, columns, units, gains, offsets, side, rate) -> Log:
             file=source,
             remedy="Give gains, N·m/A (--gains); 1 if they are torques",
         )
-    turned = joint_side(mechanism, chosen.joint_names, side, gains, offsets)
+    turned = joint_side(mechanism, chosen.joint_names, side, gains, offsets, gears)
     account = [note for table in tables for note in table.notes] + list(chosen.account)
     said = checked_units(units)
     slides = [mechanism.joint(name).type.units[0] == "m" for name in chosen.joint_names]
     factors, words = _factors(chosen, tables, said, slides)
     account += words
     if side == "motor":
-        account.append("motors are turned into joints by the robot's transmission")
+        how = "the robot's transmission" if gears is None else "the gears that are given"
+        account.append(f"motors are turned into joints by {how}")
     if rate is not None and (not np.isfinite(rate) or rate <= 0.0):
         raise ModelError(f"a rate of {rate} samples a second is not possible", element="rate")
     if not chosen.time and rate is None:
@@ -164,7 +180,10 @@ def _log(tables, robot, columns, units, gains, offsets, side, rate) -> Log:
             done += len(lines)
             yield RawRows(lines, t, q, v, turned.torques(scaled["current" if "current" in scaled else "torque"]))
 
-    return assembled_log(chosen.joint_names, source, account, rows)
+    log = assembled_log(chosen.joint_names, source, account, rows)
+    if not recorded.time_words:
+        return log
+    return replace(log, account=(*account, recorded.time_words, *log.account[len(account) :]))
 
 
 def _chosen(tables: Sequence[LogTable], mechanism: Mechanism, columns: ColumnsOf) -> Chosen:
@@ -223,7 +242,8 @@ def _factors(chosen: Chosen, tables, said, slides) -> tuple[dict[str, np.ndarray
             )
         factors[role] = np.array(made)
         if any(factor != 1.0 for factor in made):
-            words.append(f"{role} is multiplied by {', '.join(f'{factor:.6g}' for factor in dict.fromkeys(made))}")
+            told = [unit_words(factor, sliding, role) for factor, sliding in zip(made, slides, strict=True)]
+            words.append(f"{role} in {', '.join(dict.fromkeys(told))}")
     return factors, words
 
 

@@ -57,7 +57,12 @@ def _applied(A: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def joint_side(
-    mechanism: Mechanism, joint_names: Sequence[str], side: str, gains: object = None, offsets: object = None
+    mechanism: Mechanism,
+    joint_names: Sequence[str],
+    side: str,
+    gains: object = None,
+    offsets: object = None,
+    gears: object = None,
 ) -> JointSide:
     """What turns the columns of these joints into those of the joints.
 
@@ -67,11 +72,18 @@ def joint_side(
         side: "joint" or "motor": where positions, velocities and torques were recorded.
         gains: torque by what was recorded, on that side: N·m/A for currents.
         offsets: added to positions of the joints, rad and m.
+        gears: velocity of a motor over that of its joint, where the mechanism has no transmission.
     """
     if side not in SIDES:
         raise ModelError(f"there is no side {side!r}", element="side", remedy=nearest_of(side, SIDES))
     factors = per_joint(gains, joint_names, "gains", 1.0)
     added = per_joint(offsets, joint_names, "offsets", 0.0)
+    if gears is not None and side == "joint":
+        raise ModelError(
+            "are given for a recording at the joints",
+            element="gears",
+            remedy="Say side='motor' (--side motor) if motors were recorded",
+        )
     if side == "joint":
         return JointSide(None, factors, added)
     at = [mechanism.v_slices[name].start for name in joint_names]
@@ -84,12 +96,22 @@ def joint_side(
             element=mechanism.name,
             remedy="Record all of them, or give the recording at the joints",
         )
-    if np.array_equal(inside, np.eye(len(at))):
+    plain = np.array_equal(inside, np.eye(len(at)))
+    if gears is not None:
+        ratios = per_joint(gears, joint_names, "gears", 1.0)
+        if not plain or not ratios.all():
+            raise ModelError(
+                "are zero" if plain else f"are given, and {mechanism.name} has a transmission of its own",
+                element="gears",
+                remedy="Give turns of the motor in one of the joint" if plain else "Leave them out",
+            )
+        inside = np.diag(ratios)
+    elif plain:
         raise ModelError(
             "has no gear ratios, so that motors and joints turn alike",
             element=mechanism.name,
-            remedy="Give the model its gear ratios (in a URDF a transmission with mechanicalReduction), "
-            "or say side='joint'",
+            remedy="Give gears=… (--gears), or the model its gear ratios (in a URDF a transmission with "
+            "mechanicalReduction), or say side='joint'",
         )
     if np.linalg.matrix_rank(inside) < len(at):
         raise ModelError("its transmission is singular", element=mechanism.name)

@@ -21,6 +21,13 @@ _BY_KIND = {
     "force": {"n": 1.0, "kn": 1e3},
     "current": {"a": 1.0, "ma": 1e-3},
 }
+_IN_WORDS = (
+    {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+    | {"deg": "degrees", "rev": "turns", "mrad": "milliradians", "mm": "millimetres", "cm": "centimetres"}
+    | {"um": "micrometres", "in": "inches", "nm": "N·m", "mnm": "mN·m", "ncm": "N·cm", "knm": "kN·m"}
+    | {"n": "N", "kn": "kN", "a": "A", "ma": "mA"}
+)
+"""Units as they are told to the user; others by their names."""
 UNITS = {name: (kind, factor) for kind, units in _BY_KIND.items() for name, factor in units.items()}
 """Units in small letters: what they measure, and SI units in one of them."""
 RATES = frozenset(unit for unit in UNITS if unit.endswith("/s")) | {"rpm"}
@@ -76,6 +83,17 @@ def unit_factor(role: str, slides: bool, *said: str | float | Sequence[str] | No
             if what in SUITABLE[role] and (what not in ("angle", "length") or slides == (what == "length")):
                 return factor
     return 1.0
+
+
+def unit_words(factor: float, slides: bool, role: str) -> str:
+    """What a factor to SI units means: "degrees", "milliseconds", "rpm"; "× 0.5" if it is no known unit."""
+    rate = role == "velocity"
+    for name, (what, known) in UNITS.items():
+        fitting = what in SUITABLE[role] and (what not in ("angle", "length") or slides == (what == "length"))
+        if fitting and known == factor and (rate or name not in RATES):
+            word = _IN_WORDS.get(name, name)
+            return f"{word} a second" if rate and name not in RATES else word
+    return f"× {factor:.6g}"
 
 
 def time_factor(first: float) -> float:
