@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ik_answers import PI, nearest
+from ik_answers import PI, nearest, robot_of
+from ik_arms import dh_arm
 
 import zveno
 from zveno.ik import problem_of, solve_ik
@@ -149,3 +150,30 @@ def multistart(robot, point, starts: int) -> np.ndarray:
         step = (np.swapaxes(J, 1, 2) @ np.linalg.solve(A, e[..., None]))[..., 0]
         q = q + step * np.minimum(1, 0.3 / np.maximum(np.abs(step).max(axis=1), 1e-12))[:, None]
     return q[np.linalg.norm(point - robot.forward_kinematics(q)[:, :3, 3], axis=1) < 1e-10]
+
+
+def coaxial_arm():
+    """Second and third joint turn about one axis, so every configuration is singular; a spherical wrist."""
+    twist = np.radians([60.0, 0.0, -60.0, 90.0, -90.0, 60.0])
+    arm = dh_arm("coaxial", [-0.42, 0, -0.29, 0, 0, 0.28], twist, [-0.2, 0.27, 0.026, -0.35, 0, -0.1])
+    return robot_of(arm)
+
+
+def beside_reachable(robot):
+    """Poses that the five axes that count miss by a millimetre, as nearly all poses are."""
+    T = robot.forward_kinematics(np.random.default_rng(2).uniform(-PI, PI, (12, 6)))
+    T[:, :3, 3] += 1e-3 * np.array([0.6, -0.48, 0.64])
+    return T
+
+
+def test_arms_that_are_singular_everywhere_claim_nothing(monkeypatch):
+    robot = coaxial_arm()
+    T = beside_reachable(robot)
+    statuses = solve_ik(robot, T, method="closed_form").status
+    assert not set(statuses) & {*NEGATIVE, "complete"}
+    from zveno.ik import answer
+
+    monkeypatch.setattr(answer, "never_regular", lambda draft: None)
+    assert set(solve_ik(robot, T, method="closed_form").status) & {*NEGATIVE, "complete"}, (
+        "the check is what does it"
+    )

@@ -1,0 +1,43 @@
+"""Arms that are singular in every configuration: their solutions are continua, which no list of points exhausts.
+
+Two joints about one axis are enough. The roots of such an arm count nothing, and where none was found one may have
+been lost, so neither "complete" nor a negative is claimed.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from ..ik_problem import IkProblem
+from ..newton import lanes_of
+from ..solutions import COMPLETE, UNDECIDED
+from .draft import Draft
+from .judgement import jacobians
+
+REGULAR = 1e-9
+"""Least singular value (lengths over `length`) above which a random configuration is regular."""
+SAMPLES = 4
+REASON = "the arm is singular in every configuration, so that solutions may be missing"
+
+
+def never_regular(draft: Draft) -> None:
+    """Poses of a draft that were called complete are undecided where the arm is singular everywhere."""
+    claimed = np.flatnonzero(draft.codes == COMPLETE)
+    if not len(claimed) or draft.problem.redundancy:
+        return
+    regular = np.zeros(len(draft.codes), bool)
+    regular[draft.pose[draft.rows.least > REGULAR]] = True
+    doubtful = claimed[~regular[claimed]]
+    if len(doubtful) and not _has_regular_configuration(draft.problem):
+        draft.codes[doubtful] = UNDECIDED
+        draft.notes.update((int(i), REASON) for i in doubtful)
+
+
+@lru_cache(maxsize=128)
+def _has_regular_configuration(problem: IkProblem) -> bool:
+    x = np.random.default_rng(0).uniform(-np.pi, np.pi, (SAMPLES, problem.n))
+    lanes = lanes_of(problem, np.eye(4)[None])
+    J = jacobians(problem, x, lanes, np.zeros(SAMPLES, int))
+    return bool(np.linalg.svd(J, compute_uv=False)[:, -1].max() > REGULAR)
