@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from structured_programs import WIDTH, Recipe, random_program
 
@@ -27,6 +27,7 @@ from zveno.kernels.structured.build import Builder, structured_program
 from zveno.kernels.structured.check import check
 from zveno.kernels.structured.evaluate import evaluate
 from zveno.kernels.structured.export_c import export_structured
+from zveno.kernels.structured.instance import runs
 from zveno.kernels.structured.kernel import compiled_structured
 from zveno.kernels.threads import get_threads, set_threads
 
@@ -54,6 +55,8 @@ def test_random_programs_in_numpy_and_in_lanes(seed, n, batch, special):
 
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 4), size=st.integers(1, 6))
+@example(seed=2130, n=1, size=4)  # too short to be cut
+@example(seed=1, n=3, size=2)
 def test_chunks_of_a_step_compute_the_same(seed, n, size):
     """Every step cut into functions of a few operations, under masks and with rows by lane."""
     recipe = Recipe(seed, n)
@@ -61,7 +64,9 @@ def test_chunks_of_a_step_compute_the_same(seed, n, size):
     whole = compiled_structured(random_program, recipe)
     with patch.object(chunks, "CHUNK_SIZE", size):
         cut = compiled_structured(random_program, recipe)
-    assert cut.workspace > whole.workspace  # slots between the chunks
+        structured, _ = structured_program(random_program, recipe)
+        long = any(chunks.is_long(run.program) for run, _ in runs(structured.body))
+    assert cut.workspace > whole.workspace or not long  # slots between the chunks
     np.testing.assert_allclose(cut(x), whole(x), rtol=TOLERANCE, atol=TOLERANCE)
 
 
