@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
 import zveno
 from zveno.ik import choose, problem_of, scan, solve_ik
 from zveno.ik.numbers import Grid, global_extremum
+from zveno.ik.solve import METHODS
 from zveno.mechanism import Continuous, Frame, Helical, Joint, Limits, Link, Prismatic, Revolute, assemble
 from zveno.spatial.transforms import transform
 
@@ -40,13 +43,19 @@ def check(robot, q, T, found, limits=True, tolerance=1e-9):
 @pytest.mark.parametrize("name", [*SIX_JOINTS, "scara", "planar2"])
 @pytest.mark.parametrize("limits", [True, False])
 def test_solutions_obey_the_laws(name, limits):
+    """By every method that applies: one that is added is tested by being listed."""
     robot = zveno.load(name)
     q = robot.random(40, 1)
     T = robot.forward_kinematics(q)
-    found = solve_ik(robot, T, limits=limits, method="scan")
-    check(robot, q, T, found, limits)
-    assert set(found.status) == {"complete"}
-    assert np.nanmax(found.residual) < 1e-9
+    problem = problem_of(robot, limits=limits)
+    methods = [method for method, module in METHODS.items() if import_module(module).solver.applies(problem)]
+    assert "scan" in methods
+    for method in methods:
+        solutions = solve_ik(robot, T, limits=limits, method=method)
+        check(robot, q, T, solutions, limits)
+        assert solutions.method == method
+        assert set(solutions.status) == {"complete"}
+        assert np.nanmax(solutions.residual) < 1e-9
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -24,7 +24,8 @@ from zveno.spatial.transforms import inverse
 
 EXAMPLES = Path(pin.__file__).parents[4] / "share/example-robot-data/robots"
 TX40 = Path(__file__).parents[3] / "shared/data/tx40/tx40_mdh_modified.urdf"
-KINEMATIC = {"planar2", "doc004_arm"}
+KINEMATIC = {n for n in robots.data_names() if "kinematic only" in " ".join(load_mechanism(n).notes)}
+LIMITLESS = {"planar2", "doc004_arm", "chain"}
 NOMINAL = {"scara", "biped", "quadruped"}
 ENDLESS = {"gen3": {"joint1", "joint3", "joint5", "joint7"}}
 
@@ -38,7 +39,7 @@ def test_every_robot_loads_without_a_warning_and_is_possible(name):
         assert np.isfinite(link.inertia).all()
         assert inertia.problems(link.inertia) == [], link.name
     for joint in m.joints:
-        if name in KINEMATIC or name == "chain":
+        if name in LIMITLESS:
             assert not np.isfinite(joint.limits.lower).any()
         elif joint.type.n_q == 1:
             assert np.isfinite(joint.limits.lower).all() == (joint.name not in ENDLESS.get(name, ())), joint.name
@@ -73,6 +74,7 @@ def test_every_table_writes_and_reads_back(name):
 
 def test_names_and_files():
     assert set(robots.generators) <= set(robots.names())
+    assert {"planar2", "doc004_arm"} <= KINEMATIC
     assert {"puma560", "ur5", "ur10", "panda", "iiwa14", "tx40", "stanford", "scara", "xarm7", "gen3"} <= set(
         robots.names()
     )
