@@ -171,9 +171,9 @@ def test_arms_that_are_singular_everywhere_claim_nothing(monkeypatch):
     T = beside_reachable(robot)
     statuses = solve_ik(robot, T, method="closed_form").status
     assert not set(statuses) & {*NEGATIVE, "complete"}
-    from zveno.ik import answer
+    from zveno.ik.checks import claims
 
-    monkeypatch.setattr(answer, "never_regular", lambda draft: None)
+    monkeypatch.setattr(claims, "never_regular", lambda draft: None)
     assert set(solve_ik(robot, T, method="closed_form").status) & {*NEGATIVE, "complete"}, (
         "the check is what does it"
     )

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from .checks.candidates import checked_candidates
+from .checks.claims import lower_claims
 from .checks.draft import Draft, blank, empty_draft
-from .checks.mobility import never_regular
 from .checks.no_solutions import Explained, Outside, explain, take_outside
-from .checks.orientation import unbalanced
 from .checks.singular_solutions import decide_double_roots, settle_singular
 from .ik_problem import TURN, IkProblem
 from .local import solve_local
@@ -36,8 +35,7 @@ def checked_answer(
         codes[dropped] = UNDECIDED
     draft = Draft(problem, targets, pose, rows, codes, density, solver.name, aim)
     settle_singular(draft, raw.curves)
-    never_regular(draft)
-    unbalanced(draft)
+    lower_claims(draft)
     outside = take_outside(draft)
     if draft.roots:
         decide_double_roots(draft, solver)
