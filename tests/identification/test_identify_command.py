@@ -156,6 +156,16 @@ def test_other_robots_columns_and_flags(folder, capsys):
         assert message in capsys.readouterr().err
 
 
+def test_a_recording_of_another_robot_with_as_many_joints(folder, capsys):
+    """Its first axis is vertical: friction alone explains the torques as well as this robot does."""
+    (folder / "another.urdf").write_text(ARM.replace('<axis xyz="0 1 0"/>', '<axis xyz="0 0 1"/>', 1))
+    words = [str(folder / "another.urdf"), str(folder / "log.csv"), "--friction", "basic"]
+    assert main(["identify", *words, "--write", str(folder / "another_found.urdf")]) == 3
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Is it a recording of this robot" in text
+    assert not (folder / "another_found.urdf").exists()
+
+
 def test_samples_missing_here_and_there(folder, capsys):
     """Irregular sampling and a gap: identified all the same."""
     keep = np.random.default_rng(0).random(3000) < 0.9

@@ -14,7 +14,8 @@ from .validation import Validation
 LARGEST_ERROR = 0.3
 """Held-out error from which a joint's torques are not predicted in a useful sense: 9 % of their power is left."""
 BETTER = 0.9
-"""The error must be below this share of that of models which need no recording, or nothing was learnt."""
+"""The error must be below this share of that of models which need no recording, or nothing was learnt; and overall
+below this share of that of friction alone, or nothing was learnt about inertia."""
 COARSE = 0.25
 """Error of a joint that is usable but to be taken with care."""
 
@@ -59,8 +60,11 @@ def judged(names: Sequence[str], validation: Validation, choices: Choices, unsee
             reasons[name] = (
                 f"the {best} model predicts its torque as well ({known[best]:.1%} against {errors[j]:.1%})"
             )
+    overall, friction = (validation.overall[word] for word in ("identified", "friction only"))
+    strange = overall > BETTER * friction
+    if strange:  # joints without gravity may be all friction; a whole robot is not
+        reasons = {name: reasons.get(name, "friction alone predicts as well") for name in names}
     joints = tuple(name not in reasons for name in names)
-    overall = validation.overall["identified"]
     where = "logs that were not fitted" if validation.held_out == "logs" else "blocks that were not fitted"
     figure = f"torques up to {choices.band:.3g} Hz are predicted to {overall:.1%} on {where}"
     if all(joints):
@@ -70,6 +74,9 @@ def judged(names: Sequence[str], validation: Validation, choices: Choices, unsee
     elif any(joints):
         text = f"Usable for {', '.join(name for name in names if name not in reasons)}: {figure}. "
         text += "Not usable: " + "; ".join(f"{name}, {why}" for name, why in reasons.items()) + "."
+    elif strange:
+        text = f"Not usable: {figure}, and by friction alone to {friction:.1%}: nothing was learnt about inertia. "
+        text += "Is it a recording of this robot, and does it move fast enough?"
     else:
         text = f"Not usable: {figure}; " + "; ".join(f"{name}: {why}" for name, why in reasons.items()) + "."
     if unseen:
