@@ -60,7 +60,8 @@ def _draw_torque(fitted: Identification, j: int, axes: Any) -> None:
     axes.plot(order, measured, color=INK, linewidth=0.8, label="measured")
     axes.plot(order, predicted, color=LINE, linewidth=0.8, label="predicted")
     error = validation.errors["identified"][j]
-    axes.text(0.01, 0.97, f"{error:.1%}", transform=axes.transAxes, va="top", fontsize=7, color=FAINT)
+    told = f"error {error:.1%}, band ± {half:.2g}"  # the band of a small error is thinner than the lines
+    axes.text(0.01, 0.97, told, transform=axes.transAxes, va="top", fontsize=7, color=FAINT)
     label_axes(axes, "s" if j == len(fitted.joint_names) - 1 else "", fitted.joint_names[j])
     if j == 0:
         axes.legend(fontsize=7, loc="upper right", ncols=2)
