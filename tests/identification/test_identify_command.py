@@ -150,6 +150,10 @@ def test_other_robots_columns_and_flags(folder, capsys):
         (["identify", str(folder / "arm.urdf")], "there is no recording"),
         (["identify", str(folder / "arm.urdf"), str(folder / "none.csv")], "no such file"),
         (["identify", str(folder / "arm.urdf"), log, "--gains", "1", "2", "3"], "gains are"),
+        (
+            ["identify", str(folder / "arm.urdf"), log, "--gears", "100"],
+            "gears: are given for a recording at the joints",
+        ),
         (["identify", str(folder / "arm.urdf"), log, "--out", log], "is read as input"),
     ):
         assert main(words) == 2
