@@ -5,6 +5,7 @@ import pytest
 
 import zveno
 from zveno.kernels import door
+from zveno.kernels.structured import build
 from zveno.simulation import PD, GroundContact, Weld, simulate
 from zveno.simulation import equations as equations_module
 from zveno.simulation.controllers import as_control
@@ -36,6 +37,7 @@ def test_a_second_run_traces_nothing(name, integrator, monkeypatch):
 
     monkeypatch.setattr(door, "trace", refuse)
     monkeypatch.setattr(equations_module, "trace", refuse)
+    monkeypatch.setattr(build, "trace", refuse)
     again = simulate(_robot(), np.zeros(6), **options)
     assert np.array_equal(first.q, again.q)
 

@@ -23,7 +23,6 @@ from ..functions import FRICTION_SMOOTHING
 from ..io.results import hash_of
 from ..kernels.door import compiled, compiled_program
 from ..kernels.kernel import Kernel
-from ..kernels.math import minimum
 from ..kernels.program import Program
 from ..kernels.trace import trace
 from ..mechanism import Mechanism
@@ -39,7 +38,7 @@ class Equations(Layout):
 
     factors: type[MassFactors] | type[BodyFactors] | None = None
     """how constrained equations are factored; None for whichever is cheaper"""
-    _steps: dict[tuple[str, int], Kernel] = field(default_factory=dict, init=False, repr=False)
+    _steps: dict[tuple[str, int, int], Kernel] = field(default_factory=dict, init=False, repr=False)
 
     # --- traced functions of one state
 
@@ -163,11 +162,14 @@ class Equations(Layout):
         """(t, y, …) → ẏ, and the quality if there are constraints."""
         return self._compiled(_rhs, self._inputs(), "rhs")
 
-    def step(self, method: str, n: int = 1) -> Kernel:
-        """(t, y, h, …) → y after n steps of size h; and the worst quality on the way if there are constraints."""
-        if (method, n) not in self._steps:
-            self._steps[method, n] = self._compiled(_stepped, self._inputs(h=()), f"step_{method}", method, n)
-        return self._steps[method, n]
+    def steps(self, method: str, n_samples: int = 1, every: int = 1) -> Kernel:
+        """Many steps of a method in one call, see `fixed_steps.fixed_steps_kernel`."""
+        from .fixed_steps import fixed_steps_kernel
+
+        key = method, n_samples, every
+        if key not in self._steps:
+            self._steps[key] = fixed_steps_kernel(self, method, n_samples, every)
+        return self._steps[key]
 
     @cached_property
     def carried(self) -> Kernel:
@@ -248,18 +250,6 @@ def _rhs(equations: Equations, *arrays: Any) -> Any:
     (t, y), inputs = equations.named(arrays)
     rate, quality = equations.derivative(t, y, **inputs)
     return (rate, quality) if equations.constraints else rate
-
-
-def _stepped(equations: Equations, method: str, n: int, *arrays: Any) -> Any:
-    from .integrators import traced_step
-
-    (t, y, h), inputs = equations.named(arrays, 3)
-    u, c = inputs.get("u"), inputs.get("c")
-    worst: Any = 1.0
-    for k in range(n):
-        y, quality = traced_step(equations, method, t + k * h, y, h, u, c)
-        worst = minimum(worst, quality)
-    return (y, worst) if equations.constraints else y
 
 
 def _at(equations: Equations, arrays: Sequence[Any]) -> tuple[Any, ...]:

@@ -9,6 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import ZvenoError
+from ..kernels.door import compiled_program
+from ..kernels.kernel import Kernel
+from ..kernels.trace import trace
 from .equations import Equations
 
 ZERO = 1e-12
@@ -27,12 +30,15 @@ class Event:
         name: what the report calls it.
         direction: 1 only where it rises, −1 only where it falls, 0 both.
         terminal: whether the run ends there.
+        traced: whether the function can be traced (`zveno.kernels.math`; it must be pure): it is then compiled, and
+            evaluated for many steps at once.
     """
 
     function: Callable[[float, np.ndarray, np.ndarray], float]
     name: str = "event"
     direction: int = 0
     terminal: bool = False
+    traced: bool = False
 
 
 class Crossing(NamedTuple):
@@ -67,33 +73,42 @@ class EventTracker:
                     f"direction is {event.direction}", element=f"event {event.name}", remedy="Give −1, 0 or 1"
                 )
         self.equations, self.events = equations, tuple(events)
-        self._largest = np.zeros(len(self.events))
-        self._sign = self._last = np.zeros(len(self.events), dtype=int)
+        self._largest = [0.0] * len(self.events)
+        self._sign = self._last = [0] * len(self.events)
+        self._kernels = {i: _compiled(equations, event) for i, event in enumerate(self.events) if event.traced}
 
     def start(self, t: float, y: np.ndarray) -> None:
         """The run starts at a state (n_y,)."""
-        values = self._values(np.array([t]), y[None])
-        self._sign = self._signs(values)[0]
+        self._sign = self._signs_at(t, y)
 
     def crossings(self, times: np.ndarray, states: States, Y: np.ndarray) -> list[Crossing]:
-        """Crossings between consecutive times (n,) of a step with states Y (n, n_y), in the order of time.
+        """Crossings between consecutive times (n,) with states Y (n, n_y), in the order of time.
 
-        Then `reach` has to be called with those that the run reaches, or `finish` if it reaches the step's end.
+        No function is asked beyond the first terminal one. Then `reach` has to be called with those that the run
+        reaches, or `finish` if it reaches the last time.
         """
-        values = self._values(times, Y)
-        signs = self._signs(values)
-        self._last = signs[-1]
-        crossings = []
-        for i in range(len(self.events)):
-            before = self._sign[i]
-            for k in range(1, len(times)):
-                sign = signs[k, i]
-                if before and sign != before:
-                    t = float(times[k])
-                    if values[k - 1, i] * values[k, i] < 0:
-                        t = first_zero(lambda t, i=i: self._value(i, t, states), float(times[k - 1]), t)
-                    crossings.append(self._crossing(t, i, sign, before))
-                before = sign
+        values = {i: kernel(times, Y) for i, kernel in self._kernels.items()}
+        if len(values) == len(self.events) and all(self._keeps_sign(i, values[i]) for i in values):
+            self._last = list(self._sign)
+            return []
+        compiled = {i: column.tolist() for i, column in values.items()}
+        crossings: list[Crossing] = []
+        signs, last_values = list(self._sign), [0.0] * len(self.events)
+        for k, t in enumerate(times.tolist()):
+            for i, event in enumerate(self.events):
+                value = self._finite(event, t, compiled[i][k]) if event.traced else self._call(event, t, Y[k])
+                sign = self._sign_of(i, value)
+                if k and signs[i] and sign != signs[i]:
+                    at = t
+                    if last_values[i] * value < 0:
+                        at = first_zero(lambda t, i=i: self._value(i, t, states), float(times[k - 1]), t)
+                    crossings.append(self._crossing(at, i, sign, signs[i]))
+                last_values[i] = value
+                if k:
+                    signs[i] = sign
+            if any(crossing.terminal for crossing in crossings):
+                break
+        self._last = signs
         return sorted(crossings, key=lambda one: one.t)
 
     def reach(self, crossings: Sequence[Crossing]) -> None:
@@ -107,24 +122,32 @@ class EventTracker:
 
     def jump(self, t: float, y: np.ndarray) -> list[Crossing]:
         """Crossings by a jump of the state at a time, to y (n_y,)."""
-        signs = self._signs(self._values(np.array([t]), y[None]))[0]
-        before, self._sign = self._sign, signs
-        changed = np.flatnonzero((before != 0) & (signs != before))
-        return [self._crossing(t, int(i), signs[i], before[i]) for i in changed]
+        if not self.events:
+            return []
+        before, self._sign = self._sign, self._signs_at(t, y)
+        pairs = enumerate(zip(before, self._sign, strict=True))
+        return [self._crossing(t, i, sign, last) for i, (last, sign) in pairs if last and sign != last]
 
-    def _crossing(self, t: float, i: int, sign, before) -> Crossing:
-        event, rises = self.events[i], bool(before < 0)
+    def _crossing(self, t: float, i: int, sign: int, before: int) -> Crossing:
+        event, rises = self.events[i], before < 0
         wanted = event.direction in (0, 1 if rises else -1)
-        return Crossing(t, i, int(sign), rises, wanted, wanted and event.terminal)
+        return Crossing(t, i, sign, rises, wanted, wanted and event.terminal)
 
-    def _signs(self, values: np.ndarray) -> np.ndarray:
-        self._largest = np.maximum(self._largest, abs(values).max(axis=0))
-        return np.where(abs(values) <= ZERO * self._largest, 0, np.sign(values)).astype(int)
+    def _keeps_sign(self, i: int, values: np.ndarray) -> bool:
+        """Whether a function has the sign that it had last at all of its values (n,), and is never zero."""
+        signed = self._sign[i] * values
+        largest = max(self._largest[i], float(signed.max()))
+        if not signed.min() > ZERO * largest:
+            return False
+        self._largest[i] = largest
+        return True
 
-    def _values(self, times: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        """(n, events)"""
-        pairs = list(zip(times.tolist(), Y, strict=True))
-        return np.array([[self._call(event, t, y) for event in self.events] for t, y in pairs])
+    def _sign_of(self, i: int, value: float) -> int:
+        self._largest[i] = max(self._largest[i], abs(value))
+        return 0 if abs(value) <= ZERO * self._largest[i] else 1 if value > 0 else -1
+
+    def _signs_at(self, t: float, y: np.ndarray) -> list[int]:
+        return [self._sign_of(i, self._call(event, t, y)) for i, event in enumerate(self.events)]
 
     def _value(self, i: int, t: float, states: States) -> float:
         return self._call(self.events[i], t, states(np.array([t]))[0])
@@ -136,6 +159,9 @@ class EventTracker:
             raise ZvenoError(
                 f"does not return one number at t = {t:.6g} s: {error}", element=f"event {event.name}"
             ) from error
+        return self._finite(event, t, number)
+
+    def _finite(self, event: Event, t: float, number: float) -> float:
         if not np.isfinite(number):
             raise ZvenoError(
                 f"returns {number} at t = {t:.6g} s",
@@ -143,6 +169,15 @@ class EventTracker:
                 remedy="Let the function return a finite number at every state",
             )
         return number
+
+
+def _compiled(equations: Equations, event: Event) -> Kernel:
+    """(t, y) → the value of an event's function."""
+
+    def value(t, y):
+        return np.asarray(event.function(t, y[equations.q], y[equations.v]), object).reshape(())
+
+    return compiled_program(trace(value, {"t": (), "y": (equations.n_y,)}, name="event"))
 
 
 def first_zero(value: Callable[[float], float], t_old: float, t: float) -> float:

@@ -9,8 +9,9 @@ import numpy as np
 
 from .equations import Equations
 from .events import Event
+from .fixed_stepper import FixedStep
 from .integrators import FIXED, Adaptive, checked_method
-from .rates import FixedStep, Rates, steps_in
+from .rates import Rates, steps_in
 from .rollout import rollout
 from .single import Run
 from .start import Start
@@ -89,7 +90,8 @@ def integrated(
 ) -> Integrated:
     """A run, or a batch of them, sampled at the times (n,)."""
     y0, c, rates = start.y, start.c, Rates(equations, start.c)
-    if method.fixed_step and (y0.ndim > 1 or not (equations.constraints or equations.commanded or events)):
+    watched = equations.commanded or events or projection or any(one.unilateral for one in equations.constraints)
+    if method.fixed_step and (y0.ndim > 1 or not watched):
         Y, status, n_steps = _rolled_out(equations, rates, method, y0, times, progress)
         C = None if c is None else np.broadcast_to(c[..., None, :], (*Y.shape[:-1], c.shape[-1]))
         return Integrated(times, Y, C, status, n_steps, rates.n, (), _notes(rates, None))

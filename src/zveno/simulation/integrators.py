@@ -1,16 +1,15 @@
-"""One step of a fixed-step method, traced or stage by stage, and the adaptive solvers of SciPy under one face."""
+"""One step of a fixed-step method, stage by stage, and the adaptive solvers of SciPy under one face."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..errors import unknown_name
-from ..kernels.math import atan2, minimum, select, sqrt
+from ..kernels.math import atan2, select, sqrt
 from ..spatial.rotations import from_quaternion
 
 FIXED = ("rk4", "midpoint", "semi-implicit")
@@ -29,47 +28,14 @@ def checked_method(method: str) -> str:
     return method
 
 
-def traced_step(
-    equations: Any, method: str, t: Any, y: Any, h: Any, u: Any = None, c: Any = None
-) -> tuple[Any, Any]:
-    """(y after one step of size h, worst quality of the constraints): the whole step as one traced function.
+def staged_step(equations: Any, method: str, f: Callable[..., Any], t: float, y: Any, h: float) -> Any:
+    """One step of size h with a right-hand side f(t, y) that is called: (..., n_y) arrays.
 
     Quaternions are scaled to unit length in every stage and after the step: the equations are then a smooth
     continuation of themselves off the unit sphere, and the method keeps its order.
     """
-
-    def f(t, y):
-        return equations.derivative(t, y, u, c)
-
     if method == "semi-implicit":
-        rate, quality = f(t, y)
-        return _semi_implicit(equations, y, rate, h, equations.mechanism.integrate), quality
-    if method == "midpoint":
-        qualities = []
-
-        def rates(t, y):
-            rate, quality = f(t, y)
-            qualities.append(quality)
-            return rate
-
-        y = _midpoint(equations, y, rates, t, h, partial(carried, equations.mechanism))
-        worst = qualities[0]
-        for quality in qualities[1:]:
-            worst = minimum(worst, quality)
-        return y, worst
-    k1, q1 = f(t, y)
-    k2, q2 = f(t + 0.5 * h, y + (0.5 * h) * k1)
-    k3, q3 = f(t + 0.5 * h, y + (0.5 * h) * k2)
-    k4, q4 = f(t + h, y + h * k3)
-    y = y + (h / 6.0) * (k1 + 2.0 * (k2 + k3) + k4)
-    q = equations.mechanism.normalized(y[equations.q])
-    return np.concatenate([q, y[equations.q.stop :]]), minimum(minimum(q1, q2), minimum(q3, q4))
-
-
-def staged_step(equations: Any, method: str, f: Callable[..., Any], t: float, y: Any, h: float) -> Any:
-    """The same step with a right-hand side f(t, y) that is called: (..., n_y) arrays."""
-    if method == "semi-implicit":
-        return _semi_implicit(equations, y, f(t, y), h, equations.robot.integrate)
+        return semi_implicit(equations, y, f(t, y), h, equations.robot.integrate)
     if method == "midpoint":
         return _midpoint(equations, y, f, t, h, equations.carried)
     k1 = f(t, y)
@@ -79,7 +45,7 @@ def staged_step(equations: Any, method: str, f: Callable[..., Any], t: float, y:
     return normalized(equations, y + (h / 6.0) * (k1 + 2.0 * (k2 + k3) + k4))
 
 
-def _semi_implicit(equations, y, rate, h, integrate):
+def semi_implicit(equations: Any, y: Any, rate: Any, h: Any, integrate: Callable[..., Any]) -> Any:
     """v first, then q with the new v; the rest as in Euler's method."""
     v = y[..., equations.v] + h * rate[..., equations.v]
     q = integrate(y[..., equations.q], h * v)
@@ -93,14 +59,25 @@ def _midpoint(equations, y, f, t, h, carry):
     Symmetric in time, which keeps the energy bounded; of a single free body it keeps energy and momentum (Simo and
     Wong 1991). Solved by fixed-point iteration, whose error falls by about h |∂a/∂v|/2 each time.
     """
-    q, v = y[..., equations.q], y[..., equations.v]
-    rest = slice(equations.v.stop, equations.n_y)
     rate = f(t, y)
     for _ in range(EVALUATIONS["midpoint"] - 1):
-        after = v + h * rate[..., equations.v]
-        middle, _ = carry(q, v, after, h)
-        inner = y[..., rest] + (0.5 * h) * rate[..., rest]
-        rate = f(t + 0.5 * h, np.concatenate([middle, 0.5 * (v + after), inner], axis=-1))
+        rate = f(t + 0.5 * h, midpoint_point(equations, y, rate, h, carry))
+    return midpoint_end(equations, y, rate, h, carry)
+
+
+def midpoint_point(equations: Any, y: Any, rate: Any, h: Any, carry: Callable[..., Any]) -> Any:
+    """The state in the middle of a step of size h with a constant rate; y itself if h is zero."""
+    q, v = y[..., equations.q], y[..., equations.v]
+    rest = slice(equations.v.stop, equations.n_y)
+    after = v + h * rate[..., equations.v]
+    inner = y[..., rest] + (0.5 * h) * rate[..., rest]
+    return np.concatenate([carry(q, v, after, h)[0], 0.5 * (v + after), inner], axis=-1)
+
+
+def midpoint_end(equations: Any, y: Any, rate: Any, h: Any, carry: Callable[..., Any]) -> Any:
+    """The state at the end of a step of size h with a constant rate."""
+    q, v = y[..., equations.q], y[..., equations.v]
+    rest = slice(equations.v.stop, equations.n_y)
     after = v + h * rate[..., equations.v]
     return np.concatenate([carry(q, v, after, h)[1], after, y[..., rest] + h * rate[..., rest]], axis=-1)
 
@@ -192,13 +169,13 @@ class Adaptive:
             options = {"rtol": self.rtol, "atol": self.atol, "max_step": self.max_step}
             self.solver = make(self.f, self.t, self.y, self.t_end, **options)
 
-    def step(self, until: float) -> bool:
-        """One step, for Adams up to the time `until`; False if the solver gave up (`message` says why)."""
+    def step(self, ahead: np.ndarray, alone: bool = True) -> bool:
+        """One step, for Adams up to the time ahead[0]; False if the solver gave up (`message` says why)."""
         self.t_old, self.y_old = self.t, self.y
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # what they say becomes the status of the result
             if self.method == "adams":
-                self.y = np.array(self.solver.integrate(until))
+                self.y = np.array(self.solver.integrate(float(ahead[0])))
                 self.t = float(self.solver.t)
                 self.message = "" if self.solver.successful() else "the solver cannot hold its tolerance"
                 return self.solver.successful()
@@ -210,10 +187,18 @@ class Adaptive:
         self.t, self.y = float(self.solver.t), np.array(self.solver.y)
         return self.solver.status != "failed"
 
+    n_last: ClassVar[int] = 1
+    """How many steps the last call of `step` took."""
+
     @property
-    def nodes(self) -> int:
-        """How many parts of a step are looked at for events: Adams is asked for short ones."""
-        return 1 if self.method == "adams" else 8
+    def nodes(self) -> np.ndarray:
+        """Times at which a step is looked at for events, from its beginning to its end."""
+        return np.linspace(self.t_old, self.t, 2 if self.method == "adams" else 9)  # Adams is asked for short ones
+
+    def node_states(self, states: Callable[..., Any]) -> np.ndarray:
+        """y (n, n_y) at the nodes, from the step's interpolant."""
+        times = self.nodes
+        return np.array([self.y_old, *(states(times[1:-1]) if len(times) > 2 else ()), self.y])
 
     @property
     def waits(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from ..errors import ZvenoError
 from .equations import Equations
 from .inputs import QUALITY, Inputs
-from .integrators import EVALUATIONS, normalized, staged_step
+from .integrators import normalized
 from .redundancy import contradictions, named, robust_rate
 
 
@@ -28,7 +27,8 @@ class Rates:
         self.redundant: set[str] = set()
         self._named: set[bytes] = set()
         """sets of redundant rows whose names are known already"""
-        self._robust = False
+        self.robust: bool = False
+        """whether rows turned out to be redundant, so that they are solved in least squares"""
 
     def inputs(self, t: Any, y: Any) -> Inputs:
         """Command and settings at a state."""
@@ -53,12 +53,12 @@ class Rates:
         inputs = self.inputs(t, y)
         if not self.equations.constraints:
             return self.equations.rhs(t, y, *inputs.arrays())
-        if not self._robust or np.ndim(y) > 1:
+        if not self.robust or np.ndim(y) > 1:
             rate, quality = self.equations.rhs(t, y, *inputs.arrays())
             bad = ~(quality > QUALITY)
             if not np.any(bad):
                 return rate
-            self._robust = True  # redundant rows stay redundant along a run
+            self.robust = True  # redundant rows stay redundant along a run
             if np.ndim(y) > 1:
                 self._repair(t, y, inputs, rate, bad)
                 return rate
@@ -74,7 +74,7 @@ class Rates:
 
     def check(self, t: float, y: Any) -> None:
         """Stop where redundant constraints contradict one another."""
-        if self._robust:
+        if self.robust:
             at_fault = contradictions(self.equations, t, y, self.inputs(t, y))
             if at_fault:
                 raise Stopped(f"the constraints {', '.join(at_fault)} contradict one another at t = {t:.6g} s")
@@ -92,61 +92,7 @@ class Rates:
 
     def reset(self) -> None:
         """Forget that rows were redundant: other constraints act now."""
-        self._robust = False
-
-
-class FixedStep:
-    """A fixed-step method, with the face of `integrators.Adaptive`."""
-
-    nodes: int
-    waits: bool
-
-    rates: Rates
-    method: str
-    h: float
-    t: float
-    t_old: float
-    y_old: Any
-
-    def __init__(self, rates: Rates, method: str, t: float, y: Any, h: float):
-        self.rates, self.method, self.h = rates, method, h
-        self.t = self.t_old = t
-        self.y: Any = np.array(y)
-        self.message: str = ""
-        self.nodes, self.waits = 1, False
-        self._kernel = None if rates.equations.commanded else rates.equations.step(method)
-
-    def restart(self, y: Any) -> None:
-        """Go on from another state at the same time."""
-        self.y = np.array(y)
-
-    def step(self, until: float) -> bool:
-        """One of the equal steps, each at most h, that lead to the time `until`."""
-        self.t_old, self.y_old = self.t, self.y
-        left = until - self.t
-        n = steps_in(left, self.h)
-        self.y = self._moved(self.t_old, self.y, left / n)
-        self.t = until if n == 1 else self.t + left / n
-        if not np.isfinite(self.y).all():
-            self.message = "the motion explodes, the step is too large for it,"
-            return False
-        return True
-
-    def _moved(self, t: float, y, h: float):
-        rates = self.rates
-        if self._kernel is not None and not rates._robust:
-            rates.n += EVALUATIONS[self.method]
-            if not rates.equations.constraints:
-                return self._kernel(t, y, h)
-            after, quality = self._kernel(t, y, h, rates.c)
-            if quality > QUALITY:
-                return after
-        return staged_step(rates.equations, self.method, rates, t, y, h)
-
-    def interpolate(self) -> Callable[..., Any]:
-        """y (n, n_y) at times (n,) of the last step, each by a shorter step."""
-        t_old, y_old = self.t_old, self.y_old
-        return lambda times: np.array([self._moved(t_old, y_old, t - t_old) for t in times]).reshape(-1, len(y_old))
+        self.robust = False
 
 
 def steps_in(duration: float, h: float) -> int:

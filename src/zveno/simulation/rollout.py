@@ -1,4 +1,4 @@
-"""Thousands of runs at once: a fixed-step method, the whole step in one kernel, one state a lane."""
+"""Runs with fixed steps and nothing to look at in between, one or thousands: many steps in one call of a kernel."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from .integrators import EVALUATIONS, staged_step
 from .rates import Rates, Stopped
 from .trajectory import FINISHED
 
-OPERATIONS_PER_CALL = 6_000
-"""Steps are chained inside one kernel up to about this many operations; building more of them takes longer than
-it saves."""
+NUMBERS_PER_CALL = 1024
+"""Numbers that a state returns from one call at most: they fit the cache that is near."""
+OPERATIONS_PER_CALL = 3e8
+"""Operations of one call at most, about 0.1 s: in between, progress is shown and keys stop the run."""
 
 
 def rollout(
@@ -32,59 +33,93 @@ def rollout(
     """(states (..., n + 1, n_y), the first being y0 (..., n_y), and the status).
 
     A state that is no longer finite stays so and does not disturb the others. If the run has to stop, n is what
-    was reached; otherwise it is `n_samples`. `out`, (n_samples + 1, ..., n_y), takes the states if given.
+    was reached; otherwise it is `n_samples`. `out`, (..., n_samples + 1, n_y), takes the states if given.
     """
-    # Time first: every step then reads and writes whole blocks of memory.
-    Y = np.empty((n_samples + 1, *y0.shape)) if out is None else out
-    Y[0] = y0
-    move = _mover(equations, rates, method, h, steps_per_sample)
-    for k in range(n_samples):
-        try:
-            move(t0 + k * steps_per_sample * h, Y[k], Y[k + 1])
-            rates.check(t0 + (k + 1) * steps_per_sample * h, Y[k + 1])
-        except Stopped as stop:
-            return np.moveaxis(Y[: k + 1], 0, -2), f"stopped: {stop}"
-        progress(t0 + (k + 1) * steps_per_sample * h)
-    return np.moveaxis(Y, 0, -2), FINISHED
-
-
-def _mover(equations: Equations, rates: Rates, method: str, h: float, n: int) -> Callable:
-    """A function (t, y, out) that writes the state n steps later."""
-    if equations.commanded:
-        return _staged(equations, rates, method, h, n)
-    single = equations.step(method)
-    size = single.operations.total
-    chained = max((k for k in range(1, n + 1) if n % k == 0 and k * size <= OPERATIONS_PER_CALL), default=1)
-    kernel = single if chained == 1 else equations.step(method, chained)
-    evaluations = chained * EVALUATIONS[method]
-    slow = _staged(equations, rates, method, h, chained)
-
-    def move(t, y, out):
-        target = out
-        for k in range(n // chained):
-            rates.n += evaluations
-            last = k == n // chained - 1
-            if not equations.constraints:
-                y = kernel(t, y, h, out=target if last else None)
+    Y = np.empty((*y0.shape[:-1], n_samples + 1, y0.shape[-1])) if out is None else out
+    Y[..., 0, :] = y0
+    between = steps_per_sample * h
+    blocks = _Blocks(equations, rates, method, h)
+    n, every = blocks.size(y0, n_samples, steps_per_sample)
+    reached = 0
+    try:
+        for reached in range(0, n_samples, n):
+            count = min(n, n_samples - reached)
+            times = t0 + between * np.arange(reached, reached + count)
+            rows = Y[..., reached : reached + count + 1, :]
+            if every == steps_per_sample:
+                blocks.move(times, rows[..., 0, :], every, rows[..., 1:, :])
             else:
-                moved, quality = kernel(t, y, h, rates.c)
-                bad = ~(quality > QUALITY) & np.isfinite(y).all(axis=-1)
-                if bad.any():
-                    repaired = np.empty_like(y[bad])
-                    slow(t, y[bad], repaired)
-                    moved[bad] = repaired
-                y = moved
-                if last:
-                    target[...] = y
-            t += chained * h
-
-    return move
+                blocks.move_far(times[0], rows, steps_per_sample, every, progress)
+            progress(float(times[-1]) + between)
+    except StoppedAt as stop:
+        return Y[..., : reached + stop.n_samples + 1, :], f"stopped: {stop}"
+    return Y, FINISHED
 
 
-def _staged(equations: Equations, rates: Rates, method: str, h: float, n: int) -> Callable:
-    def move(t, y, out):
-        for k in range(n):
-            y = staged_step(equations, method, rates, t + k * h, y, h)
-        out[...] = y
+class StoppedAt(Stopped):
+    """A block of samples cannot be finished."""
 
-    return move
+    def __init__(self, stop: Stopped, n_samples: int):
+        super().__init__(*stop.args)
+        self.n_samples = n_samples
+        """samples of the block that were reached"""
+
+
+class _Blocks:
+    """Blocks of samples, by kernels where they can be."""
+
+    def __init__(self, equations: Equations, rates: Rates, method: str, h: float):
+        self.equations, self.rates, self.method, self.h = equations, rates, method, h
+
+    def size(self, y0: np.ndarray, n_samples: int, every: int) -> tuple[int, int]:
+        """How many samples a call returns, and after how many steps each: less than all if these are many."""
+        if self.equations.commanded:
+            return 1, every
+        step = self.equations.steps(self.method).operations.total * max(1, y0.size // y0.shape[-1])
+        most = max(1, int(OPERATIONS_PER_CALL / max(step, 1)))
+        if every > most:
+            return 1, most
+        return max(1, min(n_samples, NUMBERS_PER_CALL // max(1, y0.shape[-1]), most // every)), every
+
+    def move(self, times: np.ndarray, y: np.ndarray, every: int, out: np.ndarray) -> None:
+        """Samples `out` (..., n, n_y), each after `every` steps from a time of `times` (n,); the first from y."""
+        alone = y.ndim == 1
+        if self.equations.commanded or (alone and self.rates.robust):
+            self._move_slowly(times, y, every, out)
+            return
+        n = len(times)
+        kernel, h = self.equations.steps(self.method, n, every), np.full(n, self.h)
+        self.rates.n += EVALUATIONS[self.method] * n * every
+        if not self.equations.constraints:
+            kernel(times, h, y, out=out)
+            return
+        out[...], quality = kernel(times, h, y, self.rates.c)
+        bad = ~(quality > QUALITY) & np.isfinite(y).all(axis=-1)
+        if alone and bad:
+            self._move_slowly(times, y, every, out)
+        elif bad.any():
+            repaired = np.array(out[bad])
+            try:
+                self._move_slowly(times, y[bad], every, repaired)
+            finally:
+                out[bad] = repaired
+
+    def move_far(self, t: float, rows: np.ndarray, n: int, at_once: int, progress: Callable[[float], None]) -> None:
+        """The sample `rows[..., 1, :]` after n steps from `rows[..., 0, :]`, some steps in every call."""
+        y = np.array(rows[..., :1, :])
+        for first in range(0, n, at_once):
+            start = t + first * self.h
+            self.move(np.array([start]), y[..., 0, :], min(at_once, n - first), rows[..., 1:, :])
+            y = np.array(rows[..., 1:, :])
+            progress(start)
+
+    def _move_slowly(self, times: np.ndarray, y: np.ndarray, every: int, out: np.ndarray) -> None:
+        """Step by step: the control is asked, and redundant constraints are solved in least squares."""
+        for k, t in enumerate(times.tolist()):
+            try:
+                for j in range(every):
+                    y = staged_step(self.equations, self.method, self.rates, t + j * self.h, y, self.h)
+                self.rates.check(t + every * self.h, y)
+            except Stopped as stop:
+                raise StoppedAt(stop, k) from None
+            out[..., k, :] = y

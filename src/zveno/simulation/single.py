@@ -66,7 +66,7 @@ class Run:
         """Samples at `times`, the first of which is the start."""
         t, stepper = float(times[0]), self.stepper
         try:
-            self._record(t, stepper.y)
+            self._record(times[:1], stepper.y[None])
             for i in self.modes.closed():
                 self.modes.sides[i] = self.modes.side(i, stepper.y[self.equations.q])
             self.changes.settle(t)
@@ -86,12 +86,12 @@ class Run:
 
     def _step(self, times: np.ndarray, k: int) -> int:
         stepper = self.stepper
-        until = float(times[k])
+        ahead = times[k:]
         if stepper.waits and (self.watcher.watched or self.tracker.events):  # something may come and go meanwhile
-            until = min(until, stepper.t + LOOK * float(times[-1] - times[0]))
-        if not stepper.step(until):
+            ahead = np.array([min(float(times[k]), stepper.t + LOOK * float(times[-1] - times[0]))])
+        projected = self.projected and bool(self.equations.constraints)
+        if not stepper.step(ahead, projected or bool(self.modes.sliding()) or not self.watcher.armed):
             raise Stopped(f"{stepper.message or 'the integrator failed'} at t = {stepper.t_old:.6g} s")
-        self.n_steps += 1
         self.rates.check(stepper.t, stepper.y)
         states = self._interpolant()
         crossings, fired, pending = self._scan(states)
@@ -99,18 +99,19 @@ class Run:
         terminal = next((one for one in crossings if one.terminal and one.t <= t_end), None)
         if terminal is not None:
             t_end, fired = terminal.t, None
+        self.n_steps += min(stepper.n_last, int(np.searchsorted(stepper.nodes, t_end - SAME_TIME)) or 1)
         reached = [one for one in crossings if one.t <= t_end + (SAME_TIME if terminal else 0.0)]
-        last = k
-        while last < len(times) and times[last] <= t_end + SAME_TIME:
-            last += 1
+        last = k + int(np.searchsorted(times[k:], t_end + SAME_TIME, side="right"))
         whole = fired is None and terminal is None
-        inside = np.array([t for t in times[k:last] if not whole or stepper.t - t > SAME_TIME])
-        for t, y in zip(inside, states(inside) if len(inside) else (), strict=True):
-            self._record(float(t), y)
+        inside = times[k:last]
+        if whole:
+            inside = inside[stepper.t - inside > SAME_TIME]
+        if len(inside):
+            self._record(inside, states(inside))
         self._report(reached)
         if terminal is not None:
             if t_end - self.t[-1] > SAME_TIME:
-                self._record(t_end, states(np.array([t_end]))[0])
+                self._record(np.array([t_end]), states(np.array([t_end])))
             raise Stopped(f"event {self.tracker.events[terminal.number].name} at t = {terminal.t:.6g} s")
         if fired is not None:
             self.tracker.reach(reached)
@@ -120,7 +121,7 @@ class Run:
         if self.projected and self.equations.constraints:
             self._project()
         if last - k > len(inside):
-            self._record(float(times[last - 1]), stepper.y)
+            self._record(times[last - 1 : last], stepper.y[None])
         self.watcher.arm()
         if pending and self.changes.settle(stepper.t):
             self._restart()
@@ -139,10 +140,11 @@ class Run:
 
         return states
 
-    def _record(self, t: float, y):
-        self.t.append(t)
-        self.y.append(normalized(self.equations, y))
-        self.c.append(self._settings())
+    def _record(self, times: np.ndarray, states: np.ndarray):
+        """Samples: times (n,) and states (n, n_y)."""
+        self.t += times.tolist()
+        self.y += list(normalized(self.equations, states))
+        self.c += [self._settings()] * len(times)
 
     def _settings(self):
         return None if self.rates.c is None else self.rates.c.copy()
@@ -162,12 +164,13 @@ class Run:
         """(events of the user, the first watch that fired with its time, whether one is below zero and unarmed)."""
         if not (self.watcher.watched or self.tracker.events):
             return [], None, False
-        stepper = self.stepper
-        times = np.linspace(stepper.t_old, stepper.t, stepper.nodes + 1)
-        Y = np.array([stepper.y_old, *(states(times[1:-1]) if len(times) > 2 else ()), stepper.y])
-        Y = normalized(self.equations, Y)
-        crossings = self.tracker.crossings(times, states, Y) if self.tracker.events else []
-        return crossings, *self.watcher.first_fired(times, states, Y)
+        times = self.stepper.nodes
+        Y = normalized(self.equations, self.stepper.node_states(states))
+        fired, pending = self.watcher.first_fired(times, states, Y)
+        if fired is not None:  # what lies beyond the step in which a contact changes is never reached
+            n = int(np.searchsorted(times, fired[0])) + 1
+            times, Y = times[:n], Y[:n]
+        return self.tracker.crossings(times, states, Y) if self.tracker.events else [], fired, pending
 
     def _handle(self, watch: Watch, t: float, y):
         before = list(self.modes.mode)

@@ -139,11 +139,15 @@ class Watcher:
         self.equations, self.modes, self.rates = equations, modes, rates
         self.watched: list[Watch] = []
         self._looked: set[tuple] = set()
+        self.armed: bool = False
+        """whether all watches but those of gaps were positive at the end of the last step, so that the first
+        negative value fires: several steps may then be looked at together"""
 
     def restart(self, fired: Watch | None = None) -> None:
         """The run starts again, perhaps in other modes; `fired` is a watch that brought no change of modes."""
         self.watched = watches(self.equations, self.modes, self.rates)
         self._looked = set() if fired is None else {fired.key}
+        self.armed = False
 
     def arm(self) -> None:
         """A step has passed: a watch that brought no change counts again."""
@@ -157,6 +161,7 @@ class Watcher:
             states: the step's interpolant.
             Y: states at these times, (n, n_y).
         """
+        self.armed = True
         if not self.watched:
             return None, False
         report = self._reported(times, Y)
@@ -165,6 +170,7 @@ class Watcher:
             values = watch.value(times, Y, report)
             rates = None if watch.rate is None else watch.rate(times, Y, report)
             hit = first_below(values, rates, watch.key not in self._looked)
+            self.armed &= bool(rates is not None or values[-1] > 0)
             if hit is not None:
                 hits.append((*hit, watch))
             elif watch.rate is None and values[-1] < 0:

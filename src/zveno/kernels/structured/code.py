@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -39,8 +40,12 @@ class CompiledCode:
 
 
 def compiled_code(request: Request) -> CompiledCode:
-    """The code of a program; kept on disk if the sources of all that takes part are known."""
-    return _stored(request) if request.known else _build(request)
+    """The code of a program, in memory, on disk, or built now.
+
+    It is found by the sources of all that takes part; where code from outside the package does, the program is
+    traced, and its code found by the program itself.
+    """
+    return _stored(request) if request.known else _found_by_text(_traced(request))
 
 
 class Request:
@@ -76,25 +81,49 @@ class Request:
         return isinstance(other, Request) and self.identity == other.identity
 
 
+class _Traced:
+    """A program as assembly, equal to every other with the same text, and what tracing found out."""
+
+    text: str
+    name: str
+    header: dict[str, Any]
+
+    def __init__(self, text: str, name: str, header: dict[str, Any]):
+        self.text, self.name, self.header = text, name, header
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Traced) and self.text == other.text
+
+
 @lru_cache(maxsize=256)
 def _stored(request: Request) -> CompiledCode:
-    from ..host import host
-
     digest = SOURCES.digest({__name__, *request.modules})
     if digest is None:
-        return _build(request)
-    entry = disk.digest(f"structured {request.identity} {digest}", host().fingerprint(), f"zveno {__version__}")
+        return _found_by_text(_traced(request))
+    return _from_disk(f"structured {request.identity} {digest}", lambda: _traced(request))
+
+
+@lru_cache(maxsize=64)
+def _found_by_text(traced: _Traced) -> CompiledCode:
+    content = f"{traced.header} {traced.text}"
+    return _from_disk(f"text {hashlib.sha256(content.encode()).hexdigest()}", lambda: traced)
+
+
+def _from_disk(key: str, traced: Callable[[], _Traced]) -> CompiledCode:
+    from ..host import compile_object, host
+
+    entry = disk.digest(key, host().fingerprint(), f"zveno {__version__}")
     stored = disk.read(entry)
     if stored is not None:
         with contextlib.suppress(Exception):  # whatever is wrong with an entry, the code is built anew
             return _loaded(*stored, from_cache=True)
-    header, code = _built(request)
-    disk.write(entry, header, code)
-    return _loaded(header, code)
-
-
-def _build(request: Request) -> CompiledCode:
-    return _loaded(*_built(request))
+    made = traced()
+    code = compile_object(made.text, made.name)
+    disk.write(entry, made.header, code)
+    return _loaded(made.header, code)
 
 
 def _loaded(header: dict[str, Any], code: bytes, from_cache: bool = False) -> CompiledCode:
@@ -106,9 +135,8 @@ def _loaded(header: dict[str, Any], code: bytes, from_cache: bool = False) -> Co
     return CompiledCode(Code(code), outline, operations, int(header["n_slots"]), from_cache)
 
 
-def _built(request: Request) -> tuple[dict[str, Any], bytes]:
-    """What tracing found out, as it goes into the cache, and object code."""
-    from ..host import compile_object, host
+def _traced(request: Request) -> _Traced:
+    from ..host import host
 
     structured, outline = structured_program(request.write, *request.arguments, name=request.name)
     check(structured)
@@ -119,4 +147,4 @@ def _built(request: Request) -> tuple[dict[str, Any], bytes]:
         "operations": [asdict(count_operations(run.program)) for run, _ in runs(structured.body)],
         "n_slots": lowered.n_slots,
     }
-    return header, compile_object(lowered.text, structured.name)
+    return _Traced(lowered.text, structured.name, header)
