@@ -70,7 +70,7 @@ class FixedStep:
         if states is None:
             starts, sizes = starts[:1], sizes[:1]
             states = self._moved(float(starts[0]), self.y, float(sizes[0]))[None]
-        finite = np.isfinite(states).all(axis=-1)
+        finite: np.ndarray = np.asarray(np.isfinite(states).all(axis=-1))
         if not finite[0]:
             self.message = "the motion explodes, the step is too large for it,"
             return False
