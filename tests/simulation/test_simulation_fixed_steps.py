@@ -2,50 +2,21 @@
 
 import numpy as np
 import pytest
+from runs import COMPILED, assert_same_run, equations_of, limited_pendulum, mass_in_space
 
 import zveno
-from mechanisms import KINDS, random_mechanism, random_state
 from zveno.kernels import host
-from zveno.mechanism import Free, Joint, Limits, Link, Revolute, assemble
-from zveno.simulation import PD, Event, GroundContact, ServoDrive, Traced, Weld, fixed_stepper, rollout, simulate
-from zveno.simulation.controllers import as_control
+from zveno.simulation import Event, GroundContact, Traced, fixed_stepper, rollout, simulate
 from zveno.simulation.equations import Equations
 from zveno.simulation.integrators import FIXED, staged_step
 from zveno.simulation.rates import Rates
-from zveno.spatial import inertia
 
 ROUNDING = 1e-11
 """Of twelve steps, relative to the largest number of the state: sums are taken in another order."""
 
 
-def equations_of(kind: str) -> tuple[Equations, np.ndarray]:
-    """Equations of every kind that is compiled, and a batch of states (3, n_y)."""
-    rng = np.random.default_rng(1)
-    if kind in KINDS:
-        mechanism = random_mechanism(5, 4, (kind, "revolute"))
-        equations = Equations(zveno.Robot(mechanism))
-    else:
-        robot = zveno.load("ur5")
-        control = as_control(PD(np.zeros(6), 1.0, 0.01), robot.mechanism)
-        equations = {
-            "controlled": lambda: Equations(robot, control=control),
-            "driven": lambda: Equations(
-                robot, control=control, drive=ServoDrive(lag=0.02).prepared(robot.mechanism), friction=True
-            ),
-            "held": lambda: Equations(robot, (Weld("wrist_3_link"),)),
-            "of time": lambda: Equations(
-                robot, control=as_control(Traced(lambda t, q, v: 0.1 * np.sin(3.0 * t) - 0.01 * v), robot.mechanism)
-            ),
-        }[kind]()
-    mechanism = equations.mechanism
-    states = [random_state(mechanism, seed)[:2] for seed in range(3)]
-    y = equations.state(np.array([q for q, _ in states]), 0.3 * np.array([v for _, v in states]))
-    y[:, equations.z] = rng.normal(size=y[:, equations.z].shape)
-    return equations, y
-
-
 @pytest.mark.parametrize("method", FIXED)
-@pytest.mark.parametrize("kind", ["revolute", "spherical", "free", "controlled", "driven", "held", "of time"])
+@pytest.mark.parametrize("kind", COMPILED)
 def test_a_call_with_many_steps_is_the_method_step_by_step(kind, method):
     equations, y = equations_of(kind)
     n, every, h = 4, 3, np.array([1e-3, 2e-3, 5e-4, 1e-3])
@@ -90,16 +61,6 @@ def stepwise(monkeypatch, *arguments, **options):
         return simulate(*arguments, **options)
 
 
-def assert_same_run(first, second, tolerance=1e-9):
-    assert [(one.name, one.what) for one in first.events] == [(one.name, one.what) for one in second.events]
-    times = [np.array([one.t for one in run.events]) for run in (first, second)]
-    assert abs(times[0] - times[1]).max(initial=0.0) < tolerance
-    assert (first.status.split(" at ")[0], first.n_steps) == (second.status.split(" at ")[0], second.n_steps)
-    assert np.allclose(first.t, second.t, rtol=0, atol=tolerance)
-    assert abs(first.q - second.q).max() < tolerance
-    assert abs(first.energy_error - second.energy_error).max() < tolerance * max(1.0, abs(first.energy).max())
-
-
 @pytest.mark.parametrize("integrator", FIXED)
 def test_a_pendulum_between_its_limits(integrator, monkeypatch):
     robot = limited_pendulum()
@@ -108,12 +69,6 @@ def test_a_pendulum_between_its_limits(integrator, monkeypatch):
     assert_same_run(together, stepwise(monkeypatch, robot, [0.5], **options))
     assert [one.what for one in together.events][:1] == ["closes"]
     assert together.q.min() > -0.7 - 1e-6
-
-
-def limited_pendulum():
-    body = inertia.parameters(1.0, np.array([0.5, 0.0, 0.0]), 0.1 * np.eye(3))
-    joint = Joint("a", "base", "b", Revolute((0, 1, 0)), limits=Limits(-0.7, 0.8))
-    return zveno.Robot(assemble("pendulum", [Link("base"), Link("b", body)], [joint]))
 
 
 @pytest.mark.parametrize("traced", [True, False])
@@ -141,11 +96,6 @@ def test_a_foot_that_lands_slides_and_stops(monkeypatch):
     together = simulate(robot, q0, v0, **options)
     assert_same_run(together, stepwise(monkeypatch, robot, q0, v0, **options))
     assert {"bounces", "closes", "slips"} <= {one.what for one in together.events}
-
-
-def mass_in_space():
-    body = inertia.parameters(2.0, np.zeros(3), np.eye(3))
-    return zveno.Robot(assemble("mass", [Link("base"), Link("b", body)], [Joint("f", "base", "b", Free())]))
 
 
 @pytest.mark.parametrize("traced", [True, False])

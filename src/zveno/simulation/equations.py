@@ -171,6 +171,15 @@ class Equations(Layout):
             self._steps[key] = fixed_steps_kernel(self, method, n_samples, every)
         return self._steps[key]
 
+    def dop853(self, count: int) -> Kernel:
+        """Adaptive steps in one call, see `dop853_steps.dop853_kernel`."""
+        from .dop853_steps import dop853_kernel
+
+        key = "dop853", count, 1
+        if key not in self._steps:
+            self._steps[key] = dop853_kernel(self, count)
+        return self._steps[key]
+
     @cached_property
     def carried(self) -> Kernel:
         """(q, v, v after, h) → q in the middle and at the end of a step (`integrators.carried`)."""

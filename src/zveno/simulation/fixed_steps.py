@@ -40,12 +40,18 @@ class Steps:
     @property
     def fingerprint(self) -> str:
         """Of what determines the code."""
-        return f"{self.method} {self.equations.fingerprint or USERS}"
+        return f"{self.method} {users_code(self.equations)[0]}"
 
     @property
     def code_modules(self) -> tuple[str, ...]:
         """Modules of what takes part in the equations."""
-        return self.equations.code_modules if self.equations.fingerprint else (USERS,)
+        return users_code(self.equations)[1]
+
+
+def users_code(equations: Equations) -> tuple[str, tuple[str, ...]]:
+    """What determines equations, and the modules of what takes part: unknown ones for functions of the user."""
+    known = equations.fingerprint
+    return (USERS, (USERS,)) if known is None else (known, equations.code_modules)
 
 
 def fixed_steps_kernel(equations: Equations, method: str, n_samples: int, every: int) -> StructuredKernel:

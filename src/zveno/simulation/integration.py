@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .dop853_stepper import CompiledDop853
 from .equations import Equations
 from .events import Event
 from .fixed_stepper import FixedStep
@@ -95,11 +96,7 @@ def integrated(
         Y, status, n_steps = _rolled_out(equations, rates, method, y0, times, progress)
         C = None if c is None else np.broadcast_to(c[..., None, :], (*Y.shape[:-1], c.shape[-1]))
         return Integrated(times, Y, C, status, n_steps, rates.n, (), _notes(rates, None))
-    stepper = (
-        FixedStep(rates, method.name, 0.0, y0, method.step)
-        if method.fixed_step
-        else Adaptive(method.name, rates, 0.0, y0, max(float(times[-1]), 1e-300), *method[2:])
-    )
+    stepper = _stepper(rates, method, y0, max(float(times[-1]), 1e-300))
     run = Run(equations, rates, stepper, events, start.modes, projection, progress)
     run.go(times)
     C = None if c is None else np.array(run.c)
@@ -107,6 +104,14 @@ def integrated(
     return Integrated(
         np.array(run.t), np.array(run.y), C, run.status, run.n_steps, rates.n, tuple(run.records), notes
     )
+
+
+def _stepper(rates: Rates, method: Method, y0: np.ndarray, t_end: float) -> FixedStep | Adaptive:
+    if method.fixed_step:
+        return FixedStep(rates, method.name, 0.0, y0, method.step)
+    if method.name == "dop853" and not rates.equations.commanded:
+        return CompiledDop853(rates, 0.0, y0, t_end, *method[2:])
+    return Adaptive(method.name, rates, 0.0, y0, t_end, *method[2:])
 
 
 def _notes(rates: Rates, chatter: tuple[float, float] | None) -> tuple[str, ...]:

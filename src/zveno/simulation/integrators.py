@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -187,7 +187,7 @@ class Adaptive:
         self.t, self.y = float(self.solver.t), np.array(self.solver.y)
         return self.solver.status != "failed"
 
-    n_last: ClassVar[int] = 1
+    n_last: int = 1
     """How many steps the last call of `step` took."""
 
     @property

@@ -99,7 +99,7 @@ class Run:
         terminal = next((one for one in crossings if one.terminal and one.t <= t_end), None)
         if terminal is not None:
             t_end, fired = terminal.t, None
-        self.n_steps += min(stepper.n_last, int(np.searchsorted(stepper.nodes, t_end - SAME_TIME)) or 1)
+        self.n_steps += self._steps_until(t_end)
         reached = [one for one in crossings if one.t <= t_end + (SAME_TIME if terminal else 0.0)]
         last = k + int(np.searchsorted(times[k:], t_end + SAME_TIME, side="right"))
         whole = fired is None and terminal is None
@@ -128,6 +128,14 @@ class Run:
         elif self.modes.sliding():
             self.changes.slide_on()
         return last
+
+    def _steps_until(self, t_end: float) -> int:
+        """How many of the last steps began before a time."""
+        stepper = self.stepper
+        if stepper.n_last == 1:
+            return 1
+        parts = (len(stepper.nodes) - 1) // stepper.n_last
+        return max(1, int(np.searchsorted(stepper.nodes[:-1:parts], t_end - SAME_TIME)))
 
     def _interpolant(self) -> States:
         """y (n, n_y) at times (n,) of the last step, normalized; the solver is asked when it is first needed."""
@@ -163,6 +171,7 @@ class Run:
     def _scan(self, states: States) -> tuple[list[Crossing], tuple[float, Watch] | None, bool]:
         """(events of the user, the first watch that fired with its time, whether one is below zero and unarmed)."""
         if not (self.watcher.watched or self.tracker.events):
+            self.watcher.armed = True
             return [], None, False
         times = self.stepper.nodes
         Y = normalized(self.equations, self.stepper.node_states(states))

@@ -1,0 +1,60 @@
+"""Equations of every kind that is compiled, machines for short runs, and the comparison of two runs."""
+
+import numpy as np
+
+import zveno
+from mechanisms import KINDS, random_mechanism, random_state
+from zveno.mechanism import Free, Joint, Limits, Link, Revolute, assemble
+from zveno.simulation import PD, ServoDrive, Traced, Weld
+from zveno.simulation.controllers import as_control
+from zveno.simulation.equations import Equations
+from zveno.spatial import inertia
+
+COMPILED = ["revolute", "spherical", "free", "controlled", "driven", "held", "of time"]
+
+
+def equations_of(kind: str) -> tuple[Equations, np.ndarray]:
+    """Equations, and a batch of states (3, n_y)."""
+    rng = np.random.default_rng(1)
+    if kind in KINDS:
+        mechanism = random_mechanism(5, 4, (kind, "revolute"))
+        equations = Equations(zveno.Robot(mechanism))
+    else:
+        robot = zveno.load("ur5")
+        control = as_control(PD(np.zeros(6), 1.0, 0.01), robot.mechanism)
+        torques = Traced(lambda t, q, v: 0.1 * np.sin(3.0 * t) - 0.01 * v)
+        drive = ServoDrive(lag=0.02).prepared(robot.mechanism)
+        equations = {
+            "controlled": Equations(robot, control=control),
+            "driven": Equations(robot, control=control, drive=drive, friction=True),
+            "held": Equations(robot, (Weld("wrist_3_link"),)),
+            "of time": Equations(robot, control=as_control(torques, robot.mechanism)),
+        }[kind]
+    mechanism = equations.mechanism
+    states = [random_state(mechanism, seed)[:2] for seed in range(3)]
+    y = equations.state(np.array([q for q, _ in states]), 0.3 * np.array([v for _, v in states]))
+    y[:, equations.z] = rng.normal(size=y[:, equations.z].shape)
+    return equations, y
+
+
+def limited_pendulum() -> zveno.Robot:
+    body = inertia.parameters(1.0, np.array([0.5, 0.0, 0.0]), 0.1 * np.eye(3))
+    joint = Joint("a", "base", "b", Revolute((0, 1, 0)), limits=Limits(-0.7, 0.8))
+    return zveno.Robot(assemble("pendulum", [Link("base"), Link("b", body)], [joint]))
+
+
+def mass_in_space() -> zveno.Robot:
+    body = inertia.parameters(2.0, np.zeros(3), np.eye(3))
+    return zveno.Robot(assemble("mass", [Link("base"), Link("b", body)], [Joint("f", "base", "b", Free())]))
+
+
+def assert_same_run(first, second, tolerance=1e-9, steps=True):
+    """The same events at the same times, states and energies, and with `steps` the same number of steps."""
+    assert [(one.name, one.what) for one in first.events] == [(one.name, one.what) for one in second.events]
+    times = [np.array([one.t for one in run.events]) for run in (first, second)]
+    assert abs(times[0] - times[1]).max(initial=0.0) < tolerance
+    assert first.status.split(" at ")[0] == second.status.split(" at ")[0]
+    assert first.n_steps == second.n_steps or not steps
+    assert np.allclose(first.t, second.t, rtol=0, atol=tolerance)
+    assert abs(first.q - second.q).max() < tolerance
+    assert abs(first.energy_error - second.energy_error).max() < tolerance * max(1.0, abs(first.energy).max())
