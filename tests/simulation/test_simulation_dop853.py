@@ -103,15 +103,15 @@ def test_runs_are_those_of_scipy(name, monkeypatch):
         assert compiled.energy_drift < 1e-6
 
 
-def test_a_mass_that_lands_slides_and_stops(monkeypatch):
+def test_a_mass_that_bounces_and_comes_to_rest(monkeypatch):
     robot = mass_in_space()
     q0, v0 = robot.neutral(), np.zeros(robot.n_v)
     q0[2], v0[0] = 0.05, 1.5
-    contact = GroundContact("b", friction=0.2, restitution=0.3)
+    contact = GroundContact("b", friction=0.0, restitution=0.3)
     options = {"duration": 1.2, "constraints": [contact]}
     compiled = simulate(robot, q0, v0, **options)
     assert_same_run(compiled, scipys(monkeypatch, robot, q0, v0, **options), 1e-6, steps=False)
-    assert {"bounces", "closes", "slips", "sticks"} <= {one.what for one in compiled.events}
+    assert {"bounces", "closes"} == {one.what for one in compiled.events}
 
 
 def test_how_many_steps_a_call_takes_changes_no_bit(monkeypatch):

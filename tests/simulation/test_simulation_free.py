@@ -40,7 +40,9 @@ def test_document_002_energy_drift(chain, rtol, drift):
     """A printed drift of two figures lies in the range that roundings of the start alone bring about."""
     low, high = drift_range(chain, bent(chain), rtol)
     assert 0.95 * low <= drift <= 1.05 * high
-    assert high < 1.3 * low  # the range is not wide
+    # The range is not wide. At rtol 1e-3, 24 starts by SciPy's own steps gave 0.96 to 1.31e-4, 40 by compiled ones
+    # 0.85 to 1.34e-4, with medians of 1.117 and 1.119e-4.
+    assert high < 1.6 * low
     assert simulate(chain, bent(chain), duration=10.0, rtol=rtol).energy_drift < 2 * drift + 1e-12
 
 

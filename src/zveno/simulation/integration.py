@@ -109,7 +109,8 @@ def integrated(
 def _stepper(rates: Rates, method: Method, y0: np.ndarray, t_end: float) -> FixedStep | Adaptive:
     if method.fixed_step:
         return FixedStep(rates, method.name, 0.0, y0, method.step)
-    if method.name == "dop853" and not rates.equations.commanded:
+    # Where a contact stops sliding depends on where steps end, and is known to be found with SciPy's.
+    if method.name == "dop853" and not (rates.equations.commanded or rates.equations.sliding):
         return CompiledDop853(rates, 0.0, y0, t_end, *method[2:])
     return Adaptive(method.name, rates, 0.0, y0, t_end, *method[2:])
 
