@@ -27,14 +27,12 @@ from .algorithms import inverse_dynamics_derivatives as slopes
 from .algorithms import jacobian as jac
 from .algorithms import regressor as reg
 from .algorithms import velocities as vel
+from .algorithms.drives import FRICTION_SMOOTHING
 from .errors import unknown_name
 from .mechanism import Frame, Mechanism
 from .mechanism.reduce import Reduced, reduced
 from .spatial import inertia as inertial
 from .spatial.transforms import move_wrench
-
-FRICTION_SMOOTHING = 1e-3
-"""Forward dynamics smooths sign(v) over this velocity, rad/s or m/s, so that integrators can follow it."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from zveno.kernels.structured.export_c import export_structured
 from zveno.kernels.structured.kernel import StructuredKernel
 from zveno.mechanism import Fixed, Joint, Link, Mechanism, Revolute, assemble
 from zveno.over_bodies.bodies import bodies_of
-from zveno.over_bodies.engine import LOOPS, is_regular, prefers_loop
+from zveno.over_bodies.engine import LOOPS, OPTIONS, is_regular, prefers_loop
 
 TOLERANCE = 1e-11
 """Forward dynamics of random trees loses some digits; the others agree to rounding."""
@@ -32,18 +32,21 @@ def states(mechanism: Mechanism, batch: int = 3) -> dict[str, np.ndarray]:
     return {"q": mechanism.random(rng, (batch,)), **rates}
 
 
-def by_algorithm(mechanism: Mechanism, name: str, given: dict[str, np.ndarray]) -> np.ndarray:
+def by_algorithm(mechanism: Mechanism, name: str, given: dict[str, np.ndarray], **options) -> np.ndarray:
     """The function of `algorithms` in plain NumPy, state by state; several outputs are stacked."""
     function = function_named(name)
     rows = zip(*(given[key] for key in function.inputs), strict=True)
-    return np.array([np.array(function.compute(mechanism, *row)) for row in rows])
+    return np.array([np.array(function.compute(mechanism, *row, **options)) for row in rows])
+
+
+OF_THE_TREE = [name for name in LOOPS if not {"frame", "frames"} & set(OPTIONS.get(name, ()))]
 
 
 def joined(outputs) -> np.ndarray:
     return np.stack(outputs, axis=-1) if isinstance(outputs, tuple) else outputs
 
 
-@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize("name", OF_THE_TREE)
 @pytest.mark.parametrize("seed", range(4))
 def test_loops_equal_algorithms_on_every_joint_type(seed, name):
     mechanism = random_mechanism(seed, 11, mimic=0.0, drives=seed % 2 == 1)
@@ -54,7 +57,7 @@ def test_loops_equal_algorithms_on_every_joint_type(seed, name):
     assert relative_error(received, by_algorithm(mechanism, name, given)) < TOLERANCE
 
 
-@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize("name", OF_THE_TREE)
 def test_compiled_loops_equal_algorithms(name):
     mechanism = random_mechanism(5, 9, kinds=("revolute", "free", "prismatic", "fixed"), mimic=0.0, drives=True)
     given = states(mechanism, 5)
@@ -62,6 +65,56 @@ def test_compiled_loops_equal_algorithms(name):
     assert isinstance(kernel, StructuredKernel)
     received = joined(kernel(*(given[key] for key in function_named(name).inputs)))
     assert relative_error(received, by_algorithm(mechanism, name, given)) < TOLERANCE
+
+
+@pytest.mark.parametrize(
+    ("name", "external", "friction"),
+    [
+        ("forward_dynamics", True, False),
+        ("forward_dynamics", True, True),
+        ("inverse_dynamics", True, True),
+        ("inverse_dynamics", False, True),
+        ("bias", True, False),
+    ],
+)
+def test_wrenches_on_links_and_friction(name, external, friction):
+    mechanism = random_mechanism(6, 9, mimic=0.0, drives=True)
+    given, options = states(mechanism), {"friction": True} if friction else {}
+    wrenches = np.random.default_rng(1).normal(size=(mechanism.n_links, 6))
+    kernel = zveno.Robot(mechanism).kernel(name, engine="loop", external=external, **options)
+    assert isinstance(kernel, StructuredKernel)
+    received = kernel(*(given[key] for key in function_named(name).inputs), *[wrenches][:external])
+    expected = by_algorithm(mechanism, name, given, **options, **({"external": wrenches} if external else {}))
+    assert relative_error(received, expected) < TOLERANCE
+    assert relative_error(received, by_algorithm(mechanism, name, given)) > 1e-3
+
+
+@pytest.mark.parametrize("reference", ["aligned", "local", "world"])
+@pytest.mark.parametrize("frame", ["tool", "mark", "link5"])
+def test_frames_of_a_tree(frame, reference):
+    mechanism = random_mechanism(7, 9, mimic=0.0)
+    robot, given = zveno.Robot(mechanism), states(mechanism)
+    for name, options in (
+        ("jacobian", {"frame": frame, "reference": reference}),
+        ("forward_kinematics", {"frame": frame}),
+        ("frame_poses", {"frames": (frame, "mark", "link0")}),
+    ):
+        kernel = robot.kernel(name, engine="loop", **options)
+        assert isinstance(kernel, StructuredKernel)
+        assert relative_error(kernel(given["q"]), by_algorithm(mechanism, name, given, **options)) < TOLERANCE
+
+
+def test_the_jacobian_of_a_long_chain_is_a_loop():
+    mechanism = dense_tree(300, 2)
+    robot, q = zveno.Robot(mechanism), states(mechanism, 1)["q"]
+    assert isinstance(robot.kernel("jacobian", frame="link300"), StructuredKernel)
+    expected = by_algorithm(mechanism, "jacobian", {"q": q}, frame="link300")
+    assert relative_error(robot.jacobian(q, "link300"), expected) < TOLERANCE
+
+
+def test_a_frame_on_the_base_has_no_loop():
+    with pytest.raises(BuildError, match="does not move"):
+        zveno.Robot(dense_tree(5, 0)).kernel("jacobian", engine="loop", frame="link0")
 
 
 def test_trees_of_one_structure_share_their_code():
@@ -115,7 +168,6 @@ def test_large_trees_are_loops():
     tau = robot.bias(q, v) + np.einsum("nij,nj->ni", robot.mass_matrix(q), a)
     assert relative_error(robot.forward_dynamics(q, v, tau), a) < 1e-8
     assert isinstance(robot.kernel("forward_dynamics"), StructuredKernel)
-    assert not isinstance(robot.kernel("jacobian", frame="link60"), StructuredKernel)
 
 
 def test_a_payload_on_a_large_tree_is_in_its_tables():
@@ -131,8 +183,6 @@ def test_a_payload_on_a_large_tree_is_in_its_tables():
     [
         ({"mimic": 1.0}, {}, "mimic"),
         ({}, {"parameters": ("gravity",)}, "gravity"),
-        ({}, {"friction": True}, "friction"),
-        ({}, {"external": True}, "external"),
     ],
 )
 def test_what_does_not_fit_a_loop_is_refused_when_asked_for(change, options, reason):
@@ -145,8 +195,8 @@ def test_unknown_engines_and_functions_are_named():
     robot = zveno.load("ur5")
     with pytest.raises(BuildError, match="straight"):
         robot.kernel("inverse_dynamics", engine="fast")
-    with pytest.raises(BuildError, match="jacobian"):
-        robot.kernel("jacobian", engine="loop")
+    with pytest.raises(BuildError, match="center_of_mass"):
+        robot.kernel("center_of_mass", engine="loop")
     assert not isinstance(robot.kernel("inverse_dynamics", engine="straight"), StructuredKernel)
 
 

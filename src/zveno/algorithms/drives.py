@@ -11,6 +11,9 @@ from ..mechanism import Mechanism
 from ..mechanism.joints import JointType
 from ..spatial.vectors import cross
 
+FRICTION_SMOOTHING = 1e-3
+"""Forward dynamics smooths sign(v) over this velocity, rad/s or m/s, so that integrators can follow it."""
+
 
 def rotor_torque(mechanism: Mechanism, a: np.ndarray) -> np.ndarray:
     """Torque that accelerates the rotors, (n_v,): Nᵀ diag(J) N a with motor velocities N q̇."""

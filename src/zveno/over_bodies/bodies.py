@@ -100,6 +100,7 @@ class Bodies:
         carriers: for every link of the mechanism the body that it belongs to (−1: the base), (n_links,).
         T_body_link: (n_links, 4, 4), where the link's frame is on that body.
         base_inertia: (10,), parameters of the links that do not move.
+        friction: (n_v, 3), viscous and Coulomb friction and its offset, for every velocity.
         n_special: how many bodies are placed on their parents such that the rotation has zeros.
     """
 
@@ -117,6 +118,7 @@ class Bodies:
     carriers: np.ndarray
     T_body_link: np.ndarray
     base_inertia: np.ndarray
+    friction: np.ndarray
     n_special: int
 
     @property
@@ -194,6 +196,7 @@ def bodies_of(mechanism: Mechanism) -> Bodies:
         links,
         T_body_link,
         totals[n],
+        _friction(joints),
         int((constants[:, :9] == 0.0).any(axis=1).sum()),
     )
 
@@ -251,6 +254,16 @@ def _rotors(joints: list[Joint], n_v: int) -> np.ndarray:
             reflected = np.asarray(joint.drive.gear_ratio) ** 2 * joint.drive.rotor_inertia
             rotors[k, : joint.type.n_v] = reflected
     return rotors
+
+
+def _friction(joints: list[Joint]) -> np.ndarray:
+    rows = [np.zeros((0, 3))]
+    for joint in joints:
+        own, drive = np.zeros((joint.type.n_v, 3)), joint.drive
+        if drive is not None:
+            own[:, 0], own[:, 1], own[:, 2] = drive.viscous, drive.coulomb, drive.offset
+        rows.append(own)
+    return np.concatenate(rows)
 
 
 def _kinds(types: list[JointType], constants: np.ndarray) -> tuple[tuple[Kind, ...], np.ndarray, np.ndarray]:

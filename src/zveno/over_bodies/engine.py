@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..algorithms.references import checked_reference
 from ..algorithms.singular import RELATIVE, anywhere
 from ..errors import BuildError
 from ..kernels.structured.build import structured_program
 from ..mechanism import Fixed, Mechanism
-from . import energy, forward_dynamics, inverse_dynamics, kinematics, mass_matrix, regressor, singular
+from . import energy, forward_dynamics, inverse_dynamics, jacobian, kinematics, mass_matrix, regressor, singular
 from .bodies import Bodies, bodies_of
+from .frames import Frames, frames_on
 from .pairs import count_pairs
 
 if TYPE_CHECKING:
@@ -33,9 +35,21 @@ LOOPS: dict[str, Callable[..., None]] = {
     "mass_matrix": mass_matrix.mass_matrix,
     "energy": energy.energy,
     "link_poses": kinematics.link_poses,
+    "forward_kinematics": kinematics.forward_kinematics,
+    "frame_poses": kinematics.frame_poses,
+    "jacobian": jacobian.jacobian,
     "regressor": regressor.regressor,
 }
 """Functions that exist as loops, by name."""
+OPTIONS = {
+    "forward_dynamics": ("external", "friction"),
+    "inverse_dynamics": ("external", "friction"),
+    "bias": ("external",),
+    "forward_kinematics": ("frame",),
+    "frame_poses": ("frames",),
+    "jacobian": ("frame", "reference"),
+}
+"""Options that the loops take."""
 ENGINES = ("loop", "straight")
 OPERATIONS_PER_BODY = {
     "forward_dynamics": 700,
@@ -45,6 +59,9 @@ OPERATIONS_PER_BODY = {
     "mass_matrix": 175,
     "energy": 204,
     "link_poses": 148,
+    "forward_kinematics": 100,
+    "frame_poses": 148,
+    "jacobian": 140,
     "regressor": 412,
 }
 """Operations of a body that turns about an axis, placed in no special way."""
@@ -62,7 +79,7 @@ MOST_PAIRS = 3_000_000
 
 def refusal(mechanism: Mechanism, name: str, parameters: tuple[str, ...], options: Mapping[str, Any]) -> str | None:
     """Why a function cannot run as a loop over bodies, or None if it can."""
-    given = [key for key, value in options.items() if value not in (None, False)]
+    given = [key for key, value in _given(options).items() if key not in OPTIONS.get(name, ())]
     if name not in LOOPS:
         return f"{name} does not exist as a loop over bodies, only {', '.join(LOOPS)} do"
     if parameters or given:
@@ -71,7 +88,9 @@ def refusal(mechanism: Mechanism, name: str, parameters: tuple[str, ...], option
         return "mimic joints and transmissions tie joints together, and a loop takes them one by one"
     if all(isinstance(joint.type, Fixed) for joint in mechanism.joints):
         return "nothing moves"
-    bodies = _bodies(mechanism)
+    bodies = _carrying(mechanism, name, options)[0]
+    if not bodies.n:
+        return "the frame does not move"
     if len(bodies.kinds) > MOST_KINDS:
         return f"there are {len(bodies.kinds)} kinds of joints, more than the {MOST_KINDS} a loop can tell apart"
     if name in OPERATIONS_PER_PAIR and count_pairs(bodies.parents) > MOST_PAIRS:
@@ -119,7 +138,9 @@ def loop_kernel(
     mechanism: Mechanism, name: str, parameters: tuple[str, ...], engine: str | None, options: Mapping[str, Any]
 ) -> StructuredKernel | None:
     """The kernel of a function as a loop over bodies, None where straight-line code is taken; see `is_looped`."""
-    return _kernel(mechanism, name) if is_looped(mechanism, name, parameters, engine, options) else None
+    if not is_looped(mechanism, name, parameters, engine, options):
+        return None
+    return _kernel(mechanism, name, tuple(sorted(_given(options).items())))
 
 
 def loop_program(
@@ -128,7 +149,7 @@ def loop_program(
     """The same as a program."""
     if not is_looped(mechanism, name, parameters, None, options):
         return None
-    return structured_program(LOOPS[name], _bodies(mechanism), name=name)[0]
+    return structured_program(LOOPS[name], *_arguments(mechanism, name, _given(options)), name=name)[0]
 
 
 def is_regular(mechanism: Mechanism) -> bool:
@@ -151,8 +172,29 @@ def _bodies(mechanism: Mechanism) -> Bodies:
     return bodies_of(mechanism)
 
 
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if value not in (None, False)}
+
+
+def _carrying(mechanism: Mechanism, name: str, options: Mapping[str, Any]) -> tuple[Bodies, Frames | None]:
+    """The bodies that a function is about, and its frames if it is about frames."""
+    if not {"frame", "frames"} & set(OPTIONS.get(name, ())):
+        return _bodies(mechanism), None
+    return frames_on(mechanism, _bodies(mechanism), options.get("frames", (options.get("frame"),)))
+
+
+def _arguments(mechanism: Mechanism, name: str, options: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What the writer of a loop is given after the builder."""
+    bodies, frames = _carrying(mechanism, name, options)
+    if frames is not None:
+        reference = (checked_reference(options.get("reference", "aligned")),) if name == "jacobian" else ()
+        return bodies, frames, *reference
+    switches = tuple(bool(options.get(key, False)) for key in OPTIONS.get(name, ()))
+    return (bodies, ("q", "v", "a"), *switches) if name == "inverse_dynamics" else (bodies, *switches)
+
+
 @lru_cache(maxsize=256)
-def _kernel(mechanism: Mechanism, name: str) -> StructuredKernel:
+def _kernel(mechanism: Mechanism, name: str, options: tuple[tuple[str, Any], ...]) -> StructuredKernel:
     from ..kernels.structured.kernel import compiled_structured  # not needed to import the package
 
-    return compiled_structured(LOOPS[name], _bodies(mechanism), name=name)
+    return compiled_structured(LOOPS[name], *_arguments(mechanism, name, dict(options)), name=name)

@@ -13,12 +13,13 @@ import numpy as np
 
 from ..algorithms import linear
 from ..algorithms.articulated import Articulated, rigid
-from ..algorithms.drives import turned_momentum
+from ..algorithms.drives import FRICTION_SMOOTHING, turned_momentum
 from ..algorithms.inverse_dynamics import link_wrench
 from ..algorithms.velocities import carried_motion
 from ..kernels.structured.build import Builder
 from ..spatial.transforms import move_wrench
 from ..spatial.vectors import cross
+from .acting import external_wrenches, friction_torques
 from .bodies import Bodies, Kind
 from .numbers import motion_numbers, motion_of, placed, placement
 from .tree_tables import slot_tables, tree_tables
@@ -26,12 +27,25 @@ from .tree_tables import slot_tables, tree_tables
 _UPPER = [(i, j) for i in range(3) for j in range(i, 3)]
 
 
-def forward_dynamics(program: Builder, bodies: Bodies) -> None:
-    """a (n_v,) under joint torques tau (n_v,) at the state q (n_q,), v (n_v,); rotors count."""
+def forward_dynamics(program: Builder, bodies: Bodies, external: bool = False, friction: bool = False) -> None:
+    """a (n_v,) under joint torques tau (n_v,) at the state q (n_q,), v (n_v,); rotors count.
+
+    With `external`, wrenches on the links are one more input; with `friction`, it takes from the torques, its sign
+    smoothed over a velocity.
+    """
     n = bodies.n
     q = program.input("q", (bodies.n_q,))
     v, tau = program.input("v", (bodies.n_v,)), program.input("tau", (bodies.n_v,))
+    acting = external_wrenches(program, bodies, external)
     a = program.output("a", (bodies.n_v,))
+    if friction:
+        spent, left = (
+            friction_torques(program, bodies, v, FRICTION_SMOOTHING),
+            program.scratch("left", bodies.n_v, 1),
+        )
+        with program.each(bodies.n_v) as k:
+            left[k] = program.step(np.subtract, tau[k], spent[k])
+        tau = left
     tree, handed = tree_tables(program, bodies), slot_tables(program, bodies)
     C, own, parent = tree.constants, tree.own, tree.parent
     T = program.scratch("T", n, 12)
@@ -49,6 +63,8 @@ def forward_dynamics(program: Builder, bodies: Bodies) -> None:
             T[i], motion[own[i]], needed[i] = program.step(
                 partial(without_acceleration, kind), C[i], own_q, own_v, motion[parent[i]]
             )
+            for wrench in acting(i):
+                needed[i] = program.step(np.subtract, needed[i], wrench)
     with program.each(n, reverse=True) as i:
         for kind in program.switch(tree.kind[i], bodies.kinds):
             own_q, own_v = (tree.q[i], kind.n_q), (tree.v[i], kind.n_v)

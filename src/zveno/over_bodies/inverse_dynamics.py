@@ -12,16 +12,27 @@ from ..algorithms.inverse_dynamics import link_wrench
 from ..algorithms.velocities import carried_motion
 from ..kernels.structured.build import Builder
 from ..spatial.transforms import move_wrench
+from .acting import external_wrenches, friction_torques
 from .bodies import Bodies, Kind
 from .numbers import motion_numbers, motion_of, placed, placement
 from .tree_tables import slot_tables, tree_tables
 
 
-def inverse_dynamics(program: Builder, bodies: Bodies, given: tuple[str, ...] = ("q", "v", "a")) -> None:
-    """tau (n_v,) for the accelerations a (n_v,) at the state q (n_q,), v (n_v,); what is not given is zero."""
+def inverse_dynamics(
+    program: Builder,
+    bodies: Bodies,
+    given: tuple[str, ...] = ("q", "v", "a"),
+    external: bool = False,
+    friction: bool = False,
+) -> None:
+    """tau (n_v,) for the accelerations a (n_v,) at the state q (n_q,), v (n_v,); what is not given is zero.
+
+    With `external`, wrenches on the links are one more input; with `friction`, the drives overcome it.
+    """
     n = bodies.n
     q = program.input("q", (bodies.n_q,))
     rates = [program.input(name, (bodies.n_v,)) for name in given[1:]]
+    acting = external_wrenches(program, bodies, external)
     tau = program.output("tau", (bodies.n_v,))
     tree, handed = tree_tables(program, bodies), slot_tables(program, bodies)
     C = tree.constants
@@ -37,6 +48,8 @@ def inverse_dynamics(program: Builder, bodies: Bodies, given: tuple[str, ...] = 
             T[i], motion[tree.own[i]], needed[i] = program.step(
                 partial(moved_body, kind), C[i], q[own_q], motion[tree.parent[i]], *(rate[own_v] for rate in rates)
             )
+            for wrench in acting(i):
+                needed[i] = program.step(np.subtract, needed[i], wrench)
     with program.each(n, reverse=True) as i:
         for kind in program.switch(tree.kind[i], bodies.kinds):
             own_q, own_v = (tree.q[i], kind.n_q), (tree.v[i], kind.n_v)
@@ -46,6 +59,10 @@ def inverse_dynamics(program: Builder, bodies: Bodies, given: tuple[str, ...] = 
                 *(rate[own_v] for rate in rates),
             )
             carried[handed.given[i]] = up.added_if(handed.later[i])
+    if friction:
+        spent = friction_torques(program, bodies, rates[0], smoothing=0.0)
+        with program.each(bodies.n_v) as k:
+            tau[k] = program.step(np.add, tau[k], spent[k])
 
 
 def moved_body(kind: Kind, constants: Any, q: Any, parent: Any, *rates: Any) -> Any:
@@ -65,9 +82,9 @@ def torque(kind: Kind, constants: Any, q: Any, T: Any, needed: Any, carried: Any
     return kind.type.subspace(q).T @ wrench + rotor, move_wrench(placed(T, c.p), wrench)
 
 
-def bias(program: Builder, bodies: Bodies) -> None:
+def bias(program: Builder, bodies: Bodies, external: bool = False) -> None:
     """tau (n_v,) at zero acceleration."""
-    inverse_dynamics(program, bodies, ("q", "v"))
+    inverse_dynamics(program, bodies, ("q", "v"), external)
 
 
 def gravity_torque(program: Builder, bodies: Bodies) -> None:

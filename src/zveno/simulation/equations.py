@@ -16,10 +16,10 @@ import numpy as np
 from ..algorithms import constraints as algebra
 from ..algorithms import drives as friction_of
 from ..algorithms import energy
+from ..algorithms.drives import FRICTION_SMOOTHING
 from ..algorithms.factors import BodyFactors, MassFactors
 from ..algorithms.forward_dynamics import forward_dynamics
 from ..algorithms.velocities import AT_REST
-from ..functions import FRICTION_SMOOTHING
 from ..io.results import hash_of
 from ..kernels.door import compiled, compiled_program
 from ..kernels.kernel import Kernel

@@ -9,13 +9,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...algorithms.drives import friction_torque
+from ...algorithms.drives import FRICTION_SMOOTHING, friction_torque
 from ...algorithms.energy import kinetic_energy, potential_energy
 from ...algorithms.floating import Partitioned, has_trunk, partitioned, warn_near_trunk_singularity
 from ...algorithms.inverse_dynamics import bias, gravity_torque
 from ...algorithms.mass_matrix import mass_matrix
 from ...algorithms.singular import refuse_singular
-from ...functions import FRICTION_SMOOTHING, function_named
+from ...functions import function_named
 from ...mechanism import Mechanism
 
 MOST_COLUMNS = 40
