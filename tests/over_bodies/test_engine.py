@@ -20,7 +20,8 @@ from zveno.kernels.structured.export_c import export_structured
 from zveno.kernels.structured.kernel import StructuredKernel
 from zveno.mechanism import Fixed, Joint, Link, Mechanism, Revolute, assemble
 from zveno.over_bodies.bodies import bodies_of
-from zveno.over_bodies.engine import LOOPS, OPTIONS, is_regular, prefers_loop
+from zveno.over_bodies.engine import is_regular, prefers_loop
+from zveno.over_bodies.loops import LOOPS, OPTIONS
 
 TOLERANCE = 1e-11
 """Forward dynamics of random trees loses some digits; the others agree to rounding."""

@@ -7,7 +7,7 @@ about 600 operations a body on it is no faster than a loop, whose code stays in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,38 +18,16 @@ from ..algorithms.singular import RELATIVE, anywhere
 from ..errors import BuildError
 from ..kernels.structured.build import structured_program
 from ..mechanism import Fixed, Mechanism
-from . import energy, forward_dynamics, inverse_dynamics, jacobian, kinematics, mass_matrix, regressor, singular
+from . import singular
 from .bodies import Bodies, bodies_of
 from .frames import Frames, frames_on
+from .loops import LOOPS, OPTIONS
 from .pairs import count_pairs
 
 if TYPE_CHECKING:
     from ..kernels.structured.kernel import StructuredKernel
     from ..kernels.structured.statements import Structured
 
-LOOPS: dict[str, Callable[..., None]] = {
-    "forward_dynamics": forward_dynamics.forward_dynamics,
-    "inverse_dynamics": inverse_dynamics.inverse_dynamics,
-    "bias": inverse_dynamics.bias,
-    "gravity_torque": inverse_dynamics.gravity_torque,
-    "mass_matrix": mass_matrix.mass_matrix,
-    "energy": energy.energy,
-    "link_poses": kinematics.link_poses,
-    "forward_kinematics": kinematics.forward_kinematics,
-    "frame_poses": kinematics.frame_poses,
-    "jacobian": jacobian.jacobian,
-    "regressor": regressor.regressor,
-}
-"""Functions that exist as loops, by name."""
-OPTIONS = {
-    "forward_dynamics": ("external", "friction"),
-    "inverse_dynamics": ("external", "friction"),
-    "bias": ("external",),
-    "forward_kinematics": ("frame",),
-    "frame_poses": ("frames",),
-    "jacobian": ("frame", "reference"),
-}
-"""Options that the loops take."""
 ENGINES = ("loop", "straight")
 OPERATIONS_PER_BODY = {
     "forward_dynamics": 700,
