@@ -165,3 +165,8 @@ def test_deep_names_are_found():
     deep = deep_names("see zveno.ik.choose and zveno.load.x\nfrom zveno.simulation import PD, simulate as run\n")
     assert deep == ["ik.choose", "load.x", "simulation.PD", "simulation.simulate"]
     assert deep_names("from zveno.documents.calibration_001 import plan_study as study") != []
+
+
+def test_readme_leads_to_every_page():
+    linked = {link.partition("#")[0] for link in LINK.findall((ROOT / "README.md").read_text(encoding="utf-8"))}
+    assert {page.relative_to(ROOT).as_posix() for page in (ROOT / "docs").glob("*.md")} <= linked
