@@ -81,13 +81,12 @@ def _single(pair: Pair) -> list[Row]:
     robot = pair.robot
     q = pair.q[0].copy()
     frame = robot.link_names[-1]
-    kernel = compile(trace(lambda x: np.array([x[0]]), {"x": (robot.n_q,)}))
-    empty = kernel._call
+    empty, batch = compile(trace(lambda x: np.array([x[0]]), {"x": (robot.n_q,)})), q[None]  # batches are gufuncs
     times = interleaved(
         {
             "fk": lambda: robot.forward_kinematics(q, frame),
             "jacobian": lambda: robot.jacobian(q, frame),
-            "empty": lambda: empty(q),
+            "empty": lambda: empty(batch),
         }
     )
     return [
