@@ -6,12 +6,12 @@ import numpy as np
 
 from ...identification.curves import friction_curve, residual_spectrum
 from ...identification.result import Identification
+from ..pictures.identification import LEVEL
+from ..text.identification import MODELS
 from .blocks import Block, Series, lines, points, record, table, words
 from .page import Chapter
 
-MODELS = ("identified", "least squares", "nominal", "gravity only", "friction only")
 MOST_ROWS, MOST_DOTS = 3000, 500
-LEVEL = 0.95
 SEEN = 4.0
 """Frequencies shown, in bands."""
 

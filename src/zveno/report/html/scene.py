@@ -9,8 +9,7 @@ import numpy as np
 
 from ...algorithms.forward_kinematics import link_poses
 from ...mechanism import Mechanism
-from ...spatial.rotations import z_to
-from ..pictures.pieces import Piece, link_shapes
+from ..pictures.pieces import Piece, link_shapes, upright_axes
 from .blocks import Block, numbers, packed
 
 MOST_FRAMES = 300
@@ -50,7 +49,7 @@ def robot_scene(
     kept = np.unique(np.linspace(0, len(q) - 1, min(len(q), MOST_FRAMES)).round().astype(int))
     shapes = link_shapes(mechanism)
     links = sorted({piece.link for piece in shapes.pieces})
-    upright = _upright(mechanism)
+    upright = upright_axes(mechanism)
     poses = _poses(mechanism, q[kept], links, upright)
     heights = poses[..., 2, 3]
     low = float(heights.min(initial=0.0)) - 0.15 * shapes.size
@@ -73,12 +72,6 @@ def robot_scene(
     if points is not None:
         data["points"] = packed(np.asarray(points) @ upright.T)
     return Block(title, "scene", data, note=note, wide=wide)
-
-
-def _upright(mechanism: Mechanism) -> np.ndarray:
-    """The rotation that makes "against gravity" the page's up."""
-    strength = float(np.linalg.norm(mechanism.gravity))
-    return np.eye(3) if strength < 1e-9 else z_to(-mechanism.gravity / strength).T
 
 
 def _poses(mechanism: Mechanism, q: np.ndarray, links: Sequence[int], upright: np.ndarray) -> np.ndarray:

@@ -12,10 +12,9 @@ import numpy as np
 from ...algorithms.forward_kinematics import frame_pose
 from ...errors import ZvenoError
 from ...mechanism import Mechanism
-from ...spatial.rotations import z_to
 from . import raster, solids
 from .files import figure_class, saved
-from .pieces import KIND_COLORS, kind_color, solid_pieces
+from .pieces import KIND_COLORS, kind_color, solid_pieces, upright_axes
 from .skeleton import Skeleton, skeleton
 
 FOOT, TRAIL = "#66727f", "#d6336c"
@@ -56,7 +55,7 @@ def draw_mechanism(
     q = mechanism.neutral() if q is None else mechanism.checked_q(q)
     main = skeleton(mechanism, q)
     pale = [skeleton(mechanism, mechanism.checked_q(ghost)) for ghost in ghosts]
-    upright = _upright(mechanism)
+    upright = upright_axes(mechanism)
     ground = _ground_height([main, *pale], upright)
     layers = []
     for k, ghost in enumerate(pale):
@@ -113,12 +112,6 @@ class _Layer:
 
 def _rgb(color: str) -> np.ndarray:
     return np.array([int(color[k : k + 2], 16) for k in (1, 3, 5)]) / 255.0
-
-
-def _upright(mechanism: Mechanism) -> np.ndarray:
-    """The rotation that makes 'against gravity' the picture's up."""
-    strength = float(np.linalg.norm(mechanism.gravity))
-    return np.eye(3) if strength < 1e-9 else z_to(-mechanism.gravity / strength).T
 
 
 def _ground_height(skeletons: Sequence[Skeleton], upright: np.ndarray) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from ...algorithms.forward_kinematics import link_poses
 from ...mechanism import Mechanism
 from ...mechanism.units import coordinate_units
+from ...spatial.rotations import z_to
 from . import solids
 from .skeleton import Skeleton, skeleton
 
@@ -85,3 +86,9 @@ def _drawn_out(mechanism: Mechanism) -> np.ndarray:
         if unit == "m" and np.isfinite(mechanism.upper[k]):
             q[k] = mechanism.upper[k]
     return q
+
+
+def upright_axes(mechanism: Mechanism) -> np.ndarray:
+    """The rotation (3, 3) into axes whose z points against gravity: up in pictures and pages."""
+    strength = float(np.linalg.norm(mechanism.gravity))
+    return np.eye(3) if strength < 1e-9 else z_to(-mechanism.gravity / strength).T
