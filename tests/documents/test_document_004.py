@@ -70,7 +70,7 @@ def test_percentages():
 def test_the_trivial_procedure_with_expert_limits():
     """A scan of the taught box alone brings the document's configuration to within its step."""
     grid = Grid.by_count(Q - 0.14, Q + 0.14, 6, ends=True)
-    best = global_extremum(grid, objective(PROBLEM, T), parts=2)
+    best = global_extremum(grid, objective(PROBLEM, T), on="threads", piece=50_000)
     assert np.abs(grid.points(best.numbers[0]) - Q).max() < 0.15
     assert objective(PROBLEM, T)(grid.points(best.numbers[:1]))[0] < 0.03
 

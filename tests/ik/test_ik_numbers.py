@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -24,7 +23,6 @@ from zveno.ik.numbers import (
     extrema,
     flat_extrema,
     global_extremum,
-    ranges,
     step_from_bandwidth,
     values,
 )
@@ -149,30 +147,38 @@ def test_admissible_numbers_are_those_of_the_definition():
     assert np.array_equal(again.points(), alpha[expected & (egg_box(alpha) >= 0) & (egg_box(alpha) <= 1)])
 
 
-@pytest.mark.parametrize("parts", [1, 2, 3, 7, 64])
-@pytest.mark.parametrize("chunk", [1 << 16, 97])
-def test_the_answer_does_not_depend_on_the_cut(parts, chunk):
+@pytest.mark.parametrize("on", ["here", "threads"])
+@pytest.mark.parametrize("piece", [1 << 16, 997, 97])
+def test_the_answer_does_not_depend_on_the_cut(on, piece):
     mask = admissible(GRID, constraints=[(bowl, 0.0, 1.1)])
-    one = compress(GRID, mask)
-    cut = compress(GRID, mask, parts=parts, chunk=chunk)
-    assert np.array_equal(one.numbers, cut.numbers)
+    cut = {"on": on, "piece": piece}
+    assert np.array_equal(compress(GRID, mask).numbers, compress(GRID, mask, **cut).numbers)
     for kind in ("min", "max"):
-        a, b = (extrema(GRID, egg_box, kind, mask, **k) for k in ({}, {"parts": parts, "chunk": chunk}))
-        assert np.array_equal(a.numbers, b.numbers)
-        assert np.array_equal(a.values, b.values)
-        a, b = (global_extremum(GRID, egg_box, kind, mask, **k) for k in ({}, {"parts": parts, "chunk": chunk}))
-        assert np.array_equal(a.numbers, b.numbers)
-        assert np.array_equal(a.values, b.values)
+        for operator in (extrema, flat_extrema, global_extremum):
+            whole, pieces = operator(GRID, egg_box, kind, mask), operator(GRID, egg_box, kind, mask, **cut)
+            assert np.array_equal(whole.numbers, pieces.numbers)
+            assert np.array_equal(whole.values, pieces.values)
 
 
-def test_ranges_cover_every_number_once():
-    for size, parts in ((729, 7), (5, 9), (10**25, 3)):
-        cut = ranges(size, parts)
-        assert cut[0][0] == 1
-        assert cut[-1][1] == size + 1
-        assert all(a[1] == b[0] for a, b in itertools.pairwise(cut))
-    with pytest.raises(ShapeError, match="parts"):
-        ranges(5, 0)
+def test_processes_and_checkpoints_give_the_same_answer(tmp_path):
+    """The operators and compiled functions travel; a scan that goes on from its file ends the same."""
+    function = compiled(lambda a: (a[0] - 0.3) ** 2 + (a[1] + 0.2) ** 2 * (1 + a[2] * a[2]), 3)
+    mask = admissible(GRID, constraints=[(function, 0.0, 0.9)])
+    at = {"on": 2, "piece": 2000, "checkpoint": tmp_path / "scan.json"}
+    least = global_extremum(GRID, function, mask=mask)
+    first, again = (global_extremum(GRID, function, mask=mask, **at) for _ in range(2))
+    for answer in (first, again):
+        assert np.array_equal(least.numbers, answer.numbers)
+        assert np.array_equal(least.values, answer.values)
+    with pytest.raises(ZvenoError, match="other work"):
+        global_extremum(GRID, function, "max", mask=mask, **at)
+    table, cut = CellTable.of(GRID, rows), CellTable.of(GRID, rows, on="threads", piece=500)
+    assert np.array_equal(table.low, cut.low)
+    assert np.array_equal(table.high, cut.high)
+
+
+def rows(alpha):
+    return np.stack([bowl(alpha), egg_box(alpha)], axis=1)
 
 
 def test_a_paraboloid_has_one_minimum_on_the_grid_and_21_in_the_row_of_numbers():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 from scipy.integrate import solve_ivp
 
@@ -171,7 +173,10 @@ def _workers() -> Row:
     distance = objective(problem, problem.forward(START))
     whole = global_extremum(grid, distance)
     workers = (2, 3, 5, 8)
-    parts = [global_extremum(grid, distance, parts=K) for K in workers]
+    parts = []
+    for K in workers:
+        with ThreadPoolExecutor(K) as pool:
+            parts.append(global_extremum(grid, distance, on=pool, piece=grid.size // K))
     same = all(np.array_equal(part.numbers, whole.numbers) for part in parts)
     return DOCUMENT.equal(
         f"trick 4: range of {grid.size} numbers split over K = {', '.join(map(str, workers))} workers",

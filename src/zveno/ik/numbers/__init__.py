@@ -9,7 +9,8 @@ of a number, and every question about it an operator on ranges of numbers:
     best = global_extremum(grid, f)                                    # П6
     every = extrema(grid, f)                                           # П5
 
-All operators stream: memory does not grow with I. All take `parts=K`, and give the same answer for every K.
+All operators stream: memory does not grow with I. All take `on=` (processes, threads, a cluster: `zveno.scale`) and
+`checkpoint=`, and give the same answer for any workers.
 """
 
 from .coding import decode as decode
@@ -26,7 +27,6 @@ from .operators import admissible as admissible
 from .operators import compiled as compiled
 from .operators import compress as compress
 from .operators import values as values
-from .ranges import ranges as ranges
 from .unimodal import CellTable as CellTable
 from .unimodal import Dichotomy as Dichotomy
 from .unimodal import ExtremumTable as ExtremumTable

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import operator
+import os
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...errors import ZvenoError
+from ...progress import Progress
+from ...scale.fold import On
 from .coding import decode
 from .grid import Grid
 from .operators import Function, Mask, _numbers, evaluated
-from .ranges import CHUNK, map_reduce
+from .ranges import PIECE, map_reduce
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +37,16 @@ def extrema(
     mask: Mask | None = None,
     neighbours: str = "all",
     periodic: Any = (),
-    parts: int = 1,
-    chunk: int = CHUNK,
+    *,
+    on: On = "here",
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress = None,
+    piece: int = PIECE,
 ) -> Extrema:
     """П5 in J dimensions: numbers whose value is the least (or greatest) among their neighbours in the grid.
 
     Of equal neighbours the smallest number counts, as in the document. Each verdict depends on the number's own
-    neighbours only, so that chunks and parts cannot change it; neighbours are evaluated again where they are
+    neighbours only, so that it does not matter how the range is cut; neighbours are evaluated again where they are
     needed, and only while the number can still be an extremum.
 
     Args:
@@ -49,73 +56,126 @@ def extrema(
         mask: ζ; extrema of the whole function that are not admissible are left out.
         neighbours: "all" 3^J − 1 of them, or the 2J along the "axes".
         periodic: parameters (from 0) whose last value neighbours the first.
-        parts, chunk: how the range is cut.
+        on, checkpoint, progress: workers, a file to go on from, and a bar, as in `zveno.scale.fold`.
+        piece: numbers that a worker is given at a time; it does not change the answer.
     """
-    sign = _sign(kind)
-    offsets = _offsets(grid.n_parameters, neighbours)
-    counts = np.array(grid.counts)
     around = np.zeros(grid.n_parameters, bool)
     around[list(periodic)] = True
+    offsets = _offsets(grid.n_parameters, neighbours)
+    work = _LeastOfNeighbours(grid, function, _sign(kind), mask, tuple(offsets), around)
+    return _joined(map_reduce(grid.size, work, operator.add, on, checkpoint, progress, piece))
 
-    def work(start: int, stop: int) -> list[tuple[np.ndarray, np.ndarray]]:
+
+@dataclass(frozen=True, eq=False)
+class _LeastOfNeighbours:
+    grid: Grid
+    function: Function
+    sign: float
+    mask: Mask | None
+    offsets: tuple[np.ndarray, ...]
+    around: np.ndarray
+
+    def __call__(self, start: int, stop: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        grid, sign, counts = self.grid, self.sign, np.array(self.grid.counts)
         numbers = _numbers(start, np.arange(stop - start))
-        values = sign * evaluated(function, grid.range_points(start, stop))
-        alive = np.arange(len(values)) if mask is None else np.flatnonzero(mask(start, stop))
+        values = sign * evaluated(self.function, grid.range_points(start, stop))
+        alive = _alive(self.mask, start, stop)
         theta = decode(numbers, grid.counts) - 1
-        for offset in offsets:
+        for offset in self.offsets:
             if not len(alive):
                 break
             near = theta[alive] + offset
-            wrapped = np.where(around, near % counts, near)
+            wrapped = np.where(self.around, near % counts, near)
             there = np.all((wrapped >= 0) & (wrapped < counts), axis=1)
             value = np.full(len(alive), np.inf)
             points = grid.lower + grid.step * wrapped[there].astype(float)
-            value[there] = sign * evaluated(function, points)
+            value[there] = sign * evaluated(self.function, points)
             # The neighbour's number is smaller if the last parameter that differs is smaller.
             smaller = _smaller(wrapped, theta[alive])
             mine = values[alive]
             alive = alive[np.where(smaller, value > mine, value >= mine)]
         return [(numbers[alive], sign * values[alive])]
 
-    pieces = map_reduce(grid.size, work, lambda a, b: a + b, parts, chunk)
-    return Extrema(np.concatenate([n for n, _ in pieces]), np.concatenate([v for _, v in pieces]))
 
-
-def flat_extrema(grid: Grid, function: Function, kind: str = "min", mask: Mask | None = None) -> Extrema:
+def flat_extrema(
+    grid: Grid,
+    function: Function,
+    kind: str = "min",
+    mask: Mask | None = None,
+    *,
+    on: On = "here",
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress = None,
+    piece: int = PIECE,
+) -> Extrema:
     """П5 as printed, formula (6): a number against its two neighbours in the row of numbers.
 
     f(i − 1) > f(i) ≤ f(i + 1), one-sided at the ends. In more than one dimension this is not a test for extrema of
-    the function (a paraboloid on 21 × 21 points has 21); it is the printed variant, and right for J = 1.
+    the function (a paraboloid on 21 × 21 points has 21); it is the printed variant, and right for J = 1. Arguments
+    as in `extrema`.
     """
-    sign = _sign(kind)
-    offsets = [np.array([1]), np.array([-1])]
+    work = _LeastInRow(grid, function, _sign(kind), mask)
+    return _joined(map_reduce(grid.size, work, operator.add, on, checkpoint, progress, piece))
 
-    def work(start: int, stop: int) -> list[tuple[np.ndarray, np.ndarray]]:
+
+@dataclass(frozen=True, eq=False)
+class _LeastInRow:
+    grid: Grid
+    function: Function
+    sign: float
+    mask: Mask | None
+
+    def __call__(self, start: int, stop: int) -> list[tuple[np.ndarray, np.ndarray]]:
         numbers = np.arange(start, stop)
-        values = sign * evaluated(function, grid.range_points(start, stop))
-        alive = np.arange(len(values)) if mask is None else np.flatnonzero(mask(start, stop))
-        for offset in offsets:
+        values = self.sign * evaluated(self.function, self.grid.range_points(start, stop))
+        alive = _alive(self.mask, start, stop)
+        for offset in (1, -1):
             near = numbers[alive] + offset
-            there = (near >= 1) & (near <= grid.size)
+            there = (near >= 1) & (near <= self.grid.size)
             value = np.full(len(alive), np.inf)
-            value[there] = sign * evaluated(function, grid.points(near[there]))
+            value[there] = self.sign * evaluated(self.function, self.grid.points(near[there]))
             alive = alive[value > values[alive] if offset < 0 else value >= values[alive]]
-        return [(numbers[alive], sign * values[alive])]
-
-    pieces = map_reduce(grid.size, work, lambda a, b: a + b)
-    return Extrema(np.concatenate([n for n, _ in pieces]), np.concatenate([v for _, v in pieces]))
+        return [(numbers[alive], self.sign * values[alive])]
 
 
 def global_extremum(
-    grid: Grid, function: Function, kind: str = "min", mask: Mask | None = None, parts: int = 1, chunk: int = CHUNK
+    grid: Grid,
+    function: Function,
+    kind: str = "min",
+    mask: Mask | None = None,
+    *,
+    on: On = "here",
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress = None,
+    piece: int = PIECE,
 ) -> Extrema:
-    """П6, formula (7): all admissible numbers at which the function has its least (or greatest) value."""
-    sign = _sign(kind)
+    """П6, formula (7): all admissible numbers at which the function has its least (or greatest) value.
 
-    def work(start: int, stop: int) -> tuple[float, list[np.ndarray]]:
-        alive = np.arange(stop - start) if mask is None else np.flatnonzero(mask(start, stop))
-        points = grid.points(_numbers(start, alive)) if mask is not None else grid.range_points(start, stop)
-        value = sign * evaluated(function, points)
+    Arguments as in `extrema`.
+    """
+    sign = _sign(kind)
+    work = _Least(grid, function, sign, mask)
+    best, numbers = map_reduce(grid.size, work, _lesser, on, checkpoint, progress, piece)
+    if best == np.inf:
+        raise ZvenoError("no number is admissible", remedy="Widen the constraints or refine the grid")
+    extremal = np.concatenate(numbers)
+    return Extrema(extremal, np.full(len(extremal), sign * best))
+
+
+@dataclass(frozen=True, eq=False)
+class _Least:
+    """The least value over a range, and the numbers that have it."""
+
+    grid: Grid
+    function: Function
+    sign: float
+    mask: Mask | None
+
+    def __call__(self, start: int, stop: int) -> tuple[float, list[np.ndarray]]:
+        alive = _alive(self.mask, start, stop)
+        whole = self.mask is None
+        points = self.grid.range_points(start, stop) if whole else self.grid.points(_numbers(start, alive))
+        value = self.sign * evaluated(self.function, points)
         if not len(value):
             return np.inf, []
         best = float(value.min())
@@ -124,16 +184,19 @@ def global_extremum(
             best = float(value.min())
         return best, [_numbers(start, alive[value == best])]
 
-    def merge(a, b):
-        if a[0] == b[0]:
-            return a[0], a[1] + b[1]
-        return a if a[0] < b[0] else b
 
-    best, numbers = map_reduce(grid.size, work, merge, parts, chunk)
-    if best == np.inf:
-        raise ZvenoError("no number is admissible", remedy="Widen the constraints or refine the grid")
-    extremal = np.concatenate(numbers)
-    return Extrema(extremal, np.full(len(extremal), sign * best))
+def _lesser(a: tuple[float, list[np.ndarray]], b: tuple[float, list[np.ndarray]]) -> tuple[float, list[np.ndarray]]:
+    if a[0] == b[0]:
+        return a[0], a[1] + b[1]
+    return a if a[0] < b[0] else b
+
+
+def _joined(pieces: list[tuple[np.ndarray, np.ndarray]]) -> Extrema:
+    return Extrema(np.concatenate([n for n, _ in pieces]), np.concatenate([v for _, v in pieces]))
+
+
+def _alive(mask: Mask | None, start: int, stop: int) -> np.ndarray:
+    return np.arange(stop - start) if mask is None else np.flatnonzero(mask(start, stop))
 
 
 def _smaller(near: np.ndarray, theta: np.ndarray) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
+from ...progress import Progress
+from ...scale.fold import On
 from .grid import Grid
-from .ranges import CHUNK, map_reduce
+from .ranges import PIECE, map_reduce
 
 Function = Callable[[np.ndarray], np.ndarray]
 """A function of points (k, J) that returns (k,) values."""
@@ -58,22 +62,28 @@ def admissible(
     With constraints alone this is П1, with objectives alone П2, with both П3. Later functions are only evaluated
     where the earlier ones hold, so put the cheap and the tight ones first.
     """
-    bounded = [*constraints, *objectives]
-    extra = list(others)
+    return _Admissible(grid, (*constraints, *objectives), tuple(others))
 
-    def mask(start: int, stop: int) -> np.ndarray:
-        points = grid.range_points(start, stop)
+
+@dataclass(frozen=True, eq=False)
+class _Admissible:
+    """ζ as a value, so that it can be sent to other processes."""
+
+    grid: Grid
+    bounded: tuple[Bounds, ...]
+    others: tuple[Function, ...]
+
+    def __call__(self, start: int, stop: int) -> np.ndarray:
+        points = self.grid.range_points(start, stop)
         alive = np.arange(len(points))
-        for function, low, high in bounded:
+        for function, low, high in self.bounded:
             values = evaluated(function, points[alive])
             alive = alive[(values >= low) & (values <= high)]
-        for function in extra:
+        for function in self.others:
             alive = alive[evaluated(function, points[alive]).astype(bool)]
         zeta = np.zeros(len(points), bool)
         zeta[alive] = True
         return zeta
-
-    return mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,14 +116,33 @@ class Compressed:
         return Compressed(self.grid, kept)
 
 
-def compress(grid: Grid, mask: Mask, parts: int = 1, chunk: int = CHUNK) -> Compressed:
-    """П4: only the numbers where ζ = 1. Memory grows with Σ, not with I."""
+def compress(
+    grid: Grid,
+    mask: Mask,
+    *,
+    on: On = "here",
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress = None,
+    piece: int = PIECE,
+) -> Compressed:
+    """П4: only the numbers where ζ = 1. Memory grows with Σ, not with I.
 
-    def work(start: int, stop: int) -> list[np.ndarray]:
-        return [_numbers(start, np.flatnonzero(mask(start, stop)))]
-
-    pieces = map_reduce(grid.size, work, lambda a, b: a + b, parts, chunk)
+    Args:
+        grid: the grid.
+        mask: ζ, from `admissible`.
+        on, checkpoint, progress: workers, a file to go on from, and a bar, as in `zveno.scale.fold`.
+        piece: numbers that a worker is given at a time; it does not change the answer.
+    """
+    pieces = map_reduce(grid.size, _Kept(mask), operator.add, on, checkpoint, progress, piece)
     return Compressed(grid, np.concatenate(pieces))
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    mask: Mask
+
+    def __call__(self, start: int, stop: int) -> list[np.ndarray]:
+        return [_numbers(start, np.flatnonzero(self.mask(start, stop)))]
 
 
 def _numbers(start: int, offsets: np.ndarray) -> np.ndarray:

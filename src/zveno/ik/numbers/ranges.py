@@ -1,58 +1,59 @@
-"""Ranges of numbers over chunks and workers, with merges that do not depend on how the range was cut."""
+"""Ranges of numbers in pieces, on any workers, with merges that do not depend on how the range was cut."""
 
 from __future__ import annotations
 
-import itertools
+import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from ...errors import ShapeError
+from ...progress import Progress
+from ...scale.fold import On, fold
+from ...scale.pieces import cut
 
 CHUNK = 1 << 15
 """Numbers that are evaluated at once."""
+PIECE = 1 << 22
+"""Numbers that a worker is given at a time: a tenth of a second to some seconds of work."""
 
 A = TypeVar("A")
 
 
-def ranges(size: int, parts: int) -> list[tuple[int, int]]:
-    """[1, I] cut into K ranges [start, stop) as equal as they can be: trick 4 of document 004."""
-    if isinstance(parts, bool) or not isinstance(parts, int) or parts < 1:
-        raise ShapeError(
-            f"{parts!r} is not a number of parts", element="parts", remedy="Give a whole number from 1"
-        )
-    cuts = [1 + size * k // parts for k in range(parts + 1)]
-    return [(a, b) for a, b in itertools.pairwise(cuts) if a < b]
-
-
 def chunks(start: int, stop: int, chunk: int = CHUNK) -> Iterator[tuple[int, int]]:
-    """[start, stop) in pieces of at most `chunk` numbers."""
+    """[start, stop) in ranges of at most `chunk` numbers."""
     while start < stop:
         yield start, min(start + chunk, stop)
         start += chunk
 
 
-def map_reduce(
-    size: int, work: Callable[[int, int], A], merge: Callable[[A, A], A], parts: int = 1, chunk: int = CHUNK
-) -> A:
-    """`work(start, stop)` over all numbers, merged from left to right; `parts` threads work at a time.
+@dataclass(frozen=True)
+class InChunks:
+    """`work(start, stop)` over one piece of the numbers, chunk by chunk, merged from left to right."""
 
-    `merge` must not care where the cuts are; then neither does the result.
-    """
+    work: Callable[[int, int], Any]
+    merge: Callable[[Any, Any], Any]
 
-    def reduced(part: tuple[int, int]) -> A:
-        pieces = (work(a, b) for a, b in chunks(*part, chunk))
-        total = next(pieces)
-        for piece in pieces:
-            total = merge(total, piece)
+    def __call__(self, piece: tuple[int, int]) -> Any:
+        """The answer to a piece (start, stop)."""
+        answers = (self.work(start, stop) for start, stop in chunks(*piece))
+        total = next(answers)
+        for answer in answers:
+            total = self.merge(total, answer)
         return total
 
-    cut = ranges(size, parts)
-    if len(cut) == 1:
-        return reduced(cut[0])
-    with ThreadPoolExecutor(len(cut)) as pool:
-        results = list(pool.map(reduced, cut))
-    total = results[0]
-    for result in results[1:]:
-        total = merge(total, result)
-    return total
+
+def map_reduce(
+    size: int,
+    work: Callable[[int, int], A],
+    merge: Callable[[A, A], A],
+    on: On = "here",
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress = None,
+    piece: int = PIECE,
+) -> A:
+    """`work(start, stop)` over the numbers 1 … size, merged from left to right: trick 4 of document 004.
+
+    `merge` must not care where the cuts are; then neither does the result. Other arguments as in
+    `zveno.scale.fold`.
+    """
+    return fold(InChunks(work, merge), cut(size, piece, first=1), merge, on, checkpoint, progress)

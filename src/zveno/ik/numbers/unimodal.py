@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import operator
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import ShapeError, ZvenoError
+from ...progress import Progress
+from ...scale.fold import On
 from .coding import decode, encode
 from .extrema import flat_extrema
 from .grid import Grid
 from .operators import Function, evaluated
+from .ranges import PIECE, map_reduce
 
 SHARES = (1.0, 1 / 4, 1 / 16, 1 / 64)
 """Of a step to where a linear model meets the target: the whole one overshoots where the system is curved."""
@@ -36,11 +41,14 @@ class ExtremumTable:
     values: np.ndarray
 
     @classmethod
-    def of(cls, grid: Grid, function: Function) -> ExtremumTable:
-        """The table of a function of one parameter; the ends of the range are entries of it."""
+    def of(cls, grid: Grid, function: Function, *, on: On = "here", piece: int = PIECE) -> ExtremumTable:
+        """The table of a function of one parameter; the ends of the range are entries of it.
+
+        `on` and `piece` as in `extrema`.
+        """
         if grid.n_parameters != 1:
             raise ShapeError("this table is for one parameter", remedy="Use CellTable for several")
-        extremal = [flat_extrema(grid, function, kind).numbers for kind in ("min", "max")]
+        extremal = [flat_extrema(grid, function, kind, on=on, piece=piece).numbers for kind in ("min", "max")]
         numbers = np.unique(np.concatenate([*extremal, [1, grid.size]]))
         return cls(grid, numbers, evaluated(function, grid.points(numbers)))
 
@@ -66,16 +74,27 @@ class CellTable:
     high: np.ndarray
 
     @classmethod
-    def of(cls, grid: Grid, system: System) -> CellTable:
-        """The table of a system on a grid whose nodes are the corners of cells (`Grid.by_count(…, ends=True)`)."""
+    def of(
+        cls,
+        grid: Grid,
+        system: System,
+        *,
+        on: On = "here",
+        checkpoint: str | os.PathLike[str] | None = None,
+        progress: Progress = None,
+        piece: int = PIECE,
+    ) -> CellTable:
+        """The table of a system on a grid whose nodes are the corners of cells (`Grid.by_count(…, ends=True)`).
+
+        `on`, `checkpoint`, `progress` and `piece` as in `extrema`. The table holds all cells.
+        """
         counts = grid.counts
         if min(counts) < 2:
             raise ShapeError("a cell needs two nodes in every parameter", element="grid")
         cells = tuple(count - 1 for count in counts)
         theta = decode(np.arange(1, int(np.prod(cells)) + 1), cells)
-        nodes = np.asarray(system(grid.range_points(1, grid.size + 1)))
-        if nodes.ndim != 2 or len(nodes) != grid.size:
-            raise ShapeError("the system must return (k, V) values for points (k, J)")
+        work = _AtNodes(grid, system)
+        nodes = np.concatenate(map_reduce(grid.size, work, operator.add, on, checkpoint, progress, piece))
         low: Any = None
         high: Any = None
         for corner in itertools.product((0, 1), repeat=len(counts)):
@@ -90,6 +109,20 @@ class CellTable:
         hit = np.all((self.low - slack <= target) & (target <= self.high + slack), axis=1)
         lower = self.grid.points(self.numbers[hit])
         return lower, lower + self.grid.step
+
+
+@dataclass(frozen=True, eq=False)
+class _AtNodes:
+    """Values (k, V) of a system at a range of nodes."""
+
+    grid: Grid
+    system: System
+
+    def __call__(self, start: int, stop: int) -> list[np.ndarray]:
+        nodes = np.asarray(self.system(self.grid.range_points(start, stop)))
+        if nodes.ndim != 2 or len(nodes) != stop - start:
+            raise ShapeError("the system must return (k, V) values for points (k, J)")
+        return [nodes]
 
 
 @dataclass(frozen=True, eq=False)
