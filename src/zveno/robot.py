@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .io.logs.log import Log
     from .mechanism import Loop
     from .progress import Progress
+    from .scale.fold import On
     from .simulation.constraints import Constraint
     from .simulation.controllers import Control
     from .simulation.drives import ServoDrive
@@ -76,7 +77,8 @@ class Robot(RobotFunctions):
         start: ArrayLike | None = None, slices: int | None = None, redundant: str | Sequence[str] | None = None,
         objective: str = "squares", tolerance: Tolerance | tuple[float, float] | None = None,
         percent: float | None = None, held: ArrayLike | None = None,
-        accept: Callable[[np.ndarray], np.ndarray] | None = None, seconds: float | None = None
+        accept: Callable[[np.ndarray], np.ndarray] | None = None, seconds: float | None = None,
+        on: On = None, checkpoint: str | PathLike[str] | None = None, progress: Progress = None
     ) -> Solutions:
         """All configurations that put a frame where it is asked for; see `zveno.solve_ik`."""
         from .ik.solve import solve_ik
@@ -84,7 +86,7 @@ class Robot(RobotFunctions):
         return solve_ik(
             self, T_world_tool, frame, relative_to, limits, task, method, windings=windings, start=start,
             slices=slices, redundant=redundant, objective=objective, tolerance=tolerance, percent=percent,
-            held=held, accept=accept, seconds=seconds
+            held=held, accept=accept, seconds=seconds, on=on, checkpoint=checkpoint, progress=progress
         )
 
     def ik_path(
@@ -112,7 +114,7 @@ class Robot(RobotFunctions):
         limits: bool = False, events: Sequence[Event] = (),
         moving_base: Callable[[float], np.ndarray] | None = None, stabilization: float = 20.0,
         projection: bool = False, max_projection: float = 0.1, max_step: float = np.inf,
-        progress: Progress = None
+        progress: Progress = None, on: On = None, checkpoint: str | PathLike[str] | None = None
     ) -> Trajectory:
         """The motion from a state, or from a batch of states; see `zveno.simulate`."""
         from .simulation.simulate import simulate
@@ -121,7 +123,7 @@ class Robot(RobotFunctions):
             self, q0, v0, duration, control=control, constraints=constraints, integrator=integrator, step=step,
             rtol=rtol, atol=atol, sample=sample, drive=drive, tau0=tau0, friction=friction, limits=limits,
             events=events, moving_base=moving_base, stabilization=stabilization, projection=projection,
-            max_projection=max_projection, max_step=max_step, progress=progress
+            max_projection=max_projection, max_step=max_step, progress=progress, on=on, checkpoint=checkpoint
         )
 
     def constrained_dynamics(

@@ -1,19 +1,31 @@
-"""Answers put together from parts: of large batches, until a time is over, or of what users accept."""
+"""Answers put together from parts: of large batches, by several workers, until a time is over, or accepted."""
 
 from __future__ import annotations
 
 import hashlib
+import operator
+import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..errors import ShapeError, ZvenoError
+from ..mechanism import Mechanism
+from ..progress import Progress
+from ..robot_functions import RobotFunctions
+from ..scale.fold import On, fold
+from ..scale.pieces import cut
+from .ik_problem import IkProblem
 from .solutions import COMPLETE, FAMILY, PROVED, REJECTED, SAMPLED, UNDECIDED, Solutions
+from .targets import pose_array
 
 AT_ONCE = 1 << 13
 """Poses that are solved at once."""
+PIECE = 1 << 12
+"""Poses that a worker is given at a time: 10 ms of closed forms, minutes of scans."""
 PER_POSE = ("count", "codes", "density", "nearest", "distance", "exceeded", "value", "target")
 PER_SOLUTION = ("q", "residual", "condition")
 PER_PROVED_SOLUTION = (*PER_SOLUTION, "radius", "unique")
@@ -32,13 +44,13 @@ def in_parts(T: np.ndarray, batch: tuple[int, ...], solve: Callable[[np.ndarray,
     return replace(answer.result(batch), inputs=inputs.hexdigest())
 
 
-def joined(parts: Sequence[Solutions]) -> Solutions:
-    """Results of batches of shape (k,) as one."""
+def joined(parts: Sequence[Solutions], batch: tuple[int, ...] | None = None) -> Solutions:
+    """Results of batches of shape (k,) as one, of that shape if one is given."""
     answer, start = _Growing(sum(part.batch[0] for part in parts)), 0
     for part in parts:
         answer.add(start, part)
         start += part.batch[0]
-    return answer.result((start,))
+    return answer.result((start,) if batch is None else batch)
 
 
 def per_solution(solutions: Solutions) -> tuple[str, ...]:
@@ -148,10 +160,7 @@ def within_seconds(T: np.ndarray, seconds: float, solve: Callable[[np.ndarray], 
         start, size = start + size, min(2 * size, AT_ONCE)
     if start < len(poses):
         parts.append(_not_looked_at(parts[0], poses[start:]))
-    whole = joined(parts)
-    shaped = {name: getattr(whole, name) for name in (*PER_POSE, *per_solution(whole))}
-    shaped = {name: values.reshape(batch + values.shape[1:]) for name, values in shaped.items()}
-    return replace(whole, **shaped, batch=batch)
+    return joined(parts, batch)
 
 
 def _not_looked_at(like: Solutions, poses: np.ndarray) -> Solutions:
@@ -167,3 +176,55 @@ def _not_looked_at(like: Solutions, poses: np.ndarray) -> Solutions:
     arrays["codes"][:], arrays["nearest"][:], arrays["distance"][:] = UNDECIDED, np.nan, np.nan
     notes = dict.fromkeys(range(k), "not looked at: the time was over")
     return replace(like, **arrays, families={}, notes=notes, batch=(k,))
+
+
+@dataclass(frozen=True, eq=False)
+class SolveCall:
+    """A call of `solve_ik` without its poses, as a value that travels to workers.
+
+    Attributes:
+        robot: the robot.
+        asked: frame, relative_to, limits, task and method.
+        options: the arguments that follow.
+    """
+
+    robot: RobotFunctions | Mechanism
+    asked: tuple[Any, ...]
+    options: dict[str, Any]
+
+    def __call__(self, piece: tuple[np.ndarray, np.ndarray | None]) -> list[Solutions]:
+        """The answer for poses (k, 4, 4) and where to start from, as a list that can be added to others."""
+        from .solve import solve_ik
+
+        poses, start = piece
+        return [solve_ik(self.robot, poses, *self.asked, start=start, **self.options)]
+
+
+def solved_on(
+    call: SolveCall,
+    problem: IkProblem,
+    T: Any,
+    start: Any,
+    seconds: float | None,
+    on: On,
+    checkpoint: str | os.PathLike[str] | None,
+    progress: Progress,
+) -> Solutions:
+    """The answer for poses T in any form that `solve_ik` takes but texts, computed by workers."""
+    if seconds is not None:
+        raise ZvenoError("is for one process", element="seconds", remedy="Leave out seconds, or on and checkpoint")
+    points = not problem.task.rotation and not problem.task.axis
+    T = pose_array(T, points=points)
+    batch, poses = T.shape[:-2], T.reshape(-1, 4, 4)
+    starts = None if start is None else problem.mechanism.checked_q(start, "start")
+    if starts is not None and starts.ndim > 1:
+        starts = np.broadcast_to(starts, (*batch, starts.shape[-1])).reshape(-1, starts.shape[-1])
+    if not len(poses):
+        raise ZvenoError("there are no poses", element="T_world_tool", remedy="Give at least one")
+    pieces = [
+        (poses[a:b], starts if starts is None or starts.ndim == 1 else starts[a:b])
+        for a, b in cut(len(poses), PIECE)
+    ]
+    parts = fold(call, pieces, operator.add, "here" if on is None else on, checkpoint, progress)
+    inputs = hashlib.blake2b("".join(part.inputs for part in parts).encode(), digest_size=8).hexdigest()
+    return replace(joined(parts, batch), inputs=inputs)

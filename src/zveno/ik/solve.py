@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -15,13 +16,15 @@ from numpy.typing import ArrayLike
 
 from ..errors import ShapeError, ZvenoError, unknown_name
 from ..mechanism import Mechanism
+from ..progress import Progress
 from ..robot_functions import RobotFunctions
+from ..scale.fold import On
 from ..spatial.exact_numbers import required_flint
 from . import scan
 from .answer import checked_answer, local_answer
 from .ik_problem import IkProblem, problem_of
 from .objectives import aim_of
-from .parts import AT_ONCE, Accept, accepted, in_parts, within_seconds
+from .parts import AT_ONCE, Accept, SolveCall, accepted, in_parts, solved_on, within_seconds
 from .redundant.locked_joints import without_locked
 from .redundant.sampled_answer import sampled_answer
 from .solutions import Solutions, Solver
@@ -56,6 +59,9 @@ def solve_ik(
     held: ArrayLike | None = None,
     accept: Accept | None = None,
     seconds: float | None = None,
+    on: On = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress = None,
 ) -> Solutions:
     """All configurations that put a frame of the robot where it is asked for.
 
@@ -89,11 +95,19 @@ def solve_ik(
             a sample.
         seconds: time after which no more poses of a batch are looked at; those are undecided. One pose is always
             solved to its end.
+        on: workers that share the poses of a batch, as in `zveno.scale.fold`; this process if None.
+        checkpoint: file that keeps what is solved of a batch; the same call goes on from there.
+        progress: for these two, whether a bar is shown, or a function of (done, total).
 
     Solutions of a pose are ordered by their first coordinate, then by a fixed function of all, whatever batch they
     were solved in. Large batches are solved in parts. An argument that the method does not use is refused.
     """
     problem = _problem(robot, frame, relative_to, limits, task, held)
+    if on is not None or checkpoint is not None:
+        options = {"windings": windings, "slices": slices, "redundant": redundant, "objective": objective}
+        options |= {"tolerance": tolerance, "percent": percent, "held": held, "accept": accept}
+        asked = SolveCall(robot, (frame, relative_to, limits, task, method), options)
+        return solved_on(asked, problem, T_world_tool, start, seconds, on, checkpoint, progress)
     if accept is not None or seconds is not None:
         options = {"windings": windings, "start": start, "slices": slices, "redundant": redundant}
         options |= {"objective": objective, "tolerance": tolerance, "percent": percent, "held": held}

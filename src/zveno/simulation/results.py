@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ..io.results import hash_of
 from ..mechanism.units import coordinate_units
 from .equations import Equations
 from .inputs import Inputs
@@ -13,6 +16,8 @@ from .rates import Rates, Stopped
 from .redundancy import reported
 from .trajectory import FINISHED, Trajectory
 
+PER_RUN = ("q", "v", "a", "tau", "reactions", "kinetic", "potential", "work", "violation", "violation_rate")
+"""Fields of a trajectory with the axes of the batch."""
 MAX_CHANGE = 10.0
 """A change of a coordinate in one fixed step, rad or m, beyond which the run has exploded."""
 
@@ -88,3 +93,28 @@ def _last_command(rates: Rates, t, y) -> np.ndarray:
         return np.asarray(rates.command(t, y))
     except Stopped:
         return np.full((*y.shape[:-1], rates.equations.mechanism.n_v), np.nan)
+
+
+def joined(runs: Sequence[Trajectory], batch: tuple[int, ...]) -> Trajectory:
+    """Batches (k,) of runs as one batch of that shape; what stopped earlier than others is NaN from there on."""
+    times = max((run.t for run in runs), key=len)
+    whole = {name: np.concatenate([_filled(getattr(run, name), len(times)) for run in runs]) for name in PER_RUN}
+    whole = {name: values.reshape(*batch, *values.shape[1:]) for name, values in whole.items()}
+    stopped = next((run.status for run in runs if run.status.startswith("stopped")), FINISHED)
+    return replace(
+        runs[0],
+        **whole,
+        t=times,
+        status=final_status(stopped, times, np.isfinite(whole["q"]).all(axis=-1)),
+        moved=max(run.moved for run in runs),
+        notes=tuple(dict.fromkeys(note for run in runs for note in run.notes)),
+        n_steps=max(run.n_steps for run in runs),
+        n_evaluations=sum(run.n_evaluations for run in runs),
+        inputs_hash=hash_of(*(run.inputs_hash for run in runs)),
+    )
+
+
+def _filled(values: np.ndarray, n: int) -> np.ndarray:
+    """Samples (k, m, ...) with NaN up to n of them."""
+    missing = np.full((len(values), n - values.shape[1], *values.shape[2:]), np.nan)
+    return np.concatenate([values, missing], axis=1) if missing.size else values

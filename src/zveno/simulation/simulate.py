@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import operator
+import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError
+from ..errors import ModelError, ZvenoError
 from ..io.results import hash_of
 from ..progress import Progress, ProgressBar
 from ..robot_functions import RobotFunctions
+from ..scale.fold import On, fold
+from ..scale.pieces import cut
 from .checks import check_batch, check_mass, check_times, checked_constraints, checked_state
 from .constraints import Constraint
 from .controllers import Control, as_control
@@ -19,9 +24,12 @@ from .drives import ServoDrive
 from .equations import Equations
 from .events import Event
 from .integration import Method, integrated
-from .results import final_status, sane_samples, trajectory
+from .results import final_status, joined, sane_samples, trajectory
 from .start import initial_state, start_of_run
 from .trajectory import Trajectory
+
+PIECE = 64
+"""States that a worker is given at a time: eight of the widest vectors."""
 
 
 @np.errstate(all="ignore")  # what is not finite is found, and named in the status
@@ -49,6 +57,8 @@ def simulate(
     max_projection: float = 0.1,
     max_step: float = np.inf,
     progress: Progress = None,
+    on: On = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Trajectory:
     """The motion of a robot from a state, or from a batch of states.
 
@@ -83,6 +93,8 @@ def simulate(
         max_step: s, for adaptive methods.
         progress: whether a bar is shown, by default on a terminal for runs of more than a second; or a function of
             (done, total).
+        on: workers that share the states of a batch, as in `zveno.scale.fold`; this process if None.
+        checkpoint: file that keeps the runs of a batch that are done; the same call goes on from there.
 
     Returns:
         The trajectory; its status says whether the run finished, or what stopped it and when.
@@ -95,6 +107,12 @@ def simulate(
     method = Method.of(integrator or ("dop853" if single else "rk4"), step, rtol, atol, max_step)
     check_times(duration, step, sample, rtol)
     check_batch(single, method.name, constraints, limits, events, projection)
+    if on is not None or checkpoint is not None:
+        options = {"control": control, "constraints": tuple(constraints), "integrator": method.name, "step": step}
+        options |= {"sample": sample, "drive": drive, "friction": friction, "moving_base": moving_base}
+        options |= {"stabilization": stabilization, "max_projection": max_projection}
+        call = _Call(robot, duration, options)
+        return _swept(call, q0, v0, tau0, on, checkpoint, progress)
     equations = Equations(
         robot,
         checked_constraints(robot, constraints, limits),
@@ -123,3 +141,38 @@ def simulate(
         n_evaluations=run.n_evaluations,
         inputs_hash=hash_of(mechanism.fingerprint, q0, v0, duration, method.settings),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Call:
+    """A call of `simulate` without its states, as a value that travels to workers."""
+
+    robot: RobotFunctions
+    duration: float
+    options: dict[str, Any]
+
+    def __call__(self, piece: tuple[np.ndarray, np.ndarray, np.ndarray | None]) -> list[Trajectory]:
+        """The runs from states (k, n_q), (k, n_v) and torques of drives, as a list that can be added to others."""
+        q0, v0, tau0 = piece
+        return [simulate(self.robot, q0, v0, self.duration, tau0=tau0, progress=False, **self.options)]
+
+
+def _swept(
+    call: _Call,
+    q0: np.ndarray,
+    v0: np.ndarray,
+    tau0: Any,
+    on: On,
+    checkpoint: str | os.PathLike[str] | None,
+    progress: Progress,
+) -> Trajectory:
+    """The runs from states (..., n_q) and (..., n_v), checked before, computed by workers."""
+    if q0.ndim == 1:
+        raise ZvenoError("is for a batch of states", element="on", remedy="Leave out on and checkpoint")
+    batch = q0.shape[:-1]
+    drives = None if tau0 is None else np.broadcast_to(np.asarray(tau0, float), v0.shape).reshape(-1, v0.shape[-1])
+    q0, v0 = q0.reshape(-1, q0.shape[-1]), v0.reshape(-1, v0.shape[-1])
+    pieces = [
+        (q0[a:b], v0[a:b], None if drives is None else drives[a:b]) for a, b in cut(int(np.prod(batch)), PIECE)
+    ]
+    return joined(fold(call, pieces, operator.add, "here" if on is None else on, checkpoint, progress), batch)

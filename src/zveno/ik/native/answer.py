@@ -29,7 +29,9 @@ def solved_natively(problem: IkProblem, T: Any, careful: Careful) -> Solutions |
 
     Statuses, numbers of solutions and their order are those of the careful way, values are to rounding.
     """
-    if type(T) is not np.ndarray or T.shape[-2:] != _POSE or T.dtype is not _FLOAT:
+    if type(T) is not np.ndarray or T.shape[-2:] != _POSE:
+        return None
+    if T.dtype is not _FLOAT and T.dtype != _FLOAT:  # arrays from other processes have a dtype object of their own
         return None
     solver = native_solver(problem)
     if solver is None:
