@@ -20,8 +20,8 @@ PACKAGES = ("numpy", "scipy", "llvmlite", "pin", "mujoco", "casadi")
 
 def available() -> list[str]:
     """Modules of this folder that have something to run."""
-    skip = {"__init__", "__main__", "timing", "models", "fuzz", "fuzz_inputs", "ik_law"}
-    return sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in skip)
+    paths = Path(__file__).parent.glob("*.py")
+    return sorted(path.stem for path in paths if "\ndef run(" in path.read_text())
 
 
 def main() -> int:

@@ -38,7 +38,6 @@ class Scores:
 
 def score_sums(
     model: TorqueModel,
-    places: np.ndarray,
     rows: Iterable[Rows],
     estimate: Estimate,
     edges: np.ndarray,
@@ -48,27 +47,21 @@ def score_sums(
 
     Args:
         model: whose columns the rows hold.
-        places: columns of the estimate.
         rows: all rows.
-        estimate: the fit.
+        estimate: the fit of all these columns.
         edges: places between blocks.
         least: inflation that the filter alone causes.
     """
-    p, blocks = len(places), len(edges) + 1
-    x = np.zeros(model.n_columns)
-    x[places] = estimate.x
-    number = np.full(model.n_columns, -1)
-    number[places] = np.arange(p)
+    p, blocks = model.n_columns, len(edges) + 1
     out = np.zeros((blocks, p, p))
     counts = np.zeros(blocks)
     before: np.ndarray | None = None
     for part in rows:
         score = np.zeros((len(part.t), p))
         for j, (columns, place) in enumerate(zip(model.active, model.slices, strict=True)):
-            used = number[columns] >= 0
-            A = part.columns[:, place][:, used]
-            e = np.where(part.moving[:, j], part.tau[:, 0, j] - A @ x[columns[used]], 0.0)
-            score[:, number[columns[used]]] += A * (e / estimate.sigma[j] ** 2)[:, None]
+            A = part.columns[:, place]
+            e = np.where(part.moving[:, j], part.tau[:, 0, j] - A @ estimate.x[columns], 0.0)
+            score[:, columns] += A * (e / estimate.sigma[j] ** 2)[:, None]
         lags = max(1, round(WINDOW / _interval(part)))
         if part.first or before is None or len(before) != lags - 1:
             before = np.zeros((lags - 1, p))

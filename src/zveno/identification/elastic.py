@@ -40,12 +40,27 @@ class History:
 def yielded(steps: np.ndarray, start: float) -> np.ndarray:
     """(m,) z after each of the steps Δx/δ (m,), from a first z.
 
-    Each step is the map z ← a z + b; maps are composed in pairs, then in fours, and so on.
+    While the direction s stays, z = s + (z₀ − s) exp(−way); only what a run begins with depends on earlier runs.
     """
-    a = np.exp(-abs(steps))
-    b = np.sign(steps) * (1.0 - a)
+    if not len(steps):
+        return steps
+    direction = np.sign(steps)
+    first = np.flatnonzero(np.concatenate([[True], direction[1:] != direction[:-1]]))
+    way = np.cumsum(abs(steps))
+    before = np.concatenate([[0.0], way[first[1:] - 1]])  # the way at the beginning of every run
+    length = np.diff(np.append(before, way[-1]))
+    s = direction[first]
+    begins = np.concatenate([[start], _ends(s, np.exp(-length), start)[:-1]])
+    counts = np.diff(np.append(first, len(steps)))
+    left = np.exp(np.repeat(before, counts) - way)
+    return direction + np.repeat(begins - s, counts) * left
+
+
+def _ends(s: np.ndarray, a: np.ndarray, start: float) -> np.ndarray:
+    """(runs,) z after each of the maps z ← s + (z − s) a; they are composed in pairs, then in fours, and so on."""
+    a, b = a.copy(), s * (1.0 - a)
     shift = 1
-    while shift < len(steps) and a[shift:].max() > NEGLIGIBLE:
+    while shift < len(a) and a[shift:].max() > NEGLIGIBLE:
         b[shift:] = b[shift:] + a[shift:] * b[:-shift]
         a[shift:] = a[shift:] * a[:-shift]
         shift *= 2

@@ -90,7 +90,9 @@ def fitted(problem: Problem, found: Survey, references: tuple[Reference, ...]) -
             estimates[k] = friction, places, solve_exactly(exact, kept, places, estimate)
     friction, places, estimate = estimates[0]
     least = min(found.preparation.filters(k).correlation for k in range(len(problem.logs)))
-    scores = score_sums(model, places, rows(), estimate, found.edges, least)
+    chosen = found.model.with_friction(friction)
+    its_rows = rows_of(found.preparation, chosen, found.rest, found.loads[:, :1])
+    scores = score_sums(chosen, its_rows, estimate, found.edges, least)
     unknowns = unknowns_of(found.model.base, found.model.kept)
     prior = prior_of(problem.mechanism, problem.prior, unknowns.links)
     rotors = _typical_rotors(problem, unknowns)

@@ -98,6 +98,11 @@ CHOICES = (
 NAMED: dict[str, tuple[str, ...]] = {"default": DEFAULT, "basic": BASIC, "none": ()}
 
 
+def mean_curve(term: str, v: Any, scale: Any) -> Any:
+    """The mean of a term's curve over velocities v (k,), for a load of 1; entries may be traced."""
+    return sum(TERMS[term].curve(speed, scale, 1.0) for speed in v) / len(v)
+
+
 @dataclass(frozen=True, eq=False)
 class Element:
     """Where friction acts: a joint, or a motor that two joints turn.

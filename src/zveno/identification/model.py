@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +17,10 @@ from ..base_parameters.result import BaseParameters
 from ..errors import ShapeError, ZvenoError
 from ..io.results import registered
 from ..kernels.door import compiled
+from ..kernels.kernel import Kernel
 from ..mechanism import Mechanism
 from .elastic import History
-from .friction import TERMS, Element, elements_of
+from .friction import TERMS, Element, elements_of, mean_curve
 
 TorqueFunction = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """(q, v, a), each (m, n), → the torques (m, n) of a parameter of 1."""
@@ -86,18 +88,33 @@ class TorqueModel:
         return (places >= first) & (places < first + self.mechanism.n_v)
 
     @cached_property
-    def _kernel(self):
+    def _inertial(self) -> tuple[tuple[np.ndarray, ...], tuple[slice, ...], Kernel]:
+        """Columns of base parameters in the row of every coordinate, where they stand, and a kernel of all these.
+
+        Half of the regressor is zero whatever the state: links before a joint do not load it.
+        """
         columns = tuple(self.base.regressor_columns[self.kept].tolist())
         states = states_of(self.mechanism)
-        return compiled(regressor_columns, states, constants=(self.mechanism, columns), name="base_regressor")
+        every = tuple(range(self.mechanism.n_v * len(columns)))
+        kernel = compiled(regressor_entries, states, constants=(self.mechanism, columns, every))
+        rng = np.random.default_rng(0)
+        n = self.mechanism.n_v
+        q = self.mechanism.neutral() + rng.normal(size=(8, self.mechanism.n_q))
+        W = np.asarray(kernel(q, rng.normal(size=(8, n)), rng.normal(size=(8, n))))
+        used = (W != 0.0).any(axis=0).reshape(n, len(columns))
+        kernel = compiled(
+            regressor_entries, states, constants=(self.mechanism, columns, tuple(np.flatnonzero(used).tolist()))
+        )
+        ends = np.cumsum([0, *used.sum(axis=1)])
+        slices = tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
+        return tuple(np.flatnonzero(row) for row in used), slices, kernel
 
-    def inertial(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """(m, n_v, n_inertial) columns of the base parameters."""
-        return np.asarray(self._kernel(q, v, a))
-
-    def load(self, W: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+    def _load(self, entries: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         """(m, n_v, variants): torques of inertia and gravity for load parameters (n_inertial, variants)."""
-        return W @ np.where(self.weightless[:, None], 0.0, parameters)
+        heavy = np.where(self.weightless[:, None], 0.0, parameters)
+        rows, slices, _ = self._inertial
+        torques = [entries[:, place] @ heavy[columns] for columns, place in zip(rows, slices, strict=True)]
+        return np.stack(torques, axis=1)
 
     def friction_values(
         self, speeds: np.ndarray, load: np.ndarray | None, history: History | None = None
@@ -107,35 +124,38 @@ class TorqueModel:
         Without a history, friction that is elastic before it slides is taken as sliding.
         """
         out = np.empty((len(speeds), len(self.friction)))
-        along = speeds @ np.array([element.direction for element in self.elements]).T
-        curves: dict[tuple[int, str], np.ndarray] = {}
+        directions = np.array([element.direction for element in self.elements]).reshape(-1, speeds.shape[2])
+        along = directions @ speeds.transpose(0, 2, 1)  # (m, elements, k)
+        curves = self._curves(along)
         for k, column in enumerate(self.friction):
             e, term = column.element, TERMS[column.term]
             scale = float(self.scales[e])
             if term.distance and history is not None and scale > 0.0:
-                out[:, k] = history.strains(e, along[:, :, e], term.distance * scale)
+                out[:, k] = history.strains(e, along[:, e], term.distance * scale)
                 continue
-            shape = "coulomb" if term.needs_load else column.term
-            if (e, shape) not in curves:
-                curves[e, shape] = TERMS[shape].curve(along[:, :, e], scale, None).mean(axis=1)
-            out[:, k] = curves[e, shape]
+            out[:, k] = curves[_shape(column.term)][:, e]
             if term.needs_load:
                 carried = 0.0 if load is None else abs(load[:, self.elements[e].coordinate, column.variant])
                 out[:, k] *= carried
         return out
 
+    def _curves(self, along: np.ndarray) -> dict[str, np.ndarray]:
+        """Shape of friction → (m, elements) its mean over the velocities along every element (m, elements, k)."""
+        inputs = {"v": (along.shape[2],), "scale": ()}
+        return {
+            shape: np.asarray(compiled(mean_curve, inputs, constants=(shape,))(along, self.scales))
+            for shape in {_shape(column.term) for column in self.friction}
+        }
+
     @cached_property
     def active(self) -> tuple[np.ndarray, ...]:
         """For every velocity coordinate, the columns that are not always zero in its row."""
-        rng = np.random.default_rng(0)
-        n = self.mechanism.n_v
-        q = self.mechanism.neutral() + rng.normal(size=(8, self.mechanism.n_q))
-        W = self.inertial(q, rng.normal(size=(8, n)), rng.normal(size=(8, n)))
-        used = (W != 0.0).any(axis=0)
         rows = []
-        for j in range(n):
-            of_friction = [abs(self.elements[c.element].direction[j]) > 0 for c in self.friction]
-            rows.append(np.flatnonzero([*used[j], *of_friction, *[True] * len(self.own)]))
+        for j, inertial in enumerate(self._inertial[0]):
+            friction = [k for k, c in enumerate(self.friction) if abs(self.elements[c.element].direction[j]) > 0]
+            first = self.n_inertial
+            own = range(first + len(self.friction), self.n_columns)
+            rows.append(np.array([*inertial, *(first + k for k in friction), *own], dtype=int))
         return tuple(rows)
 
     @cached_property
@@ -166,21 +186,22 @@ class TorqueModel:
             speeds: (m, k, n) velocities that friction is the mean over; v itself if not given.
             history: what elastic friction remembers, where rows follow each other in time.
         """
-        W = self.inertial(q, v, a)
-        carried = None if loads is None else self.load(W, loads)
+        rows, slices, kernel = self._inertial
+        entries = np.asarray(kernel(q, v, a))
+        carried = None if loads is None else self._load(entries, loads)
         F = self.friction_values(v[:, None] if speeds is None else speeds, carried, history)
         own = [self._own_torques(name, q, v, a) for name in self.own]
         out = np.empty((len(q), self.width))
         n, m = self.n_inertial, len(self.friction)
         for j, (columns, place) in enumerate(zip(self.active, self.slices, strict=True)):
-            inertial = columns[columns < n]
+            inertial = len(rows[j])
             friction = columns[(columns >= n) & (columns < n + m)] - n
             signs = np.array([self.elements[self.friction[k].element].direction[j] for k in friction])
             part = out[:, place]
-            part[:, : len(inertial)] = W[:, j, inertial]
-            part[:, len(inertial) : len(inertial) + len(friction)] = F[:, friction] * signs
+            part[:, :inertial] = entries[:, slices[j]]
+            part[:, inertial : inertial + len(friction)] = F[:, friction] * signs
             for k, torques in enumerate(own):
-                part[:, len(inertial) + len(friction) + k] = torques[:, j]
+                part[:, inertial + len(friction) + k] = torques[:, j]
         return out
 
     def dense(self, packed: np.ndarray) -> np.ndarray:
@@ -219,6 +240,18 @@ class TorqueModel:
         n, m = self.n_inertial, len(self.friction)
         own = range(n + m, n + m + len(self.own))
         return np.array([*range(n), *(n + k for k in chosen), *own], dtype=int)
+
+
+def regressor_entries(
+    mechanism: Mechanism, columns: Sequence[int], entries: Sequence[int], q: Any, v: Any, a: Any
+) -> np.ndarray:
+    """Some entries of the columns (n_v, len(columns)) of a regressor, row after row; may be traced."""
+    return regressor_columns(mechanism, columns, q, v, a).ravel()[list(entries)]
+
+
+def _shape(term: str) -> str:
+    """The term whose curve a term has, apart from load and history."""
+    return "coulomb" if TERMS[term].needs_load or TERMS[term].distance else term
 
 
 def torque_model(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from ..io.logs.log import Log
 from .filters import Filter, Stream, low_pass, shifted_smoother, smoother
-from .series import ROWS, Clock, pieces
+from .series import Recording, sparse
 
 SMOOTHING, SMOOTHING_WIDTH = 2.0, 2.0
 """Cut-off of the positions' filter and width of its transition, in bands: flat where torques count."""
@@ -20,9 +19,7 @@ HIGHEST = 0.3
 """Largest cut-off as a share of the sampling rate."""
 EVALUATIONS, ROWS_A_BAND = 20.0, 4.0
 """Evaluations of the model, and rows that are kept, per second and Hz of the band."""
-ENOUGH = 500_000
-"""Samples that are enough to find a delay, the load or the distribution of residuals."""
-CACHED = 96 * 2**20
+CACHED = 320 * 2**20
 """Bytes of motions that are kept between passes; longer recordings are filtered again in each."""
 
 
@@ -94,16 +91,15 @@ class Preparation:
     """How recordings become rows.
 
     Attributes:
-        logs, clocks: the recordings.
+        recordings: logs on their clocks.
         band: Hz; half gain of the filter that torques and columns pass.
         delay: s by which torques come after positions; taken back.
         recorded_velocity: (n,) whether a joint's recorded velocity is used.
         wide: cut-off of the velocities that friction is computed from, in bands.
-        every: 1, or how many pieces there are for each that is looked at, all others being skipped.
+        every: 1, or of how many pieces one is looked at, all others being skipped.
     """
 
-    logs: tuple[Log, ...]
-    clocks: tuple[Clock, ...]
+    recordings: tuple[Recording, ...]
     band: float
     delay: float
     recorded_velocity: np.ndarray
@@ -119,16 +115,17 @@ class Preparation:
         """The same with another band of the velocities that friction is computed from."""
         return replace(self, wide=wide, _kept={})
 
+    @cached_property
     def thinned(self) -> Preparation:
         """The same, but of long recordings only pieces here and there: enough for statistics."""
-        samples = sum(clock.samples for clock in self.clocks)
-        longest = max((self.filters(k).motion.length for k in range(len(self.logs))), default=1)
-        every = samples // ENOUGH if longest < ROWS // 4 else 1
-        return self if every < 2 else replace(self, every=every, _kept={})
+        longest = max((self.filters(k).motion.length for k in range(len(self.recordings))), default=1)
+        every = sparse(self.recordings, longest)
+        return self if every == 1 else replace(self, every=every, _kept={})
 
     def filters(self, log: int, shifts: Sequence[float] = (0.0,)) -> Filters:
         """The filters of a log, for torques that come late by the delay and by each of `shifts`."""
-        return filters_of(self.clocks[log].step, self.band, tuple(self.delay + float(s) for s in shifts), self.wide)
+        step = self.recordings[log].clock.step
+        return filters_of(step, self.band, tuple(self.delay + float(s) for s in shifts), self.wide)
 
     def motions(self, shifts: Sequence[float] = (0.0,)) -> Iterator[Motion]:
         """All motions, log after log."""
@@ -148,40 +145,38 @@ class Preparation:
             self._kept[key] = kept
 
     def _computed(self, shifts: Sequence[float]) -> Iterator[Motion]:
-        total = sum(clock.samples for clock in self.clocks)
-        seen = 0  # samples of earlier pieces
-        for number, (log, clock) in enumerate(zip(self.logs, self.clocks, strict=True)):
-            filters = self.filters(number, shifts)
+        total = sum(recording.clock.samples for recording in self.recordings)
+        before = 0  # samples of earlier logs
+        for number, recording in enumerate(self.recordings):
+            filters, clock = self.filters(number, shifts), recording.clock
             segment: _Segment | None = None
-            for count, piece in enumerate(pieces(log, clock)):
-                if count % self.every:
-                    seen, segment = seen + len(piece.q), None
-                    continue
-                if piece.first or segment is None:
-                    segment = _Segment(filters, bool(self.recorded_velocity.any()), seen, piece.t0)
+            for piece in recording.pieces(self.every):
+                if piece.first or segment is None or self.every > 1:
+                    segment = _Segment(filters, bool(self.recorded_velocity.any()), piece.start, piece.t0)
                 q, v, a, speeds, tau = segment.push(piece.q, piece.v, piece.tau, self.recorded_velocity)
-                seen += len(piece.q)
                 if len(q):
                     index = filters.motion.center + filters.motion.step * (segment.given + np.arange(len(q)))
-                    place = np.minimum((segment.seen + index) / total, 1.0 - 1e-12)
+                    inside = np.minimum(segment.start + index, clock.samples)
+                    place = np.minimum((before + inside) / total, 1.0 - 1e-12)
                     t = segment.t0 + clock.step * index
                     yield Motion(number, segment.given == 0, t, place, q, v, a, speeds, tau)
                     segment.given += len(q)
+            before += clock.samples
 
 
 class _Segment:
     """The filters of one segment with what their windows still hold.
 
     Attributes:
-        seen: samples before the segment.
+        start: samples of the log before the segment.
         t0: time of its first sample, s.
         given: evaluations so far.
     """
 
-    def __init__(self, filters: Filters, velocity: bool, seen: int, t0: float):
+    def __init__(self, filters: Filters, velocity: bool, start: int, t0: float):
         self.motion, self.torque, self.fine = map(Stream, (filters.motion, filters.torque, filters.fine))
         self.recorded = [Stream(filters.speed), Stream(filters.fine_speed)] if velocity else []
-        self.seen, self.t0, self.given = seen, t0, 0
+        self.start, self.t0, self.given = start, t0, 0
 
     def push(self, q: np.ndarray, v: np.ndarray | None, tau: np.ndarray, recorded: np.ndarray):
         """Position, velocity, acceleration, velocities for friction, and torques of the evaluations completed."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from ..io.logs.log import Log
 
 ROWS = 1 << 14
 """Samples of a piece. Pieces are cut by count alone, so results do not depend on how a file is read."""
+ENOUGH = 500_000
+"""Samples that are enough to find a band, a delay, the load or the distribution of residuals."""
 JITTER = 0.02
 """Times that differ from a uniform clock by less than this share of a step are taken as uniform."""
 
@@ -21,16 +24,23 @@ class Piece:
 
     Attributes:
         first: whether a segment begins here: filters must not reach back.
+        start: samples of the log before it.
         t0: time of the first sample, s.
         q, tau: (m, n).
         v: (m, n), or None where no velocity was recorded.
     """
 
     first: bool
+    start: int
     t0: float
     q: np.ndarray
     tau: np.ndarray
     v: np.ndarray | None
+
+    def copied(self) -> Piece:
+        """The same with arrays of its own: views would keep the blocks of a file that they are parts of."""
+        v = None if self.v is None else self.v.copy()
+        return replace(self, q=self.q.copy(), tau=self.tau.copy(), v=v)
 
 
 @dataclass(frozen=True)
@@ -48,33 +58,76 @@ class Clock:
     samples: int
 
 
-def clock_of(log: Log) -> Clock:
-    """The mean step where all samples are close to it, the usual (median) step otherwise."""
-    ends: dict[int, list[float]] = {}
-    samples = 0
-    for segment, rows in _segment_rows(log):
-        start = ends.setdefault(segment, [rows[0][0], 0.0, 0.0])
-        start[1], start[2] = rows[0][-1], start[2] + len(rows[0])
-        samples += len(rows[0])
-    steps = sum(n - 1 for _, _, n in ends.values())
-    step = float(sum(last - first for first, last, _ in ends.values()) / max(steps, 1)) or log.step
-    worst, seen = 0.0, dict.fromkeys(ends, 0)
-    for segment, rows in _segment_rows(log):
-        t = rows[0]
-        expected = ends[segment][0] + step * (seen[segment] + np.arange(len(t)))
-        worst = max(worst, float(abs(t - expected).max()))
-        seen[segment] += len(t)
-    uniform = worst <= JITTER * step
-    return Clock(step if uniform else log.step, uniform, samples)
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """A log on its clock.
+
+    Attributes:
+        log: as it was read.
+        clock: the uniform one.
+    """
+
+    log: Log
+    clock: Clock
+    _some: dict[int, list[Piece]] = field(default_factory=dict)
+
+    def pieces(self, every: int = 1) -> Iterator[Piece]:
+        """Pieces of `ROWS` samples (the last of a segment may be shorter), or one of `every` of them.
+
+        Some pieces are kept, so that later looks at them read no file.
+        """
+        if every == 1:
+            return _pieces(self.log, self.clock)
+        if every not in self._some:
+            chosen = islice(_pieces(self.log, self.clock), 0, None, every)
+            self._some[every] = [piece.copied() for piece in chosen]
+        return iter(self._some[every])
 
 
-def pieces(log: Log, clock: Clock) -> Iterator[Piece]:
-    """The log on its clock, in pieces of `ROWS` samples; the last of a segment may be shorter."""
+def recording_of(log: Log) -> Recording:
+    """The log on its clock: the mean step where all samples are close to it, else the usual (median) step."""
+    t = log.times
+    spans = sum(float(t[end - 1] - t[first]) for first, end in log.segments)
+    step = spans / max(len(t) - len(log.segments), 1) or log.step
+    uniform = all(_is_uniform(t[first:end], step) for first, end in log.segments)
+    return Recording(log, Clock(step if uniform else log.step, uniform, len(t)))
+
+
+def _is_uniform(t: np.ndarray, step: float) -> bool:
+    """Whether all times of a segment are close to those of a clock with this step."""
+    return all(
+        abs(t[k : k + ROWS] - (t[0] + step * np.arange(k, min(k + ROWS, len(t))))).max() <= JITTER * step
+        for k in range(0, len(t), ROWS)
+    )
+
+
+def sparse(recordings: Sequence[Recording], longest: int) -> int:
+    """1, or the `every` whose pieces hold enough samples of long recordings.
+
+    Args:
+        recordings: all of them together.
+        longest: samples of the longest window that must fit into a piece several times.
+    """
+    samples = sum(recording.clock.samples for recording in recordings)
+    return max(1, samples // ENOUGH) if longest < ROWS // 4 else 1
+
+
+def _pieces(log: Log, clock: Clock) -> Iterator[Piece]:
+    """All pieces of a log."""
+    start = 0
+    for first, rows in _on_clock(log, clock):
+        t, q, tau, v = rows
+        yield Piece(first, start, float(t[0]), q, tau, v)
+        start += len(t)
+
+
+def _on_clock(log: Log, clock: Clock) -> Iterator[tuple[bool, Rows]]:
+    """(whether a segment begins, rows on the clock)."""
     before = None
     resampler: _Resampler | None = None
     for segment, rows in _segment_rows(log):
         if clock.uniform:
-            yield _piece(segment != before, rows)
+            yield segment != before, rows
         else:
             if segment != before:
                 if resampler is not None:
@@ -89,11 +142,6 @@ def pieces(log: Log, clock: Clock) -> Iterator[Piece]:
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
 """t, q, tau and v of consecutive rows."""
-
-
-def _piece(first: bool, rows: Rows) -> Piece:
-    t, q, tau, v = rows
-    return Piece(first, float(t[0]), q, tau, v)
 
 
 def _segment_rows(log: Log) -> Iterator[tuple[int, Rows]]:
@@ -146,7 +194,7 @@ class _Resampler:
         self.ready: list[Rows] = []
         self.first = True
 
-    def push(self, rows: Rows) -> Iterator[Piece]:
+    def push(self, rows: Rows) -> Iterator[tuple[bool, Rows]]:
         if self.kept is None:
             self.start = float(rows[0][0])
         rows = rows if self.kept is None else _joined([self.kept, rows])
@@ -161,7 +209,7 @@ class _Resampler:
         self.kept = _split(rows, behind)[1]
         yield from self._full()
 
-    def rest(self) -> Iterator[Piece]:
+    def rest(self) -> Iterator[tuple[bool, Rows]]:
         """What is left at the end of the segment."""
         if self.kept is not None and len(self.kept[0]) >= 4:
             count = int(np.floor((self.kept[0][-1] - self.start) / self.step + 1e-9)) + 1
@@ -188,12 +236,12 @@ class _Resampler:
         self.ready.append((g, positions, lines[0], lines[1]))
         self.next = count
 
-    def _full(self, last: bool = False) -> Iterator[Piece]:
+    def _full(self, last: bool = False) -> Iterator[tuple[bool, Rows]]:
         if not self.ready:
             return
         rows = _joined(self.ready)
         while len(rows[0]) >= ROWS or (last and len(rows[0])):
             taken, rows = _split(rows, ROWS)
-            yield _piece(self.first, taken)
+            yield self.first, taken
             self.first = False
         self.ready = [rows] if len(rows[0]) else []

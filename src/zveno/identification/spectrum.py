@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..io.logs.log import Log
 from .filters import Stream, smoother
-from .series import Clock, pieces
+from .series import Recording, sparse
 
 WINDOW = 4.0
 """Seconds of a window of the spectrum: it tells frequencies 0.25 Hz apart."""
@@ -54,19 +53,21 @@ class Spectrum:
         return max(LOWEST_BAND, HARMONICS * float(np.median(edges)))
 
 
-def velocity_spectrum(logs: Sequence[Log], clocks: Sequence[Clock]) -> Spectrum:
+def velocity_spectrum(recordings: Sequence[Recording]) -> Spectrum:
     """Welch's average over all logs; frequencies up to the lowest Nyquist frequency among them."""
-    top = min(0.5 / clock.step for clock in clocks)
+    top = min(0.5 / recording.clock.step for recording in recordings)
     common = np.arange(0.0, top, 1.0 / WINDOW)
     total = 0.0
-    for log, clock in zip(logs, clocks, strict=True):
+    thin = sparse(recordings, max(round(WINDOW / recording.clock.step) for recording in recordings))
+    for recording in recordings:
+        clock = recording.clock
         length = max(16, round(WINDOW / clock.step))
-        every = max(1, round(2 * clock.samples / length / MOST_WINDOWS))
+        every = max(1, round(2 * clock.samples / thin / length / MOST_WINDOWS))
         window = np.hanning(length)[:, None]
         f = np.fft.rfftfreq(length, clock.step)
         kept, count = None, 0
-        for piece in pieces(log, clock):
-            q = piece.q if piece.first or kept is None else np.concatenate([kept, piece.q])
+        for piece in recording.pieces(thin):
+            q = piece.q if piece.first or kept is None or thin > 1 else np.concatenate([kept, piece.q])
             while len(q) > length:
                 if count % every == 0:
                     v = np.diff(q[: length + 1], axis=0)
@@ -86,24 +87,25 @@ def _interpolated(common: np.ndarray, f: np.ndarray, power: np.ndarray) -> np.nd
     return np.stack([np.interp(common, f, column) for column in power.T], axis=1)
 
 
-def highest_band(clocks: Sequence[Clock]) -> float:
+def highest_band(recordings: Sequence[Recording]) -> float:
     """Hz: the widest band that the sampling allows."""
-    return HIGHEST_SHARE * min(1.0 / clock.step for clock in clocks)
+    return HIGHEST_SHARE * min(1.0 / recording.clock.step for recording in recordings)
 
 
-def velocity_lag(log: Log, clock: Clock, cutoff: float) -> np.ndarray | None:
+def velocity_lag(recording: Recording, cutoff: float) -> np.ndarray | None:
     """(n,) seconds by which the recorded velocity comes after the derivative of the positions; NaN where at rest.
 
     Found where their difference is least; None where no velocity was recorded.
     """
     stream_q = stream_v = None
+    step = recording.clock.step
     derived, recorded = [], []
     count = 0
-    for piece in pieces(log, clock):
+    for piece in recording.pieces():
         if piece.v is None or (piece.first and count):
             break  # the first segment is enough
         if stream_q is None or stream_v is None:
-            filter = smoother(cutoff, 0.9 * cutoff, clock.step, 1, derivatives=1)
+            filter = smoother(cutoff, 0.9 * cutoff, step, 1, derivatives=1)
             stream_q, stream_v = Stream(filter), Stream(filter)
         derived.append(stream_q.push(piece.q)[:, 1])
         recorded.append(stream_v.push(piece.v)[:, 0])
@@ -113,7 +115,7 @@ def velocity_lag(log: Log, clock: Clock, cutoff: float) -> np.ndarray | None:
     if not derived or sum(map(len, derived)) < 16:
         return None
     x, y = np.concatenate(derived), np.concatenate(recorded)
-    most = min(int(MOST_LAG / clock.step), len(x) // 4)
+    most = min(int(MOST_LAG / step), len(x) // 4)
     stride = max(1, most // 150)
     shifts = np.arange(-(most // 3) // stride, most // stride + 1) * stride
     error = np.array([_difference(x, y, int(s)) for s in shifts])  # (shifts, n)
@@ -124,13 +126,13 @@ def velocity_lag(log: Log, clock: Clock, cutoff: float) -> np.ndarray | None:
         if 0 < k < len(shifts) - 1:
             a, b, c = error[k - 1 : k + 2, j]
             offset = 0.5 * (a - c) / (a - 2 * b + c) if a - 2 * b + c > 0 else 0.0
-        lag[j] = (shifts[k] + offset * stride) * clock.step
+        lag[j] = (shifts[k] + offset * stride) * step
     return lag
 
 
-def position_noise(log: Log, clock: Clock) -> np.ndarray:
+def position_noise(recording: Recording) -> np.ndarray:
     """(n,) standard deviation of the noise of positions, from third differences of the first piece."""
-    piece = next(pieces(log, clock))
+    piece = next(recording.pieces())
     if len(piece.q) < 4:
         return np.zeros(piece.q.shape[1])
     third = np.diff(piece.q, 3, axis=0)

@@ -15,7 +15,7 @@ from .moments import Moments, accumulate
 from .preparation import SMOOTHING, Preparation
 from .problem import AUTO, Problem
 from .rows import REST, block_edges, large_velocities, rows_of
-from .series import clock_of
+from .series import recording_of
 from .spectrum import highest_band, position_noise, velocity_lag, velocity_spectrum
 
 SHIFTS = np.linspace(-0.3, 0.3, 7)
@@ -99,24 +99,24 @@ def survey(problem: Problem, scales: np.ndarray | None = None) -> Survey:
     `scales` are the velocity scales of friction, where they are those of other recordings.
     """
     n = problem.mechanism.n_v
-    clocks = tuple(clock_of(log) for log in problem.logs)
-    spectrum = velocity_spectrum(problem.logs, clocks)
-    widest = highest_band(clocks)
+    recordings = tuple(map(recording_of, problem.logs))
+    steps = [recording.clock.step for recording in recordings]
+    spectrum = velocity_spectrum(recordings)
+    widest = highest_band(recordings)
     band = spectrum.band if problem.band is None else problem.band
     origin = "spectrum" if problem.band is None else "given"
     if band > widest:
         if problem.band is not None:
-            step = max(clock.step for clock in clocks)
             raise ZvenoError(
-                f"is {band:g} Hz, and samples every {step:.3g} s allow {widest:.3g} Hz",
+                f"is {band:g} Hz, and samples every {max(steps):.3g} s allow {widest:.3g} Hz",
                 element="band",
             )
         band, origin = widest, "sampling"
-    lags = [velocity_lag(log, clock, SMOOTHING * band) for log, clock in zip(problem.logs, clocks, strict=True)]
+    lags = [velocity_lag(recording, SMOOTHING * band) for recording in recordings]
     lag = np.full(n, np.nan)
     if all(one is not None for one in lags):
         lag = np.max([one for one in lags if one is not None], axis=0)
-    step = min(clock.step for clock in clocks)
+    step = min(steps)
     used = {
         AUTO: np.isfinite(lag) & (abs(lag) < step),
         "positions": np.zeros(n, dtype=bool),
@@ -124,14 +124,14 @@ def survey(problem: Problem, scales: np.ndarray | None = None) -> Survey:
     }[problem.velocity]
     if problem.velocity == "recorded" and not used.all():
         raise ZvenoError("the logs hold no velocities", element="velocity", remedy='Take velocity="positions"')
-    preparation = Preparation(problem.logs, clocks, band, problem.delay or 0.0, used)
+    preparation = Preparation(recordings, band, problem.delay or 0.0, used)
     elements = elements_of(problem.mechanism)
-    large, seen = large_velocities(preparation.thinned(), np.array([element.direction for element in elements]))
+    large, seen = large_velocities(preparation.thinned, np.array([element.direction for element in elements]))
     _check_motion(problem, preparation, large, seen)
     preparation = preparation.widened(_widest(preparation, large[:n]))
     rest = np.full(n, problem.rest) if problem.rest is not None else REST * large[:n]
     rest = np.where(large[:n] > 0.0, rest, np.inf)  # a joint that never moves has no rows, not even by rounding
-    edges = block_edges(preparation.thinned(), rest, problem.blocks)
+    edges = block_edges(preparation.thinned, rest, problem.blocks)
     scales = np.where(large > 0, large, 1.0) if scales is None else scales
     model = torque_model(problem.mechanism, problem.terms, problem.motor_terms, scales, problem.own)
     loads, moments = _loads(problem, preparation, model, rest, edges)
@@ -139,7 +139,7 @@ def survey(problem: Problem, scales: np.ndarray | None = None) -> Survey:
     if problem.delay is None:
         # The load takes part: friction that is missing would be taken for a delay.
         shifts = (0.0, *(SHIFTS / band))
-        rows = rows_of(preparation.thinned(), model, rest, loads[:, :1], shifts)
+        rows = rows_of(preparation.thinned, model, rest, loads[:, :1], shifts)
         found, applied = _delay(accumulate(model, rows, edges), np.array(shifts[1:]))
         if applied and abs(found) > max(step, SMALLEST_DELAY):
             preparation = preparation.delayed(found)
@@ -152,7 +152,7 @@ def survey(problem: Problem, scales: np.ndarray | None = None) -> Survey:
         power=spectrum.power,
         smoothing=float(SMOOTHING * band),
         friction_smoothing=float(preparation.wide * band),
-        samples=sum(clock.samples for clock in clocks),
+        samples=sum(recording.clock.samples for recording in recordings),
         rows=int(moments.rows.sum()),
         moving=moments.counts.sum(axis=0),
         row_rate=tuple(1.0 / (one.interval * one.rows.step) for one in filters),
@@ -175,7 +175,7 @@ def _loads(
     A first fit has no friction that depends on the load, and is wrong by a share of it; a second one has it, with
     the load that the first predicts, and is wrong by a share of that share.
     """
-    thinned = preparation.thinned()
+    thinned = preparation.thinned
     first = model.with_friction([c for c in model.friction if not TERMS[c.term].needs_load])
     moments = accumulate(first, rows_of(thinned, first, rest), edges)
     _check_rows(problem, first, moments)
@@ -226,10 +226,10 @@ def _widest(preparation: Preparation, large: np.ndarray) -> float:
 
     The noise of positions follows from their third differences, in which a motion does not show.
     """
-    noise = np.max([position_noise(log, c) for log, c in zip(preparation.logs, preparation.clocks, strict=True)], 0)
+    noise = np.max([position_noise(recording) for recording in preparation.recordings], axis=0)
     for wide in WIDER:
         trial = preparation.widened(wide)
-        gain = max(float(np.linalg.norm(trial.filters(k).fine.weights[0])) for k in range(len(trial.logs)))
+        gain = max(float(np.linalg.norm(trial.filters(k).fine.weights[0])) for k in range(len(trial.recordings)))
         moving = large > 0
         if np.median(noise[moving] * gain / large[moving]) < STEEP:
             return wide

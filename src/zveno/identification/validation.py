@@ -14,7 +14,7 @@ from .moments import accumulate, block_of
 from .preparation import Preparation
 from .problem import Problem
 from .rows import Reference, Rows, rows_of
-from .series import clock_of
+from .series import recording_of
 from .survey import Survey
 
 LEVELS = (0.5, 0.68, 0.9, 0.95, 0.99)
@@ -99,7 +99,7 @@ def validated(problem: Problem, found: Survey, fit: Fit, references: tuple[Refer
     power = np.array([part.s for part in parts])
     counts = np.array([part.counts for part in parts]).sum(axis=0)
     rms = np.sqrt(squares["identified"].sum(axis=0) / np.maximum(counts, 1))
-    thinned = preparation.thinned()
+    thinned = preparation.thinned
     rows = rows_of(thinned, fit.model, found.rest, found.loads)
     statistics = _Statistics(fit, [(f.places, f.consistent.x) for f in fits], rms, edges)
     for part in rows:
@@ -123,9 +123,9 @@ def validated(problem: Problem, found: Survey, fit: Fit, references: tuple[Refer
 
 def _of_logs(problem: Problem, found: Survey) -> tuple[Preparation, np.ndarray]:
     """Held-out logs prepared in the same way, one block each."""
-    clocks = tuple(clock_of(log) for log in problem.held_out)
-    preparation = replace(found.preparation, logs=problem.held_out, clocks=clocks, _kept={})
-    samples = np.array([clock.samples for clock in clocks], dtype=float)
+    recordings = tuple(map(recording_of, problem.held_out))
+    preparation = replace(found.preparation, recordings=recordings, _kept={})
+    samples = np.array([recording.clock.samples for recording in recordings], dtype=float)
     return preparation, np.cumsum(samples)[:-1] / samples.sum()
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import ShapeError, ZvenoError
 from ...identification.preparation import Preparation
-from ...identification.series import clock_of
+from ...identification.series import recording_of
 from ...identification.spectrum import highest_band, velocity_spectrum
 from ...io.logs.log import Log
 from ...robot_functions import RobotFunctions
@@ -36,9 +36,9 @@ def known_before(have: Any, wanted: WantedParameters, robot: RobotFunctions, rat
 
 def _recorded(log: Log):
     """Smooth states of a log in pieces, with the time between them, s."""
-    clock = clock_of(log)
-    band = min(velocity_spectrum((log,), (clock,)).band, highest_band((clock,)))
-    preparation = Preparation((log,), (clock,), band, 0.0, np.zeros(len(log.joint_names), dtype=bool))
+    recordings = (recording_of(log),)
+    band = min(velocity_spectrum(recordings).band, highest_band(recordings))
+    preparation = Preparation(recordings, band, 0.0, np.zeros(len(log.joint_names), dtype=bool))
     interval = preparation.filters(0).interval
     for motion in preparation.motions():
         yield motion.q, motion.v, motion.a, interval

@@ -59,7 +59,7 @@ def _timing(choices: Choices, problem: Problem, names: tuple[str, ...]) -> list[
 
 
 def _motion(problem: Problem, found: Survey, names: tuple[str, ...]) -> list[Fault]:
-    motions = [motion.q for motion in found.preparation.thinned().motions()]
+    motions = [motion.q for motion in found.preparation.thinned.motions()]
     span = np.max([q.max(axis=0) for q in motions], axis=0) - np.min([q.min(axis=0) for q in motions], axis=0)
     faults = []
     for j, name in enumerate(names):

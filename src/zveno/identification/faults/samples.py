@@ -72,7 +72,7 @@ def misfit(normal: Normal) -> float:
 
 def samples_of(found: Survey) -> Samples:
     """States from all over the recordings."""
-    parts = [(m.q, m.v, m.a, m.tau[:, 0]) for m in found.preparation.thinned().motions()]
+    parts = [(m.q, m.v, m.a, m.tau[:, 0]) for m in found.preparation.thinned.motions()]
     q, v, a, tau = (np.concatenate(column) for column in zip(*parts, strict=True))
     every = max(1, len(q) // MOST)
     model = found.model.with_friction([c for c in found.model.friction if not TERMS[c.term].needs_load])

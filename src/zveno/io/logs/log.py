@@ -81,6 +81,7 @@ class Log:
         step: the usual time step, s.
         duration: s, without the gaps.
         has_velocity: whether velocities were recorded.
+        times: (rows,) s from the beginning.
     """
 
     joint_names: tuple[str, ...]
@@ -90,6 +91,7 @@ class Log:
     step: float
     duration: float
     has_velocity: bool
+    times: np.ndarray = field(repr=False)
     _pieces: Callable[[], Iterator[LogBlock]] = field(repr=False)
 
     def __len__(self) -> int:
@@ -254,7 +256,17 @@ def assembled_log(
                 used = stop
                 segment += used == timing.segments[segment][1]
 
-    return Log(tuple(joint_names), source, tuple(said), timing.segments, timing.step, duration, velocities, pieces)
+    return Log(
+        joint_names=tuple(joint_names),
+        source=source,
+        account=tuple(said),
+        segments=timing.segments,
+        step=timing.step,
+        duration=duration,
+        has_velocity=velocities,
+        times=timing.t,
+        _pieces=pieces,
+    )
 
 
 def _with_account(remedy: str | None, said: Sequence[str]) -> str | None:
