@@ -5,6 +5,7 @@ This is the one module that may use every task. Each is imported where it is cal
 
 from __future__ import annotations
 
+from functools import cache
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +62,14 @@ def load(name_or_path: str | PathLike[str], *, snap: bool | None = None, format:
     return Robot(load_mechanism(name_or_path, snap=snap, format=format))
 
 
+@cache
+def _solve_ik() -> Callable[..., Solutions]:
+    """An `import` in a method takes half as long as solving one pose."""
+    from .ik.solve import solve_ik
+
+    return solve_ik
+
+
 class Robot(RobotFunctions):
     """A mechanism with its compiled functions and the tasks that can be done with it.
 
@@ -81,9 +90,7 @@ class Robot(RobotFunctions):
         on: On = None, checkpoint: str | PathLike[str] | None = None, progress: Progress = None
     ) -> Solutions:
         """All configurations that put a frame where it is asked for; see `zveno.solve_ik`."""
-        from .ik.solve import solve_ik
-
-        return solve_ik(
+        return _solve_ik()(
             self, T_world_tool, frame, relative_to, limits, task, method, windings=windings, start=start,
             slices=slices, redundant=redundant, objective=objective, tolerance=tolerance, percent=percent,
             held=held, accept=accept, seconds=seconds, on=on, checkpoint=checkpoint, progress=progress

@@ -174,10 +174,10 @@ class IkProblem:
     def to_q(self, x: Any) -> np.ndarray:
         """The robot's q (..., n_q) from coordinates x (..., n)."""
         x = np.asarray(x, dtype=float)
-        return x.copy() if self._is_q else to_quaternions(self.mechanism, self.steps, x, self.held)
+        return x.copy() if self.is_q else to_quaternions(self.mechanism, self.steps, x, self.held)
 
     @cached_property
-    def _is_q(self) -> bool:
+    def is_q(self) -> bool:
         """Whether x is q itself."""
         return len(self.held) == self.n and all(step.index == step.coordinate for step in self.steps)
 

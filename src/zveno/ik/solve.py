@@ -108,6 +108,12 @@ def solve_ik(
         options |= {"tolerance": tolerance, "percent": percent, "held": held, "accept": accept}
         asked = SolveCall(robot, (frame, relative_to, limits, task, method), options)
         return solved_on(asked, problem, T_world_tool, start, seconds, on, checkpoint, progress)
+    plain = method == "auto" and tolerance is None and percent is None and accept is None and seconds is None
+    plain = plain and start is None and slices is None and redundant is None and not windings
+    if plain and objective == "squares":
+        answer = _natively().one_natively(problem, T_world_tool)
+        if answer is not None:
+            return answer
     if accept is not None or seconds is not None:
         options = {"windings": windings, "start": start, "slices": slices, "redundant": redundant}
         options |= {"objective": objective, "tolerance": tolerance, "percent": percent, "held": held}
@@ -126,13 +132,12 @@ def solve_ik(
         answer = _in_parts(problem, T_world_tool, start, asked, options)
         if answer is not None:
             return answer
-    plain = start is None and slices is None and redundant is None and tolerance is None and percent is None
-    if plain and method == "auto" and objective == "squares" and not windings:
+    if plain and objective == "squares":
 
         def careful(poses: np.ndarray) -> Solutions:
             return solve_ik(robot, poses, frame, relative_to, limits, task, "closed_form", held=held)
 
-        answer = _natively()(problem, T_world_tool, careful)
+        answer = _natively().many_natively(problem, T_world_tool, careful)
         if answer is not None:
             return answer
     region = tolerance if isinstance(tolerance, Tolerance) else None
@@ -227,7 +232,7 @@ def _in_parts(problem: IkProblem, poses: np.ndarray, start, asked: tuple, option
 
 @lru_cache(maxsize=1)
 def _natively() -> Any:
-    return importlib.import_module("zveno.ik.native.answer").solved_natively
+    return importlib.import_module("zveno.ik.native.answer")
 
 
 @lru_cache(maxsize=64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -70,8 +71,7 @@ def ranked(pose: np.ndarray, values: np.ndarray, in_order: bool = False) -> np.n
 
 def near(problem: IkProblem, a: np.ndarray, b: np.ndarray, tolerance: float = SAME) -> np.ndarray:
     """Whether points (..., n) in chain units are the same, whole turns aside."""
-    kernel = compiled(apart, {"a": (problem.n,), "b": (problem.n,)}, constants=(problem,), name="ik_apart")
-    return kernel(a, b) <= tolerance
+    return _apart_kernel(problem)(a, b) <= tolerance
 
 
 def apart(problem: IkProblem, a: Any, b: Any) -> Any:
@@ -85,5 +85,11 @@ def apart(problem: IkProblem, a: Any, b: Any) -> Any:
     return largest
 
 
+@lru_cache(maxsize=64)
+def _apart_kernel(problem: IkProblem):
+    return compiled(apart, {"a": (problem.n,), "b": (problem.n,)}, constants=(problem,), name="ik_apart")
+
+
+@lru_cache(maxsize=64)
 def _mark_kernel(problem: IkProblem):
     return compiled(mark, {"x": (problem.n,)}, constants=(problem,), name="ik_mark")

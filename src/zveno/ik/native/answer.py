@@ -16,27 +16,49 @@ from ..ik_problem import IkProblem
 from ..parts import PER_POSE, PER_SOLUTION
 from ..solutions import COMPLETE, Solutions
 from .arm_tables import ArmTables, arm_tables
-from .program import all_solutions, in_order, one_branch
+from .program import all_solutions
 from .verdicts import N_ROW
 
 Careful = Callable[[np.ndarray], Solutions]
 """Poses (k, 4, 4) → their answer by the checks of `zveno.ik.checks`."""
-_POSE, _FLOAT = (4, 4), np.dtype(float)
+_POSE, _FLOAT, _NDARRAY = (4, 4), np.dtype(float), np.ndarray
+_new = object.__new__
 
 
-def solved_natively(problem: IkProblem, T: Any, careful: Careful) -> Solutions | None:
+def _constant(value: int) -> np.ndarray:
+    number = np.array(value)
+    number.setflags(write=False)
+    return number
+
+
+SOLVED = (*PER_SOLUTION, "count", "codes")
+"""What is made when one of these fields is asked for; the others take as long again and few read them."""
+_COMPLETE, _COUNTS = _constant(COMPLETE), [_constant(n) for n in range(17)]
+"""Status and numbers of solutions of one pose, the same arrays in all answers: to make them takes as long as a call
+of a kernel."""
+
+
+def _is_float(dtype: np.dtype) -> bool:
+    return dtype is _FLOAT or dtype == _FLOAT  # arrays from other processes have a dtype object of their own
+
+
+def one_natively(problem: IkProblem, T: Any) -> Solutions | None:
+    """All solutions of one pose T (4, 4), as `many_natively` says them."""
+    if type(T) is not _NDARRAY or T.shape != _POSE or not _is_float(T.dtype):
+        return None
+    solver = native_solver(problem)
+    return None if solver is None else solver.one(T)
+
+
+def many_natively(problem: IkProblem, T: Any, careful: Careful) -> Solutions | None:
     """All solutions of poses T (..., 4, 4); None where there is no program for the arm, or no pose is sure.
 
     Statuses, numbers of solutions and their order are those of the careful way, values are to rounding.
     """
-    if type(T) is not np.ndarray or T.shape[-2:] != _POSE:
-        return None
-    if T.dtype is not _FLOAT and T.dtype != _FLOAT:  # arrays from other processes have a dtype object of their own
+    if type(T) is not _NDARRAY or T.ndim < 3 or T.shape[-2:] != _POSE or not _is_float(T.dtype):
         return None
     solver = native_solver(problem)
-    if solver is None:
-        return None
-    return solver.one(T) if T.ndim == 2 else solver.many(T, careful)
+    return None if solver is None else solver.many(T, careful)
 
 
 @lru_cache(maxsize=64)
@@ -52,35 +74,31 @@ class NativeSolver:
     """The programs of one arm, each built when it is first needed."""
 
     def __init__(self, problem: IkProblem, arm: ArmTables):
-        self.problem, self.arm = problem, arm
+        self.problem, self.arm, self._is_q = problem, arm, problem.is_q
         self._n_rows = arm.of_class.n_branches
         self._count, self._sure = N_ROW * self._n_rows, N_ROW * self._n_rows + 1
-        self._signs = arm.of_class.signs
+        self._n = problem.n
 
     @cached_property
     def _batches(self) -> Any:
         return compiled_structured(all_solutions, self.arm, name="ik_closed_form")
 
     @cached_property
-    def _branches(self) -> Any:
-        return compiled_structured(one_branch, self.arm, name="ik_branch")
-
-    @cached_property
-    def _order(self) -> Any:
-        return compiled_structured(in_order, self.arm.of_class, name="ik_order")
+    def _single(self) -> Any:
+        return compiled_structured(all_solutions, self.arm, name="ik_closed_form_one", state_by_state=True)
 
     def one(self, T: np.ndarray) -> Solutions | None:
         """The answer for one pose (4, 4), None where it is not sure."""
-        table = self._order(*self._branches(T, self._signs))
+        table = self._single(T)
         if not table.item(self._sure):
             return None
-        n, poses = int(table.item(self._count)), T.tobytes()
-        answer = Solutions.deferred(
-            lambda _: self._fields(table[:n], np.array(n), np.array(COMPLETE), poses, ()),
-        )
-        # What everybody reads is made at once: a missing attribute costs more.
-        q = table[:n, : self.problem.n]
-        answer.__dict__.update(q=self.problem.to_q(q), count=np.array(n), codes=np.array(COMPLETE))
+        n, pose = int(table.item(self._count)), T.tobytes()
+        answer = _new(Solutions)
+        # What everybody reads is there at once: a missing attribute costs more.
+        fields = answer.__dict__
+        fields["q"] = table[:n, : self._n] if self._is_q else self.problem.to_q(table[:n, : self._n])
+        fields["count"], fields["codes"], fields["batch"] = _COUNTS[n], _COMPLETE, ()
+        fields["_make"] = lambda _: self._solved(table[:n], _COUNTS[n], _COMPLETE) | self._explained(pose, ())
         return answer
 
     def many(self, T: np.ndarray, careful: Careful) -> Solutions | None:
@@ -93,25 +111,29 @@ class NativeSolver:
             return None  # poses that are not rigid are refused, or made so, with their numbers in the batch
         count, poses = last[:, 0].astype(int), given.tobytes()
         if sure.all():
-            rows = table[:, : int(count.max())].reshape(*batch, -1, table.shape[-1])
-            return Solutions.deferred(
-                lambda _: self._fields(rows, count.reshape(batch), np.full(batch, COMPLETE), poses, batch)
-            )
-        rest = (~sure).nonzero()[0]
-        explained = careful(given[rest])
-        return Solutions.deferred(lambda _: self._merged(table, count, poses, batch, rest, explained))
+            rows, counts = table[:, : int(count.max())].reshape(*batch, -1, table.shape[-1]), count.reshape(batch)
 
-    def _fields(self, rows: np.ndarray, count: Any, codes: Any, poses: bytes, batch: tuple) -> dict[str, Any]:
-        """All fields of `Solutions`, for rows (*batch, m, 8) of the program's answer."""
+            def make(name: str) -> dict[str, Any]:
+                if name in SOLVED:
+                    return self._solved(rows, counts, np.full(batch, COMPLETE))
+                return self._explained(poses, batch)
+
+            return Solutions.deferred(make)
+        rest = (~sure).nonzero()[0]
+        answer = _Merged(self, table, count, poses, batch, rest, careful(given[rest]))
+        return Solutions.deferred(lambda name: answer.solved() if name in SOLVED else answer.explained())
+
+    def _solved(self, rows: np.ndarray, count: Any, codes: Any) -> dict[str, Any]:
+        """The fields `SOLVED`, from rows (*batch, m, 8) of the program's answer."""
+        n = self._n
+        solutions = {"q": self.problem.to_q(rows[..., :n]), "residual": rows[..., n].copy()}
+        return solutions | {"condition": rows[..., n + 1].copy(), "count": count, "codes": codes}
+
+    def _explained(self, poses: bytes, batch: tuple) -> dict[str, Any]:
+        """All other fields of `Solutions`."""
         problem = self.problem
         nearest, distance, exceeded, value, density = blank(batch, len(problem.held))
-        n = problem.n
         return {
-            "q": problem.to_q(rows[..., :n]),
-            "count": count,
-            "codes": codes,
-            "residual": rows[..., n].copy(),
-            "condition": rows[..., n + 1].copy(),
             "method": forms.solver.name,
             "density": density,
             "nearest": nearest,
@@ -134,32 +156,62 @@ class NativeSolver:
             "exact_problem": "",
         }
 
-    def _merged(
+
+class _Merged:
+    """An answer for k poses, given in the shape `batch`, of which some were solved with care.
+
+    Args:
+        solver: of the others.
+        table: (k, n_rows + 1, 8) of the program.
+        count: (k,) how many solutions it found.
+        poses: all poses, as bytes.
+        batch: shape of the batch.
+        rest: the poses that were solved with care.
+        careful: their answer.
+    """
+
+    def __init__(
         self,
+        solver: NativeSolver,
         table: np.ndarray,
         count: np.ndarray,
         poses: bytes,
         batch: tuple,
         rest: np.ndarray,
         careful: Solutions,
-    ) -> dict[str, Any]:
-        """The same where the poses `rest` were solved with care."""
-        k = len(table)
-        count = count.copy()
-        count[rest] = careful.count
+    ):
+        self.solver, self.table, self.count, self.poses = solver, table, count, poses
+        self.batch, self.rest, self.careful = batch, rest, careful
+
+    def solved(self) -> dict[str, Any]:
+        """The fields `SOLVED`."""
+        k, n_rows = len(self.table), self.table.shape[1] - 1
+        count = self.count.copy()
+        count[self.rest] = self.careful.count
         most = int(count.max(initial=0))
-        rows = np.full((k, max(most, self._n_rows), table.shape[-1]), np.nan)
-        rows[:, : self._n_rows] = table[:, : self._n_rows]
-        fields = self._fields(rows[:, :most], count, np.full(k, COMPLETE), poses, (k,))
-        for name in PER_POSE:
-            values = fields[name] = fields[name].copy()
-            values[rest] = getattr(careful, name)
+        rows = self.table[:, : min(most, n_rows)]
+        if most > n_rows:
+            rows = np.full((k, most, rows.shape[-1]), np.nan)
+            rows[:, :n_rows] = self.table[:, :n_rows]
+        fields = self.solver._solved(rows, count, np.full(k, COMPLETE))
+        fields["codes"][self.rest] = self.careful.codes
         for name in PER_SOLUTION:
-            solved = getattr(careful, name)
-            fields[name][rest] = np.nan
-            fields[name][rest, : solved.shape[1]] = solved
+            solutions = getattr(self.careful, name)
+            fields[name][self.rest] = np.nan
+            fields[name][self.rest, : solutions.shape[1]] = solutions
+        return {name: self._shaped(values) for name, values in fields.items()}
+
+    def explained(self) -> dict[str, Any]:
+        """All other fields of `Solutions`."""
+        fields = self.solver._explained(self.poses, (len(self.table),))
+        for name in PER_POSE:
+            if name not in SOLVED:
+                values = fields[name].copy()
+                values[self.rest] = getattr(self.careful, name)
+                fields[name] = self._shaped(values)
         for name in ("families", "notes"):
-            fields[name] = {int(rest[i]): said for i, said in getattr(careful, name).items()}
-        for name in (*PER_POSE, *PER_SOLUTION):
-            fields[name] = fields[name].reshape(batch + fields[name].shape[1:])
-        return fields | {"batch": batch}
+            fields[name] = {int(self.rest[i]): said for i, said in getattr(self.careful, name).items()}
+        return fields | {"batch": self.batch}
+
+    def _shaped(self, values: np.ndarray) -> np.ndarray:
+        return values.reshape(self.batch + values.shape[1:])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...kernels.math import less, less_equal, logical_and, logical_or
+from ..checks.judgement import N_KNOWN
 from ..closed_form.revolute_arms import OneBranch
 from ..six_revolute.equations import product
 from ..six_revolute.templates import FLIP
@@ -28,7 +29,9 @@ def seen_from_arm(kind: ArmClass, row: Any, T: Any) -> Any:
 
 
 def branch(kind: ArmClass, row: Any, signs: Any, displacement: Any) -> Any:
-    """Coordinates of one branch; whether it exists and whether that is clear; and whether it must be judged."""
+    """Coordinates of one branch; whether it exists and whether that is clear; whether it must be judged; and what
+    its judgement is until then.
+    """
     arm, D = kind.numbers(row), displacement.reshape(3, 4)
     options = dict(kind.options)
     q, margin, gap, *sines = kind.function(
@@ -38,4 +41,5 @@ def branch(kind: ArmClass, row: Any, signs: Any, displacement: Any) -> Any:
     clear = logical_and(logical_or(exists, less(margin[0], kind.bounds.absent)), less(kind.bounds.meeting, gap[0]))
     for sine in sines:
         clear = logical_and(clear, less(kind.bounds.meeting, sine[0]))
-    return q[0][::-1] if kind.backwards else q[0], np.array([exists, clear]), exists
+    x = q[0][::-1] if kind.backwards else q[0]
+    return x, np.array([exists, clear]), exists, np.zeros(kind.n + N_KNOWN)

@@ -41,24 +41,6 @@ def all_solutions(program: Builder, arm: ArmTables) -> None:
     _put_in_order(program, kind, rows, keys, answer)
 
 
-def one_branch(program: Builder, arm: ArmTables) -> None:
-    """row (8,) and keys (6,) of one branch, said by its signs, of a pose T (4, 4): so branches go to lanes."""
-    n_signs = arm.of_class.n_signs
-    T, signs = program.input("T", (4, 4), 16), program.input("signs", (n_signs,), n_signs)
-    row, keys = program.output("row", (N_ROW,), N_ROW), program.output("keys", (N_KEYS,), N_KEYS)
-    seen, solve = _branch_solver(program, arm)
-    seen(T)
-    row[0], keys[0] = solve(signs[0])
-
-
-def in_order(program: Builder, kind: ArmClass) -> None:
-    """The answer, as of `all_solutions`, from rows and keys of all branches."""
-    rows = program.input("rows", (kind.n_branches, N_ROW), N_ROW)
-    keys = program.input("keys", (kind.n_branches, N_KEYS), N_KEYS)
-    answer = program.output("answer", (kind.n_branches + 1, N_ROW), N_ROW)
-    _put_in_order(program, kind, rows, keys, answer)
-
-
 def _branch_solver(program: Builder, arm: ArmTables) -> tuple[Callable[[Rows], None], Callable[[Part], Any]]:
     """Functions that write into a program: one that takes a pose, and one that gives row and keys of a branch."""
     kind, n = arm.of_class, arm.of_class.n
@@ -72,7 +54,9 @@ def _branch_solver(program: Builder, arm: ArmTables) -> tuple[Callable[[Rows], N
         target[0], displacement[0], rigid[0] = program.step(partial(seen_from_arm, kind), numbers[0], T[0])
 
     def solve(signs: Part) -> Any:
-        x[0], edges[0], again[0] = program.step(partial(branch, kind), numbers[0], signs, displacement[0])
+        x[0], edges[0], again[0], verdict[0] = program.step(
+            partial(branch, kind), numbers[0], signs, displacement[0]
+        )
         with program.repeat_while(again, MOST_STEPS):
             verdict[0], x[0], again[0] = program.step(partial(judged, kind), numbers[0], x[0], target[0])
         return program.step(partial(concluded, kind), numbers[0], edges[0], rigid[0], verdict[0])

@@ -59,10 +59,18 @@ class Request:
     identity: tuple[Any, ...]
     known: bool
 
+    state_by_state: bool
+
     def __init__(
-        self, write: Write, arguments: tuple[Any, ...], name: str | None, dtype: DTypeLike, lanes: int | None
+        self,
+        write: Write,
+        arguments: tuple[Any, ...],
+        name: str | None,
+        dtype: DTypeLike,
+        lanes: int | None,
+        state_by_state: bool,
     ):
-        self.write, self.arguments, self.name = write, arguments, name
+        self.write, self.arguments, self.name, self.state_by_state = write, arguments, name, state_by_state
         self.dtype, self.lanes = checked_options(dtype, lanes)
         self.modules: set[str] = set()
         self.identity = (
@@ -70,6 +78,7 @@ class Request:
             tuple(identity(argument, self.modules) for argument in arguments),
             self.dtype.str,
             self.lanes,
+            state_by_state,
         )
         self.known = all(module.startswith(SOURCES.package + ".") for module in self.modules)
         """Whether the sources of all code that takes part are those of the package."""
@@ -140,7 +149,8 @@ def _traced(request: Request) -> _Traced:
 
     structured, outline = structured_program(request.write, *request.arguments, name=request.name)
     check(structured)
-    lowered = lower(structured, request.dtype, request.lanes, host().triple, first_word(structured), host().fma)
+    machine = host().triple, first_word(structured), host().fma
+    lowered = lower(structured, request.dtype, request.lanes, *machine, request.state_by_state)
     header = {
         "patterns": {name: list(entries) for name, entries in outline.patterns.items()},
         "steps": [list(lengths) for lengths in outline.steps],

@@ -10,8 +10,8 @@ import numpy as np
 from .. import threads
 from ..batch_data import RUN, TEAM, WORKSPACE, BatchData, parallel_threshold
 from ..operations import Operations, count_operations
-from .lower import Words
 from .statements import Entry, For, Kind, Run, Statement, Structured, Switch, Variable, While
+from .words import Words
 
 
 def first_word(structured: Structured) -> int:
@@ -28,9 +28,19 @@ class Instance:
         dtype, lanes: of the code.
         work: operations for one state.
         n_slots: vectors of the workspace that long steps need.
+        state_by_state: whether the code takes the states of the lanes one after the other.
     """
 
-    def __init__(self, structured: Structured, run: int, dtype: np.dtype, lanes: int, work: int, n_slots: int):
+    def __init__(
+        self,
+        structured: Structured,
+        run: int,
+        dtype: np.dtype,
+        lanes: int,
+        work: int,
+        n_slots: int,
+        state_by_state: bool = False,
+    ):
         threshold = parallel_threshold(work, structured.inputs, structured.outputs, lanes)
         batch = BatchData(
             structured.inputs, structured.outputs, lanes, dtype.itemsize, threshold, structured.has_masks
@@ -53,6 +63,8 @@ class Instance:
         for counter in counters(structured.body):
             numbers[words.trips(counter)] = counter.count
         numbers[words.slots] = batch.take(n_slots * lanes * dtype.itemsize)
+        arguments = structured.of_kind(Kind.INPUT, Kind.OUTPUT) if state_by_state else ()
+        numbers[words.kept] = batch.take(sum(array.size for array in arguments) * lanes * dtype.itemsize)
         numbers[TEAM], numbers[RUN], numbers[WORKSPACE] = threads.team_address(), run, batch.workspace
         self._words = (ctypes.c_int64 * len(numbers))(*numbers)
         self.workspace: int = batch.workspace

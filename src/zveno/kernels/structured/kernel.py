@@ -44,7 +44,8 @@ class StructuredKernel(Kernel):
         self.operations = total_operations(structured, compiled.operations)
         self._request = request
         run = compiled.code.address("run")
-        self._instance = Instance(structured, run, self.dtype, self.lanes, self.operations.total, compiled.n_slots)
+        code = self.dtype, self.lanes, self.operations.total, compiled.n_slots, request.state_by_state
+        self._instance = Instance(structured, run, *code)
         self._bind(self._instance.address, (compiled.code, self._instance))
         self.build_seconds = time.perf_counter() - started
 
@@ -60,11 +61,17 @@ class StructuredKernel(Kernel):
 
     def __reduce__(self) -> tuple[Any, ...]:
         request = self._request
-        return _restore, (request.write, request.arguments, request.name, request.dtype.str, request.lanes)
+        options = request.name, request.dtype.str, request.lanes, request.state_by_state
+        return _restore, (request.write, request.arguments, *options)
 
 
 def compiled_structured(
-    write: Write, *arguments: Any, name: str | None = None, dtype: DTypeLike = "float64", lanes: int | None = None
+    write: Write,
+    *arguments: Any,
+    name: str | None = None,
+    dtype: DTypeLike = "float64",
+    lanes: int | None = None,
+    state_by_state: bool = False,
 ) -> StructuredKernel:
     """The kernel of the program that `write(builder, *arguments)` writes.
 
@@ -75,12 +82,14 @@ def compiled_structured(
         name: of the kernel, the function's own if not given.
         dtype: float64 or float32.
         lanes: states computed at once; what the vector registers hold if None.
+        state_by_state: for kernels that are called with one state: one at a time is computed, and lanes share the
+            trips of loops that carry nothing from one to the next. Batches are computed too, more slowly.
 
     Raises:
         BuildError: the program is not valid, or would leave its arrays.
     """
     started = time.perf_counter()
-    request = Request(write, arguments, name, dtype, lanes)
+    request = Request(write, arguments, name, dtype, lanes, state_by_state)
     compiled = compiled_code(request)
     structured, _ = structured_program(write, *arguments, name=name, known=compiled.outline)
     check(structured)
@@ -88,6 +97,7 @@ def compiled_structured(
 
 
 def _restore(
-    write: Write, arguments: tuple[Any, ...], name: str | None, dtype: str, lanes: int
+    write: Write, arguments: tuple[Any, ...], name: str | None, dtype: str, lanes: int, state_by_state: bool
 ) -> StructuredKernel:
-    return compiled_structured(write, *arguments, name=name, dtype=dtype, lanes=lanes)
+    options: Any = {"name": name, "dtype": dtype, "lanes": lanes, "state_by_state": state_by_state}
+    return compiled_structured(write, *arguments, **options)

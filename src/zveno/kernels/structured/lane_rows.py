@@ -30,6 +30,15 @@ def addresses(f: Function, begin: str, rows: list[str], row_bytes: int, lane_byt
     return [f.at(f.at(begin, lane * lane_bytes), offset) for lane, offset in enumerate(offsets)]
 
 
+def spread_each(f: Function, places: list[str], vector: str) -> None:
+    """Write the number of every lane to all lanes at an address of its own; of equal addresses the last stays."""
+    t = f.types
+    for lane, place in enumerate(places):
+        chosen = f"<{', '.join([f'i32 {lane}'] * t.lanes)}>"
+        everywhere = f.let(f"shufflevector {t.vector} {vector}, {t.vector} poison, <{t.lanes} x i32> {chosen}")
+        f.store(t.vector, everywhere, place, t.stride)
+
+
 def gather(f: Function, places: list[str]) -> str:
     """A vector of the numbers at one address for every lane."""
     t, vector = f.types, "poison"

@@ -16,7 +16,9 @@ from ..plan import computed_nodes
 from ..program import Op, Program
 from ..vector_code import VectorCode
 from . import lane_rows
+from .across_lanes import laid_across, varies
 from .chunks import ChunkedStep, Reader, is_long
+from .state_by_state import write_state_by_state
 from .statements import (
     Array,
     Entry,
@@ -33,37 +35,12 @@ from .statements import (
     Variable,
     While,
 )
+from .words import Words
 
-Counters = dict[Variable, str]
-"""The names of loop counters in the code."""
+Counters = dict[Variable, list[str]]
+"""The names of loop counters in the code: one for all lanes, or one for every lane."""
 Readers = list[Reader]
 """How the inputs of a step are read."""
-
-
-class Words:
-    """Where the words of one instance are, counted in words of 8 bytes from the beginning of `data`."""
-
-    def __init__(self, structured: Structured, first: int):
-        self.first = first
-        self._n_arrays = len(structured.arrays)
-        self.count: int = 2 * self._n_arrays + structured.n_loops + 1
-
-    def place(self, array: Array) -> int:
-        """The offset of an array in the workspace, or the address of a table."""
-        return self.first + 2 * array.number
-
-    def rows(self, array: Array) -> int:
-        """Its number of rows."""
-        return self.place(array) + 1
-
-    def trips(self, counter: Variable) -> int:
-        """How often a loop runs."""
-        return self.first + 2 * self._n_arrays + counter.number
-
-    @property
-    def slots(self) -> int:
-        """The offset in the workspace of the slots of long steps."""
-        return self.first + self.count - 1
 
 
 class Lowered(NamedTuple):
@@ -75,20 +52,51 @@ class Lowered(NamedTuple):
 
 
 def lower(
-    structured: Structured, dtype: np.dtype, lanes: int, triple: str, first_word: int, fma: bool = True
+    structured: Structured,
+    dtype: np.dtype,
+    lanes: int,
+    triple: str,
+    first_word: int,
+    fma: bool = True,
+    state_by_state: bool = False,
 ) -> Lowered:
-    """Assembly of a module with the function `run`; `first_word` is where the words of the instance begin."""
+    """Assembly of a module with the function `run`.
+
+    Args:
+        structured, dtype, lanes: what to compute, with how many lanes.
+        triple, fma: of the machine.
+        first_word: where the words of the instance begin.
+        state_by_state: lay loops whose trips are independent across the lanes, which then hold the same state.
+    """
     module = Module(Types(np.dtype(dtype), lanes))
-    writer = _Writer(module, structured, Words(structured, first_word), fma)
+    words = Words(structured, first_word)
+    across = laid_across(structured) if state_by_state else frozenset()
+    writer = _Writer(module, structured, words, fma, across, "one_state" if state_by_state else "run")
     writer.write()
+    if state_by_state:
+        inputs, outputs = (
+            [(words.place(array), words.rows(array), array.width) for array in structured.of_kind(kind)]
+            for kind in (Kind.INPUT, Kind.OUTPUT)
+        )
+        write_state_by_state(module, "one_state", inputs, outputs, words.kept)
     return Lowered(module.text(triple), writer.n_slots)
 
 
 class _Writer:
-    def __init__(self, module: Module, structured: Structured, words: Words, fma: bool):
+    def __init__(
+        self,
+        module: Module,
+        structured: Structured,
+        words: Words,
+        fma: bool,
+        across: frozenset[Variable],
+        name: str,
+    ):
         self.structured, self.words, self.types, self.fma = structured, words, module.types, fma
         self.module, self.n_slots, self._n_long = module, 0, 0
-        self.f = Function(module, "void @run(ptr noalias %ws, ptr noalias %data)")
+        self.across, self._laid = across, False
+        linkage = "" if name == "run" else "internal "
+        self.f = Function(module, f"{linkage}void @{name}(ptr noalias %ws, ptr noalias %data)")
 
     def write(self) -> None:
         for array in self.structured.of_kind(Kind.OUTPUT, Kind.SCRATCH):
@@ -123,29 +131,29 @@ class _Writer:
     def _row_bytes(self, array: Array) -> int:
         return array.width * (self.types.stride if array.in_lanes else self.types.itemsize)
 
-    def _row(self, row: Row, counters: Counters) -> str:
+    def _rows(self, row: Row, counters: Counters) -> list[str]:
+        """The number of a row: one for all lanes, or one for every lane of a loop that is laid across them."""
         f = self.f
         match row:
             case Variable():
                 return counters[row]
             case Shifted():
-                return f.let(f"add i64 {self._row(row.row, counters)}, {row.offset}")
+                return [f.let(f"add i64 {number}, {row.offset}") for number in self._rows(row.row, counters)]
             case Entry():
-                offset = f.let(f"mul i64 {self._row(row.row, counters)}, 8")
-                return f.load("i64", f.at(self._begin(row.table), offset), 8)
+                begin = self._begin(row.table)
+                offsets = [f.let(f"mul i64 {number}, 8") for number in self._rows(row.row, counters)]
+                return [f.load("i64", f.at(begin, offset), 8) for offset in offsets]
             case _:
-                return str(row)
+                return [str(row)]
 
-    def _address(self, ref: Ref, counters: Counters) -> str:
-        offset = self.f.let(f"mul i64 {self._row(ref.row, counters)}, {self._row_bytes(ref.array)}")
-        return self.f.at(self._begin(ref.array), offset)
-
-    def _lane_addresses(self, lane: Lane, array: Array) -> list[str]:
-        """Addresses, one for every lane, of the first number of the row that the lane has chosen."""
-        t = self.types
-        chosen = self.f.load(t.vector, self._begin(lane.array), t.stride)
-        rows = lane_rows.cut(self.f, chosen, self._word(self.words.rows(array)))
-        step = t.itemsize if array.in_lanes else 0
+    def _addresses(self, ref: Ref, counters: Counters, step: int) -> list[str]:
+        """Where a row begins: one address, or one for every lane, whose numbers lie `step` bytes apart."""
+        array = ref.array
+        if isinstance(ref.row, Lane):
+            chosen = self.f.load(self.types.vector, self._begin(ref.row.array), self.types.stride)
+            rows = lane_rows.cut(self.f, chosen, self._word(self.words.rows(array)))
+        else:
+            rows = self._rows(ref.row, counters)
         return lane_rows.addresses(self.f, self._begin(array), rows, self._row_bytes(array), step)
 
     def _clear(self, array: Array) -> None:
@@ -162,7 +170,7 @@ class _Writer:
 
     def _run(self, run: Run, counters: Counters, mask: str | None) -> None:
         addresses = [self._read_addresses(ref, counters) for ref in run.reads]
-        readers = [_reader(ref) for ref in run.reads]
+        readers = [_reader(ref, len(group) > 1) for ref, group in zip(run.reads, addresses, strict=True)]
         value = self._chunked if is_long(run.program) else self._inline
         read = value(run.program, readers, addresses)
         results = [[read(node) for node in nodes.tolist()] for nodes in run.program.results]
@@ -189,21 +197,24 @@ class _Writer:
         """Where the rows begin that are read, one for every lane if the lanes choose them."""
         if not ref.length:
             return []
-        if isinstance(ref.row, Lane):
-            return self._lane_addresses(ref.row, ref.array)
-        return [self._address(ref, counters)]
+        return self._addresses(ref, counters, self.types.itemsize if ref.array.in_lanes else 0)
 
     def _put(self, ref: Ref, values: list[str], counters: Counters, mask: str | None) -> None:
         f, t = self.f, self.types
+        if self._laid and varies(ref.row, self.across):
+            places = self._addresses(ref, counters, 0)
+            for element, value in enumerate(values):
+                lane_rows.spread_each(f, [f.at(place, element * t.stride) for place in places], value)
+            return
         if isinstance(ref.row, Lane):
-            places = self._lane_addresses(ref.row, ref.array)
+            places = self._addresses(ref, counters, t.itemsize)
             for element, value in enumerate(values):
                 at = [f.at(place, element * t.stride) for place in places]
                 if mask is not None:
                     value = self._chosen(mask, value, lane_rows.gather(f, at))
                 lane_rows.scatter(f, at, value)
             return
-        begin = self._address(ref, counters)
+        (begin,) = self._addresses(ref, counters, 0)
 
         def store(add: bool) -> None:
             for element, value in enumerate(values):
@@ -218,7 +229,8 @@ class _Writer:
             store(add=False)
             return
         adding, replacing, done = f.name("adding"), f.name("replacing"), f.name("put")
-        adds = f.let(f"icmp ne i64 {self._row(ref.add, counters)}, 0")
+        (flag,) = self._rows(ref.add, counters)
+        adds = f.let(f"icmp ne i64 {flag}, 0")
         f.do(f"br i1 {adds}, label %{adding}, label %{replacing}")
         f.start(adding)
         store(add=True)
@@ -235,13 +247,32 @@ class _Writer:
     def _for(self, loop: For, counters: Counters, mask: str | None) -> None:
         f = self.f
         count = self._word(self.words.trips(loop.variable))
+        if loop.variable in self.across:
+            self._for_across(loop, count, counters, mask)
+            return
 
         def body(j: str) -> None:
             if loop.reverse:
                 j = f.let(f"sub i64 {f.let(f'sub i64 {count}, 1')}, {j}")
-            self._statements(loop.body, counters | {loop.variable: j}, mask)
+            self._statements(loop.body, counters | {loop.variable: [j]}, mask)
 
         f.repeat(count, body)
+
+    def _for_across(self, loop: For, count: str, counters: Counters, mask: str | None) -> None:
+        """As many trips at once as there are lanes; lanes behind the last trip are copies of it."""
+        f, lanes = self.f, self.types.lanes
+        last = f.let(f"sub i64 {count}, 1")
+        smaller = self.module.declare("llvm.smin.i64", "i64", ["i64", "i64"])
+
+        def body(group: str) -> None:
+            first = f.let(f"mul i64 {group}, {lanes}")
+            trips = [f.let(f"add i64 {first}, {lane}") for lane in range(lanes)]
+            trips = [f.let(f"call i64 {smaller}(i64 {trip}, i64 {last})") for trip in trips]
+            self._laid = True
+            self._statements(loop.body, counters | {loop.variable: trips}, mask)
+            self._laid = False
+
+        f.repeat(f.let(f"udiv i64 {f.let(f'add i64 {count}, {lanes - 1}')}, {lanes}"), body)
 
     def _while(self, loop: While, counters: Counters, mask: str | None) -> None:
         f, t = self.f, self.types
@@ -267,7 +298,7 @@ class _Writer:
 
     def _switch(self, switch: Switch, counters: Counters, mask: str | None) -> None:
         f = self.f
-        chosen = self._row(switch.row, counters)
+        (chosen,) = self._rows(switch.row, counters)
         labels, out = [f.name("case") for _ in switch.cases], f.name("chosen")
         targets = " ".join(f"i64 {number}, label %{label}" for number, label in enumerate(labels))
         f.do(f"switch i64 {chosen}, label %{labels[0]} [ {targets} ]")
@@ -278,9 +309,9 @@ class _Writer:
         f.start(out)
 
 
-def _reader(ref: Ref) -> Reader:
-    """How an element of what a step reads is read from the addresses of its rows."""
-    in_lanes, gathered = ref.array.in_lanes, isinstance(ref.row, Lane)
+def _reader(ref: Ref, gathered: bool) -> Reader:
+    """How an element of what a step reads is read from the addresses of its rows, one or one for every lane."""
+    in_lanes = ref.array.in_lanes
 
     def read(f: Function, addresses: Sequence[str], element: int) -> str:
         t = f.types
