@@ -25,6 +25,7 @@ LAYERS = (
     "robot_functions",
     "scale",
     "fit",
+    "clearance",
     "ik",
     "simulation",
     "base_parameters",

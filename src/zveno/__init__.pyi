@@ -26,8 +26,8 @@ from .calibration.measurements.campaigns import Campaign as Campaign
 from .calibration.result import Calibration as Calibration
 from .calibration.use.accuracy import AccuracyMap as AccuracyMap
 from .calibration.use.compensate import Compensation as Compensation
+from .clearance import Clearance as Clearance
 from .design.candidates import Visibility as Visibility
-from .design.capsules import Clearance as Clearance
 from .design.curve import accuracy_curve as accuracy_curve
 from .design.excitation.plan_excitation import plan_excitation as plan_excitation
 from .design.excitation.recording import simulated_log as simulated_log

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from .calibration.measurements import Measurement
     from .calibration.measurements.campaigns import Campaign
     from .calibration.result import Calibration
+    from .clearance import Clearance
     from .design.candidates import Visibility
-    from .design.capsules import Clearance
     from .design.excitation.limits import Bound
     from .design.excitation.result import Excitation
     from .design.result import Plan
@@ -86,7 +86,7 @@ class Robot(RobotFunctions):
         start: ArrayLike | None = None, slices: int | None = None, redundant: str | Sequence[str] | None = None,
         objective: str = "squares", tolerance: Tolerance | tuple[float, float] | None = None,
         percent: float | None = None, held: ArrayLike | None = None,
-        accept: Callable[[np.ndarray], np.ndarray] | None = None, seconds: float | None = None,
+        accept: Callable[[np.ndarray], np.ndarray] | Clearance | None = None, seconds: float | None = None,
         on: On = None, checkpoint: str | PathLike[str] | None = None, progress: Progress = None
     ) -> Solutions:
         """All configurations that put a frame where it is asked for; see `zveno.solve_ik`."""
@@ -100,7 +100,7 @@ class Robot(RobotFunctions):
         self, poses: ArrayLike | PoseCurve | Callable[[float], np.ndarray], times: ArrayLike | None = None,
         frame: str | None = None, relative_to: str | None = None, limits: Any = True, task: Any = "pose",
         method: str = "auto", *, start: ArrayLike | None = None, slices: int = 16,
-        accept: Callable[[np.ndarray], np.ndarray] | None = None,
+        accept: Callable[[np.ndarray], np.ndarray] | Clearance | None = None,
         velocity: ArrayLike | bool | None = None, acceleration: ArrayLike | None = None,
         progress: Progress = None
     ) -> JointPath:

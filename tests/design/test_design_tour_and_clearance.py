@@ -9,8 +9,9 @@ import pytest
 
 import zveno
 from mechanisms import random_mechanism
+from zveno.clearance import Capsules, Clearance
+from zveno.clearance.segments import segment_distance
 from zveno.design.candidates import Admissible, Visibility
-from zveno.design.capsules import Capsules, Clearance, segment_distance
 from zveno.design.tour import short_tour, tour_length, travel_times
 from zveno.mechanism.bars import link_bars
 

@@ -77,7 +77,7 @@ def excite(
         seconds: time limit; the best motion so far is kept.
         rng: seed of the random motions.
     """
-    from ..design.capsules import Clearance
+    from ..clearance import Clearance
     from ..design.excitation.formats import WRITERS
     from ..design.excitation.plan_excitation import plan_excitation
     from ..io.logs.read import read_log

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..clearance import Clearance as Clearance
 from .candidates import Visibility as Visibility
-from .capsules import Clearance as Clearance
 from .curve import accuracy_curve as accuracy_curve
 from .poses import judge_poses as judge_poses
 from .poses import plan_poses as plan_poses

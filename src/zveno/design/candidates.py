@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..clearance import Capsules, Clearance
 from ..errors import ShapeError, ZvenoError, unknown_name
 from ..robot_functions import RobotFunctions
-from .capsules import Capsules, Clearance
 
 AT_LIMITS = 0.4
 """Share of candidates that have some joints at the ends of their range, where optimal plans like to be."""

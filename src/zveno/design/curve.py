@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..calibration.measurements import Measurement
+from ..clearance import Clearance
 from ..errors import ZvenoError
 from ..fit.greedy import add_best
 from ..fit.rng import seed_of
@@ -15,7 +16,6 @@ from ..fit.threads import in_one_thread
 from ..io.results import hash_of
 from ..robot_functions import RobotFunctions
 from .candidates import Visibility
-from .capsules import Clearance
 from .criteria import named_criterion, reduced
 from .earlier import Earlier
 from .engines import Determinant

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from ..calibration.measurements import Measurement
 from ..calibration.measurements import measurement as named_measurement
 from ..calibration.model.strategies import independent_columns
+from ..clearance import Clearance
 from ..errors import ShapeError, ZvenoError
 from ..robot_functions import RobotFunctions
 from .candidates import Admissible, Visibility
-from .capsules import Clearance
 from .criteria import Criterion, named_criterion, reduced
 from .earlier import Earlier, measured_before
 from .planned_rows import PlannedRows

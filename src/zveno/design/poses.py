@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..calibration.measurements import Measurement
 from ..calibration.measurements import measurement as named_measurement
+from ..clearance import Clearance
 from ..errors import ZvenoError, unknown_name
 from ..fit.rng import seed_of
 from ..fit.threads import in_one_thread
@@ -17,7 +18,6 @@ from ..io.results import hash_of
 from ..mechanism.units import coordinate_units
 from ..robot_functions import RobotFunctions
 from .candidates import Visibility
-from .capsules import Clearance
 from .criteria import CRITERIA, reduced
 from .earlier import Earlier, measured_before
 from .exchange import information, select

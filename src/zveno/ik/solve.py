@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..clearance import Clearance
+from ..clearance.capsules import acceptance
 from ..errors import ShapeError, ZvenoError, unknown_name
 from ..mechanism import Mechanism
 from ..progress import Progress
@@ -57,7 +59,7 @@ def solve_ik(
     tolerance: Tolerance | tuple[float, float] | None = None,
     percent: float | None = None,
     held: ArrayLike | None = None,
-    accept: Accept | None = None,
+    accept: Accept | Clearance | None = None,
     seconds: float | None = None,
     on: On = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -90,9 +92,9 @@ def solve_ik(
         percent: the same in the document's percent: of the distances of the frame's origin, and of the points one
             metre from it along its axes, from the reference's origin. With both, both must hold.
         held: q of the joints outside the chain; neutral if not given.
-        accept: (s, n_q) → (s,) booleans: which configurations may be used, such as those free of collisions.
-            Others are left out; where none is left, the status is "not accepted", or undecided where solutions are
-            a sample.
+        accept: (s, n_q) → (s,) booleans: which configurations may be used, such as those free of collisions; or a
+            `Clearance` that they must keep. Others are left out; where none is left, the status is "not accepted",
+            or undecided where solutions are a sample.
         seconds: time after which no more poses of a batch are looked at; those are undecided. One pose is always
             solved to its end.
         on: workers that share the poses of a batch, as in `zveno.scale.fold`; this process if None.
@@ -118,7 +120,7 @@ def solve_ik(
         options = {"windings": windings, "start": start, "slices": slices, "redundant": redundant}
         options |= {"objective": objective, "tolerance": tolerance, "percent": percent, "held": held}
         asked = (robot, frame, relative_to, limits, task, method)
-        return _narrowed(problem, T_world_tool, asked, options, accept, seconds)
+        return _narrowed(problem, T_world_tool, asked, options, acceptance(robot, accept), seconds)
     if method == "certified":
         unused = {"start": start, "slices": slices, "redundant": redundant, "tolerance": tolerance}
         for name, given in (unused | {"percent": percent}).items():

@@ -12,7 +12,7 @@ from mechanisms import SINGLE, random_mechanism
 from zveno.algorithms.drives import friction_torque
 from zveno.algorithms.inverse_dynamics import inverse_dynamics
 from zveno.base_parameters.regressor import regressor_columns
-from zveno.design.capsules import Capsules, Clearance
+from zveno.clearance import Capsules, Clearance
 from zveno.design.excitation.clearance import ClearanceTerm
 from zveno.design.excitation.criteria import CRITERIA
 from zveno.design.excitation.curves import FourierBasis, SplineBasis

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...clearance import Clearance
 from ...fit.threads import in_one_thread
 from ...io.results import hash_of
 from ...progress import Progress, ProgressBar
 from ...robot_functions import RobotFunctions
-from ..capsules import Clearance
 from .limits import Bound, motion_limits
 from .moving import moving_part
 from .optimise import best_motion

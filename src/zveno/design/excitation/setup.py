@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...clearance import Capsules, Clearance
 from ...errors import ShapeError, ZvenoError, unknown_name
 from ...robot_functions import RobotFunctions
-from ..capsules import Capsules, Clearance
 from .clearance import ClearanceTerm
 from .criteria import CRITERIA
 from .curves import DEGREE, Basis, FourierBasis, SplineBasis

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...clearance import Clearance
+from ...clearance.capsules import acceptance
 from ...errors import ShapeError
 from ...progress import Progress, ProgressBar
 from ...robot_functions import RobotFunctions
@@ -35,7 +37,7 @@ def solve_path(
     *,
     start: ArrayLike | None = None,
     slices: int = 16,
-    accept: Callable[[np.ndarray], np.ndarray] | None = None,
+    accept: Callable[[np.ndarray], np.ndarray] | Clearance | None = None,
     velocity: ArrayLike | bool | None = None,
     acceleration: ArrayLike | None = None,
     progress: Progress = None,
@@ -56,7 +58,8 @@ def solve_path(
         start: q (n_q,) the sequence should begin near. Without it, joints that may turn more than once begin
             nearest to the middle of their limits.
         slices: for redundant robots, at how many values of the redundant joint to solve.
-        accept: (s, n_q) → (s,) booleans: which configurations may be used, for example those free of collisions.
+        accept: (s, n_q) → (s,) booleans: which configurations may be used, for example those free of collisions;
+            or a `Clearance` that they must keep at the poses.
         velocity: largest joint velocities, (n_q,) or one number; True for the model's. With this or `acceleration`,
             `JointPath.times` says when each pose can be passed.
         acceleration: largest joint accelerations, (n_q,) or one number.
@@ -73,6 +76,7 @@ def solve_path(
             f"have batch shape {batch}", element="poses", remedy="Give at least one pose, as (N, 4, 4)"
         )
     options: dict[str, Any] = {"slices": slices} if without_locked(problem).redundancy else {}
+    accept = acceptance(robot, accept)
     solutions = solve_ik(robot, T, frame, relative_to, limits, task, method, accept=accept, **options)
     layers_q = [solutions.of(k) for k in range(len(T))]
     first = None if start is None else problem.mechanism.checked_q(start, "start")
