@@ -43,6 +43,7 @@ def every_result(directory: Path) -> dict[str, zveno.Result]:
         calibration.compensate(q),
         plan,
         zveno.accuracy_curve(robot, tracker, 20, candidates=60),
+        zveno.calibration_trials(robot, plan, 3),
         robot.plan_excitation(2.0, harmonics=3, starts=1, draws=16),
         robot.export_c(("gravity_torque",), directory, timed=False),
         plan_study.simulate_study(plan_study.proposed_plan(), 3),

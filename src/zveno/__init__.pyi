@@ -24,6 +24,7 @@ from .calibration.measurements import Sockets as Sockets
 from .calibration.measurements import Tilt as Tilt
 from .calibration.measurements.campaigns import Campaign as Campaign
 from .calibration.result import Calibration as Calibration
+from .calibration.simulated import simulated_campaign as simulated_campaign
 from .calibration.use.accuracy import AccuracyMap as AccuracyMap
 from .calibration.use.compensate import Compensation as Compensation
 from .clearance import Clearance as Clearance
@@ -36,6 +37,8 @@ from .design.poses import judge_poses as judge_poses
 from .design.poses import plan_poses as plan_poses
 from .design.result import Curve as Curve
 from .design.result import Plan as Plan
+from .design.trials import Trials as Trials
+from .design.trials import calibration_trials as calibration_trials
 from .errors import BuildError as BuildError
 from .errors import MissingExtraError as MissingExtraError
 from .errors import ModelError as ModelError

@@ -207,7 +207,8 @@ class Robot(RobotFunctions):
         visibility: Visibility | Sequence[Visibility] | None = None,
         clearance: Clearance | str | None = "standard", places: int | None = None, repeats: bool = True,
         refine: bool = True, order: bool = True, start: ArrayLike | None = None,
-        workspace: ArrayLike | None = None, rng: np.random.Generator | int | None = 0
+        workspace: ArrayLike | None = None, rng: np.random.Generator | int | None = 0, starts: int = 1,
+        on: On = None, checkpoint: str | PathLike[str] | None = None, progress: Progress = None
     ) -> Plan:
         """The postures whose measurements determine the geometry best; see `zveno.plan_poses`."""
         from .design.poses import plan_poses
@@ -216,7 +217,8 @@ class Robot(RobotFunctions):
             self, measurement, n, criterion, have=have, candidates=candidates, parameters=parameters,
             strategy=strategy, joint_terms=joint_terms, limits=limits, margin=margin, box=box,
             visibility=visibility, clearance=clearance, places=places, repeats=repeats, refine=refine,
-            order=order, start=start, workspace=workspace, rng=rng
+            order=order, start=start, workspace=workspace, rng=rng, starts=starts, on=on, checkpoint=checkpoint,
+            progress=progress
         )
 
     def plan_excitation(

@@ -176,3 +176,18 @@ def test_tolerances_objectives_and_redundant_joints(capsys):
         run(*pose, "--objective", "wrong")
     with pytest.raises(ZvenoError, match="joint9"):
         run(*arm, "--redundant", "joint9")
+
+
+def test_many_poses_are_shared_and_kept(tmp_path, capsys):
+    robot = zveno.load("puma560")
+    np.save(tmp_path / "poses.npy", robot.forward_kinematics(robot.random(20, 0)))
+    poses = ["puma560", "--poses", str(tmp_path / "poses.npy"), "--json"]
+    run(*poses)
+    alone = json.loads(capsys.readouterr().out)
+    run(*poses, "--on", "threads", "--checkpoint", str(tmp_path / "kept.json"))
+    assert json.loads(capsys.readouterr().out)["poses"] == alone["poses"]
+    assert (tmp_path / "kept.json").exists()
+    with pytest.raises(ZvenoError, match="exclude"):
+        run(*poses, "--on", "threads", "--workers", "2")
+    with pytest.raises(ZvenoError, match="nothing to share"):
+        run("puma560", "--at", "0", "0", "0", "0", "0", "0", "--workers", "2")

@@ -8,6 +8,7 @@ from .options import (
     MODEL,
     OUTPUT,
     PICTURE,
+    WORKERS,
     File,
     Flag,
     ModelFlags,
@@ -17,6 +18,7 @@ from .options import (
     Quantities,
     RobotName,
     Words,
+    WorkersFlags,
     shown,
 )
 from .output import UNUSABLE, Answer, deliver, protect, say_written, write_report
@@ -44,6 +46,7 @@ def ik(
     tolerance: Annotated[tuple[float, float] | None, shown("M RAD")] = None,
     percent: float | None = None,
     explain: Flag = False,
+    workers: WorkersFlags = WORKERS,
     model: ModelFlags = MODEL,
     picture: PictureFlags = PICTURE,
     output: OutputFlags = OUTPUT,
@@ -76,6 +79,7 @@ def ik(
     """
     import numpy as np
 
+    from ..errors import ZvenoError
     from ..ik.choose import only_nearest
     from ..ik.ik_problem import problem_of
     from ..ik.paths import solve_path
@@ -95,6 +99,8 @@ def ik(
     }
     T = _target(arm, pose, at, poses, path, relative_to, picture.frame, model)
     first_q = given(mechanism, start or nearest, model) if start or (nearest and path is not None) else None
+    if poses is None and (workers.place is not None or workers.checkpoint is not None):
+        raise ZvenoError("there is nothing to share", element="--workers", remedy="Give many poses: --poses")
     if path is not None:
         result = solve_path(
             arm, T, start=first_q, method=method, **({"slices": slices} if slices else {}), **options
@@ -105,7 +111,7 @@ def ik(
     else:
         ways = {"redundant": redundant or None, "objective": objective, "tolerance": tolerance}
         ways |= {"percent": percent, "start": first_q}
-        result = _solved(arm, T, method, windings, slices, options | ways)
+        result = _solved(arm, T, method, windings, slices, options | ways, workers)
         if nearest:
             result = only_nearest(result, given(mechanism, nearest, model), mechanism)
         lines, curve = [], None
@@ -213,20 +219,12 @@ def _target(arm, pose, at, poses, path, relative_to, frame, model):
     return read_poses(poses or path, model.deg)
 
 
-def _solved(arm, T, method, windings, slices, options):
-    """All solutions; large batches in parts, with a progress bar on a terminal."""
+def _solved(arm, T, method, windings, slices, options, workers):
+    """All solutions; of many poses in pieces, with a progress bar on a terminal."""
     from ..ik import solve_ik
 
-    at_once = 2000
-    if isinstance(T, str) or T.ndim == 2 or len(T) <= at_once:
-        return solve_ik(arm, T, method=method, windings=windings, slices=slices, **options)
-    from ..ik.parts import joined
-    from ..progress import ProgressBar
-
-    parts = []
-    with ProgressBar("solving") as advance:
-        for k in range(0, len(T), at_once):
-            part = T[k : k + at_once]
-            parts.append(solve_ik(arm, part, method=method, windings=windings, slices=slices, **options))
-            advance(k + len(part), len(T))
-    return joined(parts)
+    place = workers.place
+    if place is None and not isinstance(T, str) and T.ndim > 2:
+        place = "here"
+    shared = {} if place is None else {"on": place, "checkpoint": workers.checkpoint}
+    return solve_ik(arm, T, method=method, windings=windings, slices=slices, **options, **shared)

@@ -79,11 +79,31 @@ class Picture:
     """Draw the robot into a .png or .svg file."""
 
 
+@dataclass(frozen=True)
+class Workers:
+    """Who computes what can be shared."""
+
+    workers: Count = None
+    """Processes of this machine that share the work."""
+    on: Name = None
+    """Workers elsewhere: tcp://host:8786, the address of a Dask scheduler; or here, threads."""
+    checkpoint: File = None
+    """A file that keeps what is done; the same command goes on from there."""
+
+    @property
+    def place(self) -> int | str | None:
+        """The `on` argument of functions."""
+        if self.workers is not None and self.on is not None:
+            raise ZvenoError("--workers and --on exclude each other", remedy="Give one of them")
+        return self.on if self.workers is None else self.workers
+
+
 _NO_PREFIX = tyro.conf.arg(name="")  # --json, not --output.json
 OutputFlags = Annotated[Output, _NO_PREFIX]
 ModelFlags = Annotated[Model, _NO_PREFIX]
 PictureFlags = Annotated[Picture, _NO_PREFIX]
-OUTPUT, MODEL, PICTURE = Output(), Model(), Picture()
+WorkersFlags = Annotated[Workers, _NO_PREFIX]
+OUTPUT, MODEL, PICTURE, WORKERS = Output(), Model(), Picture(), Workers()
 """What the flags are when none is given."""
 
 

@@ -8,6 +8,7 @@ from .options import (
     MODEL,
     OUTPUT,
     PICTURE,
+    WORKERS,
     Count,
     File,
     Flag,
@@ -17,6 +18,7 @@ from .options import (
     RobotName,
     Vector,
     Words,
+    WorkersFlags,
     shown,
 )
 from .output import Answer, apart, deliver, protect, say_written, write_report
@@ -47,6 +49,9 @@ def plan(
     once: Flag = False,
     no_refine: Flag = False,
     rng: int = 0,
+    starts: int = 1,
+    trials: Count = None,
+    workers: WorkersFlags = WORKERS,
     model: ModelFlags = MODEL,
     picture: PictureFlags = PICTURE,
     output: OutputFlags = OUTPUT,
@@ -76,6 +81,8 @@ def plan(
         once: use no posture twice.
         no_refine: stay with the candidates.
         rng: seed of the random candidates.
+        starts: how often to plan among other candidates; the best plan is taken.
+        trials: also calibrate so many simulated robots by the plan, and say how accurate they become.
     """
     from dataclasses import replace
 
@@ -84,6 +91,8 @@ def plan(
     from ..calibration.files.tables import read_campaign
     from ..calibration.measurements import measurement as named_measurement
     from ..design import Clearance, Visibility, accuracy_curve, plan_poses
+    from ..design.trials import calibration_trials
+    from ..errors import ZvenoError
     from ..report.text.plan import plan_data, print_plan
     from ..robot import Robot
     from .verbs import loaded
@@ -103,7 +112,17 @@ def plan(
     }
     before = None if have is None else read_campaign(have, mechanism, kind, planned=True)
     again = {"repeats": not once, "refine": not no_refine, "places": places}
+    shared = {"on": workers.place, "checkpoint": workers.checkpoint}
+    if starts > 1:
+        again |= {"starts": starts, **shared}
     chosen = plan_poses(arm, kind, n, criterion, have=before, **again, **options)
+    tried = None
+    if trials is not None:
+        if starts > 1 and workers.checkpoint is not None:
+            shared["checkpoint"] = workers.checkpoint.with_suffix(".trials" + workers.checkpoint.suffix)
+        tried = calibration_trials(arm, chosen, trials, measurement=kind, rng=rng, **shared)
+    elif starts == 1 and (workers.place is not None or workers.checkpoint is not None):
+        raise ZvenoError("there is nothing to share", element="--workers", remedy="Give --starts or --trials")
     curve = None
     if chosen.status == "good":
         whole = [chosen] if before is None else [before, chosen]
@@ -111,8 +130,17 @@ def plan(
     if picture.plot is not None:
         say_written(chosen.plot(picture.plot, curve=curve))
     output = apart(output, {".csv"}, lambda file: chosen.write_csv(file, degrees=model.deg))
-    answer = Answer(
-        lambda: plan_data(chosen, curve), lambda console: print_plan(console, chosen, model.deg, curve=curve)
-    )
+
+    def show(console):
+        print_plan(console, chosen, model.deg, curve=curve)
+        if tried is not None:
+            console.print()
+            console.print(tried.summary)
+
+    def data():
+        more = {} if tried is None else {"trials": tried.data()}
+        return plan_data(chosen, curve) | more
+
+    answer = Answer(data, show)
     write_report(chosen, output)
     deliver(answer, output)

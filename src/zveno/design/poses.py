@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +18,10 @@ from ..fit.rng import seed_of
 from ..fit.threads import in_one_thread
 from ..io.results import hash_of
 from ..mechanism.units import coordinate_units
+from ..progress import Progress
 from ..robot_functions import RobotFunctions
+from ..scale.fold import On, fold
+from ..scale.pieces import stream
 from .candidates import Visibility
 from .criteria import CRITERIA, reduced
 from .earlier import Earlier, measured_before
@@ -56,6 +61,10 @@ def plan_poses(
     start: ArrayLike | None = None,
     workspace: ArrayLike | None = None,
     rng: np.random.Generator | int | None = 0,
+    starts: int = 1,
+    on: On = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress = None,
 ) -> Plan:
     """n postures whose measurements determine the robot's geometry best.
 
@@ -82,8 +91,20 @@ def plan_poses(
         start: posture (n_q,) the tour begins from.
         workspace: postures (w, n_q) at which the tool's accuracy matters; random ones if None.
         rng: generator or seed of the random candidates.
+        starts: how often to plan, each time among other random candidates; the best plan is returned.
+        on: workers that share the starts, as in `zveno.scale.fold`; this process if None.
+        checkpoint: file that keeps the best plan so far; the same call goes on from there.
+        progress: for several starts, whether a bar is shown, or a function of (done, total).
     """
     seed = seed_of(rng)
+    if starts != 1 or on is not None or checkpoint is not None:
+        options = {"have": have, "candidates": candidates, "parameters": parameters, "strategy": strategy}
+        options |= {"joint_terms": joint_terms, "limits": limits, "margin": margin, "box": box}
+        options |= {"visibility": visibility, "clearance": clearance, "places": places, "repeats": repeats}
+        options |= {"refine": refine, "order": order, "start": start, "workspace": workspace}
+        call = _Call(robot, (measurement, n, criterion), options, seed)
+        where = "here" if on is None else on
+        return fold(call, _checked_starts(starts, candidates), _better, where, checkpoint, progress)
     if criterion not in CRITERIA:
         raise unknown_name("criterion", criterion, CRITERIA)
     if not isinstance(n, int | np.integer) or n < 1:
@@ -138,6 +159,35 @@ def plan_poses(
     return _plan(
         task, q, groups, M, values, selection.efficiency, order, start, hash_of(robot.mechanism.fingerprint, q)
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Call:
+    """A call of `plan_poses` but for its random numbers, as a value that travels to workers."""
+
+    robot: RobotFunctions
+    asked: tuple[Measurement | str, int, str]
+    options: dict[str, Any]
+    seed: int
+
+    def __call__(self, number: int) -> Plan:
+        """The plan of a start; the first is that of `plan_poses` without several."""
+        seed = self.seed if number == 0 else int(stream(self.seed, number).integers(1 << 32))
+        return plan_poses(self.robot, *self.asked, rng=seed, **self.options)
+
+
+def _better(first: Plan, second: Plan) -> Plan:
+    return second if second.value > first.value else first
+
+
+def _checked_starts(starts: int, candidates: int | np.ndarray) -> range:
+    if isinstance(starts, bool) or not isinstance(starts, int | np.integer) or starts < 1:
+        raise ZvenoError(f"is {starts!r}", element="starts", remedy="Give a whole number from 1")
+    if starts > 1 and not isinstance(candidates, int | np.integer):
+        raise ZvenoError(
+            "is for random candidates, and they are given", element="starts", remedy="Leave out one of them"
+        )
+    return range(int(starts))
 
 
 def _clearance(clearance: Clearance | str | None) -> Clearance | None:

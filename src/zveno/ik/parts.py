@@ -24,8 +24,8 @@ from .targets import pose_array
 
 AT_ONCE = 1 << 13
 """Poses that are solved at once."""
-PIECE = 1 << 12
-"""Poses that a worker is given at a time: 10 ms of closed forms, minutes of scans."""
+PIECE = 1 << 10
+"""Poses that a worker is given at a time: 3 ms of closed forms, half a minute of scans."""
 PER_POSE = ("count", "codes", "density", "nearest", "distance", "exceeded", "value", "target")
 PER_SOLUTION = ("q", "residual", "condition")
 PER_PROVED_SOLUTION = (*PER_SOLUTION, "radius", "unique")

@@ -51,6 +51,7 @@ HOMES = {
     "Solutions": "zveno.ik.solutions",
     "Study": "zveno.documents.calibration_001.plan_study",
     "Trajectory": "zveno.simulation.trajectory",
+    "Trials": "zveno.design.trials",
 }
 """Modules that define the results, by class: a file says the class, and only these are imported for it."""
 _LONGEST_REPR = 100

@@ -45,6 +45,7 @@ _DRAWN = {
     "Excitation": "pictures.excitation:draw_excitation",
     "Plan": "pictures.plan:draw_plan",
     "Curve": "pictures.plan:draw_accuracy_curve",
+    "Trials": "pictures.plan:draw_trials",
 }
 """Class of a result → function of (result, path)."""
 

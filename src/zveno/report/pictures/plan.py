@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ...calibration.fit.errors import ERRORS
 from ...design.result import Curve, Plan
+from ...design.trials import Trials
 from .figure import new_figure, plain, saved
 from .mechanism import FAINT, GRID, INK, TRAIL, checked_picture
 
@@ -52,6 +54,25 @@ def draw_accuracy_curve(curve: Curve, path: str | PathLike[str]) -> Path:
     figure, axes = panels_of(1, (5.5, 4.0))
     draw_curve(curve, axes[0])
     figure.suptitle(f"{curve.robot}, {curve.measurement} measurements", color=INK, fontsize=10)
+    return saved(figure, file)
+
+
+def draw_trials(trials: Trials, path: str | PathLike[str]) -> Path:
+    """Errors of simulated robots before and after calibration, by kind of reading."""
+    file = checked_picture(path)
+    figure, panels = panels_of(len(trials.names), (4.6 * len(trials.names), 3.8))
+    for k, (axes, name, unit) in enumerate(zip(panels, trials.names, trials.units, strict=True)):
+        factor, spoken = ERRORS[unit]
+        for errors, colour, label in ((trials.before, FAINT, "nominal"), (trials.after, LINE, "calibrated")):
+            share = np.arange(1, len(errors) + 1) / len(errors)
+            axes.step(np.sort(errors[:, k]) * factor, 100.0 * share, where="post", color=colour, label=label)
+        axes.set_xscale("log")
+        axes.set_ylim(0.0, 100.0)
+        axes.set_title(name, loc="left", fontsize=9, color=INK)
+        axes.legend(fontsize=7)
+        label_axes(axes, f"rms error, {spoken}", "robots below, %")
+    words = f"{trials.robot}: {len(trials.trials)} simulated calibrations, {trials.n_postures} postures"
+    figure.suptitle(words, color=INK, fontsize=10)
     return saved(figure, file)
 
 
