@@ -67,6 +67,13 @@ from .ik.solutions import Family as Family
 from .ik.solutions import Solutions as Solutions
 from .ik.solve import solve_ik as solve_ik
 from .ik.tolerance import Tolerance as Tolerance
+from .ik.whole_body.tasks import CenterOfMassTask as CenterOfMassTask
+from .ik.whole_body.tasks import FrameTask as FrameTask
+from .ik.whole_body.tasks import MomentumTask as MomentumTask
+from .ik.whole_body.tasks import PostureTask as PostureTask
+from .ik.whole_body.velocity_ik import VelocityIk as VelocityIk
+from .ik.whole_body.velocity_ik import VelocityStep as VelocityStep
+from .ik.whole_body.velocity_ik import velocity_ik as velocity_ik
 from .io.logs.log import Log as Log
 from .io.logs.read import read_log as read_log
 from .io.logs.read import read_logs as read_logs

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from .ik.paths.pose_curves import PoseCurve
     from .ik.solutions import Solutions
     from .ik.tolerance import Tolerance
+    from .ik.whole_body.tasks import Task
+    from .ik.whole_body.velocity_ik import VelocityIk
     from .io.logs.log import Log
     from .mechanism import Loop
     from .progress import Progress
@@ -110,6 +112,19 @@ class Robot(RobotFunctions):
         return solve_path(
             self, poses, times, frame, relative_to, limits, task, method, start=start, slices=slices,
             accept=accept, velocity=velocity, acceleration=acceleration, progress=progress
+        )
+
+    def velocity_ik(
+        self, tasks: Sequence[Task], dt: float, *, limits: Any = True, velocity: ArrayLike | bool = True,
+        acceleration: ArrayLike | None = None, limit_gain: float = 0.5, clearance: Clearance | None = None,
+        margin: float = 0.0, clearance_gain: float = 0.2, support: ArrayLike | None = None, damping: float = 1e-6
+    ) -> VelocityIk:
+        """Joint velocities that serve several tasks within limits; see `zveno.velocity_ik`."""
+        from .ik.whole_body.velocity_ik import velocity_ik
+
+        return velocity_ik(
+            self, tasks, dt, limits=limits, velocity=velocity, acceleration=acceleration, limit_gain=limit_gain,
+            clearance=clearance, margin=margin, clearance_gain=clearance_gain, support=support, damping=damping
         )
 
     def simulate(

@@ -304,7 +304,7 @@ def _limits(mechanism: Mechanism, steps: tuple[Step, ...], limits) -> tuple[np.n
         return lower, upper
     low, high = mechanism.lower.copy(), mechanism.upper.copy()
     if limits is not True:
-        own_low, own_high = _given(mechanism, limits)
+        own_low, own_high = given_limits(mechanism, limits)
         low, high = np.maximum(low, own_low), np.minimum(high, own_high)
     for step in steps:
         if step.index is not None:
@@ -328,7 +328,8 @@ def _middle_angles(steps: tuple[Step, ...]) -> list[int]:
     return [sorted(three)[1] for three in angles.values()]
 
 
-def _given(mechanism: Mechanism, limits) -> tuple[np.ndarray, np.ndarray]:
+def given_limits(mechanism: Mechanism, limits: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(lower, upper) of q (n_q,) from {joint: (lower, upper)} or two arrays."""
     if isinstance(limits, Mapping):
         low, high = np.full(mechanism.n_q, -np.inf), np.full(mechanism.n_q, np.inf)
         for name, pair in limits.items():

@@ -1,0 +1,122 @@
+"""The kernel of the dual active-set method, and the optimality of its answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...kernels.structured.build import Builder
+from .program import General, QuadraticProgram
+from .steps import INFEASIBLE, SOLVED, Sizes
+
+if TYPE_CHECKING:
+    from ...kernels.structured.kernel import StructuredKernel
+
+
+@dataclass(frozen=True)
+class QuadraticAnswer:
+    """Answers of quadratic programs, with the batch axes first.
+
+    Attributes:
+        x: unknowns (..., n).
+        side: −1 and +1 where an unknown is held at its lower and upper bound, (..., n).
+        multipliers: of the bounds (..., n): positive at lower ones, negative at upper ones.
+        row_side, row_multipliers: the same for the rows, (..., m).
+        status: 0 solved, 1 infeasible, −1 too many steps, (...).
+        steps: exchanges that were done, (...).
+    """
+
+    x: np.ndarray
+    side: np.ndarray
+    multipliers: np.ndarray
+    row_side: np.ndarray
+    row_multipliers: np.ndarray
+    status: np.ndarray
+    steps: np.ndarray
+
+    @property
+    def solved(self) -> np.ndarray:
+        """Whether the method ended at an optimum, (...)."""
+        return self.status == SOLVED
+
+    @property
+    def infeasible(self) -> np.ndarray:
+        """Whether bounds and rows contradict each other, (...)."""
+        return self.status == INFEASIBLE
+
+
+def solve_quadratic(
+    H: np.ndarray,
+    g: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    C: np.ndarray | None = None,
+    low: np.ndarray | None = None,
+    high: np.ndarray | None = None,
+    *,
+    warm: np.ndarray | None = None,
+) -> QuadraticAnswer:
+    """Minimise ½ xᵀH x + gᵀx with lower ≤ x ≤ upper and low ≤ C x ≤ high; batch axes lead.
+
+    Args:
+        H: (..., n, n), positive definite.
+        g, lower, upper: (..., n); infinite where there is no bound.
+        C, low, high: (..., m, n) and (..., m).
+        warm: sides (..., n) to begin with, those of a similar program.
+    """
+    n = np.shape(g)[-1]
+    m = 0 if C is None else np.shape(C)[-2]
+    warm = np.zeros(n) if warm is None else warm
+    rows = () if not m else (C, low, high)
+    answer = quadratic_kernel(n, m)(H, g, lower, upper, warm, *rows)
+    x, side, multipliers = answer[:3]
+    empty = np.zeros((*np.shape(x)[:-1], 0))
+    row_side, row_multipliers = answer[3:5] if m else (empty, empty)
+    return QuadraticAnswer(x, side, multipliers, row_side, row_multipliers, *answer[-2:])
+
+
+@lru_cache(maxsize=32)
+def quadratic_kernel(n: int, m: int = 0, slots: int | None = None) -> StructuredKernel:
+    """(H, g, lower, upper, warm[, C, low, high]) → x, side, multipliers[, those of rows], status, steps.
+
+    Args:
+        n, m: numbers of unknowns and rows.
+        slots: rows that may be held at once; as many as can be independent, and one, if None.
+    """
+    from ...kernels.structured.kernel import compiled_structured  # not needed to import the package
+
+    return compiled_structured(quadratic_program, Sizes(n, m, min(m, n + 1) if slots is None else slots))
+
+
+def quadratic_program(program: Builder, sizes: Sizes) -> None:
+    """The program of `quadratic_kernel`."""
+    n, m = sizes.n, sizes.m
+    H = program.input("H", (n, n), n)
+    vectors = [program.input(name, (n,)) for name in ("g", "lower", "upper", "warm")]
+    general = None
+    if m:
+        C = program.input("C", (m, n), n)
+        general = General(C, program.input("low", (m,)), program.input("high", (m,)))
+    answer = QuadraticProgram(program, sizes).write(H, *vectors, general)
+    x, side, multipliers = (program.output(name, (n,)) for name in ("x", "side", "multipliers"))
+    x[0, n] = program.step(_same, answer.x[0, n])
+    side[0, n] = program.step(_same, answer.side[0, n])
+    multipliers[0, n] = program.step(_divided, answer.u[0, n], answer.scales[0, n])
+    if answer.row_side is not None and answer.row_u is not None:
+        row_side, row_multipliers = program.output("row_side", (m,)), program.output("row_multipliers", (m,))
+        row_side[0, m] = program.step(_same, answer.row_side[0, m])
+        row_multipliers[0, m] = program.step(_same, answer.row_u[0, m])
+    status, steps = program.output("status", ()), program.output("steps", ())
+    status[0] = program.step(_same, answer.status[0])
+    steps[0] = program.step(_same, answer.steps[0])
+
+
+def _same(x: Any) -> Any:
+    return x
+
+
+def _divided(u: Any, scales: Any) -> Any:
+    return u / scales

@@ -1,0 +1,1 @@
+"""Inverse kinematics of whole bodies: several frames, the centre of mass and the posture of a tree at once."""

@@ -1,0 +1,69 @@
+"""Limits of position, velocity and acceleration as users give them, one number a velocity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...errors import ShapeError, ZvenoError
+from ...mechanism import Mechanism
+from ..ik_problem import given_limits
+from .velocity_rows import plain_velocities
+
+
+def coordinate_limits(mechanism: Mechanism, limits: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(lower, upper) of q, (n_q,), infinite where there is none; quaternions have none."""
+    low, high = np.full(mechanism.n_q, -np.inf), np.full(mechanism.n_q, np.inf)
+    plain = list(plain_velocities(mechanism).values())
+    if limits is False:
+        return low, high
+    low[plain], high[plain] = mechanism.lower[plain], mechanism.upper[plain]
+    if limits is not True:
+        below, above = given_limits(mechanism, limits)
+        low[plain], high[plain] = np.maximum(low, below)[plain], np.minimum(high, above)[plain]
+    for i in np.flatnonzero(low > high):
+        raise ZvenoError(
+            f"its limits are empty: {low[i]:g} > {high[i]:g}",
+            element=f"joint {mechanism.coordinate_names[i]}",
+            remedy="Give a lower limit that is not above the upper one, inside the model's limits",
+        )
+    return low, high
+
+
+def position_limits(mechanism: Mechanism, limits: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(lower, upper) of the coordinates behind velocities, (n_v,)."""
+    of_q = coordinate_limits(mechanism, limits)
+    low, high = np.full(mechanism.n_v, -np.inf), np.full(mechanism.n_v, np.inf)
+    for i, place in plain_velocities(mechanism).items():
+        low[i], high[i] = of_q[0][place], of_q[1][place]
+    return low, high
+
+
+def velocity_limits(mechanism: Mechanism, velocity: Any) -> np.ndarray:
+    """Largest velocities (n_v,)."""
+    if velocity is False:
+        return np.full(mechanism.n_v, np.inf)
+    if velocity is not True:
+        return _positive(mechanism, velocity, "velocity")
+    parts = [np.ravel(mechanism.joint(name).limits.velocity) for name in mechanism.joint_names]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def acceleration_limits(mechanism: Mechanism, acceleration: Any) -> np.ndarray:
+    """Largest accelerations (n_v,)."""
+    if acceleration is None:
+        return np.full(mechanism.n_v, np.inf)
+    return _positive(mechanism, acceleration, "acceleration")
+
+
+def _positive(mechanism: Mechanism, values: Any, name: str) -> np.ndarray:
+    try:
+        array = np.broadcast_to(np.asarray(values, dtype=float), (mechanism.n_v,)).copy()
+    except (TypeError, ValueError):
+        raise ShapeError(
+            f"{values!r} is not one number or {mechanism.n_v} of them", element=name, remedy="Give positive numbers"
+        ) from None
+    if not (array > 0).all():
+        raise ZvenoError("must be positive", element=name, remedy="Give numbers above 0; inf for no limit")
+    return array

@@ -1,0 +1,266 @@
+"""`velocity_ik`: the joint velocity that serves several tasks best within limits, compiled once for the tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...clearance import Capsules, Clearance
+from ...errors import ShapeError, ZvenoError, unknown_name
+from ...fit.quadratic.steps import FULL, INFEASIBLE, SOLVED
+from ...robot_functions import RobotFunctions
+from .box_limits import acceleration_limits, position_limits, velocity_limits
+from .tasks import PostureTask, Task, checked_tasks, is_strict, target_numbers, target_size, weights_of
+from .velocity_program import NOT_FINITE, velocity_program
+from .velocity_rows import VelocityProblem
+
+if TYPE_CHECKING:
+    from ...kernels.structured.kernel import StructuredKernel
+
+STATUSES = {
+    SOLVED: "solved",
+    INFEASIBLE: "infeasible: limits, clearance and support contradict each other; the robot stands still",
+    FULL: "undecided: more rows hold at once than the solver can take",
+    NOT_FINITE: "undecided: the state or a target is not finite",
+}
+TOO_LONG = "undecided: the solver did not end"
+
+
+@dataclass(frozen=True, eq=False)
+class VelocityStep:
+    """What one call of a `VelocityIk` gives; batch axes lead.
+
+    Attributes:
+        v: velocities (..., n_v).
+        q: coordinates after the step, (..., n_q).
+        active: −1 and +1 where the lower and upper bound of a velocity holds, (..., n_v).
+        active_rows: −1 where clearance or support hold, (..., rows).
+        errors: |error| of every task before the step, (..., tasks).
+        codes: 0 where the step is the optimum, see `status`.
+    """
+
+    v: np.ndarray
+    q: np.ndarray
+    active: np.ndarray
+    active_rows: np.ndarray
+    errors: np.ndarray
+    codes: np.ndarray
+
+    @property
+    def solved(self) -> np.ndarray:
+        """Whether the step is the optimum, (...)."""
+        return self.codes == SOLVED
+
+    @property
+    def status(self) -> Any:
+        """A sentence for one state, or an array of them."""
+        texts = np.vectorize(lambda code: STATUSES.get(float(code), TOO_LONG), otypes=[object])(self.codes)
+        return texts if np.ndim(self.codes) else str(texts)
+
+
+class VelocityIk:
+    """Velocities for a set of tasks; call it with q and targets. Made by `robot.velocity_ik(tasks, dt)`."""
+
+    def __init__(
+        self,
+        robot: RobotFunctions,
+        tasks: Sequence[Task],
+        dt: float,
+        *,
+        limits: Any = True,
+        velocity: ArrayLike | bool = True,
+        acceleration: ArrayLike | None = None,
+        limit_gain: float = 0.5,
+        clearance: Clearance | None = None,
+        margin: float = 0.0,
+        clearance_gain: float = 0.2,
+        support: ArrayLike | None = None,
+        damping: float = 1e-6,
+    ):
+        mechanism = robot.mechanism
+        self.robot = robot
+        self.tasks: tuple[Task, ...] = checked_tasks(mechanism, tasks)
+        self.capsules: Capsules | None = None if clearance is None else Capsules(robot, clearance)
+        settings = {"dt": dt, "damping": damping, "limit_gain": limit_gain, "clearance_gain": clearance_gain}
+        for name, value in settings.items():
+            most = 1.0 if name.endswith("gain") else np.inf
+            if not (isinstance(value, int | float | np.number) and 0.0 < value <= most and np.isfinite(value)):
+                allowed = "a share in (0, 1]" if most == 1.0 else "a number above 0"
+                raise ZvenoError(f"is {value!r}", element=name, remedy=f"Give {allowed}")
+        self._settings = np.array([dt, limit_gain, clearance_gain, margin, damping], dtype=float)
+        self._corners = None if support is None else _polygon(support)
+        n_corners = 0 if self._corners is None else len(self._corners)
+        plain = tuple(replace(task, weight=np.inf if is_strict(task) else 1.0, gain=1.0) for task in self.tasks)
+        layout = None if self.capsules is None or not self.capsules.layout.n else self.capsules.layout
+        self.problem = VelocityProblem(mechanism, plain, layout, n_corners)
+        weights = [(*weights_of(task), task.gain) for task in self.tasks]
+        self._weights = np.where(np.isinf(weights), 1.0, weights).ravel()
+        self._limits = np.concatenate(
+            [
+                *position_limits(mechanism, limits),
+                velocity_limits(mechanism, velocity),
+                acceleration_limits(mechanism, acceleration),
+            ]
+        )
+        places, first = {}, 0
+        for task in self.tasks:
+            places[task.name] = slice(first, first + target_size(mechanism, task))
+            first = places[task.name].stop
+        self._places: dict[str, slice] = places
+        self._by_name = {task.name: task for task in self.tasks}
+        self._defaults = self._default_targets()
+        self._at_rest = np.zeros(mechanism.n_v)
+        self._kernel = self._compiled()
+
+    def _compiled(self) -> StructuredKernel:
+        from ...kernels.structured.kernel import compiled_structured  # not needed to import the package
+
+        return compiled_structured(velocity_program, self.problem, lanes=None)
+
+    def __call__(
+        self,
+        q: ArrayLike,
+        targets: Mapping[str, Any] | None = None,
+        *,
+        before: VelocityStep | None = None,
+        support: ArrayLike | None = None,
+    ) -> VelocityStep:
+        """The velocity at q that serves the tasks.
+
+        Args:
+            q: (..., n_q).
+            targets: by frame name, "center_of_mass", "posture" and "momentum"; those left out are where the task
+                was given without one: momentum zero, the neutral posture. Batch axes lead.
+            before: the last step: its active limits are tried first, and limits of acceleration start from its v.
+            support: other corners of the support polygon than those that were compiled, as many.
+        """
+        q = np.asarray(q, dtype=float)
+        numbers = self._numbers(targets or {})
+        v_before, warm = (self._at_rest, self._at_rest) if before is None else (before.v, before.active)
+        corners = self._corners if support is None else self._other_support(support)
+        flat = np.zeros(1) if corners is None else corners.ravel()
+        try:
+            answer = self._kernel(q, v_before, numbers, self._weights, self._limits, flat, self._settings, warm)
+        except ShapeError:
+            self.robot.mechanism.checked_q(q)
+            raise
+        v, q_next, active, errors = answer[:4]
+        rows = answer[4] if self.problem.n_rows else np.zeros((*v.shape[:-1], 0))
+        step = VelocityStep(v, q_next, active, rows, errors, answer[-2])
+        if (step.codes == NOT_FINITE).any():
+            self._refuse(q, targets or {})
+        return step
+
+    # --- targets
+
+    def _default_targets(self) -> np.ndarray:
+        mechanism = self.robot.mechanism
+        numbers = np.full(self.problem.n_targets, np.nan)
+        for task in self.tasks:
+            if isinstance(task, PostureTask):
+                numbers[self._places[task.name]] = mechanism.neutral()
+            elif task.name == "momentum":
+                numbers[self._places[task.name]] = 0.0
+        return numbers
+
+    def _numbers(self, targets: Mapping[str, Any]) -> np.ndarray:
+        """Targets in the order of the kernel. Plain poses of one state are not looked at: the kernel tells."""
+        numbers = self._defaults.copy()
+        for name, target in targets.items():
+            if type(target) is np.ndarray and target.dtype == np.float64 and name in self._places:
+                place = self._places[name]
+                if target.shape == (4, 4) and place.stop - place.start == 12:
+                    if self._by_name[name].kind == "pose":  # type: ignore[union-attr]  (a frame: it has 12 numbers)
+                        numbers[place] = target[:3].ravel()
+                        continue
+                elif target.shape == (place.stop - place.start,):
+                    numbers[place] = target
+                    continue
+            return self._careful_numbers(targets)
+        return numbers
+
+    def _careful_numbers(self, targets: Mapping[str, Any]) -> np.ndarray:
+        mechanism = self.robot.mechanism
+        given = {}
+        for name, target in targets.items():
+            if name not in self._by_name:
+                raise unknown_name("task", name, self._by_name)
+            given[name] = target_numbers(mechanism, self._by_name[name], target)
+        batch = np.broadcast_shapes(*(values.shape[:-1] for values in given.values()))
+        numbers = np.broadcast_to(self._defaults, (*batch, len(self._defaults))).copy()
+        for name, values in given.items():
+            numbers[..., self._places[name]] = values
+        return numbers
+
+    def _refuse(self, q: np.ndarray, targets: Mapping[str, Any]) -> None:
+        """The error that says what is not finite or not rigid."""
+        if not np.isfinite(q).all():
+            raise ShapeError("holds NaN or infinity", element="q", remedy="Give finite numbers")
+        self._careful_numbers(targets)
+        missing = [name for name in self._places if name not in targets]
+        missing = [name for name in missing if np.isnan(self._defaults[self._places[name]]).any()]
+        if missing:
+            raise ZvenoError(f"is missing for {', '.join(missing)}", element="targets", remedy="Give it by name")
+
+    def _other_support(self, support: ArrayLike) -> np.ndarray:
+        corners = _polygon(support)
+        if len(corners) != self.problem.n_corners:
+            raise ShapeError(
+                f"has {len(corners)} corners",
+                element="support",
+                remedy=f"Give {self.problem.n_corners}, as compiled",
+            )
+        return corners
+
+
+def velocity_ik(
+    robot: RobotFunctions,
+    tasks: Sequence[Task],
+    dt: float,
+    *,
+    limits: Any = True,
+    velocity: ArrayLike | bool = True,
+    acceleration: ArrayLike | None = None,
+    limit_gain: float = 0.5,
+    clearance: Clearance | None = None,
+    margin: float = 0.0,
+    clearance_gain: float = 0.2,
+    support: ArrayLike | None = None,
+    damping: float = 1e-6,
+) -> VelocityIk:
+    """A function of q and targets that gives the joint velocity, compiled once for a set of tasks.
+
+    Args:
+        robot: the robot.
+        tasks: `FrameTask`, `CenterOfMassTask`, `MomentumTask`, `PostureTask`; weights may be `math.inf` (strict).
+        dt: time of a step, s.
+        limits: of position: True for the model's, False for none, {joint: (lower, upper)} or (lower, upper).
+        velocity: True for the model's limits, False for none, or numbers (n_v,) or one.
+        acceleration: limits (n_v,) or one number; none if not given.
+        limit_gain: largest share of the way to a limit that a step may go.
+        clearance: capsules that keep clear of each other and of the ground.
+        margin: free space that they keep, m.
+        clearance_gain: largest share that a step may take of the free space above the margin.
+        support: corners (k, 2) of a convex polygon, counter-clockwise, above which the centre of mass stays, m.
+        damping: weight of a small step; it makes the program strictly convex.
+    """
+    return VelocityIk(
+        robot, tasks, dt, limits=limits, velocity=velocity, acceleration=acceleration, limit_gain=limit_gain,
+        clearance=clearance, margin=margin, clearance_gain=clearance_gain, support=support, damping=damping,
+    )  # fmt: skip
+
+
+def _polygon(support: ArrayLike) -> np.ndarray:
+    corners = np.asarray(support, dtype=float)
+    remedy = "Give the corners (k, 2) of a convex polygon, counter-clockwise"
+    if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3 or not np.isfinite(corners).all():
+        raise ShapeError(f"has shape {corners.shape}", element="support", remedy=remedy)
+    edges = np.roll(corners, -1, axis=0) - corners
+    after = np.roll(edges, -1, axis=0)
+    if not (edges[:, 0] * after[:, 1] - edges[:, 1] * after[:, 0] > 0).all():
+        raise ZvenoError("is not convex and counter-clockwise", element="support", remedy=remedy)
+    return corners

@@ -1,0 +1,141 @@
+"""One velocity step as one program: the quadratic program traced, solved, and the state moved on."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...fit.quadratic.program import Answer, General, QuadraticProgram
+from ...fit.quadratic.steps import SOLVED, Sizes
+from ...kernels.math import abs, equal, less, logical_and, select
+from ...kernels.structured.build import Builder
+from ...kernels.structured.parts import Rows
+from .tasks import FrameTask, target_size
+from .velocity_rows import SETTINGS, VelocityProblem, velocity_terms
+
+NOT_FINITE = 3.0
+"""Status of a step whose state or target is not finite, or whose target is no rotation."""
+STRICT_SLACK = 1e-9
+"""Others may disturb a strict task by as much in a step, m or rad; the next step sees it."""
+RIGID = 1e-6
+"""Rotations may be off by as much."""
+
+
+def velocity_program(program: Builder, problem: VelocityProblem) -> None:
+    """(q, v_before, targets, weights, limits, corners, settings, warm) → (v, q, sides, errors, status, steps)."""
+    mechanism, n, m = problem.mechanism, problem.mechanism.n_v, problem.n_rows
+    n_tasks = len(problem.tasks)
+    given = [
+        program.input(name, (size,), size)
+        for name, size in (
+            ("q", mechanism.n_q),
+            ("v_before", n),
+            ("targets", problem.n_targets),
+            ("weights", 3 * n_tasks),
+            ("limits", 4 * n),
+            ("corners", max(2 * problem.n_corners, 1)),
+            ("settings", len(SETTINGS)),
+        )
+    ]
+    warm = program.input("warm", (n,))
+    v_out, q_out = program.output("v", (n,), n), program.output("q_next", (mechanism.n_q,), mechanism.n_q)
+    side_out, errors_out = program.output("side", (n,)), program.output("errors", (n_tasks,), n_tasks)
+    row_side_out = program.output("row_side", (m,)) if m else None
+    status_out, steps_out = program.output("status", ()), program.output("steps", ())
+
+    H, g = program.scratch("H", n, n), program.scratch("g", n, 1, zero=True)
+    lower, upper = program.scratch("lower", n, 1, zero=True), program.scratch("upper", n, 1, zero=True)
+    terms = program.step(partial(velocity_terms, problem), *(rows[0] for rows in given))
+    H[0, n], g[0, n], lower[0, n], upper[0, n], errors_out[0] = terms[:5]
+    rest = terms[5:]
+    first: Answer | None = None
+    k = problem.n_strict
+    if problem.strict:
+        H_first, g_first = program.scratch("H_first", n, n), program.scratch("g_first", n, 1, zero=True)
+    rows = _Inequalities(program, k + m, n) if k + m else None
+    if problem.strict:
+        H_first[0, n], g_first[0, n], rows.C[0, k] = rest[:3]
+        rest = rest[3:]
+    if m:
+        rows.C[k, m], rows.low[k, m], rows.high[k, m] = rest
+    if problem.strict:
+        general = General(rows.C, rows.low, rows.high, first=k) if m else None
+        first = QuadraticProgram(program, Sizes(n, m, min(m, n + 1)), "first").write(
+            H_first, g_first, lower, upper, warm, general
+        )
+        with program.each(k) as j:
+            rows.low[j], rows.high[j] = program.step(_met, rows.C[j], first.x[0, n])
+        share = program.scratch("share", 1, 1, zero=True)
+        share[0] = program.step(partial(_mean_diagonal, n), H[0, n])
+        with program.each(n) as i:
+            H[i], g[i] = program.step(_with_strict, H[i], g[i], H_first[i], first.x[0, n], share[0])
+    general = None if rows is None else General(rows.C, rows.low, rows.high)
+    answer = QuadraticProgram(program, Sizes(n, k + m, min(k + m, n + 1))).write(H, g, lower, upper, warm, general)
+    status = program.scratch("status_of_both", 1, 1, zero=True)
+    status[0] = program.step(partial(_judged, problem), answer.status[0], answer.x[0, n], given[2][0])
+    if first is not None:
+        status[0] = program.step(_worse, first.status[0], status[0])
+    v_out[0], q_out[0] = program.step(partial(moved, problem), given[0][0], answer.x[0, n], given[-1][0], status[0])
+    side_out[0, n] = program.step(_same, answer.side[0, n])
+    if row_side_out is not None and answer.row_side is not None:
+        row_side_out[0, m] = program.step(_same, answer.row_side[k, m])
+    status_out[0] = program.step(_same, status[0])
+    steps_out[0] = program.step(_same, answer.steps[0])
+
+
+class _Inequalities:
+    """Arrays of m rows."""
+
+    def __init__(self, program: Builder, m: int, n: int):
+        self.C: Rows = program.scratch("C", m, n, zero=True)
+        self.low: Rows = program.scratch("low", m, 1, zero=True)
+        self.high: Rows = program.scratch("high", m, 1, zero=True)
+
+
+def moved(problem: VelocityProblem, q: Any, delta: Any, settings: Any, status: Any) -> Any:
+    """The velocity, and q after the step; where the program has no solution, the robot stands still."""
+    delta = select(equal(status[0], SOLVED), delta, 0.0)
+    return delta / settings[0], problem.mechanism.normalized(problem.mechanism.integrate(q, delta))
+
+
+def _judged(problem: VelocityProblem, status: Any, delta: Any, targets: Any) -> Any:
+    """The status, or that the step is not finite or a target is no rigid transform."""
+    off: Any = 0.0
+    first = 0
+    for task in problem.tasks:
+        size = target_size(problem.mechanism, task)
+        if isinstance(task, FrameTask):
+            R = targets[first : first + size].reshape(3, 4)[:, :3]
+            off = off + abs(R.T @ R - np.eye(3)).sum()
+        first += size
+    fine = logical_and(less(off, RIGID), less((delta * delta).sum(), np.inf))
+    return np.array([select(fine, status[0], NOT_FINITE)])
+
+
+def _mean_diagonal(n: int, H: Any) -> Any:
+    return np.array([sum(H[i * n + i] for i in range(n)) / n])
+
+
+def _with_strict(H: Any, g: Any, H_first: Any, x: Any, share: Any) -> Any:
+    """The program of the other tasks plus the squares of strict ones, whose least they reach anyway.
+
+    It has the same optimum, and curvature where the rows of strict tasks point: without it, a Hessian of small
+    damping in these directions lets rounding decide.
+    """
+    return H + share[0] * H_first, g - share[0] * (H_first * x).sum()
+
+
+def _met(row: Any, x: Any) -> Any:
+    """A band about what strict tasks reach: rows that depend on each other stay consistent under rounding."""
+    value = np.array([(row * x).sum()])
+    return value - STRICT_SLACK, value + STRICT_SLACK
+
+
+def _worse(first: Any, second: Any) -> Any:
+    return np.array([select(equal(first[0], SOLVED), second[0], first[0])])
+
+
+def _same(x: Any) -> Any:
+    return x
