@@ -109,6 +109,9 @@ def _clearest(problem: FitProblem, options: FitOptions, whole: Solution, weight:
     freedom = rows - A.shape[1]
     if freedom < 2 * FEWEST:
         return None
+    # By a noise that is stated too small everything would be a change: residuals are compared with each other.
+    spread = np.sqrt(max(1.0, float(r @ r) / freedom))
+    r = r / spread
     posture = problem.posture[white.used]
     best: tuple[float, Change] | None = None
     for number, part in enumerate(problem.parts):
@@ -121,7 +124,8 @@ def _clearest(problem: FitProblem, options: FitOptions, whole: Solution, weight:
         for explanation in _explanations(problem, whole, number):
             C = white(explanation.columns)
             scan = _scanned(C, Q, r, posture - part.first_posture, len(part.q))
-            trials.append((explanation, *_tempered(scan, C, Q, r, posture - part.first_posture, times, groups)))
+            tests, evidence, step = _tempered(scan, C, Q, r, posture - part.first_posture, times, groups)
+            trials.append((explanation, tests, evidence, spread * step))
         judged = _judged(number, times, trials, freedom)
         if judged is not None and (best is None or judged[0] < best[0]):
             best = judged

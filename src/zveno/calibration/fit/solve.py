@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -83,11 +83,14 @@ def solve(
         sigma = options.sigma.copy()
         fit = least_squares(problem, options, point, sigma, weight, use)
     elif after is not None and options.loss == "auto":
-        fit, sigma, weight = rounds.without_outliers(point, after.sigma)
+        fit, sigma, weight = rounds.without_outliers(point, after.sigma, after.weight == 0.0)
     else:
-        point, sigma, weight = rounds.reweighted(point, rounds.first_sigma(point))
+        start, (point, sigma, weight) = point, rounds.reweighted(point, rounds.first_sigma(point))
         if options.loss == "auto":
-            fit, sigma, weight = rounds.without_outliers(point, sigma)
+            apart = None
+            if not options.estimated.all() and rounds.most_are_far(point, sigma):
+                point, apart = rounds.by_their_own_noise(start)
+            fit, sigma, weight = rounds.without_outliers(point, sigma, apart)
         else:
             fit = rounds.polished(point, sigma, weight)
     _, distance, components = rounds.judged(fit, sigma, weight)
@@ -148,19 +151,49 @@ class _Rounds:
                 break
         return point, sigma, weight
 
-    def without_outliers(self, point: FitPoint, sigma: np.ndarray) -> tuple[Fit[FitPoint], np.ndarray, np.ndarray]:
-        """Least squares on the rows that are not flagged; the flags are judged anew until they stay."""
+    def most_are_far(self, point: FitPoint, sigma: np.ndarray) -> bool:
+        """Whether most rows do not belong where a fit has ended, by that noise."""
+        return not self._few(self._first_weights(point, sigma) == 0.0)
+
+    def by_their_own_noise(self, point: FitPoint) -> tuple[FitPoint, np.ndarray]:
+        """The fit with noise as the residuals show it, and the rows that do not belong to it.
+
+        A few bad rows among not many pull the first fit so far off that, by the noise that people stated, most rows
+        look bad; the scatter of the residuals tells them apart all the same.
+        """
+        free = _Rounds(
+            self.problem, replace(self.options, estimated=np.ones(len(self.options.sigma), bool)), self.use
+        )
+        rough, sigma, _ = free.reweighted(point, free.first_sigma(point))
+        fit, _, weight = free.without_outliers(rough, sigma)
+        return fit.state, weight == 0.0
+
+    def _first_weights(self, point: FitPoint, sigma: np.ndarray) -> np.ndarray:
+        whitened = point.r / row_sigma(self.problem, self.options, sigma)
+        distance, components = row_distances(self.problem, whitened, self.use)
+        return np.where(self.rows, robust.weights("tukey", distance, components), 1.0)
+
+    def without_outliers(
+        self, point: FitPoint, sigma: np.ndarray, apart: np.ndarray | None = None
+    ) -> tuple[Fit[FitPoint], np.ndarray, np.ndarray]:
+        """Least squares on the rows that are not flagged; the flags are judged anew until they stay.
+
+        Args:
+            point, sigma: where to start.
+            apart: rows (data rows,) that are flagged where most rows are far, by which nothing can be judged; none
+                of them if None.
+        """
         problem = self.problem
+        apart = np.zeros(problem.n_data_rows, dtype=bool) if apart is None else apart & self.rows
         flagged = np.zeros(problem.n_data_rows, dtype=bool)
-        distance, components = row_distances(problem, point.r / row_sigma(problem, self.options, sigma), self.use)
-        weight = np.where(self.rows, robust.weights("tukey", distance, components), 1.0)
-        weight = np.where(self._few(weight == 0.0), weight, 1.0)
+        weight = self._first_weights(point, sigma)
+        weight = weight if self._few(weight == 0.0) else np.where(apart, 0.0, 1.0)
         fit = self.rough(point, sigma, weight)
         for turn in range(TURNS):
             new_sigma, distance, components = self.judged(fit, sigma, weight)
             limits = outlier_limits(problem, components, freedom(problem, fit, weight, self.use))
             far = self.rows & (distance > limits)
-            new = keeping_unknowns_placed(problem, far & self._few(far), self.rows, distance)
+            new = keeping_unknowns_placed(problem, far if self._few(far) else apart, self.rows, distance)
             if turn and (new == flagged).all() and abs(new_sigma / sigma - 1.0).max() < 5e-3:
                 break
             flagged, sigma = new, new_sigma
