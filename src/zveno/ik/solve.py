@@ -136,8 +136,8 @@ def solve_ik(
             return answer
     if plain and objective == "squares":
 
-        def careful(poses: np.ndarray) -> Solutions:
-            return solve_ik(robot, poses, frame, relative_to, limits, task, "closed_form", held=held)
+        def careful(poses: np.ndarray, name: str) -> Solutions:
+            return solve_ik(robot, poses, frame, relative_to, limits, task, name, held=held)
 
         answer = _natively().many_natively(problem, T_world_tool, careful)
         if answer is not None:

@@ -11,16 +11,14 @@ import numpy as np
 
 from ...kernels.structured.kernel import compiled_structured
 from ..checks.draft import blank, question_of
-from ..closed_form import forms
 from ..ik_problem import IkProblem
 from ..parts import PER_POSE, PER_SOLUTION
 from ..solutions import COMPLETE, Solutions
-from .arm_tables import ArmTables, arm_tables
-from .program import all_solutions
+from .choice import ArmProgram, program_of
 from .verdicts import N_ROW
 
-Careful = Callable[[np.ndarray], Solutions]
-"""Poses (k, 4, 4) → their answer by the checks of `zveno.ik.checks`."""
+Careful = Callable[[np.ndarray, str], Solutions]
+"""Poses (k, 4, 4) and the name of a method → their answer by the checks of `zveno.ik.checks`."""
 _POSE, _FLOAT, _NDARRAY = (4, 4), np.dtype(float), np.ndarray
 _new = object.__new__
 
@@ -64,28 +62,32 @@ def many_natively(problem: IkProblem, T: Any, careful: Careful) -> Solutions | N
 @lru_cache(maxsize=64)
 def native_solver(problem: IkProblem) -> NativeSolver | None:
     """The program for a problem, None where its arm is of no class that has one."""
-    if not (problem.simple and forms.solver.applies(problem)):
-        return None
-    form = forms.form_of_problem(problem)
-    return NativeSolver(problem, arm_tables(problem, form)) if isinstance(form, forms.Form) else None
+    program = program_of(problem)
+    return None if program is None else NativeSolver(problem, program)
 
 
 class NativeSolver:
-    """The programs of one arm, each built when it is first needed."""
+    """The programs of one arm, each built when it is first needed.
 
-    def __init__(self, problem: IkProblem, arm: ArmTables):
-        self.problem, self.arm, self._is_q = problem, arm, problem.is_q
-        self._n_rows = arm.of_class.n_branches
+    Args:
+        problem: the chain.
+        program: what solves it.
+    """
+
+    def __init__(self, problem: IkProblem, program: ArmProgram):
+        self.problem, self._is_q = problem, problem.is_q
+        self.method, self._write, self.arm = program
+        self._n_rows: int = self.arm.of_class.n_branches
         self._count, self._sure = N_ROW * self._n_rows, N_ROW * self._n_rows + 1
         self._n = problem.n
 
     @cached_property
     def _batches(self) -> Any:
-        return compiled_structured(all_solutions, self.arm, name="ik_closed_form")
+        return compiled_structured(self._write, self.arm, name=f"ik_{self.method}")
 
     @cached_property
     def _single(self) -> Any:
-        return compiled_structured(all_solutions, self.arm, name="ik_closed_form_one", state_by_state=True)
+        return compiled_structured(self._write, self.arm, name=f"ik_{self.method}_one", state_by_state=True)
 
     def one(self, T: np.ndarray) -> Solutions | None:
         """The answer for one pose (4, 4), None where it is not sure."""
@@ -120,7 +122,7 @@ class NativeSolver:
 
             return Solutions.deferred(make)
         rest = (~sure).nonzero()[0]
-        answer = _Merged(self, table, count, poses, batch, rest, careful(given[rest]))
+        answer = _Merged(self, table, count, poses, batch, rest, careful(given[rest], self.method))
         return Solutions.deferred(lambda name: answer.solved() if name in SOLVED else answer.explained())
 
     def _solved(self, rows: np.ndarray, count: Any, codes: Any) -> dict[str, Any]:
@@ -134,7 +136,7 @@ class NativeSolver:
         problem = self.problem
         nearest, distance, exceeded, value, density = blank(batch, len(problem.held))
         return {
-            "method": forms.solver.name,
+            "method": self.method,
             "density": density,
             "nearest": nearest,
             "distance": distance,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -162,18 +162,17 @@ class ArmClass:
 
     def numbers(self, row: Any) -> Numbers:
         """The numbers of an arm from its row of the table."""
-        parts, at = [], 0
-        for shape in self.shapes:
-            part = row[at : at + prod(shape)]
-            parts.append(part.reshape(shape) if shape else part[0])
-            at += prod(shape)
-        return Numbers(*parts)
+        return Numbers(*parts_of(row, self.shapes))
 
-    def chain(self, arm: Numbers) -> Chain:
-        """The arm for functions that walk along a chain."""
-        before = [np.eye(4)[:3], *arm.links]
-        steps = [Step("R", before[i], i, 1.0, 0.0, "", i) for i in range(self.n)]
-        return Chain(tuple(steps), self.n, Task(), np.ones(self.n, bool), 1.0)
+
+def parts_of(row: Any, shapes: Iterable[tuple[int, ...]]) -> list[Any]:
+    """A row of a table cut into arrays of these shapes."""
+    parts, at = [], 0
+    for shape in shapes:
+        part = row[at : at + prod(shape)]
+        parts.append(part.reshape(shape) if shape else part[0])
+        at += prod(shape)
+    return parts
 
 
 class Chain(NamedTuple):
@@ -184,6 +183,14 @@ class Chain(NamedTuple):
     task: Task
     turning: np.ndarray
     length: float
+
+
+def chain_of(links: Any) -> Chain:
+    """An arm of n revolute joints with links (n − 1, 3, 4), for functions that walk along a chain."""
+    before = [np.eye(4)[:3], *links]
+    n = len(before)
+    steps = [Step("R", before[i], i, 1.0, 0.0, "", i) for i in range(n)]
+    return Chain(tuple(steps), n, Task(), np.ones(n, bool), 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,11 +216,17 @@ class ArmTables:
         return np.concatenate([np.ravel(part) for part in self.numbers])[None]
 
 
+def links_between(problem: IkProblem) -> np.ndarray:
+    """What stands between the joints, (n − 1, 3, 4), lengths over `length`."""
+    links = np.stack([step.T_before[:3] for step in problem.steps[1:]])
+    links[..., 3] /= problem.length
+    return links
+
+
 def arm_tables(problem: IkProblem, form: Form, bounds: Bounds = DOUBLE) -> ArmTables:
     """The tables of an arm that a closed form of six revolute joints fits."""
     before, after = problem.end_transforms
-    links = np.stack([step.T_before[:3] for step in problem.steps[1:]])
-    links[..., 3] /= problem.length
+    links = links_between(problem)
     lower, upper, middle, length = problem.judging
     numbers = Numbers(
         *(before[:3], after[:3], form.scale[0], form.h, form.a, form.e, form.end_inverse[:3], links),

@@ -38,7 +38,7 @@ def all_solutions(program: Builder, arm: ArmTables) -> None:
     seen(T)
     with program.each(kind.n_branches) as i:
         rows[i], keys[i] = solve(signs[i])
-    _put_in_order(program, kind, rows, keys, answer)
+    put_in_order(program, kind, rows, keys, answer)
 
 
 def _branch_solver(program: Builder, arm: ArmTables) -> tuple[Callable[[Rows], None], Callable[[Part], Any]]:
@@ -64,7 +64,8 @@ def _branch_solver(program: Builder, arm: ArmTables) -> tuple[Callable[[Rows], N
     return seen, solve
 
 
-def _put_in_order(program: Builder, kind: ArmClass, rows: Rows, keys: Rows, answer: Rows) -> None:
+def put_in_order(program: Builder, kind: ArmClass, rows: Rows, keys: Rows, answer: Rows) -> None:
+    """Rows to where their keys put them in an answer, and its last row."""
     rank, last = _ranks(program, kind, keys)
     answer[kind.n_branches] = last
     with program.each(kind.n_branches) as i:

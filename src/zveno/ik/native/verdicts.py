@@ -26,7 +26,7 @@ from ..ik_problem import TURN
 from ..newton import damped_step
 from ..pose_error import error
 from ..solutions import COMPLETE, EXCLUDED, UNDECIDED, UNREACHABLE
-from .arm_tables import ArmClass
+from .arm_tables import ArmClass, chain_of
 
 N_ROW = 8
 """Numbers of a row of the answer: q, residual and condition."""
@@ -39,20 +39,26 @@ NOT_A_NUMBER = float("nan")
 def judged(kind: ArmClass, row: Any, x: Any, target: Any) -> Any:
     """Judgement of x, x after a Newton step where the loop is not closed, and whether it is not."""
     arm = kind.numbers(row)
-    chain: Any = kind.chain(arm)
+    chain: Any = chain_of(arm.links)
     target = target.reshape(3, 4)
     verdict = judge(chain, kind.oriented, x, target, arm.tool, arm.lower, arm.upper, arm.middle, arm.length)
     at = error(chain, verdict[: kind.n], target, arm.tool, exact=True)
     step = damped_step(at.J, at.e, FLOOR)
-    open_loop = less(kind.bounds.closed, verdict[kind.n + 4])
+    miss, least = verdict[kind.n + 4], verdict[kind.n + 6]
+    open_loop = less(minimum(kind.bounds.closed, _sharp(kind, least)), miss)
     return verdict, np.array([select(open_loop, v - d, v) for v, d in zip(x, step, strict=True)]), open_loop
+
+
+def _sharp(kind: ArmClass, least: Any) -> Any:
+    """A miss up to which coordinates are as exact as can be, for a least singular value."""
+    return maximum(SHARP * minimum(least, NEARLY_SINGULAR), kind.bounds.sharp)
 
 
 def concluded(kind: ArmClass, row: Any, edges: Any, rigid: Any, verdict: Any) -> Any:
     """A row of the answer, and its keys.
 
-    Keys are: the first coordinate in steps of 1e-6; the mark; 0 if there is no solution, 1 if limits exclude it and
-    2 if they do not; whether that is sure; the sign of det J; whether the pose is rigid.
+    Keys are: the first coordinate in steps of 1e-6, not rounded; the mark; 0 if there is no solution, 1 if limits
+    exclude it and 2 if they do not; whether that is sure; the sign of det J; whether the pose is rigid.
     """
     arm, n, bounds = kind.numbers(row), kind.n, kind.bounds
     x = verdict[:n]
@@ -61,24 +67,23 @@ def concluded(kind: ArmClass, row: Any, edges: Any, rigid: Any, verdict: Any) ->
     seam = absolute(x[0] - arm.middle[0])
     for k in range(1, n):
         seam = maximum(seam, absolute(x[k] - arm.middle[k]))
-    first = floor(x[0] * bounds.steps + 0.5)
-    sharp = maximum(SHARP * minimum(least, NEARLY_SINGULAR), bounds.sharp)
-    regular = logical_and(less(bounds.singular, least), less(miss, sharp))
+    regular = logical_and(less(bounds.singular, least), less_equal(miss, _sharp(kind, least)))
     clear_of_limits = less(bounds.slack, absolute(over))
     clear_of_seams = less(seam, 0.5 * TURN - bounds.seam)
-    clear_of_steps = less(absolute(x[0] * bounds.steps - first), 0.5 - bounds.half)
-    sure = logical_and(regular, logical_and(clear_of_limits, logical_and(clear_of_seams, clear_of_steps)))
+    sure = logical_and(regular, logical_and(clear_of_limits, clear_of_seams))
     sure = logical_and(clear, select(exists, sure, 1.0))
     inside = logical_and(exists, logical_and(less_equal(miss, bounds.exact), less_equal(over, 0.0)))
     answer = [select(inside, value, NOT_A_NUMBER) for value in (*x, residual, condition)]
     turned_round = select(exists, sign(determinant), 0.0) if kind.oriented else 0.0
-    keys = [first, mark, exists + inside, logical_and(sure, rigid[0]), turned_round, rigid[0]]
+    keys = [x[0] * bounds.steps, mark, exists + inside, logical_and(sure, rigid[0]), turned_round, rigid[0]]
     return np.array([*answer, *[NOT_A_NUMBER] * (N_ROW - len(answer))]), np.array(keys)
 
 
 def ranked(kind: ArmClass, keys: Any) -> Any:
     """The places of rows in the answer, and its last row."""
-    first, mark, state, sure, signs, rigid = keys.reshape(kind.n_branches, N_KEYS).T
+    steps, mark, state, sure, signs, rigid = keys.reshape(kind.n_branches, N_KEYS).T
+    first = np.array([floor(step + 0.5) for step in steps])
+    between = [less(0.5 - kind.bounds.half, absolute(a - b)) for a, b in zip(steps, first, strict=True)]
     apart = kind.bounds.same * spread_of_marks(kind.n)
     ranks = [0.0] * kind.n_branches
     every: Any = 1.0
@@ -91,8 +96,15 @@ def ranked(kind: ArmClass, keys: Any) -> Any:
         every = logical_and(every, sure[i])
         for j in range(i):
             both = logical_and(exists, less(0.5, state[j]))
-            different = less(apart, absolute(mark[i] - mark[j]))
+            turned = absolute(steps[i] - steps[j])
+            turned = minimum(turned, TURN * kind.bounds.steps - turned)
+            different = logical_or(
+                less(apart, absolute(mark[i] - mark[j])), less(kind.bounds.same * kind.bounds.steps, turned)
+            )
             every = logical_and(every, logical_or(logical_not(both), different))
+            # What can be rounded either way must not be what decides the order.
+            near = logical_and(logical_or(between[i], between[j]), less(absolute(first[i] - first[j]), 1.5))
+            every = logical_and(every, logical_not(logical_and(both, near)))
             before = logical_or(
                 less(first[j], first[i]), logical_and(equal(first[j], first[i]), less(mark[j], mark[i]))
             )

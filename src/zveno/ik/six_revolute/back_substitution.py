@@ -39,8 +39,10 @@ def _row(u, v):
     return u[0] * v[0] + u[1] * v[1], u[0] * v[1] - u[1] * v[0], u[2] * v[2]
 
 
-def complete(links: Any, y2: Any, y3: Any, y4: Any) -> Any:
+def complete(links: Any, y2: Any, y3: Any, y4: Any) -> tuple[Any, Any]:
     """Two candidates (2, 3) for y0, y1, y5 from y2, y3, y4; the second is NaN unless y0 has two solutions.
+
+    Second, (2,) how far the last axis, seen both ways, is from being the same line, squared.
 
     The links are M0⁻¹, M1⁻¹, M2 … M5, (6, 3, 4). Four equations are linear in (cos y0, sin y0); where they are
     (nearly) one equation, as for two parallel axes, it has two solutions.
@@ -75,7 +77,7 @@ def complete(links: Any, y2: Any, y3: Any, y4: Any) -> Any:
         zm.less(zm.cos(unique - second), zm.cos(unique - direction - spread)), second, direction + spread
     )
     second = zm.select(regular, other, second)
-    out = []
+    out, misses = [], []
     for y0, valid in ((first, None), (second, zm.logical_not(clear))):
         D = product(B, product(turned(-y0, np.eye(3, 4)), A))
         l, p = D[:, 2], D[:, 3]
@@ -83,11 +85,14 @@ def complete(links: Any, y2: Any, y3: Any, y4: Any) -> Any:
             l1[0] * l[1] - l1[1] * l[0] + p1[0] * p[1] - p1[1] * p[0],
             l[0] * l1[0] + l[1] * l1[1] + p[0] * p1[0] + p[1] * p1[1],
         )
-        K = C[:, :3].T @ product(turned(-y1, np.eye(3, 4)), D)[:, :3]
+        D = product(turned(-y1, np.eye(3, 4)), D)
+        off = np.concatenate([D[:, 2] - l1, D[:, 3] - p1])
+        misses.append(off @ off)
+        K = C[:, :3].T @ D[:, :3]
         y5 = zm.atan2(K[1, 0] - K[0, 1], K[0, 0] + K[1, 1])
         row = [y0, y1, y5]
         out.append(row if valid is None else [zm.select(valid, y, np.nan) for y in row])
-    return np.array(out)
+    return np.array(out), np.array(misses)
 
 
 SPURIOUS = 1e-4
@@ -99,19 +104,32 @@ def from_vector(v: Any, y: Any, scan: Any, links: Any) -> tuple[Any, Any]:
 
     Candidates that are none are NaN: both where the defect is too great, else the second if there is but one.
     """
+    return _from_vector(v, y, scan, links)[:2]
+
+
+def _from_vector(v, y, scan, links):
+    """The same, and the misses (2,) of both."""
     b, c, defect = half_angles(v)
     first, second = zm.equal(scan, 0.0), zm.equal(scan, 1.0)
     y234 = [zm.select(first, y, b), zm.select(first, b, zm.select(second, y, c))]
     y234.append(zm.select(zm.logical_or(first, second), c, y))
-    both = complete(links, *y234)
+    both, misses = complete(links, *y234)
     real = zm.less(defect, SPURIOUS)
-    return np.array([[zm.select(real, y0, np.nan), y1, *y234, y5] for y0, y1, y5 in both]), defect
+    return np.array([[zm.select(real, y0, np.nan), y1, *y234, y5] for y0, y1, y5 in both]), defect, misses
 
 
 def from_root(E: Any, y: Any, scan: Any, links: Any) -> Any:
     """The same from a root y of the determinant where the kernel has one dimension; third, how surely it has."""
     V, pivot = kernel_basis(E, (zm.cos(y), zm.sin(y)), dimension=1)
     return *from_vector(column_mixing() @ V[:, 0], y, scan, links), pivot
+
+
+def better_from_root(E: Any, y: Any, scan: Any, links: Any) -> Any:
+    """The same where a root belongs to one configuration: the candidate (6,) that misses by less."""
+    V, pivot = kernel_basis(E, (zm.cos(y), zm.sin(y)), dimension=1)
+    both, defect, misses = _from_vector(column_mixing() @ V[:, 0], y, scan, links)
+    second = zm.logical_and(zm.less(misses[1], misses[0]), zm.less_equal(both[1, 0], np.inf))
+    return np.array([zm.select(second, b, a) for a, b in zip(*both, strict=True)]), defect, pivot
 
 
 def shift_matrix(E: Any, y: Any, *, dimension: int) -> tuple[Any, Any]:

@@ -75,7 +75,7 @@ def half_tangent(f: Any, axis: int) -> Any:
     return np.stack([at_0, 2.0 * at_half - at_0 - at_pi, at_pi], axis)
 
 
-def _coefficients(f, scan):
+def coefficients(f, scan):
     """From samples (27, equations) to (3, equations, 9): by 1, cos, sin of the scan angle; by x_b^i x_c^j.
 
     The scan angle is y2, y3 or y4 for scan = 0, 1 or 2, a number that may be traced: one kernel serves all three.
@@ -121,7 +121,7 @@ def eliminated_left(X: Any, M: Any, N: Any, offset: Any, at: Any, backwards: Any
     """
     links = placed(X, M, at, backwards, (2, 3, 4, 5))
     f = left_features(*links[2:]).reshape(27, N_FEATURES)
-    return _coefficients(np.array([N @ row - offset for row in f]), scan), links
+    return coefficients(np.array([N @ row - offset for row in f]), scan), links
 
 
 def eliminated_right(X: Any, M: Any, P: Any, columns: Any, at: Any, backwards: Any, scan: Any) -> tuple[Any, Any]:
@@ -132,19 +132,35 @@ def eliminated_right(X: Any, M: Any, P: Any, columns: Any, at: Any, backwards: A
     """
     links = placed(X, M, at, backwards, (0, 1))
     Q = right_features(links[0], links[1])
-    R = Q[1:].T @ columns
-    f = (P - Q[0]).T
-    rank = R.shape[1]
-    for k in range(rank):
+    mirrors = reflections(Q[1:].T @ columns)
+    return coefficients(reflected((P - Q[0]).T, mirrors)[len(mirrors) :].T, scan), links
+
+
+Mirrors = list[tuple[Any, Any]]
+"""Vectors v (14 − k,) of Householder's reflections of rows k, k + 1, …, and 2 v / v·v."""
+
+
+def reflections(R: Any) -> Mirrors:
+    """The reflections that take R (14, rank) to a triangle."""
+    mirrors: Mirrors = []
+    for k in range(R.shape[1]):
         v = R[k:, k]
         length = zm.sqrt(v @ v)
         head = v[0] + zm.select(zm.less(v[0], 0.0), -length, length)
         v = np.array([head, *v[1:]])
         scaled = v * (2.0 / (v @ v))
-        R, f = R.copy(), f.copy()
+        R = R.copy()
         R[k:, k:] = R[k:, k:] - np.outer(v, scaled @ R[k:, k:])
+        mirrors.append((v, scaled))
+    return mirrors
+
+
+def reflected(f: Any, mirrors: Mirrors) -> Any:
+    """f (14, columns) after all reflections."""
+    f = f.copy()
+    for k, (v, scaled) in enumerate(mirrors):
         f[k:] = f[k:] - np.outer(v, scaled @ f[k:])
-    return _coefficients(f[rank:].T, scan), links
+    return f
 
 
 # Rows and columns are mixed by fixed matrices with orthonormal rows and otherwise no structure, so that elimination
@@ -169,9 +185,19 @@ def column_mixing() -> np.ndarray:
 
 def mixed(S: Any) -> Any:
     """W [S, x_b S] Z, (12, 12), of one coefficient S (equations, 9) of the scan angle."""
-    n = S.shape[0]
-    W, Z = row_mixing(n), column_mixing()
-    return W[:, :n] @ (S @ Z[:9]) + W[:, n:] @ (S @ Z[3:])
+    return rows_mixed(row_mixing(S.shape[0]), columns_mixed(S))
+
+
+def columns_mixed(S: Any) -> Any:
+    """S Z and x_b S Z side by side, (..., 24), of rows S (..., 9)."""
+    Z = column_mixing()
+    return np.concatenate([S @ Z[:9], S @ Z[3:]], axis=-1)
+
+
+def rows_mixed(W: Any, SZ: Any) -> Any:
+    """Rows of W times S Z and x_b S Z, (..., 12), which `columns_mixed` gives side by side, (equations, 24)."""
+    n = len(SZ)
+    return W[..., :n] @ SZ[:, :SIZE] + W[..., n:] @ SZ[:, SIZE:]
 
 
 def at_angle(E: Any, cs: Any) -> Any:

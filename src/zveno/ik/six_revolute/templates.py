@@ -120,6 +120,9 @@ class Eliminated:
 
     Attributes:
         dimension: of the kernel of M(y) at solutions: how many of them share a scan angle, as a rule.
+        equations: how many are left.
+        left: whether the target is among M2 … M5.
+        constants: what `eliminated_left` or `eliminated_right` needs of the arm.
     """
 
     template: Template
@@ -135,14 +138,14 @@ class Eliminated:
         if self.left:
             Q = right_side(M[..., :2, :, :])
             N = np.swapaxes(np.linalg.svd(np.swapaxes(Q[..., 1:, :], -1, -2))[0][..., rank:], -1, -2)
-            self._constants = N, (N @ Q[..., 0, :, None])[..., 0]
+            self.constants = N, (N @ Q[..., 0, :, None])[..., 0]
         else:
             link = (3, 4)
             kernel = compiled(left_features, {"M2": link, "M3": link, "M4": link, "M5": link})
             P = kernel(*np.moveaxis(M[..., 2:, :3, :], -3, 0))
             rng = np.random.default_rng(rank)
             columns = np.eye(8) if rank == 8 else np.linalg.qr(rng.standard_normal((8, rank)))[0]
-            self._constants = P.reshape(*P.shape[:-4], 27, N_FEATURES), columns
+            self.constants = P.reshape(*P.shape[:-4], 27, N_FEATURES), columns
 
     def of(self, which: Any) -> Eliminated:
         """For some of the targets; the template may be of one arm, or of one for each target."""
@@ -151,7 +154,7 @@ class Eliminated:
         part = copy(self)
         part.template = replace(self.template, links=self.template.links[which])
         part._links = self._links[which]
-        part._constants = tuple(c[which] if c.ndim == 3 or self.left else c for c in self._constants)
+        part.constants = tuple(c[which] if c.ndim == 3 or self.left else c for c in self.constants)
         return part
 
     def system(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -161,7 +164,7 @@ class Eliminated:
         """
         t = self.template
         kernel = _elimination(self.left, self.rank)
-        S, links = kernel(X, self._links, *self._constants, t.target_at, t.backwards, t.scan)
+        S, links = kernel(X, self._links, *self.constants, t.target_at, t.backwards, t.scan)
         return _mixing(self.equations)(S), links
 
     def determinants(self, E: np.ndarray, points: np.ndarray) -> np.ndarray:

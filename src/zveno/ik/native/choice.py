@@ -1,0 +1,43 @@
+"""Which program solves an arm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..closed_form import forms
+from ..ik_problem import IkProblem
+from ..six_revolute import solver as general
+from . import program as closed_form
+from .arm_tables import arm_tables
+from .six_revolute import program as six_revolute
+from .six_revolute.tables import general_arm, six_revolute_tables
+
+
+class ArmProgram(NamedTuple):
+    """A program and the arm it is for.
+
+    Attributes:
+        method: whose answers it gives.
+        write: writes the program.
+        arm: the tables of the arm, which it is given.
+    """
+
+    method: str
+    write: Callable[..., None]
+    arm: Any
+
+
+def program_of(problem: IkProblem) -> ArmProgram | None:
+    """The program for a problem, None where its arm is of no class that has one."""
+    if not problem.simple:
+        return None
+    if forms.solver.applies(problem):
+        form = forms.form_of_problem(problem)
+        if not isinstance(form, forms.Form):
+            return None
+        return ArmProgram(forms.solver.name, closed_form.all_solutions, arm_tables(problem, form))
+    arm = general_arm(problem)
+    if arm is None:
+        return None
+    return ArmProgram(general.name, six_revolute.all_solutions, six_revolute_tables(problem, arm))

@@ -1,0 +1,171 @@
+"""All real roots of a trigonometric polynomial in a program: cells, those to be split on a stack, Newton's method.
+
+The tests of a cell are those of `zveno.ik.six_revolute.roots`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....kernels.math import abs as absolute
+from ....kernels.math import equal, less, less_equal, logical_and, logical_not, logical_or, minimum, select
+from ....kernels.structured.build import Builder
+from ....kernels.structured.parts import Rows, Value
+from ....kernels.structured.statements import Variable
+from ...six_revolute import roots
+from ..program import as_it_is
+
+PIECES = 4
+MOST_WAITING = 40
+"""Cells that wait to be split, at most."""
+MOST_SPLITS = 400
+MOST_ROOTS = 2 * roots.DEGREE
+MOST_NEWTON = 20
+"""Calls of `NEWTON_STEPS` bracketed steps each: sixty halvings at worst."""
+NEWTON_STEPS = 3
+SETTLED = 1e-9
+"""A last step shorter than this, rad, is enough: solutions are polished afterwards."""
+EDGE = 1e-7
+"""A root so near the end of its cell, rad, may be found in the next one too."""
+
+
+class Cells(NamedTuple):
+    """Cells that hold one root each.
+
+    Attributes:
+        cells: rows of the middle, half the width, and where to look first.
+        count: how many there are.
+        doubt: whether there may be other roots.
+    """
+
+    cells: Rows
+    count: Rows
+    doubt: Rows
+
+
+def isolate(program: Builder, c: Rows) -> Cells:
+    """Cells with the roots of the polynomial c (one row)."""
+    half = np.pi / roots.CELLS
+    grid = program.table("grid", [[y, half] for y in -np.pi + half * (2 * np.arange(roots.CELLS) + 1)])
+    pieces = program.table("pieces", (2.0 * np.arange(PIECES) + 1.0 - PIECES)[:, None])
+    place = _Places(program)
+    with program.each(roots.CELLS) as i:
+        place(program.step(classified, c[0], grid[i], place.counts[0]))
+    cell, waiting, last = (
+        program.scratch("cell", 1, 2),
+        program.scratch("waiting", 1, 1),
+        program.scratch("last", 1, 1),
+    )
+    waiting[0] = program.step(is_waiting, place.counts[0])
+    with program.repeat_while(waiting, MOST_SPLITS):
+        last[0], place.counts[0] = program.step(popped, place.counts[0])
+        cell[0] = program.step(as_it_is, place.stack[last.lane()])
+        with program.each(PIECES) as i:
+            place(program.step(piece_classified, c[0], cell[0], pieces[i], place.counts[0]))
+        waiting[0] = program.step(is_waiting, place.counts[0])
+    count, doubt = program.scratch("n_cells", 1, 1), program.scratch("doubt", 1, 1)
+    count[0], doubt[0] = program.step(counted, place.counts[0])
+    return Cells(place.cells, count, doubt)
+
+
+class _Places:
+    """Where cells go: the stack of those to be split, the list of those with one root, or nowhere."""
+
+    def __init__(self, program: Builder):
+        self.program = program
+        self.stack = program.scratch("stack", MOST_WAITING + 1, 2)
+        self.cells = program.scratch("cells", MOST_ROOTS + 1, 3)
+        self.counts = program.scratch("counts", 1, 3, zero=True)
+        self.rows = [program.scratch(f"to_{name}", 1, 1) for name in ("stack", "cells")]
+        self.kept = program.scratch("kept", 1, 3)
+
+    def __call__(self, results: tuple[Value, ...]) -> None:
+        """Put one where `sorted_out` says."""
+        self.rows[0][0], self.rows[1][0], self.kept[0], self.counts[0] = results
+        self.stack[self.rows[0].lane()], self.cells[self.rows[1].lane()] = self.program.step(twice, self.kept[0])
+
+
+def classified(c: Any, cell: Any, counts: Any) -> Any:
+    """What a cell of the grid (middle, half width) holds, sorted out."""
+    y, r = cell
+    return sorted_out(*roots.classify(c, y, r), y, r, counts)
+
+
+def piece_classified(c: Any, cell: Any, piece: Any, counts: Any) -> Any:
+    """What a piece of a cell holds, sorted out."""
+    r = cell[1] * (1.0 / PIECES)
+    return classified(c, (cell[0] + r * piece[0], r), counts)
+
+
+def sorted_out(kind: Any, at: Any, y: Any, r: Any, counts: Any) -> Any:
+    """The row on the stack, the row in the list, what is written there, and the counts after it.
+
+    Counts are of the stack, of the list, and of cells that could not be kept or decided. The last rows take what
+    is not to be kept.
+    """
+    waiting, listed, lost = counts
+    split, root, noise = (equal(kind, what) for what in (roots.SPLIT, roots.SINGLE, roots.NOISE))
+    full = logical_or(
+        logical_and(split, less_equal(float(MOST_WAITING), waiting)),
+        logical_and(root, less_equal(float(MOST_ROOTS), listed)),
+    )
+    rows = select(split, waiting, float(MOST_WAITING)), select(root, listed, float(MOST_ROOTS))
+    after = [
+        minimum(waiting + split, float(MOST_WAITING)),
+        minimum(listed + root, float(MOST_ROOTS)),
+        logical_or(lost, logical_or(full, noise)),
+    ]
+    return *rows, np.array([y, r, at]), np.array(after)
+
+
+def twice(kept: Any) -> Any:
+    """What goes to the stack, and to the list."""
+    return kept[:2], kept
+
+
+def is_waiting(counts: Any) -> Any:
+    """Whether cells have to be split, and nothing is lost yet."""
+    return logical_and(less(0.0, counts[0]), logical_not(counts[2]))
+
+
+def popped(counts: Any) -> Any:
+    """The last row of the stack, and the counts without it."""
+    last = counts[0] - 1.0
+    return last, np.array([last, *counts[1:]])
+
+
+def counted(counts: Any) -> Any:
+    """The number of roots, and whether there may be others: cells that were lost, or left on the stack."""
+    return counts[1], logical_or(counts[2], less(0.0, counts[0]))
+
+
+def refine(program: Builder, c: Rows, found: Cells, i: Variable) -> Rows:
+    """The root in cell i: a row of its angle, whether it lies in the cell, and whether that is beyond doubt."""
+    bracket, again = program.scratch("bracket", 1, 3), program.scratch("unsettled", 1, 1)
+    root = program.scratch("root", 1, 3)
+    bracket[0], again[0] = program.step(bracketed, found.cells[i])
+    with program.repeat_while(again, MOST_NEWTON):
+        bracket[0], again[0] = program.step(narrowed, c[0], bracket[0])
+    root[0] = program.step(located, bracket[0], again[0], found.cells[i])
+    return root
+
+
+def bracketed(cell: Any) -> Any:
+    """Low and high, a little beyond the cell, and where to begin."""
+    y, r, at = cell
+    return np.array([y - 1.001 * r, y + 1.001 * r, at]), 1.0
+
+
+def narrowed(c: Any, bracket: Any) -> Any:
+    """The bracket after some steps, and whether the last was not short."""
+    low, high, y, moved = roots.newton(c, *bracket, steps=NEWTON_STEPS)
+    return np.array([low, high, y]), logical_not(less(absolute(moved), SETTLED))
+
+
+def located(bracket: Any, unsettled: Any, cell: Any) -> Any:
+    """The root, whether it lies in the cell, and whether it clearly does or does not."""
+    off = absolute(bracket[2] - cell[0])
+    clear = logical_and(less(EDGE, absolute(off - cell[1])), logical_not(unsettled[0]))
+    return np.array([bracket[2], less(off, cell[1]), clear])

@@ -1,0 +1,147 @@
+"""An arm of six revolute joints as numbers for a program that serves all arms of its class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ....kernels.door import identity
+from ...checks.judgement import orientable
+from ...ik_problem import IkProblem
+from ...six_revolute.arm import N_EQUATIONS, Arm
+from ...six_revolute.equations import N_FEATURES
+from ...six_revolute.route import arm_of, links_of, solver
+from ..arm_tables import DOUBLE, Bounds, links_between, parts_of
+
+N_JOINTS = 6
+MOST_SOLUTIONS = 16
+"""Of a pose with finitely many (Primrose, 1986)."""
+
+
+class Numbers(NamedTuple):
+    """What the program reads of an arm; numbers or traced.
+
+    Attributes:
+        before, after: C_0⁻¹ and C_6⁻¹, (3, 4).
+        links: what stands between the joints, (5, 3, 4), lengths over `length`.
+        tool: C_6, (3, 4), lengths over `length`.
+        lower, upper, middle: limits, and what coordinates are brought nearest to, (6,).
+        length: of the arm, m.
+        scale: by which elimination multiplies lengths.
+        cut: M0 … M5 of the template, (6, 3, 4), lengths times `scale`.
+        at, backwards, scan: where the target enters, whether the loop is walked backwards, which angle is scanned.
+        offsets: added to y0 … y5, (6,).
+        order: (6, 6) takes them to q.
+        annihilator, constant: of a target among M2 … M5, rows (6, 14) and what they make of the constant term,
+            (6,); else empty.
+    """
+
+    before: Any
+    after: Any
+    links: Any
+    tool: Any
+    lower: Any
+    upper: Any
+    middle: Any
+    length: Any
+    scale: Any
+    cut: Any
+    at: Any
+    backwards: Any
+    scan: Any
+    offsets: Any
+    order: Any
+    annihilator: Any
+    constant: Any
+
+
+@dataclass(frozen=True)
+class SixRevoluteClass:
+    """What determines the program: arms that differ in numbers only share it.
+
+    Attributes:
+        left: whether the target enters among M2 … M5, see `zveno.ik.six_revolute.equations`.
+        oriented: whether signs of det J must cancel, see `zveno.ik.checks.orientation`.
+        bounds: within which nothing is sure.
+    """
+
+    left: bool
+    oriented: bool
+    bounds: Bounds = DOUBLE
+    n: ClassVar[int] = N_JOINTS
+    n_branches: ClassVar[int] = MOST_SOLUTIONS
+
+    @property
+    def shapes(self) -> Numbers:
+        """Shapes of the numbers of an arm."""
+        rigid, angles, n = (3, 4), (N_JOINTS,), N_EQUATIONS if self.left else 0
+        return Numbers(
+            *(rigid, rigid, (N_JOINTS - 1, 3, 4), rigid, angles, angles, angles, ()),
+            *((), (N_JOINTS, 3, 4), (), (), (), angles, (N_JOINTS, N_JOINTS), (n, N_FEATURES), (n,)),
+        )
+
+    def numbers(self, row: Any) -> Numbers:
+        """The numbers of an arm from its row of the table."""
+        return Numbers(*parts_of(row, self.shapes))
+
+
+@dataclass(frozen=True, eq=False)
+class SixRevoluteTables:
+    """An arm of a class.
+
+    Attributes:
+        of_class: the class.
+        numbers: of the arm.
+        features: (27, 14) of the last axis over samples of y2, y3, y4, where these do not depend on the target.
+    """
+
+    of_class: SixRevoluteClass
+    numbers: Numbers
+    features: np.ndarray
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Says the class only: numbers do not change the program."""
+        return repr(identity(self.of_class, set()))
+
+    @cached_property
+    def row(self) -> np.ndarray:
+        """(1, …) all numbers."""
+        return np.concatenate([np.ravel(part) for part in self.numbers])[None]
+
+
+def general_arm(problem: IkProblem) -> Arm | None:
+    """The arm of a problem, None where the program does not serve it.
+
+    It serves six joints of an arm that is not singular everywhere, where six equations are left by elimination and
+    every simple zero of the polynomial belongs to one configuration.
+    """
+    if problem.kinds != "R" * N_JOINTS or not solver.applies(problem):
+        return None
+    arm = arm_of(links_of(problem))
+    first = arm.chosen[0]
+    return arm if arm.mobile and first.dimension == 1 and first.equations == N_EQUATIONS else None
+
+
+def six_revolute_tables(problem: IkProblem, arm: Arm, bounds: Bounds = DOUBLE) -> SixRevoluteTables:
+    """The tables of an arm for the template that its general solver tries first."""
+    eliminated = arm.chosen[0]
+    template = eliminated.template
+    before, after = problem.end_transforms
+    order = np.zeros((N_JOINTS, N_JOINTS))
+    order[list(template.order), range(N_JOINTS)] = 1.0
+    annihilator, constant, features = np.zeros((0, N_FEATURES)), np.zeros(0), np.zeros((27, N_FEATURES))
+    if eliminated.left:
+        annihilator, constant = eliminated.constants
+    else:
+        features = eliminated.constants[0]
+    numbers = Numbers(
+        *(before[:3], after[:3], links_between(problem), problem.tool, *problem.judging, arm.scale),
+        *(template.links[:, :3], template.target_at, float(template.backwards), template.scan),
+        *(template.offsets, order, annihilator, constant),
+    )
+    of_class = SixRevoluteClass(eliminated.left, orientable(problem), bounds)
+    return SixRevoluteTables(of_class, numbers, features)

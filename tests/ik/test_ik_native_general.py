@@ -1,0 +1,177 @@
+"""The compiled program of general arms with six revolute joints: the same answers as the careful way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from ik_answers import ROUNDING, robot_of, same
+from ik_arms import Arm, general_arms, industrial_arms, known_arms
+from ik_edges import edge_poses
+
+import zveno
+from zveno.ik.ik_problem import problem_of
+from zveno.ik.native.answer import NativeSolver, native_solver
+from zveno.ik.native.six_revolute import search
+from zveno.ik.native.six_revolute.program import all_solutions
+from zveno.ik.native.six_revolute.tables import general_arm
+from zveno.ik.six_revolute import roots
+from zveno.kernels.structured.build import structured_program
+from zveno.kernels.structured.evaluate import evaluate
+from zveno.kernels.structured.kernel import compiled_structured
+
+LIMITED = (np.full(6, -2.5), np.full(6, 2.0))
+
+
+@cache
+def arms() -> dict[str, Arm]:
+    """By name: of general ones the target enters both among the first links and among the last."""
+    named = {"jaco": known_arms()["jaco"], "manseur_doty": known_arms()["manseur_doty"]}
+    chosen = (*general_arms(3, seed=500), industrial_arms(8, seed=600)[7])
+    return named | {arm.name: arm for arm in chosen}
+
+
+def solver_of(arm: Arm, limits=True) -> NativeSolver:
+    solver = native_solver(problem_of(robot_of(arm), limits=limits))
+    assert solver is not None
+    assert solver.method == "six_revolute"
+    return solver
+
+
+def sure(table: np.ndarray) -> np.ndarray:
+    return table[..., -1, 1] == 1
+
+
+@pytest.mark.parametrize("name", ["general0", "general2"])
+def test_answers_are_those_of_the_careful_way(name):
+    arm = arms()[name]
+    robot = robot_of(arm)
+    _, T = arm.poses(200)
+    for limits in (True, LIMITED) if name == "general0" else (True,):
+        careful = robot.ik(T, limits=limits, method="six_revolute")
+        same(robot.ik(T, limits=limits), careful)
+        answer = robot.ik(T.reshape(10, 20, 4, 4), limits=limits)
+        np.testing.assert_array_equal(answer.count.ravel(), careful.count)
+        for pose in T[:3]:
+            same(robot.ik(pose, limits=limits), robot.ik(pose, limits=limits, method="six_revolute"))
+    table = solver_of(arm)._batches(T)
+    assert sure(table).mean() > 0.98  # the careful way is not what answers
+
+
+def test_both_sides_of_the_loop_have_a_program():
+    assert {solver_of(arms()[name]).arm.of_class.left for name in ("general0", "general2")} == {False, True}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["jaco", "manseur_doty", "general0", "general2", "industrial7"])
+def test_answers_at_singularities_limits_and_edges(name):
+    robot = robot_of(arms()[name])
+    T = edge_poses(robot, 12, seed=len(name))
+    for limits in (True, LIMITED):
+        same(robot.ik(T, limits=limits), robot.ik(T, limits=limits, method="six_revolute"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["jaco", "general1", "general2", "industrial7"])
+def test_counts_and_statuses_over_many_poses(name):
+    robot = robot_of(arms()[name])
+    for seed in range(4):
+        _, T = arms()[name].poses(2500, seed)
+        native, careful = robot.ik(T), robot.ik(T, method="six_revolute")
+        np.testing.assert_array_equal(native.count, careful.count)
+        np.testing.assert_array_equal(native.codes, careful.codes)
+
+
+def test_numpy_and_lanes_give_the_same_numbers():
+    arm = arms()["general2"]
+    solver, (_, T) = solver_of(arm), arm.poses(12, seed=3)
+    program, _ = structured_program(all_solutions, solver.arm)
+    expected, table = evaluate(program, T), solver._batches(T)
+    one = np.stack([solver._single(pose) for pose in T])
+    assert sure(expected).mean() > 0.9
+    for other in (table, one):
+        np.testing.assert_array_equal(sure(other), sure(expected))
+        np.testing.assert_allclose(other[..., :6], expected[..., :6], atol=ROUNDING)
+
+
+def test_other_arms_have_no_program():
+    """Fewer joints, and tasks that are not a pose."""
+    arm = arms()["general0"]
+    assert general_arm(problem_of(robot_of(arm))) is not None
+    assert general_arm(problem_of(robot_of(arm), task="position")) is None
+    shorter = Arm("five joints", arm.F[:5], arm.tool, arm.lower[:5], arm.upper[:5])
+    assert general_arm(problem_of(robot_of(shorter))) is None
+
+
+def test_an_arm_of_a_known_class_builds_nothing():
+    first, second = (solver_of(arms()[name]).arm for name in ("general0", "general1"))
+    assert first.fingerprint == second.fingerprint
+    assert not np.array_equal(first.row, second.row)
+
+
+@pytest.mark.parametrize("what", ["roots", "stack", "cells"])
+@cache
+def whole() -> tuple[np.ndarray, np.ndarray]:
+    """Poses of an arm with up to sixteen solutions, and their answers."""
+    _, T = arms()["manseur_doty"].poses(4, seed=2)
+    return T, evaluate(structured_program(all_solutions, solver_of(arms()["manseur_doty"]).arm)[0], T)
+
+
+def _empty_below(bound: float):
+    classify = roots.classify
+
+    def wrong(c, y, r):
+        kind, at = classify(c, y, r)
+        return search.select(search.less(y, bound), roots.EMPTY, kind), at
+
+    return wrong
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "value"),
+    [(search, "MOST_ROOTS", 3), (search, "MOST_WAITING", 1), (roots, "classify", _empty_below(-1.9))],
+    ids=["too many roots", "too many cells to split", "a root is overlooked"],
+)
+def test_what_is_lost_on_the_way_is_not_claimed(module, name, value, monkeypatch):
+    """Signs of det J tell that one solution is missing."""
+    T, expected = whole()
+    assert sure(expected).all()
+    monkeypatch.setattr(module, name, value)
+    table = evaluate(structured_program(all_solutions, solver_of(arms()["manseur_doty"]).arm)[0], T)
+    missing = expected[:, -1, 0] - table[:, -1, 0]
+    told = missing % 2 == 1 if name == "classify" else missing > 0
+    assert told.any()
+    assert not sure(table)[told].any()
+
+
+def test_what_is_near_a_bound_is_not_sure():
+    arm = arms()["general0"]
+    robot, tables = robot_of(arm), solver_of(arm).arm
+    q = np.array([0.3, -1.0, 1.2, 0.4, 0.9, 0.2])
+
+    def claimed(q, **numbers) -> bool:
+        other = replace(tables, numbers=tables.numbers._replace(**numbers))
+        kernel = compiled_structured(all_solutions, other, name="ik_six_revolute")
+        return bool(sure(kernel(robot.forward_kinematics(np.array(q)))))
+
+    assert claimed(q)
+    turned = q.copy()
+    turned[5] = np.pi
+    assert not claimed(turned)
+    assert not claimed(q, upper=q.copy())
+    assert not claimed(q, lower=q + 1.0, upper=q + 1.001)
+
+
+def test_what_is_not_a_pose_is_refused_as_before():
+    arm = arms()["general0"]
+    robot = robot_of(arm)
+    _, T = arm.poses(4)
+    broken = T.copy()
+    broken[2, 0, 3] = np.nan
+    with pytest.raises(zveno.ShapeError, match="pose 2 holds NaN"):
+        robot.ik(broken)
+    with pytest.raises(zveno.ShapeError, match="pose 0 holds NaN"):
+        robot.ik(broken[2])
+    assert len(robot.ik(T[:0])) == 0
