@@ -127,6 +127,7 @@ def _result(problem: Problem, found: Survey, fit: Fit, validation: Validation) -
         for name, column in zip(model.names[model.n_inertial :], model.friction, strict=False)
         if column.elastic
     ]
+    faults = find_faults(problem, found, fit, validation)
     result = Identification(
         nominal=problem.full,
         mechanism=problem.mechanism,
@@ -154,9 +155,9 @@ def _result(problem: Problem, found: Survey, fit: Fit, validation: Validation) -
         converged=whole.consistent.converged,
         choices=found.choices,
         validation=validation,
-        judgement=judged(problem.logs[0].joint_names, validation, found.choices, unseen),
+        judgement=judged(problem.logs[0].joint_names, validation, found.choices, unseen, faults),
         notes=(*problem.notes, *_about_elastic(elastic)),
-        faults=find_faults(problem, found, fit, validation),
+        faults=faults,
         inputs=hash_of(
             problem.full.fingerprint,
             [[log.source, len(log), log.duration] for log in (*problem.logs, *problem.held_out)],

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..io.results import registered
+from .faults.fault import Fault
 from .survey import Choices
 from .validation import Validation
 
@@ -38,7 +39,13 @@ class Verdict:
     text: str
 
 
-def judged(names: Sequence[str], validation: Validation, choices: Choices, unseen: Sequence[str]) -> Verdict:
+def judged(
+    names: Sequence[str],
+    validation: Validation,
+    choices: Choices,
+    unseen: Sequence[str],
+    faults: Sequence[Fault],
+) -> Verdict:
     """The verdict on an identification.
 
     Args:
@@ -46,6 +53,7 @@ def judged(names: Sequence[str], validation: Validation, choices: Choices, unsee
         validation: errors on what was not fitted.
         choices: how rows were prepared.
         unseen: parameters that the motion does not show.
+        faults: of the recordings.
     """
     errors = validation.errors["identified"]
     reasons = {}
@@ -64,6 +72,9 @@ def judged(names: Sequence[str], validation: Validation, choices: Choices, unsee
     strange = overall > BETTER * friction
     if strange:  # joints without gravity may be all friction; a whole robot is not
         reasons = {name: reasons.get(name, "friction alone predicts as well") for name in names}
+    foreign = any(fault.kind == "geometry" for fault in faults)
+    if foreign:  # torques may be predicted, but bodies and wrenches would be those of another chain
+        reasons = {name: reasons.get(name, "its torques do not fit the robot's geometry") for name in names}
     joints = tuple(name not in reasons for name in names)
     where = "logs that were not fitted" if validation.held_out == "logs" else "blocks that were not fitted"
     figure = f"torques up to {choices.band:.3g} Hz are predicted to {overall:.1%} on {where}"
@@ -77,6 +88,8 @@ def judged(names: Sequence[str], validation: Validation, choices: Choices, unsee
     elif strange:
         text = f"Not usable: {figure}, and by friction alone to {friction:.1%}: nothing was learnt about inertia. "
         text += "Is it a recording of this robot, and does it move fast enough?"
+    elif foreign:
+        text = f"Not usable: {figure}, and better with other joint axes. Is it a recording of this robot?"
     else:
         text = f"Not usable: {figure}; " + "; ".join(f"{name}: {why}" for name, why in reasons.items()) + "."
     if unseen:

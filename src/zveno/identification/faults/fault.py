@@ -19,9 +19,9 @@ class Fault:
 
     Attributes:
         kind: "delay", "late velocity", "velocity scale", "torque scale", "torque sign", "position sign", "swapped",
-            "saturation", "coarse torque", "gravity" or "little motion".
+            "saturation", "coarse torque", "gravity", "geometry" or "little motion".
         joints: those it may be about; several where the data do not tell which.
-        size: s, factor, angle in rad or share of rows, by kind.
+        size: s, factor, angle in rad, displacement in rad or m, or share of rows, by kind.
         text: what it is, and the remedy.
         worth: by how much the mean logarithm of relative squared residuals would fall without it; 0 where that was
             not asked.

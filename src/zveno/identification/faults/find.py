@@ -8,12 +8,9 @@ from ..fitting import Fit
 from ..problem import Problem
 from ..survey import Choices, Survey
 from ..validation import Validation
+from .explanations import best_explanation
 from .fault import Fault
-from .gains import gain_faults, torque_gains
-from .gravity import gravity_faults
-from .mixups import mixup_faults
 from .recorded import recorded_faults
-from .samples import samples_of
 
 SUSPICIOUS = 0.12
 """Held-out error of a joint from which mix-ups are looked for: they leave more."""
@@ -30,16 +27,9 @@ def find_faults(problem: Problem, found: Survey, fit: Fit, validation: Validatio
     faults = [*recorded, *_timing(found.choices, problem, names), *_motion(problem, found, names)]
     if any(fault.kind == "saturation" for fault in recorded):
         return tuple(faults)  # torques that are cut off look like wrong scales
-    parts = [part.columns(fit.whole.places) for part in fit.parts]
-    explanations = gain_faults(torque_gains(parts, fit.whole.estimate.sigma), names)
     errors = validation.errors["identified"][found.choices.moving > 0]
-    samples = samples_of(found)
-    explanations += gravity_faults(samples, problem.mechanism, fit.whole.consistent.p)
-    if (errors > SUSPICIOUS).any():
-        explanations += mixup_faults(samples, names)
-    # One of these shows as the others too, and as a delay: the one that explains most is told.
-    best = sorted(explanations, key=lambda fault: -fault.worth)[:1]
-    faults = [fault for fault in faults if fault.kind != "delay" or not best]
+    best = best_explanation(found, fit, names, mixups=bool((errors > SUSPICIOUS).any()))
+    faults = [fault for fault in faults if fault.kind != "delay" or not best]  # it shows as a delay too
     return (*faults, *best)
 
 

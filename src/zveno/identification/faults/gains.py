@@ -18,9 +18,11 @@ from .fault import Fault
 FACTORS = np.concatenate([-np.geomspace(4.0, 0.25, 65), np.geomspace(0.25, 4.0, 257)])
 """Factors u that are tried, 1 among them."""
 WORTH = 0.01
-"""Fall of J by row from which a factor is named: that of sound recordings stays below 0.007."""
+"""Fall of J by row from which a factor is named: that of sound recordings stays below 0.007 where it is sure."""
 SMALLEST, DEVIATIONS = 0.05, 3.0
 """A scale is named if it is off by this share and by so many standard deviations (from blocks left out)."""
+SURE = 0.3
+"""A sign is named if the logarithm of the factor has a smaller standard deviation, and all blocks agree on it."""
 ALIKE = 0.5
 """Joints that explain so much of what the best one explains cannot be told from it."""
 
@@ -82,7 +84,11 @@ def gain_faults(gains: Sequence[Gain], names: Sequence[str]) -> list[Fault]:
         k
         for k, gain in enumerate(gains)
         if gain.worth > WORTH
-        and (gain.factor < 0 or abs(np.log(gain.factor)) > max(SMALLEST, DEVIATIONS * gain.deviation))
+        and (
+            gain.deviation < SURE
+            if gain.factor < 0
+            else abs(np.log(gain.factor)) > max(SMALLEST, DEVIATIONS * gain.deviation)
+        )
     ]
     if not clear:
         return []
