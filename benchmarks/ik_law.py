@@ -27,10 +27,12 @@ from ik_arms import dh_arm, general_arms, industrial_arms, known_arms  # pyright
 
 PI = np.pi
 OPEN = ("undecided", "sampled")
-SAME, ALONG, POSE = 1e-3, 0.6, 2e-9
-"""A solution is that configuration up to SAME rad, a family up to the spacing of its sample; pose errors, m."""
-ONE_ROOT, ROUNDING = 0.02, 1e-13
-"""A root of multiplicity four is drawn out to some mrad by rounding of its pose; what lies in it misses by that."""
+LEAST, POSE = 1e-9, 2e-9
+"""A solution is that configuration up to LEAST rad, or what rounding of the pose moves it by; pose errors, m."""
+ONE_ROOT, ROUNDING = 0.02, 4e-15
+"""Solutions nearer than ONE_ROOT are one root if what lies between misses the pose by ROUNDING of it at most."""
+ALONG, ON_CURVE = 0.15, 1e-3
+"""Step along a continuum, and how near to a configuration on it the way along it must come."""
 
 
 def wrist_arms(n: int, seed: int) -> list:
@@ -120,18 +122,41 @@ def singular_angles(robot: Robot, q: np.ndarray, joint: np.ndarray, rng: np.rand
     return np.where(change.any(axis=1), angle, special)
 
 
-def on_curve(arm, q: np.ndarray, family) -> bool:
-    """Whether q lies on a family: points between those of its sample are corrected until neighbours are close."""
-    points = list(family.q)
-    if family.dimension > 1 or len(points) < 2:
-        return nearest(q, family.q) < ALONG
-    T = arm.forward(points[0])
-    for _ in range(5):
-        ends = [*points[1:], points[0]] if family.closed else points[1:]
-        middles = [corrected(arm, T, p + 0.5 * wrapped(e - p)) for p, e in zip(points, ends, strict=False)]
-        pairs = [part for pair in zip(points, middles, strict=False) for part in pair if part is not None]
-        points = pairs if family.closed else [*pairs, points[-1]]
-    return nearest(q, np.array(points)) < ALONG / 4
+def on_family(arm, q: np.ndarray, family) -> bool:
+    """Whether q lies on a family: from the nearest points of its sample one gets there along solutions."""
+    T = arm.forward(q)
+    order = np.argsort(np.abs(wrapped(family.q - q)).max(axis=1))
+    return any(_arrives(arm, T, family.q[k], q) for k in order[:4])
+
+
+def _arrives(arm, T: np.ndarray, start: np.ndarray, goal: np.ndarray) -> bool:
+    """Whether steps along the kernel of J towards a goal, each brought back to the pose, end there."""
+    x: np.ndarray | None = start
+    for _ in range(40):
+        away = wrapped(goal - x)
+        if np.abs(away).max() < ON_CURVE:
+            return True
+        _, sizes, Vt = np.linalg.svd(arm.jacobian(x))
+        kernel = Vt[sizes < max(1e-6, 2.0 * sizes[-1])]
+        step = kernel.T @ (kernel @ away)
+        longest = np.abs(step).max()
+        if longest < 0.1 * ON_CURVE:
+            return False
+        x = corrected(arm, T, x + step * min(1.0, ALONG / longest))
+        if x is None:
+            return False
+    return False
+
+
+def listed(arm, q: np.ndarray, solutions: np.ndarray) -> bool:
+    """Whether q is among solutions, as exactly as the pose tells it: to ROUNDING over the least singular value."""
+    off = nearest(q, solutions)
+    if off < LEAST:
+        return True
+    if off > ONE_ROOT:
+        return False
+    least = np.linalg.svd(arm.jacobian(q), compute_uv=False)[-1]
+    return off < ROUNDING / max(least, ROUNDING / ONE_ROOT) or same_root(arm, q, solutions)
 
 
 def same_root(arm, q: np.ndarray, solutions: np.ndarray) -> bool:
@@ -173,8 +198,7 @@ def judged(arm, robot: Robot, q: np.ndarray) -> tuple[Counter, list[dict]]:
     counts, faults = Counter(), []
     for k, status in enumerate(answer.status):
         solutions, families = answer.of(k), answer.families.get(k, ())
-        told = nearest(q[k], solutions) < SAME or any(nearest(q[k], family.q) < ALONG for family in families)
-        told = told or any(on_curve(arm, q[k], family) for family in families) or same_root(arm, q[k], solutions)
+        told = listed(arm, q[k], solutions) or any(on_family(arm, q[k], family) for family in families)
         every = np.concatenate([solutions, *(family.q for family in families)])
         off = np.abs(arm.forward(every) - T[k]).max(initial=0.0)
         counts[str(status)] += 1

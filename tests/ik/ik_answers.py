@@ -53,3 +53,23 @@ def same(native: zveno.Solutions, careful: zveno.Solutions) -> None:
     for name in ("method", "inputs", "notes", "batch", "joint_names", "frame", "chain", "objective"):
         assert getattr(native, name) == getattr(careful, name)
     assert native.families.keys() == careful.families.keys()
+
+
+def beside_singular(robot, q: np.ndarray, joint: int, off: float) -> np.ndarray:
+    """q with one joint `off` from the first angle at which det J changes its sign along it."""
+
+    def value(angle: float) -> float:
+        moved = q.copy()
+        moved[joint] = angle
+        return float(np.linalg.det(robot.jacobian(moved)))
+
+    grid = np.linspace(-3.0, 3.0, 61)
+    signs = np.sign([value(angle) for angle in grid])
+    k = int(np.flatnonzero(np.diff(signs))[0])
+    low, high = grid[k], grid[k + 1]
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if np.sign(value(middle)) == signs[k] else (low, middle)
+    moved = q.copy()
+    moved[joint] = 0.5 * (low + high) + off
+    return moved

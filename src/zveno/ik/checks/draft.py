@@ -151,13 +151,30 @@ class Draft:
             inputs=inputs,
             objective=self.aim.objective,
             value=value,
-            notes=self.notes | {i: _said(roots, int(self.codes[i])) for i, roots in self.roots.items()},
+            notes=self.notes | {i: self._said(i) for i in self.roots},
             mechanism=problem.mechanism,
             frame=problem.frame,
             chain=problem.chain,
             target=self.targets.T.reshape(*batch, 4, 4),
             question=question_of(problem),
         )
+
+    def _said(self, i: int) -> str:
+        """What there is to say of a pose with nearly singular solutions."""
+        roots = self.roots[i]
+        pairs = [root.apart for root in roots if root.apart]
+        doubles = sum(root.kind == "double" and not root.apart for root in roots)
+        unknown = len(roots) - doubles - len(pairs)
+        parts = [f"{doubles} of them double roots to the last digit"] if doubles else []
+        if pairs:
+            parts.append(f"{len(pairs)} pair{'s' * (len(pairs) != 1)} of them {min(pairs):.1g} rad apart")
+        if unknown:
+            parts.append(f"{unknown} of a multiplicity that the second order does not tell")
+        if i in self.notes:
+            parts.append(self.notes[i])
+        elif not unknown and self.codes[i] not in (COMPLETE, FAMILY, SAMPLED):
+            parts.append("counting beside them does not agree")
+        return ", ".join(parts)
 
 
 def empty_draft(problem: IkProblem, targets: Targets, method: str, aim: Aim) -> Draft:
@@ -172,13 +189,3 @@ def question_of(problem: IkProblem) -> Question:
     """What was asked, as results keep it."""
     asked = problem.origin or problem
     return Question(asked.reference, asked.task, asked.lower, asked.upper, asked.held)
-
-
-def _said(roots: list[Singular], code: int) -> str:
-    doubles = sum(root.kind == "double" for root in roots)
-    parts = [f"{doubles} of them double roots"] if doubles else []
-    if doubles < len(roots):
-        parts.append(f"{len(roots) - doubles} of a multiplicity that the second order does not tell")
-    elif code not in (COMPLETE, FAMILY, SAMPLED):
-        parts.append("counting beside them does not agree")
-    return ", ".join(parts)

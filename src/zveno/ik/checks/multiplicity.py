@@ -15,14 +15,15 @@ import numpy as np
 from ...spatial.rotations import exp
 from ..ik_problem import IkProblem
 from ..newton import Lanes
+from .distinct import SAME, near
 from .judgement import SINGULAR, errors, jacobians
 
 CURVED = 1e-3
 """A quadratic form above this (lengths over `length`) is not zero; most are near 1."""
 ASIDE = 1e-5
 """How far a target is moved to count solutions beside a double root, in lengths over `length` and radians."""
-BLURRED, ROUNDING = 1e-5, 1e-16
-"""Distance up to which solutions are one, see `distinct.SAME`, and the least error of a pose that has a meaning."""
+ROUNDING = 1e-16
+"""The least error of a pose that has a meaning."""
 _STEP = 1e-4
 
 
@@ -38,6 +39,7 @@ class Singular(NamedTuple):
         x: (n,) the solution, in the chain's units.
         second: the second least singular value of J: where it is small too, continua may cross.
         blur: how far it may be from the exact solution, its error over the least singular value of J.
+        apart: where two solutions that nearly meet are both listed, the distance between them; else 0.
     """
 
     kind: str
@@ -47,11 +49,16 @@ class Singular(NamedTuple):
     x: np.ndarray
     second: float
     blur: float
+    apart: float = 0.0
 
     @property
     def blurred(self) -> bool:
         """Whether rounding moves it further than solutions are apart, and there is no double root to explain it."""
-        return self.kind == "open" and self.blur > BLURRED
+        return self.kind == "open" and self.blur > SAME
+
+    def holds(self, problem: IkProblem, x: np.ndarray) -> np.ndarray:
+        """Which of the points x (..., n), in the chain's units, are this solution, or one of a pair it is of."""
+        return near(problem, x, self.x, max(2.0 * self.apart, SAME))
 
 
 def classified(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray) -> Singular:

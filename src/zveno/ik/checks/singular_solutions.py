@@ -5,21 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from ..ik_problem import IkProblem
-from ..newton import Lanes, lanes_of
+from ..newton import lanes_of
 from ..redundant.families import Curve, families_of, within_limits
 from ..solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Continuum, Family, Solver
 from .candidates import checked_candidates
+from .close_pairs import EPSILON, ROUNDING, close_pairs, polished
+from .distinct import SAME
 from .draft import Draft
 from .judgement import SINGULAR, errors, jacobians
 from .multiplicity import countable, sides
 
-NEARLY_SINGULAR, POLISHING, LONGEST, SHORT = 1e-3, 40, 0.05, 1e-9
+NEARLY_SINGULAR, POLISHING, LONGEST = 1e-3, 40, 0.05
 _BETWEEN = np.array([0.25, 0.5, 0.75])
-INDISTINCT = 4e-14
+INDISTINCT = 10.0 * EPSILON
 """A miss that is rounding of a pose: points that lie between solutions and have no more are not between them."""
 ALONG = 1e-4
 """Singular values below this share of the greatest belong to directions along a root of high multiplicity."""
-SHARP, ROUNDING = 1e-10, 4e-15
+SHARP = 1e-10
 """A miss up to `SHARP` times the least singular value, or to rounding, leaves coordinates as exact as can be."""
 
 
@@ -42,6 +44,7 @@ def settle_singular(draft: Draft, curves: tuple[Continuum, ...]) -> None:
     _merge_indistinct(draft)
     for i in np.unique(draft.pose[draft.rows.least < SINGULAR]):
         sample += _classified(draft, int(i))
+    _settle_pairs(draft)
     if sample:
         draft.add(np.concatenate([np.full(len(x), i) for i, x in sample]), np.concatenate([x for _, x in sample]))
 
@@ -60,13 +63,13 @@ def _polish(draft: Draft, rows: np.ndarray, iterations: int):
     """
     if not len(rows):
         return
-    x = _gauss_newton(draft.problem, draft.targets.lanes, draft.pose[rows], draft.x[rows], iterations)
+    x = polished(draft.problem, draft.targets.lanes, draft.pose[rows], draft.x[rows], iterations, LONGEST)
     draft.replace(rows, x)
     draft.keep_distinct()
 
 
 def _merge_indistinct(draft: Draft) -> None:
-    """The middle one of the points of every root of high multiplicity.
+    """The middle one of the points of every root of high multiplicity; nothing is claimed where they are far apart.
 
     Rounding of a pose moves such a root by rounding's fourth root.
 
@@ -82,6 +85,10 @@ def _merge_indistinct(draft: Draft) -> None:
             away, same = _indistinct(draft, best, others)
             group = np.concatenate([[best], others[same]])
             places = np.concatenate([np.zeros((1, draft.x.shape[1])), away[same]])
+            if np.ptp(places, axis=0).max() > 2.0 * SAME:
+                _lower(
+                    draft, int(i), "some so near to singular that one is listed for all that the pose does not tell"
+                )
             dropped[group] = True
             dropped[group[np.argmin(np.abs(places - places.mean(axis=0)).max(axis=1))]] = False
             rows = others[~same]
@@ -93,30 +100,37 @@ def _indistinct(draft: Draft, best: int, others: np.ndarray) -> tuple[np.ndarray
     """Differences (s, n) of other rows of a pose from the best, and which are the same as far as the pose tells."""
     problem, x = draft.problem, draft.x
     away = problem.difference(problem.from_units(x[others]), problem.from_units(x[best]))
-    close = np.abs(away).max(axis=1) < LONGEST
-    points = (x[best] + _BETWEEN[:, None, None] * away).reshape(-1, problem.n)
+    same = np.abs(away).max(axis=1) < LONGEST
+    close = same.nonzero()[0]
+    if not len(close):
+        return away, same
+    points = (x[best] + _BETWEEN[:, None, None] * away[close]).reshape(-1, problem.n)
     which, lanes = np.full(len(points), draft.pose[best]), draft.targets.lanes
     for _ in range(3):  # onto the arc that the root is drawn out to, not along it
         J, e = jacobians(problem, points, lanes, which), errors(problem, points, lanes, which)
         points = points - np.einsum("snm,sm->sn", np.linalg.pinv(J, rcond=ALONG), e)
     between = draft.judged(points, which).miss.reshape(len(_BETWEEN), -1).max(axis=0)
-    return away, close & (between <= np.maximum(INDISTINCT, 2.0 * draft.rows.miss[others]))
+    same[close] = between <= np.maximum(INDISTINCT, 2.0 * draft.rows.miss[others[close]])
+    return away, same
 
 
-def _gauss_newton(problem: IkProblem, lanes: Lanes, pose: np.ndarray, x: np.ndarray, iterations: int) -> np.ndarray:
-    """The best point of a sequence; its error may grow at first, where the Jacobian's kernel is curved."""
-    e = errors(problem, x, lanes, pose)
-    best, least = x, np.sum(e**2, axis=1)
-    for _ in range(iterations):
-        step = np.einsum("snm,sm->sn", np.linalg.pinv(jacobians(problem, x, lanes, pose), rcond=1e-12), e)
-        x = x - step * np.minimum(1.0, LONGEST / np.maximum(np.max(np.abs(step), axis=1), 1e-300))[:, None]
-        e = errors(problem, x, lanes, pose)
-        squared = np.sum(e**2, axis=1)
-        better = squared < least
-        best, least = np.where(better[:, None], x, best), np.where(better, squared, least)
-        if np.abs(step).max() < SHORT and least.max() < ROUNDING**2:
-            break
-    return best
+def _settle_pairs(draft: Draft) -> None:
+    """Both of two solutions that nearly meet, where double precision tells them apart; else the answer says so."""
+    problem = draft.problem
+    for pair in close_pairs(problem, draft.targets.lanes, draft.pose, draft.x, draft.rows.least):
+        roots, i = draft.roots.get(pair.pose, []), pair.pose
+        theirs = [bool(pair.holds(problem, root.x)) for root in roots]
+        if pair.apart:
+            here = (draft.pose == i) & pair.holds(problem, draft.x)
+            draft.keep((~here).nonzero()[0])
+            draft.add(np.full(2, i), pair.twins)
+            if any(theirs):
+                told = roots[theirs.index(True)]._replace(apart=pair.distance)
+                draft.roots[i] = [told, *(root for root, its in zip(roots, theirs, strict=True) if not its)]
+        elif pair.merged:
+            doubles = [root.kind == "double" for root, its in zip(roots, theirs, strict=True) if its]
+            if not pair.blurred or not doubles or not all(doubles):
+                _lower(draft, i, "two may nearly meet where one is listed")
 
 
 def _classified(draft: Draft, i: int, straight: bool = False) -> list[tuple[int, np.ndarray]]:
@@ -180,7 +194,8 @@ def decide_double_roots(draft: Draft, solver: Solver) -> None:
             continue
         T, split = sides(problem, targets.T[i], roots)
         raw = solver.solve(problem, T)
-        regular = int(np.sum(draft.pose == i)) - len(roots)
+        rows = draft.x[draft.pose == i]
+        regular = len(rows) - int(np.sum([root.holds(problem, rows) for root in roots]))
         expected = [regular + 2 * number for number in split]
         pose, rows, _ = checked_candidates(problem, lanes_of(problem, T), raw)
         if raw.complete.all() and np.bincount(pose[rows.over <= 0], minlength=2).tolist() == expected:

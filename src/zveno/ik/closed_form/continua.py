@@ -19,18 +19,32 @@ HALF_SAMPLE = 8
 """Angles at which either of the two branches of a continuum is sampled."""
 ANGLE_ROUNDING = 1e-14
 """Error of an angle that a vector of unit length tells, rad."""
+MEANINGLESS = 1e-2
+"""Error of a sixth angle, rad, beyond which Newton's method may take it to another solution."""
 
 
-def aligned_branches(sines: list[np.ndarray]) -> np.ndarray | None:
+def aligned_branches(sines: np.ndarray) -> np.ndarray | None:
     """(k, 8) which branches hold a continuum, by what `three_parallel` says of them; None where none does."""
-    if not sines or sines[0].min(initial=1.0) >= ALIGNED:
-        return None
-    return sines[0] < ALIGNED
+    return None if sines.min(initial=1.0) >= ALIGNED else sines < ALIGNED
 
 
-def rounding_of_margins(sines: list[np.ndarray]) -> np.ndarray | float:
-    """(k, 8) errors of margins: the sixth angle is known up to rounding over the sine, what follows no better."""
-    return ANGLE_ROUNDING / np.sqrt(np.maximum(sines[0], ALIGNED)) if sines else 0.0
+def sixth_error(sines: np.ndarray, firsts: np.ndarray) -> np.ndarray:
+    """(k, 8) by how much rounding turns the sixth angle, rad; margins that follow from it are known no better.
+
+    `sines` and `firsts` are what `three_parallel` says of branches. The error is rounding of the first angle over
+    the sine, and where first angles nearly meet, rounding of them is that of their gap over its root.
+    """
+    return ANGLE_ROUNDING / np.sqrt(np.maximum(sines, ALIGNED) * np.clip(firsts, ALIGNED, 1.0))
+
+
+def alignment_doubtful(sines: np.ndarray, firsts: np.ndarray) -> np.ndarray:
+    """(k,) whether rounding decides if the sixth axis is parallel to the others, so that its angle is free.
+
+    It does where the sixth angle means nothing and yet the sine is not zero, or may be zero by chance.
+    """
+    aligned = sines < ALIGNED
+    by_chance = firsts < ANGLE_ROUNDING**2 / ALIGNED
+    return np.asarray(np.where(aligned, by_chance, sixth_error(sines, firsts) > MEANINGLESS).any(axis=1))
 
 
 def parallel_continua(h: Any, a: Any, e: Any, R: Any, p: Any, aligned: np.ndarray, edge: float) -> list[np.ndarray]:

@@ -16,7 +16,7 @@ from ..six_revolute.polish import polish
 from ..six_revolute.route import arm_of, as_raw
 from ..six_revolute.templates import FLIP, chain, rigid_inverse
 from ..solutions import Continuum, Raw
-from .continua import aligned_branches, parallel_continua, rounding_of_margins
+from .continua import aligned_branches, alignment_doubtful, parallel_continua, sixth_error
 from .other_forms import (
     EDGE,
     MEETING,
@@ -67,16 +67,17 @@ class Form:
         """
         X = X * self._scaling
         D = (FLIP @ rigid_inverse(X) @ FLIP if self.backwards else X) @ self.end_inverse
-        q, margin, gap, *sines = branch_kernel(self.function, 6, self.options)(
+        q, margin, gap, *sixth = branch_kernel(self.function, 6, self.options)(
             self.h, self.a, self.e, D[:, :3, :3], D[:, :3, 3]
         )
         curves: list[Continuum] = []
-        aligned = aligned_branches(sines)
+        aligned, rounding, unclear = None, 0.0, False
+        if sixth:
+            aligned, rounding, unclear = aligned_branches(sixth[0]), sixth_error(*sixth), alignment_doubtful(*sixth)
         if aligned is not None:
             curves = self._continua(D, aligned)
             margin, gap = np.where(aligned, -1.0, margin), np.where(aligned, 1.0, gap)
-        doubt = np.asarray((gap < MEETING).any(1))
-        rounding = rounding_of_margins(sines)
+        doubt = np.asarray((gap < MEETING).any(1)) | unclear
         pose, branch = (margin > -EDGE - rounding).nonzero()
         q = q[pose, branch]
         links = self.links if self.links.ndim == 3 else self.links[pose]

@@ -155,9 +155,9 @@ def three_parallel(h: Any, a: Any, e: Any, R: Any, p: Any, *, choose: Choose = b
     """The same for an arm whose second, third and fourth axes are parallel and whose last two meet in a[4].
 
     Third, (8,) squared sines of the angle between the sixth axis and the parallel ones: where one vanishes, the
-    sixth angle is free and its branch holds a continuum, see `with_sixth_angle`.
+    sixth angle is free and its branch holds a continuum, see `with_sixth_angle`. Fourth, (8,) gaps of first angles.
     """
-    angles, margins, sines = [], [], []
+    angles, margins, sines, firsts = [], [], [], []
     for first, edge, W, seen in _first_angles(h, a, R, p, choose):
         across = W.T @ h[1]
         both = to_cone(h[4], h[5], h[1], W @ h[5])
@@ -168,7 +168,8 @@ def three_parallel(h: Any, a: Any, e: Any, R: Any, p: Any, *, choose: Choose = b
                 angles.append([first, *row, fifth, sixth])
                 margins.append((edge, edge2, edge3))
                 sines.append(both[-1])
-    return coordinates(angles), *least(margins), np.array(sines)
+                firsts.append(edge[1])
+    return coordinates(angles), *least(margins), np.array(sines), np.array(firsts)
 
 
 def with_sixth_angle(h: Any, a: Any, e: Any, R: Any, p: Any, sixth: Any) -> tuple[Any, Any, Any]:
