@@ -1,7 +1,8 @@
 """All solutions of arms with six revolute joints beside EAIK, ssik, ikdh, ik-geo and RTB, on the same poses.
 
 Truth is the union of what all of them and Newton's method from many random starts find, checked by forward
-kinematics. A rival that is not installed, or does not take an arm, has a row that says so.
+kinematics. A rival that is not installed, or does not take an arm, has a row that says so. Beside EAIK also poses
+near singular ones: one joint is away from where det J vanishes by a given angle.
 """
 
 from __future__ import annotations
@@ -16,19 +17,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import zveno
-from zveno.ik.closed_form import all_solutions, form_of
 from zveno.ik.closed_form.axis_geometry import meeting_point, parallel
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.six_revolute.arm import Arm, merged
 from zveno.ik.six_revolute.polish import polish
 from zveno.ik.six_revolute.templates import rigid_inverse
 
+from .ik_law import singular_angles
 from .timing import Row
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "ik"))
 import ik_arms  # pyright: ignore[reportMissingImports]  (arms of the tests)
+from ik_answers import robot_of  # pyright: ignore[reportMissingImports]
 
 POSES, STARTS = 60, 1500
+SOLVED = 1e-13
+"""Error of a pose, m and rad, of a true solution: beside a singularity what misses by 1e-12 is mrad away."""
+NEAR, DISTANCES = ("ur5", "puma", "kuka"), (1e-3, 1e-6)
+"""Arms and angles, rad, from singular, at which EAIK is run too."""
 LONGEST_SETUP = 60.0
 """Seconds of set-up above which a rival that says so beforehand is not run."""
 SAME, RIGHT = 1e-3, 1e-5
@@ -49,13 +55,24 @@ def run() -> list[Row]:
     known = ik_arms.known_arms()
     arms = [known[name] for name in ("ur5", "puma", "kuka_limits", "jaco", "manseur_doty")]
     arms += [_built_in("puma560"), *ik_arms.general_arms(1, seed=500), *ik_arms.industrial_arms(2, seed=600)]
-    return [row for arm in arms for row in _of(arm)]
+    rows = [row for arm in arms for row in _of(arm, arm.poses(POSES, seed=11)[1], RIVALS)]
+    beside = {name: prepare for name, prepare in RIVALS.items() if name == "EAIK"}
+    near = [_of(known[name], _near_singular(known[name], off), beside, off) for name in NEAR for off in DISTANCES]
+    return rows + [row for of_arm in near for row in of_arm]
 
 
-def _of(arm) -> list[Row]:
-    _, T = arm.poses(POSES, seed=11)
+def _near_singular(arm, off: float) -> np.ndarray:
+    """Poses (POSES, 4, 4) with the second, third or fifth joint `off` from where det J vanishes."""
+    robot, rng = robot_of(arm), np.random.default_rng(12)
+    q = rng.uniform(-np.pi, np.pi, (POSES, 6))
+    joint = rng.choice([1, 2, 4], POSES)
+    q[np.arange(POSES), joint] = singular_angles(robot, q, joint, rng) + off * rng.choice([-1, 1], POSES)
+    return arm.forward(q)
+
+
+def _of(arm, T: np.ndarray, rivals: dict[str, Callable], off: float = 1.0) -> list[Row]:
     answers, times, setups, notes = {}, {}, {}, {}
-    solvers = {"zveno": _ours} | RIVALS
+    solvers = {"zveno": _ours} | rivals
     for name, prepare in solvers.items():
         ready = prepare(arm)
         if ready.solve is None:
@@ -66,7 +83,8 @@ def _of(arm) -> list[Row]:
     truth = _truth(arm, T, answers)
     found = {name: _account(arm, T, truth, own) for name, own in answers.items()}
     total = sum(map(len, truth))
-    return [_row(arm.name, name, total, found, times, setups, notes) for name in RIVALS]
+    where = arm.name if off == 1.0 else f"{arm.name}, {off:g} from singular"
+    return [_row(where, name, total, found, times, setups, notes) for name in rivals]
 
 
 def _row(arm: str, rival: str, total: int, found, times, setups, notes) -> Row:
@@ -102,7 +120,9 @@ def _truth(arm, T: np.ndarray, answers: dict[str, list[tuple]]) -> list[np.ndarr
     for i in range(len(T)):
         starts = [rng.uniform(-np.pi, np.pi, (STARTS, 6))] + [own[i][0] for own in answers.values()]
         q, closed = polish(ready.L[1:, :3], X[i, :3], np.concatenate(starts), steps=30)
-        out.append(merged(np.zeros(closed.sum(), int), q[closed])[1])
+        q = q[closed]
+        q = q[abs(arm.forward(q) - T[i]).max((1, 2), initial=0) < SOLVED]
+        out.append(merged(np.zeros(len(q), int), q)[1])
     return out
 
 
@@ -139,13 +159,13 @@ def _setup(make: Callable) -> tuple[Any, float]:
 
 
 def _ours(arm) -> Prepared:
-    first, last, links = rigid_inverse(arm.F[0]), rigid_inverse(arm.tool), arm.F.tobytes()
-    form_of.__wrapped__(links)  # kernels are cached on disk; set-up is what a new arm costs
-    _, setup = _setup(lambda: form_of.__wrapped__(links) or Arm(arm.F))
+    robot_of(arm).ik(arm.poses(1)[1][0])  # kernels are cached on disk; set-up is what a new arm costs
+    robot, limits = robot_of(arm), (arm.lower, arm.upper)
+    _, setup = _setup(lambda: robot.ik(arm.poses(1)[1][0], limits=limits))
 
     def solve(T):
-        _, q, _ = all_solutions(links, (first @ T @ last)[None])
-        return _exact(q[_inside(arm, q)])
+        answer = robot.ik(T, limits=limits)
+        return _exact(np.concatenate([answer.of(), *(family.q for family in answer.families.get(0, ()))]))
 
     return Prepared(solve, setup)
 
