@@ -34,17 +34,20 @@ def distinct(
     combined = ranked(pose, _mark_kernel(problem)(x) if marks is None else marks)
     order = combined.argsort(kind="stable")
     combined = combined[order]
-    apart = combined[1:] - combined[:-1] > tolerance * spread_of_marks(problem.n)
+    furthest = tolerance * spread_of_marks(problem.n)
+    apart = combined[1:] - combined[:-1] > furthest
     if apart.all():
         return order
     new = np.ones(len(order), bool)
     new[1:] = apart
     head = order[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]
-    firsts = order[new | ~near(problem, x[order], x[head], tolerance)]
-    # Few are left: all pairs of a pose are compared.
+    left = (new | ~near(problem, x[order], x[head], tolerance)).nonzero()[0]
+    firsts, combined = order[left], combined[left]
     keep = np.ones(len(firsts), bool)
-    for shift in range(1, int(np.bincount(pose[firsts] - pose[firsts].min()).max())):
-        pair = np.flatnonzero(pose[firsts[shift:]] == pose[firsts[:-shift]])
+    for shift in range(1, len(firsts)):
+        pair = (combined[shift:] - combined[:-shift] <= furthest).nonzero()[0]
+        if not len(pair):
+            break  # marks of those further on differ by more
         same = near(problem, x[firsts[pair + shift]], x[firsts[pair]], tolerance)
         keep[pair[same] + shift] = False
     return firsts[keep]

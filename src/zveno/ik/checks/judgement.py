@@ -90,9 +90,13 @@ def judged(problem: IkProblem, x: np.ndarray, lanes: Lanes, pose: np.ndarray) ->
 
 def jacobians(problem: IkProblem, x: np.ndarray, lanes: Lanes, pose: np.ndarray) -> np.ndarray:
     """J (s, m, n) of the task's error at x (s, n), in the chain's units."""
+    return _jacobian_kernel(problem)(x, lanes.targets[pose], lanes.tool)
+
+
+@lru_cache(maxsize=64)
+def _jacobian_kernel(problem: IkProblem):
     inputs = {"x": (problem.n,), "target": (3, 4), "tool": (3, 4)}
-    kernel = compiled(_jacobian, inputs, constants=(problem,), name="ik_jacobian")
-    return kernel(x, lanes.targets[pose], lanes.tool)
+    return compiled(_jacobian, inputs, constants=(problem,), name="ik_jacobian")
 
 
 def _jacobian(problem: IkProblem, x, target, tool):
@@ -101,9 +105,13 @@ def _jacobian(problem: IkProblem, x, target, tool):
 
 def errors(problem: IkProblem, x: np.ndarray, lanes: Lanes, pose: np.ndarray) -> np.ndarray:
     """The task's error e (s, m) at x (s, n), in the chain's units; `jacobians` are its derivatives."""
+    return _error_kernel(problem)(x, lanes.targets[pose], lanes.tool)
+
+
+@lru_cache(maxsize=64)
+def _error_kernel(problem: IkProblem):
     inputs = {"x": (problem.n,), "target": (3, 4), "tool": (3, 4)}
-    kernel = compiled(_error, inputs, constants=(problem,), name="ik_error")
-    return kernel(x, lanes.targets[pose], lanes.tool)
+    return compiled(_error, inputs, constants=(problem,), name="ik_error")
 
 
 def _error(problem: IkProblem, x, target, tool):
