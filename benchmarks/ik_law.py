@@ -229,6 +229,9 @@ def main() -> int:
             found, wrong = judged(arm, robot, configurations(robot, each, rng))
             counts += found
             faults += [{"class": name, **fault} for fault in wrong]
+            for fault in wrong:
+                if fault["status"] not in OPEN:
+                    print(json.dumps(fault), flush=True)
         everything += counts
         print(f"{name}: {summary(counts)}; {time.process_time() - started:.0f} s CPU", flush=True)
     print(f"all: {summary(everything)}")
