@@ -31,6 +31,7 @@ def every_result(directory: Path) -> dict[str, zveno.Result]:
         puma.ik(puma.forward_kinematics(puma.random((), 2))),
         zveno.prove(puma.ik(puma.forward_kinematics(puma.random((), 2)))),
         robot.ik_path(np.stack([T, T]), task="position"),
+        robot.ik({"tool": T[:3, 3]}),
         robot.simulate(q[0], duration=0.05),
         robot.constrained_dynamics(q[0], 0 * q[0], 0 * q[0], [zveno.PointOnPlane("tool")]),
         robot.base_parameters(),

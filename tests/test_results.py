@@ -16,7 +16,7 @@ import zveno
 from every_result import every_result
 from zveno.io.results import HOMES
 
-WITHOUT_PICTURE = {"Compensation", "Constrained", "DriveGains", "Export", "Payload", "IkVerdict"}
+WITHOUT_PICTURE = {"Compensation", "Constrained", "DriveGains", "Export", "Payload", "IkVerdict", "Postures"}
 WITH_MODEL = {"Calibration", "Identification"}
 
 

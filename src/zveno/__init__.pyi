@@ -67,6 +67,8 @@ from .ik.solutions import Family as Family
 from .ik.solutions import Solutions as Solutions
 from .ik.solve import solve_ik as solve_ik
 from .ik.tolerance import Tolerance as Tolerance
+from .ik.whole_body.posture_result import Postures as Postures
+from .ik.whole_body.postures import solve_postures as solve_postures
 from .ik.whole_body.tasks import CenterOfMassTask as CenterOfMassTask
 from .ik.whole_body.tasks import FrameTask as FrameTask
 from .ik.whole_body.tasks import MomentumTask as MomentumTask

@@ -83,11 +83,11 @@ class Robot(RobotFunctions):
     # The arguments are those of the functions, where they are described.
     # fmt: off
     def ik(
-        self, T_world_tool: ArrayLike, frame: str | None = None, relative_to: str | None = None,
+        self, T_world_tool: ArrayLike | Mapping[str, Any], frame: str | None = None, relative_to: str | None = None,
         limits: Any = True, task: Any = "pose", method: str = "auto", *, windings: bool = False,
         start: ArrayLike | None = None, slices: int | None = None, redundant: str | Sequence[str] | None = None,
         objective: str = "squares", tolerance: Tolerance | tuple[float, float] | None = None,
-        percent: float | None = None, held: ArrayLike | None = None,
+        percent: float | None = None, held: ArrayLike | None = None, center_of_mass: ArrayLike | None = None,
         accept: Callable[[np.ndarray], np.ndarray] | Clearance | None = None, seconds: float | None = None,
         on: On = None, checkpoint: str | PathLike[str] | None = None, progress: Progress = None
     ) -> Solutions:
@@ -95,7 +95,8 @@ class Robot(RobotFunctions):
         return _solve_ik()(
             self, T_world_tool, frame, relative_to, limits, task, method, windings=windings, start=start,
             slices=slices, redundant=redundant, objective=objective, tolerance=tolerance, percent=percent,
-            held=held, accept=accept, seconds=seconds, on=on, checkpoint=checkpoint, progress=progress
+            held=held, center_of_mass=center_of_mass, accept=accept, seconds=seconds, on=on,
+            checkpoint=checkpoint, progress=progress
         )
 
     def ik_path(

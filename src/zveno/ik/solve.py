@@ -6,7 +6,7 @@ import hashlib
 import importlib
 import importlib.util
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
@@ -44,7 +44,7 @@ METHODS = {
 
 def solve_ik(
     robot: RobotFunctions | Mechanism,
-    T_world_tool: ArrayLike,
+    T_world_tool: ArrayLike | Mapping[str, Any],
     frame: str | None = None,
     relative_to: str | None = None,
     limits: Any = True,
@@ -59,17 +59,19 @@ def solve_ik(
     tolerance: Tolerance | tuple[float, float] | None = None,
     percent: float | None = None,
     held: ArrayLike | None = None,
+    center_of_mass: ArrayLike | None = None,
     accept: Accept | Clearance | None = None,
     seconds: float | None = None,
     on: On = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress = None,
 ) -> Solutions:
-    """All configurations that put a frame of the robot where it is asked for.
+    """All configurations that put a frame of the robot where it is asked for; or postures for several frames.
 
     Args:
         robot: the robot.
-        T_world_tool: poses (..., 4, 4) of the frame; points (..., 3) for task "position".
+        T_world_tool: poses (..., 4, 4) of the frame; points (..., 3) for task "position". Targets by frame name are
+            those of `solve_postures`, which then answers with `Postures`.
         frame: the frame to be placed; the default one if not given.
         relative_to: the frame in which the poses are given; the world if not given.
         limits: True for the model's, False for none; {joint: (lower, upper)} or (lower, upper) narrow the model's.
@@ -92,6 +94,7 @@ def solve_ik(
         percent: the same in the document's percent: of the distances of the frame's origin, and of the points one
             metre from it along its axes, from the reference's origin. With both, both must hold.
         held: q of the joints outside the chain; neutral if not given.
+        center_of_mass: where it is to be, (3,), with targets by name.
         accept: (s, n_q) → (s,) booleans: which configurations may be used, such as those free of collisions; or a
             `Clearance` that they must keep. Others are left out; where none is left, the status is "not accepted",
             or undecided where solutions are a sample.
@@ -104,6 +107,13 @@ def solve_ik(
     Solutions of a pose are ordered by their first coordinate, then by a fixed function of all, whatever batch they
     were solved in. Large batches are solved in parts. An argument that the method does not use is refused.
     """
+    if isinstance(T_world_tool, Mapping) or center_of_mass is not None:
+        refused = {"frame": frame, "relative_to": relative_to, "slices": slices, "redundant": redundant}
+        refused |= {"percent": percent, "held": held, "seconds": seconds, "on": on, "checkpoint": checkpoint}
+        refused |= {"task": None if task == "pose" else task, "method": None if method == "auto" else method}
+        return _postures(robot, T_world_tool, center_of_mass, refused)(
+            limits=limits, start=start, tolerance=tolerance, accept=accept
+        )
     problem = _problem(robot, frame, relative_to, limits, task, held)
     if on is not None or checkpoint is not None:
         options = {"windings": windings, "slices": slices, "redundant": redundant, "objective": objective}
@@ -171,6 +181,17 @@ def solve_ik(
     if solver is scan.solver and objective != scan.solver.objective:
         solver = replace(scan.solver, objective=objective)
     return checked_answer(problem, targets, solver, windings, aim, inputs)
+
+
+def _postures(robot: Any, targets: Any, center_of_mass: Any, refused: Mapping[str, Any]) -> Any:
+    """`solve_postures` for these targets; arguments that it does not take are refused."""
+    if not isinstance(targets, Mapping):
+        raise ZvenoError("is for targets by frame name", element="center_of_mass", remedy="Give {frame: target}")
+    for name, value in refused.items():
+        if value is not None:
+            raise ZvenoError("is not for targets by frame name", element=name, remedy=f"Leave {name} out")
+    postures = importlib.import_module("zveno.ik.whole_body.postures")
+    return partial(postures.solve_postures, robot, targets, center_of_mass=center_of_mass)
 
 
 def _hash(problem: IkProblem, targets: Targets) -> str:

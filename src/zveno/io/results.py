@@ -48,6 +48,7 @@ HOMES = {
     "JointPath": "zveno.ik.paths.joint_path",
     "Payload": "zveno.identification.payload",
     "Plan": "zveno.design.result",
+    "Postures": "zveno.ik.whole_body.posture_result",
     "Solutions": "zveno.ik.solutions",
     "Study": "zveno.documents.calibration_001.plan_study",
     "Trajectory": "zveno.simulation.trajectory",

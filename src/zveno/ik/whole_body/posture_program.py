@@ -1,0 +1,130 @@
+"""A posture from one start: projected, damped Gauss–Newton as one program with a loop, alike in all lanes.
+
+    (J D Jᵀ + μ|e|² + ε) y = e,   δ = D Jᵀ y
+
+D leaves out joints that stand on a limit and would be moved beyond it. The damping follows the squared error, so
+that steps far from the target are short and those near it are Newton's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...algorithms.linear import solve
+from ...kernels.math import abs, greater, less, less_equal, logical_and, logical_or, maximum, minimum, select, sqrt
+from ...kernels.structured.build import Builder
+from ...mechanism import Mechanism
+from .task_rows import all_rows
+from .tasks import FrameTask, Task, target_size
+from .velocity_rows import plain_velocities
+
+DAMPING, LEAST_DAMPING = 1e-2, 1e-12
+LONGEST = 1.0
+"""No velocity may change by more in a step, rad or m."""
+CLOSED = 1e-20
+"""Squared error at which a posture is reached as far as rounding lets it be."""
+
+
+@dataclass(frozen=True, eq=False)
+class PostureProblem:
+    """Tasks of a robot; how many steps a call may take is data of a kernel, not part of its code."""
+
+    mechanism: Mechanism
+    tasks: tuple[Task, ...]
+    most_steps: int = 0
+
+    @property
+    def fingerprint(self) -> str:
+        """Of what determines the code."""
+        return f"{self.mechanism.fingerprint} {self.tasks!r}"
+
+    @property
+    def n_targets(self) -> int:
+        """Numbers of all targets."""
+        return sum(target_size(self.mechanism, task) for task in self.tasks)
+
+
+def posture_program(program: Builder, problem: PostureProblem) -> None:
+    """(q0 (n_q,), targets, lower (n_q,), upper (n_q,)) → q (n_q,) after at most so many steps."""
+    n_q, n_targets = problem.mechanism.n_q, problem.n_targets
+    start, targets = program.input("q0", (n_q,), n_q), program.input("targets", (n_targets,), n_targets)
+    lower, upper = program.input("lower", (n_q,), n_q), program.input("upper", (n_q,), n_q)
+    q_out = program.output("q", (n_q,), n_q)
+    q, again = program.scratch("x", 1, n_q, zero=True), program.scratch("again", 1, 1, zero=True)
+    q[0], again[0] = program.step(_started, start[0], lower[0], upper[0])
+    with program.repeat_while(again, problem.most_steps):
+        q[0], again[0] = program.step(partial(stepped, problem), q[0], targets[0], lower[0], upper[0])
+    q_out[0] = program.step(_same, q[0])
+
+
+def stepped(problem: PostureProblem, q: Any, targets: Any, lower: Any, upper: Any) -> tuple[Any, Any]:
+    """q after a step, and whether the error before it was not small."""
+    mechanism, n = problem.mechanism, problem.mechanism.n_v
+    rows = all_rows(mechanism, problem.tasks, q, targets)
+    e, J = np.concatenate([row.e for row in rows]), np.concatenate([row.J for row in rows])
+    squared = (e * e).sum()
+    pull = [_dot(J[:, i], e) for i in range(n)]
+    free: list[Any] = [1.0] * n
+    for i, place in plain_velocities(mechanism).items():
+        above = logical_and(less_equal(upper[place], q[place]), greater(pull[i], 0.0))
+        below = logical_and(less_equal(q[place], lower[place]), less(pull[i], 0.0))
+        free[i] = select(logical_or(above, below), 0.0, 1.0)
+    weighted = J * np.array(free)
+    used = [[i for i in range(n) if not _is_zero(row[i])] for row in J]
+    A = [[0.0] * len(e) for _ in e]
+    for r in range(len(e)):
+        for s in range(r + 1):
+            common = [i for i in used[r] if i in used[s]]
+            A[r][s] = A[s][r] = sum((weighted[r][i] * J[s][i] for i in common), start=0.0)
+        A[r][r] = A[r][r] + DAMPING * squared + LEAST_DAMPING
+    y = solve(np.array(A), e)
+    delta = np.array([free[i] * _dot(J[:, i], y) for i in range(n)])
+    longest = LONGEST / 1e3
+    for part in delta:
+        longest = maximum(longest, abs(part))
+    moved = mechanism.integrate(q, delta * minimum(1.0, LONGEST / longest))
+    again = greater(squared, CLOSED)
+    moved = _clipped(moved, lower, upper)
+    return np.array([select(again, new, old) for new, old in zip(moved, q, strict=True)]), _flag(again)
+
+
+def task_misses(problem: PostureProblem, q: Any, targets: Any) -> Any:
+    """(tasks, 2): by how much each task is missed, m and rad."""
+    rows = all_rows(problem.mechanism, problem.tasks, q, targets)
+    misses = []
+    for task, row in zip(problem.tasks, rows, strict=True):
+        cut = 0 if isinstance(task, FrameTask) and task.kind == "rotation" else 3
+        misses.append([_norm(row.e[:cut]), _norm(row.e[cut:])])
+    return np.array(misses)
+
+
+def _started(q: Any, lower: Any, upper: Any) -> Any:
+    return _clipped(q, lower, upper), np.ones(1)
+
+
+def _clipped(q: Any, lower: Any, upper: Any) -> Any:
+    return np.array([maximum(minimum(x, high), low) for x, low, high in zip(q, lower, upper, strict=True)])
+
+
+def _flag(condition: Any) -> Any:
+    return np.array([select(condition, 1.0, 0.0)])
+
+
+def _norm(e: Any) -> Any:
+    return sqrt((e * e).sum()) if len(e) else 0.0
+
+
+def _dot(a: Any, b: Any) -> Any:
+    return sum((x * y for x, y in zip(a, b, strict=True) if not _is_zero(x)), start=0.0)
+
+
+def _is_zero(x: Any) -> bool:
+    return isinstance(x, float | int) and x == 0
+
+
+def _same(x: Any) -> Any:
+    return x

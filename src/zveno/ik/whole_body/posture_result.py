@@ -1,0 +1,68 @@
+"""What is returned for postures of whole bodies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from ...io.results import Result, registered
+
+SOLVED, UNDECIDED, NOT_ACCEPTED = "solved", "undecided", "not accepted"
+
+
+@registered
+@dataclass(frozen=True, eq=False, repr=False)
+class Postures(Result):
+    """Postures that were found.
+
+    Attributes:
+        q: postures (k, n_q) inside limits that reach every target, distinct, in the order in which they were found.
+        residual: worst miss of each, (k,), m or rad.
+        status: "solved"; "undecided": none was reached, which proves nothing; "not accepted": none that was reached
+            is accepted. With a given base also "complete", "sampled", "unreachable" and "excluded by limits", as
+            of the limbs.
+        nearest: the posture that comes nearest where none reaches all, (n_q,).
+        misses: by how much `nearest`, or the first posture, misses each target: {name: (m, rad)}.
+        starts: how many starts were tried; 0 where limbs were solved exactly.
+        inputs: hash of what it was computed from.
+    """
+
+    kind: ClassVar[str] = "postures"
+
+    q: np.ndarray
+    residual: np.ndarray
+    status: str
+    nearest: np.ndarray
+    misses: dict[str, tuple[float, float]]
+    starts: int
+    inputs: str = field(default="")
+
+    @property
+    def count(self) -> int:
+        """How many postures."""
+        return len(self.q)
+
+    @property
+    def worst(self) -> str:
+        """The target that is missed most."""
+        return max(self.misses, key=lambda name: max(self.misses[name]))
+
+    @property
+    def summary(self) -> str:
+        """What came out, in a sentence or two."""
+        if self.status == SOLVED:
+            noun = "posture reaches" if self.count == 1 else "postures reach"
+            return f"{self.count} {noun} every target ({self.starts} starts); there may be others."
+        if self.status == NOT_ACCEPTED:
+            return f"Postures reach every target, and none is accepted ({self.starts} starts)."
+        if self.count:
+            return f"{self.count} combinations of limbs reach every target; {self.status}."
+        if not self.starts:
+            return f"No combination of limbs reaches every target with this base: {self.status}."
+        metres, radians = self.misses[self.worst]
+        return (
+            f"No posture was reached from {self.starts} starts, which does not prove that there is none; the "
+            f"nearest misses {self.worst} most, by {1e3 * metres:.3g} mm and {1e3 * radians:.3g} mrad."
+        )

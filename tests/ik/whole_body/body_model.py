@@ -1,0 +1,42 @@
+"""A small body for tests: two legs and an arm of three joints each."""
+
+from __future__ import annotations
+
+import zveno
+from zveno.io.urdf import parse_urdf
+
+FEET = ("left_leg_tip", "right_leg_tip")
+HANDS = ("arm_tip",)
+
+
+def humanoid(base: str = "free") -> zveno.Robot:
+    """Two legs and an arm of three joints on a trunk, all links with mass."""
+    joints, links = [], ["trunk"]
+    limbs = (("left_leg", 0.1, -0.1, -0.3), ("right_leg", -0.1, -0.1, -0.3), ("arm", 0.1, 0.3, 0.25))
+    for limb, y, z, length in limbs:
+        parent, at = "trunk", (0.0, y, z)
+        for k, axis in enumerate(("1 0 0", "0 1 0", "0 1 0")):
+            name = f"{limb}{k}"
+            joints.append(
+                f'<joint name="{name}" type="revolute"><parent link="{parent}"/><child link="{name}_link"/>'
+                f'<origin xyz="{at[0]} {at[1]} {at[2]}"/><axis xyz="{axis}"/>'
+                '<limit lower="-2" upper="2" velocity="5" effort="1"/></joint>'
+            )
+            links.append(f"{name}_link")
+            parent, at = f"{name}_link", (0.0, 0.0, length) if k >= 1 else (0.0, 0.0, 0.0)
+        joints.append(
+            f'<joint name="{limb}_end" type="fixed"><parent link="{parent}"/>'
+            f'<child link="{limb}_tip"/><origin xyz="0 0 {length}"/></joint>'
+        )
+        links.append(f"{limb}_tip")
+    bodies = "".join(
+        f'<link name="{name}"><inertial><mass value="1"/>'
+        '<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        for name in links
+    )
+    return zveno.Robot(parse_urdf(f'<robot name="body">{bodies}{"".join(joints)}</robot>')).with_base(base)
+
+
+def targets_at(robot, q, frames):
+    """Poses of frames at q, by name."""
+    return dict(zip(frames, robot.forward_kinematics(q, frames=list(frames)), strict=True))

@@ -1,0 +1,196 @@
+"""Postures of whole bodies: reached targets, limits, exact limbs, and what is not claimed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from body_model import FEET, HANDS, humanoid, targets_at
+
+import zveno
+from zveno.ik.whole_body.posture_program import PostureProblem, stepped
+from zveno.ik.whole_body.postures import _asked
+
+REACHED = 1e-6
+
+
+@pytest.fixture(scope="module")
+def body():
+    return humanoid()
+
+
+def asked_at(robot, q):
+    return targets_at(robot, q, FEET + HANDS), robot.center_of_mass(q)
+
+
+def test_postures_reach_poses_and_the_centre_of_mass(body):
+    solved = 0
+    for q in body.random(20, 3):
+        targets, center = asked_at(body, q)
+        answer = body.ik(targets, center_of_mass=center)
+        if answer.status != "solved":
+            continue
+        solved += 1
+        for posture in answer.q:
+            assert (
+                abs(body.forward_kinematics(posture, frames=list(targets)) - np.stack(list(targets.values()))).max()
+                < 1e-5
+            )
+            assert abs(body.center_of_mass(posture) - center).max() < REACHED * 1.01
+            assert (posture[7:] >= body.lower[7:]).all()
+            assert (posture[7:] <= body.upper[7:]).all()
+        assert (answer.residual <= REACHED).all()
+    assert solved == 20
+
+
+def test_several_distinct_postures(body):
+    q = body.random((), 8)
+    targets = {name: T[:3, 3] for name, T in targets_at(body, q, FEET + HANDS).items()}
+    answer = zveno.solve_postures(body, targets, n=6)
+    assert answer.count >= 6
+    for k, posture in enumerate(answer.q):
+        for other in answer.q[:k]:
+            assert abs(body.difference(posture, other)).max() > 1e-3
+
+
+def test_every_kind_of_target(body):
+    q = body.random((), 5)
+    T = body.forward_kinematics(q, frames=[*FEET, *HANDS])
+    targets = {FEET[0]: T[0], FEET[1]: (T[1][:3, 3], T[1][:3, 2]), HANDS[0]: T[2][:3, :3]}
+    answer = body.ik(targets)
+    assert answer.status == "solved"
+    left, right, hand = body.forward_kinematics(answer.q[0], frames=[*FEET, *HANDS])
+    assert abs(left - T[0]).max() < 1e-5
+    assert abs(right[:3, 3] - T[1][:3, 3]).max() < 1e-5
+    assert right[:3, 2] @ T[1][:3, 2] > 1 - 1e-9
+    assert abs(hand[:3, :3] - T[2][:3, :3]).max() < 1e-5
+
+
+def test_following_takes_a_few_steps_from_the_last_posture(body):
+    q = body.random((), 2)
+    targets, center = asked_at(body, q)
+    near = body.mechanism.integrate(q, 0.01 * np.ones(body.n_v))
+    answer = body.ik(targets, center_of_mass=center, start=near)
+    assert answer.starts == 1
+    assert abs(body.difference(near, answer.q[0])).max() < 0.1
+
+
+def test_out_of_reach_is_undecided_and_says_what_misses(body):
+    targets = targets_at(body, body.random((), 1), FEET)
+    targets[FEET[1]] = targets[FEET[1]].copy()
+    targets[FEET[1]][:3, 3] = targets[FEET[0]][:3, 3] + [0.0, 3.0, 0.0]
+    answer = body.ik(targets)
+    assert answer.status == "undecided"
+    assert answer.count == 0
+    assert answer.worst in FEET
+    # Legs of 0.6 m on hips 0.2 m apart: at least 3 − 1.4 m are missed between the two, so 0.8 by one of them.
+    assert max(answer.misses[answer.worst]) > 0.5
+    assert "does not prove" in answer.summary
+
+
+def test_limits_and_clearance_are_kept(body):
+    q = body.random((), 4)
+    targets = {name: T[:3, 3] for name, T in targets_at(body, q, FEET).items()}
+    low = body.ik(targets, limits={"left_leg2": (0.2, 0.5)})
+    assert low.status == "solved"
+    assert (low.q[:, body.mechanism.q_slices["left_leg2"]] >= 0.2).all()
+    assert (low.q[:, body.mechanism.q_slices["left_leg2"]] <= 0.5).all()
+    nothing = body.ik(targets, accept=lambda q: np.zeros(len(q), dtype=bool))
+    assert nothing.status == "not accepted"
+    assert nothing.count == 0
+
+
+def test_joints_on_a_limit_are_not_pushed_on(body):
+    """One step: a joint on its limit that the error pulls beyond it stays, and one that it pulls back moves."""
+    q = body.neutral()
+    place = body.mechanism.q_slices["left_leg1"].start
+    low, high = np.full(body.n_q, -np.inf), np.full(body.n_q, np.inf)
+    tasks, _ = _asked(body, {FEET[0]: np.zeros(3)}, None)
+    problem = PostureProblem(body.mechanism, tasks)
+    for side in (-1.0, 1.0):
+        moved = q.copy()
+        moved[place] = 0.3 * side
+        goal = np.zeros((3, 4))
+        goal[:, :3], goal[:, 3] = np.eye(3), body.forward_kinematics(moved, frame=FEET[0])[:3, 3]
+        held_low, held_high = low.copy(), high.copy()
+        (held_high if side > 0 else held_low)[place] = 0.0
+        after, _ = stepped(problem, q, goal.ravel(), held_low, held_high)
+        free, _ = stepped(problem, q, goal.ravel(), low, high)
+        assert after[place] == 0.0
+        assert side * free[place] > 0.0
+
+
+# --- exact limbs
+
+
+def test_limbs_on_a_given_base_are_solved_exactly():
+    biped = zveno.load("biped")
+    q = biped.random((), 1)
+    q[biped.mechanism.q_slices["waist"]] = 0.0
+    targets = targets_at(biped, q, ("left_foot", "right_foot"))
+    base = biped.forward_kinematics(q, frame="pelvis")
+    answer = zveno.solve_postures(biped, targets, base=base)
+    assert answer.status == "complete"
+    counts = [
+        biped.ik(np.linalg.inv(base) @ T, frame=name, relative_to="pelvis").count for name, T in targets.items()
+    ]
+    assert answer.count == np.prod(counts) > 0
+    assert (answer.residual < 1e-8).all()
+    assert abs(answer.q[:, 7:] - q[7:]).max(axis=1).min() < 1e-6, "the posture the targets come from is among them"
+    assert abs(biped.forward_kinematics(answer.q, frame="pelvis") - base).max() < 1e-12
+    # A leg of 0.8 m does not reach 3 m, and that is known of the limb.
+    far = targets["left_foot"].copy()
+    far[:3, 3] += [0.0, 0.0, -3.0]
+    none = zveno.solve_postures(biped, targets | {"left_foot": far}, base=base)
+    assert none.status == "unreachable"
+    assert none.count == 0
+    refused = zveno.solve_postures(biped, targets, base=base, accept=lambda q: np.zeros(len(q), dtype=bool))
+    assert refused.status == "not accepted"
+
+
+def test_what_a_given_base_does_not_allow():
+    biped = zveno.load("biped")
+    targets = targets_at(biped, biped.neutral(), ("left_foot", "left_shin_link"))
+    with pytest.raises(zveno.ZvenoError, match="moves both"):
+        zveno.solve_postures(biped, targets, base=np.eye(4))
+    with pytest.raises(zveno.ZvenoError, match="free base"):
+        zveno.solve_postures(biped.with_base("fixed"), {"left_foot": np.eye(4)}, base=np.eye(4))
+    with pytest.raises(zveno.ZvenoError, match="base"):
+        zveno.solve_postures(biped, targets, base=np.zeros((4, 4)))
+    with pytest.raises(zveno.ZvenoError, match="center_of_mass"):
+        zveno.solve_postures(biped, {"left_foot": np.eye(4)}, base=np.eye(4), center_of_mass=[0, 0, 0])
+
+
+# --- bad input
+
+
+def test_bad_input_is_refused_with_one_clear_error(body):
+    T = np.eye(4)
+    bad = T.copy()
+    bad[0, 3] = np.nan
+    massless = zveno.load("Rz(q1) Tx(1) Rz(q2) Tx(1)")
+    cases = [
+        (lambda: body.ik({}), "nothing to do"),
+        (lambda: body.ik({"tail": T}), "tail"),
+        (lambda: body.ik({FEET[0]: bad}), "NaN"),
+        (lambda: body.ik({FEET[0]: np.zeros(5)}), "shape"),
+        (lambda: body.ik({FEET[0]: 2 * T}), "rigid"),
+        (lambda: body.ik({FEET[0]: T}, limits={"arm0": (1.0, -1.0)}), "limits are empty"),
+        (lambda: body.ik({FEET[0]: T}, center_of_mass=[np.nan, 0, 0]), "NaN"),
+        (lambda: body.ik({FEET[0]: T}, tolerance=(0.0, 1.0)), "tolerance"),
+        (lambda: body.ik({FEET[0]: T}, frame="trunk"), "frame"),
+        (lambda: body.ik({"trunk": T}, center_of_mass=[0, 0]), "numbers"),
+        (lambda: body.ik(T, "trunk", center_of_mass=[0, 0, 0]), "center_of_mass"),
+        (lambda: zveno.solve_postures(body, {FEET[0]: T}, n=0), "n"),
+        (lambda: massless.ik({massless.link_names[-1]: T}, center_of_mass=[0, 0, 0]), "no mass"),
+    ]
+    for call, says in cases:
+        with pytest.raises(zveno.ZvenoError, match=says):
+            call()
+
+
+def test_frames_of_one_link_that_contradict_each_other_are_refused(body):
+    tool = body.with_tool(zveno.transforms.transform(None, [0.0, 0.0, 0.1]), HANDS[0])
+    T = tool.forward_kinematics(tool.neutral(), frames=["tool", HANDS[0]])
+    assert tool.ik({"tool": T[0], HANDS[0]: T[1]}).status == "solved"
+    with pytest.raises(zveno.ZvenoError, match="contradict"):
+        tool.ik({"tool": T[0], HANDS[0]: T[0]})
