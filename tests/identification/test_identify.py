@@ -36,19 +36,25 @@ def test_base_parameters_are_found_within_three_standard_deviations(robot, found
 
 
 KINDS = {
-    "noisy": (FRICTION, ("viscous", "coulomb"), 0.05),
-    "clean": (dataclasses.replace(FRICTION, third=1.0, load=0.1), "default", 0.01),
+    "noisy": (FRICTION, ("viscous", "coulomb"), 0.05, 4),
+    "clean": (dataclasses.replace(FRICTION, third=1.0, load=0.1), "default", 0.01, 4),
+    "concave": (dataclasses.replace(FRICTION, third=1.0), ("viscous", "coulomb", "root"), 0.05, 16),
+    "load": (dataclasses.replace(FRICTION, load=0.1), ("viscous", "coulomb", "load"), 0.05, 16),
+    "all": (dataclasses.replace(FRICTION, third=1.0, load=0.1), "default", 0.05, 16),
 }
-"""Friction, fitted terms, and noise of the torques; a load that is predicted badly shows where noise is low."""
+"""Friction, fitted terms, noise of torques, and runs; a load that is predicted badly shows where noise is low."""
+LONG = {"concave", "load", "all"}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind in LONG else kind for kind in KINDS]
+)
 def test_normalised_errors_are_of_size_one(robot, kind):
     """(estimate − truth)/σ over runs with other noise, and differences between runs;
     `benchmarks.identification --runs 200` is the long form."""
-    friction, terms, noise = KINDS[kind]
+    friction, terms, noise, runs = KINDS[kind]
     values, stds = [], []
-    for one in simulated_logs(robot, friction, runs=4, seconds=12.0, torque_noise=noise, rng=5):
+    for one in simulated_logs(robot, friction, runs=runs, seconds=12.0, torque_noise=noise, rng=5):
         found = zveno.identify(robot, one.log, friction=terms, blocks=2)
         truth = found.base.values[found.kept]
         values.append(found.base_values[: len(truth)])
