@@ -7,6 +7,7 @@ worker without this package would be waited for without an end, and one with oth
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -20,6 +21,8 @@ from .worker import pickled_work, run_piece
 
 PATIENCE = 10.0
 """Seconds that a scheduler or a first worker is waited for."""
+PROBED = 30.0
+"""Seconds that workers have to import this package and say which it is."""
 COUNTED_EVERY = 2.0
 """Seconds between two looks at how many workers there are: adaptive clusters grow."""
 
@@ -60,7 +63,7 @@ class Cluster(Workers):
                 element="on",
                 remedy="Start some: dask worker",
             ) from error
-        answers: dict[str, Any] = self.client.run(_probe())
+        answers = self._probed()
         wrong = {address: said for address, said in answers.items() if said != [__version__, sources()]}
         for address, said in wrong.items():
             other = f"zveno {said[0]} of other sources" if isinstance(said, list) else said
@@ -69,6 +72,25 @@ class Cluster(Workers):
                 element="on",
                 remedy="Install the same zveno on all workers, and start them again",
             )
+
+    def _probed(self) -> dict[str, Any]:
+        """What every worker says of itself; a worker that hangs is not waited for without an end."""
+        answers: dict[str, Any] = {}
+        failures: list[BaseException] = []
+
+        def ask() -> None:
+            try:
+                answers.update(self.client.run(_probe()))
+            except BaseException as error:
+                failures.append(error)
+
+        asking = threading.Thread(target=ask, daemon=True)
+        asking.start()
+        asking.join(PROBED)
+        if asking.is_alive() or failures:
+            said = str(failures[0]) if failures else f"they have not answered for {PROBED:g} s"
+            raise ZvenoError(f"the workers cannot be asked: {said}", element="on", remedy="Start them again")
+        return answers
 
     def submit(self, piece: Any) -> Future[Any]:
         """See `Workers`."""
