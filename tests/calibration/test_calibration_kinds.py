@@ -27,9 +27,12 @@ def places(rng, n):
 def test_what_is_read_leaves_no_residual(name):
     kind, rng = KINDS[name], np.random.default_rng(0)
     T, L, R, X = (places(rng, 7) for _ in range(4))
-    y = kind.reading(L @ T @ R, X)
+    constants = [number.value for number in kind().numbers]
+    c = [np.tile(constants, (7, 1))] if kind.n_numbers else []
+    assert len(constants) == kind.n_numbers
+    y = kind.reading(L @ T @ R, X, *c)
     assert y.shape == (7, kind.n_data)
-    residual, *slopes = residual_kernel(kind)(T, L, R, X, y)
+    residual, *slopes = residual_kernel(kind)(T, L, R, X, y, *c)
     assert residual == pytest.approx(0.0, abs=1e-9)
     assert residual.shape[1] == kind.noises[-1].rows.stop
     assert all(np.isfinite(slope).all() for slope in slopes)

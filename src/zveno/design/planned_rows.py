@@ -16,7 +16,7 @@ from ..calibration.identifiability.analysis import Identifiability, analyse
 from ..calibration.identifiability.postures import imagined
 from ..calibration.measurements import Measurement, measurement
 from ..calibration.measurements.campaigns import Campaign
-from ..calibration.measurements.fit_problem import FitProblem
+from ..calibration.measurements.fit_problem import FitProblem, instrument_numbers
 from ..calibration.model.models import Model, redundant_model
 from ..errors import ZvenoError
 from ..kernels.door import compiled
@@ -63,7 +63,7 @@ class PlannedRows:
     ):
         self.robot = robot
         self.measurement = kind = measurement(kind)
-        self.model: Model = redundant_model(robot.mechanism, kind.frame, joint_terms)
+        self.model: Model = redundant_model(robot.mechanism, kind.frames, joint_terms)
         self._seed = seed
         n = max(30, int(np.ceil(3.0 * (len(self.model.terms) + 12) / (kind.n_seen * kind.n_rows))))
         self.placed: dict[str, np.ndarray] = {}
@@ -178,10 +178,13 @@ class PlannedRows:
         for thing in np.flatnonzero(part.posture == 0):
             numbers = int(part.left[thing]), int(part.right[thing]), int(part.target[thing])
             L, R, X = (problem.frames[number] for number in numbers)
-            seen.append(Seen((L, R, X), tuple(unknowns.get(number, ()) for number in numbers)))
+            of_slots = tuple(unknowns.get(number, ()) for number in numbers)
+            constants = tuple(c[thing] for c in instrument_numbers(part, problem.frames))
+            seen.append(Seen((L, R, X), (*of_slots, part.number_columns) if constants else of_slots, constants))
         return RowsLayout(
             self.model,
             self.frame,
+            part.seen_from,
             type(self.measurement),
             tuple(seen),
             problem.n_columns,

@@ -9,7 +9,7 @@ import numpy as np
 from ..algorithms.inverse_dynamics import gravity_torque
 from ..calibration.measurements.base import Measurement
 from ..calibration.measurements.residual_slopes import residual_and_slopes
-from ..calibration.model.kinematics import by_coordinates, frame_motion
+from ..calibration.model.kinematics import by_coordinates, frame_motion, relative_motion
 from ..calibration.model.loads import loaded
 from ..calibration.model.models import Model
 from ..kernels import derivatives
@@ -23,11 +23,14 @@ class Seen:
 
     Attributes:
         frames: L, R and X, each (4, 4).
-        unknowns: of L, R and X, (displacement, column of the Jacobian) where they are unknown.
+        unknowns: of L, R, X and the instrument's constants, (displacement or constant, column of the Jacobian)
+            where they are unknown.
+        numbers: the constants, in a tuple of one array, or none.
     """
 
     frames: tuple[np.ndarray, np.ndarray, np.ndarray]
     unknowns: tuple[tuple[tuple[int, int], ...], ...]
+    numbers: tuple[np.ndarray, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +38,8 @@ class RowsLayout:
     """Everything that rows of one posture depend on besides the posture.
 
     Attributes:
-        model, frame: the robot's model and its measured frame.
+        model, frame, seen_from: the robot's model, its measured frame, and the frame that takes the place of the
+            world, or "".
         kind: the kind of measurement.
         seen: things measured in every posture.
         n_columns: columns of the Jacobian by all unknowns.
@@ -44,6 +48,7 @@ class RowsLayout:
 
     model: Model
     frame: str
+    seen_from: str
     kind: type[Measurement]
     seen: tuple[Seen, ...]
     n_columns: int
@@ -76,8 +81,8 @@ def whitened_rows(layout: RowsLayout, q: np.ndarray, variance: np.ndarray, varia
     for k, seen in enumerate(layout.seen):
         L, R, X = seen.frames
         # Where the slopes depend on the reading, it follows the posture.
-        y = np.zeros(kind.n_data) if kind.linear else kind.reading(L @ T @ R, X)
-        _, by_T, *by_slots = residual_and_slopes(kind, T, L, R, X, y)
+        y = np.zeros(kind.n_data) if kind.linear else kind.reading(L @ T @ R, X, *seen.numbers)
+        _, by_T, *by_slots = residual_and_slopes(kind, T, L, R, X, y, *seen.numbers)
         full = np.zeros((m, layout.n_columns), dtype=object)
         full[:, : J.shape[1]] = by_T @ J
         for unknowns, slope in zip(seen.unknowns, by_slots, strict=True):
@@ -123,4 +128,7 @@ def _motion(layout: RowsLayout, q):
     """Pose of the measured frame and its Jacobian by all parameters of the model."""
     model = layout.model
     tau = gravity_torque(loaded(model.mechanism), q) if model.yields else None
-    return frame_motion(model, layout.frame, q, np.zeros(len(model.terms)), tau)
+    motion = frame_motion(model, layout.frame, q, np.zeros(len(model.terms)), tau)
+    if not layout.seen_from:
+        return motion
+    return relative_motion(*frame_motion(model, layout.seen_from, q, np.zeros(len(model.terms)), tau), *motion)

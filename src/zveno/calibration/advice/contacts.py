@@ -62,7 +62,8 @@ class Contacts:
         if key not in self._touching:
             n, model = len(self.here.q), self.here.problem.model
             R, X, y = np.tile(point, (n, 1, 1)), np.tile(target, (n, 1, 1)), np.zeros((n, kind.n_data))
-            miss = residual_kernel(type(kind))(self.here.T, np.tile(np.eye(4), (n, 1, 1)), R, X, y)[0]
+            c = [np.tile([number.value for number in kind.numbers], (n, 1))] if kind.n_numbers else []
+            miss = residual_kernel(type(kind))(self.here.T, np.tile(np.eye(4), (n, 1, 1)), R, X, y, *c)[0]
             nearest = np.argsort(np.sum(miss**2, axis=1))[:STARTS]
             goal = candidate.rows(self.here, self.here.q[nearest], [target])
             start, tolerance = goal.parts[0].q, CLOSE / model.scale

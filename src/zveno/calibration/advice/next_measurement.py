@@ -76,7 +76,7 @@ def advise(state: FitState) -> Advice | None:
 
     # The nominal robot decides what can be seen; its frame is taken where the tool was found.
     q = random_postures(mechanism, CANDIDATES, rng)
-    part = replace(problem.parts[0], tau=holding_torques(model, q))
+    part = replace(problem.parts[0], tau=holding_torques(model, q), seen_from="")
     T, J = problem.poses(part, problem.nominal, q)
     T[:, :3, 3] += T[:, :3, :3] @ tool
     M_terms = aligned_slopes(model, terms, J[:, :3, terms.columns] - skews(tool) @ J[:, 3:, terms.columns])

@@ -89,7 +89,7 @@ def campaign_from(
         raise ModelError("does not say what was measured", file=table.file, remedy=_likely(table, mechanism))
     what = measurement(kind)
     what = _framed(what.with_settings(table.settings, table.length, table.file), table, mechanism)
-    needed = redundant_model(mechanism, what.frame).coordinates
+    needed = redundant_model(mechanism, what.frames).coordinates
     if not table.headed:
         table = _named(table, what, needed)
     table = _spread(understood(table, mechanism, needed), what)
@@ -110,7 +110,7 @@ def campaign_from(
 def template(mechanism: Mechanism, kind: Measurement | str, rows: np.ndarray | None = None) -> str:
     """A measurement file to fill in: settings, header, and a line for every planned posture."""
     what = measurement(kind)
-    names = redundant_model(mechanism, what.frame).coordinates
+    names = redundant_model(mechanism, what.frames).coordinates
     readings = [*what.columns, *(what.group_columns if what.grouped is not None else ())]
     lines = [f"# kind = {what.kind}", "# unit = m", "# angle = rad", ",".join([*names, *readings])]
     if rows is not None:

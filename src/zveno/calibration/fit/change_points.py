@@ -17,7 +17,6 @@ import numpy as np
 from scipy.stats import chi2
 
 from ..measurements.fit_problem import FitProblem
-from ..measurements.residual_slopes import residual_kernel
 from .solve import Solution
 from .weighting import FitOptions, Whitening
 
@@ -166,8 +165,7 @@ def _explanations(problem: FitProblem, whole: Solution, number: int) -> list[Exp
     start = sum(other.n_known for other in problem.parts[:number])
     rows = slice(start, start + part.n_known)
     T, _ = problem.poses(part, whole.values, part.q)
-    slots = [whole.frames[slot] for slot in (part.left, part.right, part.target)]
-    _, _, by_left, by_right, by_target = residual_kernel(type(part.measurement))(T[part.posture], *slots, part.y)
+    _, _, by_left, by_right, by_target, *_ = problem.rows_of(part, T[part.posture], whole.frames)
 
     def add(what: str, slope: np.ndarray, free: tuple[int, ...], name: str = "", only: np.ndarray | None = None):
         of_part = slope if only is None else np.where(only[:, None, None], slope, 0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...errors import ZvenoError
-from ..measurements.fit_problem import FitProblem, Part
+from ..measurements.fit_problem import FitProblem, Part, instrument_numbers
 from ..measurements.start_values import StartData
 
 MIN_ROWS = 3
@@ -30,6 +30,7 @@ def first_frames(problem: FitProblem, values: np.ndarray, rows: list[np.ndarray]
         _check_complete(problem, k, use, done)
         _seen_from_and_in(problem, part, T[part.posture], use, frames, done)
         _targets(problem, part, T[part.posture], use, frames, done)
+        _numbers(part, T[part.posture], use, frames)
     return frames
 
 
@@ -61,6 +62,9 @@ def _seen_from_and_in(problem: FitProblem, part: Part, T, use, frames, done):
         left if left in wanted else None,
         [frame for frame in rights if frame in wanted],
         [frame for frame in rights if frame in unknowns],
+        frames[part.target[use]],
+        part.posture[use],
+        *(numbers[use] for numbers in instrument_numbers(part, frames)),
     )
     for number, frame in part.measurement.first_frames(data).items():
         frames[number] = frame
@@ -76,3 +80,16 @@ def _targets(problem: FitProblem, part: Part, T, use, frames, done):
         rows = rows & use if (rows & use).any() else rows
         frames[unknown.frame] = part.measurement.first_target(p[rows], part.y[rows])
         done.add(unknown.label)
+
+
+def _numbers(part: Part, T, use, frames):
+    """Constants of the instrument that are not known, from frames that are placed."""
+    kind = part.measurement
+    if all(number.given for number in kind.numbers):
+        return
+    P = frames[part.left] @ T @ frames[part.right]
+    values = kind.first_numbers(P[use], frames[part.target[use]], part.y[use])
+    if values is not None:
+        unknown = [k for k, number in enumerate(kind.numbers) if not number.given]
+        for k in unknown:
+            frames[part.numbers[k // 3], k % 3, 3] = values[k]

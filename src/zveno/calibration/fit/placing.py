@@ -23,7 +23,7 @@ def assemble_rows(state: FitState) -> FitState:
     After a round with fewer terms, what that one found is where the next begins.
     """
     mechanism = state.robot.mechanism
-    frames = list(dict.fromkeys(campaign.measurement.frame for campaign in state.campaigns))
+    frames = list(dict.fromkeys(frame for campaign in state.campaigns for frame in campaign.measurement.frames))
     model = redundant_model(mechanism, frames if len(frames) > 1 else frames[0], state.joint_terms)
     problem = fit_problem(model, state.campaigns, splits=state.splits)
     if state.fit is None:

@@ -72,7 +72,7 @@ def sees_scale(problem: FitProblem) -> bool:
 
     Without one, a robot of another size fits as well, and the tool's place says how large it is.
     """
-    read = any(not part.measurement.implicit or part.y.any() for part in problem.parts)
+    read = any(part.measurement.shows_scale or part.y.any() for part in problem.parts)
     slides = any(move.sigma == 0 for move in problem.model.moves)
     placed = any(not set(part.target.tolist()) <= set(problem.unknown_at) for part in problem.parts)
     return bool(read or slides or placed or problem.constraints)

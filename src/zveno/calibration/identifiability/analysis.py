@@ -127,7 +127,7 @@ def identifiability(
         rng: generator or seed of the random postures.
     """
     what = named_measurement(measurement)
-    model = redundant_model(robot.mechanism, what.frame, joint_terms)
+    model = redundant_model(robot.mechanism, what.frames, joint_terms)
     n = postures or max(20, int(np.ceil(3.0 * (len(model.terms) + 12) / (what.n_seen * what.n_rows))))
     problem = imagined(model, what, n, seed_of(rng))
     if what.implicit and problem.n_rows < problem.n_columns:

@@ -13,15 +13,18 @@ from ...errors import ZvenoError, unknown_name
 from . import kinds
 from .base import KINDS as KINDS
 from .base import Measurement as Measurement
+from .kinds.ball_bar import BallBar as BallBar
 from .kinds.camera import Camera as Camera
 from .kinds.direction import AxisDirection as AxisDirection
 from .kinds.distance import Distance as Distance
 from .kinds.fixed_point import FixedPoint as FixedPoint
+from .kinds.line import Line as Line
 from .kinds.plane import Plane as Plane
 from .kinds.pose import Pose as Pose
 from .kinds.pose import RelativePose as RelativePose
 from .kinds.position import Position as Position
 from .kinds.position import RelativePosition as RelativePosition
+from .kinds.self_touch import SelfTouch as SelfTouch
 from .kinds.sockets import Sockets as Sockets
 from .kinds.tilt import Tilt as Tilt
 

@@ -105,14 +105,9 @@ class _Assembly:
         n = len(campaign.q)
         left = np.full(n, self._slot(kind.left))
         rights = [self._slot(slot) for slot in seen]
-        grouped = kind.grouped
-        if grouped is not None:
-            labels = [f"{grouped.label}:{group}" if group else grouped.label for group in campaign.groups]
-            frame_of = {
-                label: self._slot(Slot(label, grouped.free, grouped.value)) for label in dict.fromkeys(labels)
-            }
-            targets = np.array([[frame_of[label]] for label in labels])
-            by_group = dict(zip(campaign.groups, (frame_of[label] for label in labels), strict=True))
+        if kind.grouped is not None:
+            by_group = {group: self._slot(kind.target_of(group)) for group in dict.fromkeys(campaign.groups)}
+            targets = np.array([[by_group[group]] for group in campaign.groups])
             for a, b, distance, sigma in kind.constraints(list(campaign.groups)):
                 self.constraints.append((by_group[a], by_group[b], distance, sigma))
         else:
@@ -132,6 +127,15 @@ class _Assembly:
         first_noise = len(self.noise_names)
         self.noise_names += [(campaign.name, noise.name, noise.unit) for noise in kind.noises]
         frame = self.model.mechanism.frame(kind.frame).name
+        seen_from = "" if kind.seen_from is None else self.model.mechanism.frame(kind.seen_from).name
+        numbers = tuple(map(self._slot, kind.number_slots()))
+        columns = tuple(
+            (3 * k + axis, unknown.start + place)
+            for k, number in enumerate(numbers)
+            for unknown in self.unknowns
+            if unknown.frame == number
+            for place, axis in enumerate(unknown.free)
+        )
         filled = kind.filled(y, missing)
         slots = (left[posture], right, target)
         return Part(
@@ -147,6 +151,9 @@ class _Assembly:
             self.n_postures,
             campaign.lines[posture],
             tuple(map(self._scattered, slots)),
+            seen_from,
+            numbers,
+            columns,
         )
 
     def _slot(self, slot: Slot) -> int:
@@ -158,7 +165,8 @@ class _Assembly:
         if slot.free:
             self._numbers[slot.label] = number
             given = slot.value is not None
-            self.unknowns.append(Unknown(slot.label, number, slot.free, self._width, slot.wanted, given))
+            what = slot.label, number, slot.free, self._width, slot.wanted, given, slot.names, slot.units
+            self.unknowns.append(Unknown(*what))
             self._width += len(slot.free)
         return number
 

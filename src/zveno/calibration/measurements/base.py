@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
@@ -19,81 +19,21 @@ from numpy.typing import ArrayLike
 
 from ...errors import ShapeError, ZvenoError, unknown_name
 from ...io.results import registered
-from ...spatial.transforms import is_transform, transform
+from ...spatial.transforms import transform
 from . import options
+from .slots import ALL_SIX as ALL_SIX
+from .slots import DIRECTION as DIRECTION
+from .slots import KNOWN as KNOWN
+from .slots import PLANE as PLANE
+from .slots import POINT as POINT
+from .slots import Countable as Countable
+from .slots import Noise as Noise
+from .slots import Number as Number
+from .slots import Remark as Remark
+from .slots import Slot as Slot
+from .slots import frame_slot as frame_slot
+from .slots import point_frame as point_frame
 from .start_values import StartData
-
-ALL_SIX = (0, 1, 2, 3, 4, 5)
-POINT = (0, 1, 2)
-PLANE = (2, 3, 4)
-DIRECTION = (3, 4)
-
-
-@dataclass(frozen=True)
-class Noise:
-    """Components of a residual that share one standard deviation.
-
-    Attributes:
-        name, unit: what it is called, and "m" or "rad".
-        rows: the components. They are independent: as many as the reading has degrees of freedom.
-        typical: standard deviation with usual instruments, in `unit`: taken where none is given or estimated.
-        numbers: of the reading, which they depend on all together; each on the one at its own place if None.
-    """
-
-    name: str
-    rows: slice
-    unit: str
-    typical: float
-    numbers: slice | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Remark:
-    """What people should know about some postures of a campaign.
-
-    Attributes:
-        rows: which, (n,) booleans.
-        words: goes on after "rows 3, 5".
-        left_out: whether they cannot be used.
-    """
-
-    rows: np.ndarray
-    words: str
-    left_out: bool = True
-
-
-@dataclass(frozen=True, eq=False)
-class Countable:
-    """What the formulas of document 001 for numbers of identifiable parameters need to know of a kind.
-
-    Attributes:
-        point: the measured point of the frame, (3,); None where whole poses are measured.
-        relative: whether the frame it is seen from is unknown and of no interest.
-    """
-
-    point: np.ndarray | None
-    relative: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Slot:
-    """One of L, R, X of a measurement: its label, displacements that are free, and where it is first thought to be.
-
-    Attributes:
-        label: unknowns of one label are one and the same in all campaigns.
-        free: numbers among Tx Ty Tz Rx Ry Rz; empty if it is known.
-        value: (4, 4), its value, or the first guess; None where a guess must be made from the data.
-        wanted: whether it counts among the parameters found (a camera's mounting), or is only in the way.
-    """
-
-    label: str
-    free: tuple[int, ...] = ()
-    value: np.ndarray | None = None
-    wanted: bool = False
-
-
-KNOWN = Slot("world", (), np.eye(4))
-
 
 Spelling = tuple[str, Callable[[re.Match[str]], str]]
 """A pattern of column names, and the name meant by a match."""
@@ -112,11 +52,14 @@ class Measurement(ABC):
         sigma: standard deviation of the readings, m or rad: one number, or by name of `noises`; None where it is to
             be estimated from the residuals.
         sigma_q: standard deviation of the joint encoders, rad or m; they add r²σq² to the variance of a reading.
+        seen_from: frame of the robot itself that takes the place of the world: T is the pose of `frame` in it. So a
+            camera on the head sees the hand, and an arm touches another one.
     """
 
     frame: str | None = field(default=None, metadata=options.WORD)
     sigma: float | Mapping[str, float] | None = None
     sigma_q: float = 0.0
+    seen_from: str | None = field(default=None, metadata=options.WORD, kw_only=True)
 
     # --- what it is
 
@@ -128,6 +71,10 @@ class Measurement(ABC):
     """Whether the residual is what was predicted less what was read; if not, `reading` must take traced numbers."""
     implicit: ClassVar[bool] = False
     """Whether nothing is read: the posture itself, in contact, is the measurement."""
+    n_numbers: ClassVar[int] = 0
+    """Constants of the instrument; `residual` and `reading` take them as a last argument c where there are any."""
+    numbers_label: ClassVar[str] = "instrument"
+    """What the unknown ones among them are called together."""
 
     # --- its columns in a file
 
@@ -194,15 +141,56 @@ class Measurement(ABC):
         """X where each posture has its own, named by its group, instead of `targets`."""
         return None
 
+    def target_of(self, group: str) -> Slot:
+        """X of the postures of a group, where `grouped`."""
+        slot = self.grouped
+        assert slot is not None
+        return replace(slot, label=f"{slot.label}:{group}" if group else slot.label)
+
+    def with_groups(self, groups: Iterable[str]) -> Self:
+        """The measurement where postures have these groups, in case that they say what is touched."""
+        return self
+
+    @property
+    def frames(self) -> tuple[str | None, ...]:
+        """Frames of the robot that it depends on."""
+        return (self.frame,) if self.seen_from is None else (self.frame, self.seen_from)
+
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """Constants of the instrument, `n_numbers` of them."""
+        return ()
+
+    def number_slots(self) -> tuple[Slot, ...]:
+        """The constants of the instrument, three a slot, as translations."""
+        slots = []
+        for first in range(0, self.n_numbers, 3):
+            three = self.numbers[first : first + 3]
+            free = tuple(k for k, number in enumerate(three) if number.free)
+            label = self.numbers_label + (f" {first // 3 + 1}" if self.n_numbers > 3 else "")
+            value = transform(None, np.array([*(number.value for number in three), 0.0, 0.0])[:3])
+            names, units = tuple(number.name for number in three), tuple(number.unit for number in three)
+            slots.append(Slot(label, free, value, names=names, units=units))
+        return tuple(slots)
+
+    @property
+    def shows_scale(self) -> bool:
+        """Whether readings, or what is known of the instrument, tell how large the robot is."""
+        return not self.implicit
+
     @staticmethod
     @abstractmethod
-    def residual(P: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def residual(P: np.ndarray, X: np.ndarray, y: np.ndarray, *c: np.ndarray) -> np.ndarray:
         """(m,) predicted less read, of one row; entries may be traced."""
 
     @staticmethod
     @abstractmethod
-    def reading(P: np.ndarray, X: np.ndarray) -> np.ndarray:
+    def reading(P: np.ndarray, X: np.ndarray, *c: np.ndarray) -> np.ndarray:
         """y (..., n_data) of a noise-free measurement, for batches of P and X."""
+
+    def visible(self, P: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Whether rows (n,) of products P and targets X (n, 4, 4) can be measured at all."""
+        return np.ones(len(P), dtype=bool)
 
     def data(self, y: ArrayLike | None, n: int) -> tuple[np.ndarray, list[Remark]]:
         """Readings as (n, things seen, n_data), NaN where a number is missing; and what is wrong with some."""
@@ -318,21 +306,10 @@ class Measurement(ABC):
         """First value (4, 4) of a target X: points p (n, 3) were measured against it and y (n, n_data) read."""
         return point_frame(p.mean(axis=0))
 
+    def first_numbers(self, P: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+        """First values (n_numbers,) of the instrument's constants, once frames are placed; None: as they are."""
+        return None
+
     def countable(self) -> Countable | None:
         """What formulas need to count the identifiable parameters; None where there is none."""
         return None
-
-
-def frame_slot(given: str | ArrayLike, label: str, wanted: bool = False) -> Slot:
-    """A slot for a whole frame: "world" is known and identity, another word an unknown, a (4, 4) array is known."""
-    if isinstance(given, str):
-        return KNOWN if given == "world" else Slot(given, ALL_SIX, None, wanted)
-    T = np.asarray(given, dtype=float)
-    if not is_transform(T, 1e-6):
-        raise ShapeError("is not a rigid transform", element=label, remedy='Give (4, 4), "world" or a name')
-    return Slot(label, (), T)
-
-
-def point_frame(p: ArrayLike) -> np.ndarray:
-    """A frame at a point with the axes of its surroundings."""
-    return transform(None, np.asarray(p, dtype=float))

@@ -91,6 +91,8 @@ def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[
     if q.ndim != 2 or not len(q):
         raise ShapeError(f"has shape {q.shape}", element="q", remedy=f"Give (postures, {mechanism.n_q}) numbers")
     n = len(q)
+    if len(campaign.groups):
+        campaign = replace(campaign, measurement=campaign.measurement.with_groups(map(str, campaign.groups)))
     y, remarks = campaign.measurement.data(campaign.y, n)
     groups = _groups(campaign, n)
     lines = campaign.lines if len(campaign.lines) == n else np.arange(1, n + 1)
@@ -136,7 +138,7 @@ def _out_of_reach(what: Measurement, q, y: np.ndarray, mechanism: Mechanism) -> 
     if seen.sum() < 3:
         return none, ""
     away = np.linalg.norm(positions - np.median(positions[seen], axis=0), axis=2).max(axis=1)
-    model = redundant_model(mechanism, what.frame)
+    model = redundant_model(mechanism, what.frames)
     slid = sum(float(np.ptp(q[seen, move.position.start])) for move in model.moves if move.sigma == 0)
     limit = FAR * (model.scale + 0.5 * np.nan_to_num(slid))
     if float(np.median(away[seen])) > 0.1 * limit:  # most are that far: another unit, or another robot

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...mechanism import Mechanism
-from .fit_problem import FitProblem
+from .fit_problem import FitProblem, instrument_numbers
 from .residual_slopes import residual_kernel
 
 
@@ -43,7 +43,8 @@ def into_contact(
     part = problem.parts[number]
     values = problem.nominal if values is None else values
     kernel = residual_kernel(type(part.measurement))
-    L, R, X = (problem.frames[index] for index in (part.left, part.right, part.target))
+    slots = [problem.frames[index] for index in (part.left, part.right, part.target)]
+    slots += [part.y, *instrument_numbers(part, problem.frames)]
     length = problem.model.scale
     q = q.copy()
     waiting = np.arange(len(q))
@@ -54,7 +55,7 @@ def into_contact(
             here = replace(part, tau=part.tau[waiting])
             T, J = problem.poses(here, values, q[waiting], compiled)
             by_joints = problem.by_joints(here, values, q[waiting], J)
-            r, by_T, *_ = kernel(T, L[waiting], R[waiting], X[waiting], part.y[waiting])
+            r, by_T, *_ = kernel(T, *(values_of_rows[waiting] for values_of_rows in slots))
             touching = abs(r).max(axis=1) < tolerance * length
             slope, r, waiting = (by_T @ by_joints)[~touching], r[~touching], waiting[~touching]
             if not len(waiting):

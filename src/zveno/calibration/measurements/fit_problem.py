@@ -12,82 +12,17 @@ from functools import cached_property
 import numpy as np
 
 from ..model.batches import displaced
-from ..model.kinematics import by_coordinates, frame_motion, other_joint_rates, pose_kernel
-from ..model.models import LETTERS, SIX, Model
-from .base import Measurement
+from ..model.kinematics import by_coordinates, frame_motion, other_joint_rates, pose_kernel, relative_motion
+from ..model.models import Model
 from .campaigns import Campaign
+from .parts import Part as Part
+from .parts import Split as Split
+from .parts import Unknown as Unknown
+from .parts import instrument_numbers as instrument_numbers
 from .residual_slopes import residual_kernel
 
 CONSTRAINT = -1
 """Noise number of rows that are not readings: known distances between targets."""
-
-
-@dataclass(frozen=True, eq=False)
-class Unknown:
-    """A frame that is estimated with the robot, by some of its six displacements."""
-
-    label: str
-    frame: int
-    """Its number among the frames."""
-    free: tuple[int, ...]
-    start: int
-    """Column of its first displacement."""
-    wanted: bool
-    given: bool
-    """Whether its value is more than a place holder."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of its displacements: `tracker.Tx`."""
-        return tuple(f"{self.label}.{SIX[k][0]}{LETTERS[SIX[k][1]]}" for k in self.free)
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """The rows of one campaign; a row is one thing seen in one posture."""
-
-    measurement: Measurement
-    frame: str
-    q: np.ndarray
-    tau: np.ndarray
-    posture: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    target: np.ndarray
-    y: np.ndarray
-    known: np.ndarray
-    """(rows, m) which components were read."""
-    first_noise: int
-    first_posture: int
-    line: np.ndarray
-    """(rows,) row number in the campaign as it was given, from 1."""
-    scattered: tuple[tuple[np.ndarray | slice, np.ndarray, np.ndarray] | None, ...] = ()
-    """For L, R and X: rows, columns and displacements by which frames are unknown; all rows are a slice."""
-
-    @cached_property
-    def n_known(self) -> int:
-        """Number of components that were read."""
-        return int(self.known.sum())
-
-
-@dataclass(frozen=True)
-class Split:
-    """From some posture of a campaign on, one of its frames is another one.
-
-    Attributes:
-        part, posture: number of the campaign, and of its first posture after the change.
-        slot: "left", "right" or "target".
-        free: displacements of the new frame that are estimated.
-        label: of the new frame.
-        only: label of the target that is replaced, where there are several.
-    """
-
-    part: int
-    posture: int
-    slot: str
-    free: tuple[int, ...]
-    label: str
-    only: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +82,7 @@ class FitProblem:
     def units(self) -> tuple[str, ...]:
         """Unit of every column."""
         terms = tuple(term.unit for term in self.model.terms)
-        return terms + tuple("m" if k < 3 else "rad" for unknown in self.unknowns for k in unknown.free)
+        return terms + tuple(unit for unknown in self.unknowns for unit in unknown.units)
 
     @cached_property
     def nominal(self) -> np.ndarray:
@@ -234,12 +169,7 @@ class FitProblem:
         start = 0
         for k, part in enumerate(self.parts):
             T, by_values = self.poses(part, values, part.q if q is None else q[k], compiled)
-            T = T[..., part.posture, :, :]
-            slots = [frames[..., slot, :, :] for slot in (part.left, part.right, part.target)]
-            y = part.y
-            if exact and not part.measurement.implicit:
-                y = part.measurement.reading(slots[0] @ T @ slots[1], slots[2])
-            residual, by_T, *by_slots = residual_kernel(type(part.measurement))(T, *slots, y)
+            residual, by_T, *by_slots = self.rows_of(part, T[..., part.posture, :, :], frames, exact)
             end = start + part.n_known
             r[..., start:end] = residual[..., part.known]
             if len(chosen):
@@ -255,9 +185,32 @@ class FitProblem:
         self, part: Part, values: np.ndarray, q: np.ndarray, compiled: bool = True
     ) -> tuple[np.ndarray, np.ndarray]:
         """T (..., n, 4, 4) and J (..., n, 6, P) of a part's frame in every posture."""
+        motion = self._motion(part.frame, values, q, part.tau, compiled)
+        if not part.seen_from:
+            return motion
+        return relative_motion(*self._motion(part.seen_from, values, q, part.tau, compiled), *motion)
+
+    def _motion(self, frame: str, values, q, tau, compiled: bool) -> tuple[np.ndarray, np.ndarray]:
         if compiled:
-            return pose_kernel(self.model, part.frame)(q, values[..., None, :], part.tau)
-        return frame_motion(self.model, part.frame, q, values, part.tau)
+            return pose_kernel(self.model, frame)(q, values[..., None, :], tau)
+        return frame_motion(self.model, frame, q, values, tau)
+
+    def rows_of(self, part: Part, T: np.ndarray, frames: np.ndarray, exact: bool = False) -> tuple[np.ndarray, ...]:
+        """Residuals (..., rows, m) of a part, and derivatives by displacements of T (..., rows, 4, 4), L, R and X,
+        (..., rows, m, 6), and by the constants of the instrument.
+
+        Args:
+            part, T: the rows, and the pose of the measured frame in each.
+            frames: as of `evaluate`.
+            exact: whether readings are replaced by predicted ones.
+        """
+        kind = part.measurement
+        slots = [frames[..., slot, :, :] for slot in (part.left, part.right, part.target)]
+        numbers = instrument_numbers(part, frames)
+        y = part.y
+        if exact and not kind.implicit:
+            y = kind.reading(slots[0] @ T @ slots[1], slots[2], *numbers)
+        return residual_kernel(type(kind))(T, *slots, y, *numbers)
 
     def by_joints(self, part: Part, values: np.ndarray, q: np.ndarray, by_values: np.ndarray) -> np.ndarray:
         """Derivatives (n, 6, n_v) of a part's frame by joint velocities, for joints of all types.
@@ -269,7 +222,14 @@ class FitProblem:
         rates = by_coordinates(self.model, by_values[..., self.model.offset_terms])
         if len(self.model.axes) == len(self.model.moves):
             return rates
-        return rates + other_joint_rates(self.model, part.frame, q, values, part.tau)
+        others = other_joint_rates(self.model, part.frame, q, values, part.tau)
+        if part.seen_from:
+            before = other_joint_rates(self.model, part.seen_from, q, values, part.tau)
+            T, T_seen_from = (
+                frame_motion(self.model, frame, q, values, part.tau)[0] for frame in (part.frame, part.seen_from)
+            )
+            others = relative_motion(T_seen_from, before, T, others)[1]
+        return rates + others
 
     def moved(self, frames: np.ndarray, step: np.ndarray) -> np.ndarray:
         """Frames after a step (..., columns) of the unknowns."""
@@ -289,7 +249,10 @@ class FitProblem:
         full = np.zeros((*shape, len(chosen)))
         n = product.shape[-1]
         full[..., slice(n) if of_model[:n].all() else of_model] = product
-        for scattered, slope in zip(part.scattered, by_slots, strict=True):
+        for number, column in part.number_columns:
+            if place[column] >= 0:
+                full[..., place[column]] += by_slots[3][..., number]
+        for scattered, slope in zip(part.scattered, by_slots[:3], strict=True):
             if scattered is not None:
                 rows, columns, free = scattered
                 at = place[columns]

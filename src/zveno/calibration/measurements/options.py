@@ -28,6 +28,24 @@ POINTS: dict[str, Reader] = {"read": lambda text, length: _triples(text) * lengt
 """A word as it stands, yes or no, a length, three numbers without a unit, three lengths, three for every point."""
 
 
+def by_name(count: int, lengths: slice) -> dict[str, Reader]:
+    """`front 0 0 1 120; left 0 1 0 300`: names with so many numbers each; those of `lengths` are lengths."""
+
+    def read(text: str, length: float) -> dict[str, np.ndarray]:
+        expected = f"names with {count} numbers each, parted by semicolons"
+        values = {}
+        for part in filter(None, (part.strip() for part in text.split(";"))):
+            name, _, rest = part.replace(":", " ").replace("=", " ").partition(" ")
+            numbers = _numbers(rest, expected)
+            if len(numbers) != count:
+                raise ValueError(expected)
+            numbers[lengths] *= length
+            values[name] = numbers
+        return values
+
+    return {"read": read}
+
+
 def read_options(cls: type, settings: Mapping[str, str], length: float, file: str) -> dict[str, Any]:
     """Values of the options of a kind that are among the settings of a file."""
     values = {}

@@ -25,6 +25,8 @@ class StartData:
         find_left: number of L where it is to be found, else None.
         find_right: numbers of frames R that are to be found.
         adjustable: numbers of frames R that are unknown, also those with a first value.
+        target, posture: X (n, 4, 4) and the number of the posture of every row.
+        numbers: constants of the instrument, (n, n_numbers), where it has any.
     """
 
     T: np.ndarray
@@ -35,6 +37,9 @@ class StartData:
     find_left: int | None
     find_right: Sequence[int]
     adjustable: Sequence[int]
+    target: np.ndarray
+    posture: np.ndarray
+    numbers: np.ndarray | None = None
 
     def seen(self, frames: np.ndarray) -> np.ndarray:
         """T R of every row."""

@@ -56,6 +56,21 @@ def pose_kernel(model: Model, frame: str) -> Kernel:
     return compiled(frame_motion, inputs, constants=constants, name="calibration_pose", outputs=outputs)
 
 
+def relative_motion(
+    T_world_b: np.ndarray, J_b: np.ndarray, T_world_a: np.ndarray, J_a: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pose (..., 4, 4) of a frame a in another one, b, and its body twist J (..., 6, k), from those of both in the
+    world: T⁻¹ dT = J_a − Ad(T⁻¹) J_b. Entries may be traced."""
+    Rt = np.swapaxes(T_world_b[..., :3, :3], -1, -2)
+    R = Rt @ T_world_a[..., :3, :3]
+    p = (Rt @ (T_world_a[..., :3, 3] - T_world_b[..., :3, 3])[..., None])[..., 0]
+    T = np.zeros_like(T_world_a)
+    T[..., :3, :3], T[..., :3, 3], T[..., 3, 3] = R, p, 1.0
+    back, v, w = np.swapaxes(R, -1, -2), J_b[..., :3, :], J_b[..., 3:, :]
+    linear = back @ (v + np.cross(w, p[..., None], axis=-2))
+    return T, J_a - np.concatenate([linear, back @ w], axis=-2)
+
+
 _EYE = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 

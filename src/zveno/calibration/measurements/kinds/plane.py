@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import ClassVar
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,12 +22,14 @@ class Plane(Measurement):
 
     Attributes:
         normal, offset: of a known plane normal · p = offset in the world; unknown if None.
-        group_planes: whether every group of postures has its own unknown plane.
+        group_planes: whether every group of postures has its own plane; if None, where there are several groups.
+        planes: of known planes by group, normal and offset, four numbers; those of other groups are estimated.
     """
 
     normal: ArrayLike | None = field(default=None, metadata=options.DIRECTION)
     offset: float = field(default=0.0, metadata=options.METRES)
-    group_planes: bool = field(default=False, metadata=options.FLAG)
+    group_planes: bool | None = field(default=None, metadata=options.FLAG)
+    planes: Mapping[str, ArrayLike] = field(default_factory=dict, metadata=options.by_name(4, lengths=slice(3, 4)))
 
     kind = "plane"
     n_data = 1
@@ -44,17 +47,29 @@ class Plane(Measurement):
         """The plane, as a frame with its normal along z."""
         if self.normal is None:
             return (Slot("plane", PLANE),)
-        n = np.asarray(self.normal, dtype=float)
-        length = np.linalg.norm(n)
-        if n.shape != (3,) or not length > 0:
-            raise ShapeError("is not a direction", element="normal", remedy="Give three numbers")
-        n = n / length
-        return (Slot("plane", (), transform(z_to(n), n * self.offset / length)),)
+        return (Slot("plane", (), _plane(self.normal, self.offset, "normal")),)
 
     @property
     def grouped(self) -> Slot | None:
         """One plane a group."""
-        return Slot("plane", PLANE) if self.group_planes else None
+        return Slot("plane", PLANE) if self.group_planes or self.planes else None
+
+    def target_of(self, group: str) -> Slot:
+        """The plane of a group."""
+        slot = super().target_of(group)
+        if group not in self.planes:
+            return slot
+        numbers = np.asarray(self.planes[group], dtype=float).ravel()
+        element = f"planes, {group}"
+        if numbers.shape != (4,):
+            raise ShapeError("is not a plane", element=element, remedy="Give its normal and its offset, 4 numbers")
+        return Slot(slot.label, (), _plane(numbers[:3], float(numbers[3]), element))
+
+    def with_groups(self, groups: Iterable[str]) -> Self:
+        """Where groups are several, each is a plane, unless people say otherwise."""
+        if self.group_planes is None and self.normal is None and len(set(groups)) > 1:
+            return replace(self, group_planes=True)
+        return self
 
     @staticmethod
     def residual(P: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -74,3 +89,13 @@ class Plane(Measurement):
         """The plane nearest to the points."""
         center = p.mean(axis=0)
         return transform(z_to(np.linalg.svd(p - center)[2][-1]), center)
+
+
+def _plane(normal: ArrayLike, offset: float, element: str) -> np.ndarray:
+    """The frame of the plane normal · p = offset, with its normal along z."""
+    n = np.asarray(normal, dtype=float)
+    length = np.linalg.norm(n)
+    if n.shape != (3,) or not length > 0:
+        raise ShapeError("is not a direction", element=element, remedy="Give three numbers")
+    n = n / length
+    return transform(z_to(n), n * offset / length)

@@ -1,0 +1,61 @@
+"""A robot that touches itself, or its second arm: two of its frames coincide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import options
+from ..base import KNOWN, POINT, Slot, point_frame
+from .fixed_point import FixedPoint
+
+
+@dataclass(frozen=True, eq=False)
+class SelfTouch(FixedPoint):
+    """The point of the frame is where a point of another frame of the robot is (`seen_from`; the base if None).
+    Nothing is read. Where their distance is known, and not zero, it is a ball bar (`BallBar`, with `seen_from`).
+
+    Attributes:
+        point: the point of the frame, (3,); its origin if None.
+        target: the point of the other frame, (3,); its origin if None.
+        unknown_target: whether it is estimated; every group of postures then has its own. If None, it is where it is
+            a point of the base that is not given.
+    """
+
+    point: ArrayLike | None = field(default=None, metadata=options.POINT)
+    target: ArrayLike | None = field(default=None, metadata=options.POINT)
+    unknown_target: bool | None = field(default=None, metadata=options.FLAG)
+
+    kind = "self_touch"
+    group_columns: ClassVar[tuple[str, ...]] = ()
+    looks_like = ""
+    described = ""
+
+    @property
+    def right(self) -> tuple[Slot, ...]:
+        """The point."""
+        return (KNOWN,) if self.point is None else (Slot("point", (), point_frame(self.point)),)
+
+    @property
+    def targets(self) -> tuple[Slot, ...]:
+        """The point of the other frame."""
+        return (Slot("touched", (), point_frame(np.zeros(3) if self.target is None else self.target)),)
+
+    @property
+    def grouped(self) -> Slot | None:  # type: ignore[override]
+        """One point a group, where it is not known."""
+        return None if self._known else Slot("touched", POINT)
+
+    @property
+    def shows_scale(self) -> bool:
+        """Two points of the robot that are known are a length that is known."""
+        return self._known
+
+    @property
+    def _known(self) -> bool:
+        if self.unknown_target is None:
+            return self.seen_from is not None or self.target is not None
+        return not self.unknown_target

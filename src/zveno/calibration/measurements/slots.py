@@ -1,0 +1,119 @@
+"""What a kind of measurement is made of: unknown frames and numbers, noise, and remarks about rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...errors import ShapeError
+from ...spatial.transforms import is_transform, transform
+
+ALL_SIX = (0, 1, 2, 3, 4, 5)
+POINT = (0, 1, 2)
+PLANE = (2, 3, 4)
+DIRECTION = (3, 4)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Components of a residual that share one standard deviation.
+
+    Attributes:
+        name, unit: what it is called, and "m" or "rad".
+        rows: the components. They are independent: as many as the reading has degrees of freedom.
+        typical: standard deviation with usual instruments, in `unit`: taken where none is given or estimated.
+        numbers: of the reading, which they depend on all together; each on the one at its own place if None.
+    """
+
+    name: str
+    rows: slice
+    unit: str
+    typical: float
+    numbers: slice | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Remark:
+    """What people should know about some postures of a campaign.
+
+    Attributes:
+        rows: which, (n,) booleans.
+        words: goes on after "rows 3, 5".
+        left_out: whether they cannot be used.
+    """
+
+    rows: np.ndarray
+    words: str
+    left_out: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Countable:
+    """What the formulas of document 001 for numbers of identifiable parameters need to know of a kind.
+
+    Attributes:
+        point: the measured point of the frame, (3,); None where whole poses are measured.
+        relative: whether the frame it is seen from is unknown and of no interest.
+    """
+
+    point: np.ndarray | None
+    relative: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Slot:
+    """One of L, R, X of a measurement: its label, displacements that are free, and where it is first thought to be.
+
+    Attributes:
+        label: unknowns of one label are one and the same in all campaigns.
+        free: numbers among Tx Ty Tz Rx Ry Rz; empty if it is known.
+        value: (4, 4), its value, or the first guess; None where a guess must be made from the data.
+        wanted: whether it counts among the parameters found (a camera's mounting), or is only in the way.
+        names, units: of the three numbers that its translation stands for, where it is not a place.
+    """
+
+    label: str
+    free: tuple[int, ...] = ()
+    value: np.ndarray | None = None
+    wanted: bool = False
+    names: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Number:
+    """A constant of the instrument: the length of a ball bar, the focal length of a camera.
+
+    Attributes:
+        name: unknown ones are called `label.name`.
+        value: as given, or a first value.
+        unit: "m", "px" or "1".
+        free: whether it is estimated.
+        given: whether the value is more than a place holder.
+    """
+
+    name: str
+    value: float
+    unit: str
+    free: bool = False
+    given: bool = True
+
+
+KNOWN = Slot("world", (), np.eye(4))
+
+
+def frame_slot(given: str | ArrayLike, label: str, wanted: bool = False) -> Slot:
+    """A slot for a whole frame: "world" is known and identity, another word an unknown, a (4, 4) array is known."""
+    if isinstance(given, str):
+        return KNOWN if given == "world" else Slot(given, ALL_SIX, None, wanted)
+    T = np.asarray(given, dtype=float)
+    if not is_transform(T, 1e-6):
+        raise ShapeError("is not a rigid transform", element=label, remedy='Give (4, 4), "world" or a name')
+    return Slot(label, (), T)
+
+
+def point_frame(p: ArrayLike) -> np.ndarray:
+    """A frame at a point with the axes of its surroundings."""
+    return transform(None, np.asarray(p, dtype=float))
