@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 import zveno
@@ -9,7 +11,7 @@ from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.identifiability.postures import imagined
 from zveno.calibration.measurements.assembly import fit_problem
 from zveno.calibration.measurements.campaigns import Campaign
-from zveno.calibration.model.kinematics import frame_motion
+from zveno.calibration.measurements.fit_problem import instrument_numbers
 from zveno.calibration.model.models import redundant_model
 from zveno.mechanism import Frame, Joint, Limits, Link, Mechanism, Prismatic, Revolute, assemble
 from zveno.spatial.rotations import exp
@@ -50,11 +52,13 @@ def random_chain(seed: int) -> Mechanism:
     return assemble(f"chain{seed}", links, joints, [Frame("tool", links[-1].name, transform(None, p))])
 
 
-def truth(robot: zveno.Robot, names, rng, length: float = 1e-3, angle: float = 3e-3) -> np.ndarray:
+def truth(robot: zveno.Robot, names, rng, length: float = 1e-3, angle: float = 3e-3, frames=None) -> np.ndarray:
     """Deviations (P,) of a robot that is not as drawn."""
-    model = redundant_model(robot.mechanism)
+    model = redundant_model(robot.mechanism, frames)
     values = np.zeros(len(model.terms))
     for name in names:
+        if name not in model.numbers:
+            continue  # a frame that is of interest, such as a camera's
         term = model.term(name)
         values[model.numbers[name]] = rng.normal() * (length if term.unit == "m" else angle)
     return values
@@ -68,7 +72,7 @@ def simulated(
     Contacts are made by solving for postures in which the true robot touches; then joints are read with noise that
     moves the point by about sigma.
     """
-    model = redundant_model(robot.mechanism, kind.frame, joint_terms)
+    model = redundant_model(robot.mechanism, kind.frames, joint_terms)
     if kind.implicit:
         return _contacts(robot, kind, model, values, n, rng, sigma)
     q = robot.random(n, rng) if q is None else q
@@ -77,12 +81,15 @@ def simulated(
     problem = fit_problem(model, [Campaign(kind, q, np.zeros((n, things, kind.n_data)), (), "x", np.arange(n))])
     problem = problem.placed(frames or {})
     part = problem.parts[0]
-    T, _ = frame_motion(model, part.frame, q, values, tau)
+    part = part if tau is None else replace(part, tau=tau)
+    T, _ = problem.poses(part, values, q, compiled=False)
     P = problem.frames[part.left] @ T[part.posture] @ problem.frames[part.right]
     P = _disturbed(P, kind, rng, sigma)
-    y = kind.reading(P, problem.frames[part.target]).reshape(n, things, kind.n_data)
-    if "distance" in sigma:
-        y = y + rng.normal(size=y.shape) * sigma["distance"]
+    numbers = instrument_numbers(part, problem.frames)
+    y = kind.reading(P, problem.frames[part.target], *numbers).reshape(n, things, kind.n_data)
+    for name in ("distance", "pixel"):
+        if name in sigma:
+            y = y + rng.normal(size=y.shape) * sigma[name]
     return Campaign(kind, q, y)
 
 
@@ -107,14 +114,28 @@ def _contacts(robot, kind, model, values, n, rng, sigma):
     """Postures in which the true robot touches, found from those in which the nominal one does."""
     problem = imagined(model, kind, n, int(rng.integers(1 << 30)))
     part = problem.parts[0]
-    L, R, X = (problem.frames[index] for index in (part.left, part.right, part.target))
     noise = rng.normal(size=(len(part.q), kind.n_data)) * next(iter(sigma.values()))
     q = part.q.copy()
     for _ in range(12):
-        from zveno.calibration.measurements.residual_slopes import residual_kernel
-
-        T, J = frame_motion(model, part.frame, q, values)
-        r, by_T, *_ = residual_kernel(type(kind))(T, L, R, X, noise)
+        T, J = problem.poses(part, values, q, compiled=False)
+        r, by_T, *_ = problem.rows_of(replace(part, y=noise), T, problem.frames)
         slope = by_T @ problem.by_joints(part, values, q, J)
         q = q - (np.linalg.pinv(slope) @ r[..., None])[..., 0]
     return Campaign(kind, q, groups=problem.campaigns[0].groups)
+
+
+def two_arms() -> zveno.Robot:
+    """A torso that turns, with two arms of five joints; frames `left` and `right` beside the last axes."""
+    rng = np.random.default_rng(7)
+    links, joints, frames = [Link("base"), Link("torso")], [], []
+    joints.append(Joint("waist", "base", "torso", Revolute(), transform(None, [0, 0, 0.5]), limits=Limits(-1, 1)))
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        before = "torso"
+        for k in range(1, 6):
+            place = transform(exp(rng.normal(size=3)), [0.1, 0.1 * sign * (k == 1), 0.25 * (k > 1)])
+            link = f"{side}_link{k}"
+            joints.append(Joint(f"{side}{k}", before, link, Revolute(), place, limits=Limits(-2.5, 2.5)))
+            links.append(Link(link))
+            before = link
+        frames.append(Frame(side, before, TOOL))
+    return zveno.Robot(assemble("two_arms", links, joints, frames))

@@ -58,7 +58,8 @@ def calibrate(
         data: files of joint values and readings (CSV, .npz, .json, or a folder of sockets), all explained by one
             robot; see docs/calibration.md.
         measurement: what was measured, where the files do not say: pose, position, relative_pose,
-            relative_position, distance, plane, point, sockets, direction, camera or tilt.
+            relative_position, distance, ball_bar, plane, line, point, sockets, self_touch, direction, camera or
+            tilt.
         frame: the frame that was measured; by default the one named tool, or that of the only end link.
         settings: what the files do not say, as KEY=VALUE: unit=mm, angle=deg, rotation=rotvec, distance=0.04, ….
         columns: what columns are, as NAME=COLUMN, where their names do not say it: x=laser_east joint1=J1.

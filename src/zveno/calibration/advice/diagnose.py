@@ -107,11 +107,19 @@ def doubt(problem: FitProblem, base: Solution) -> str:
     if cure and best < (0.5 if now > HOPELESS else 0.25) * now:
         text += f"; it would be {best:.2g} if {cure}"
     elif now > HOPELESS:
-        text += "; check the order, sign and unit of the joint columns, and the frame that was measured"
+        text += f"; check {_to_check(problem)}"
     else:
         return ""
     warnings.warn(text, ZvenoWarning, stacklevel=3)
     return text
+
+
+def _to_check(problem: FitProblem) -> str:
+    """What is wrong most often with measurements of these kinds."""
+    columns = "the order, sign and unit of the joint columns, and the frame that was measured"
+    if any(part.measurement.implicit for part in problem.parts):
+        return f"which target each posture touches (column group), {columns}"
+    return columns
 
 
 def check_enough(

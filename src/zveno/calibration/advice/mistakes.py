@@ -32,11 +32,12 @@ def likely_mistake(problem: FitProblem) -> tuple[str, float]:
     for number, mistake in enumerate(mistakes(problem)):
         other = _without(problem, mistake)
         residual, _ = other.evaluate(other.nominal, first_frames(other, other.nominal), ())
-        tried.append((miss(other, residual), number, mistake))
+        tried.append((miss(other, residual) / shrinking(problem, other), number, mistake))
     best, words = np.inf, ""
     # Some come to the same, such as signs and half turns in a wrist: the more usual one comes first and is meant.
     for _, _, mistake in sorted(sorted(tried, key=lambda trial: trial[:2])[:BEST], key=lambda trial: trial[1]):
-        fitted = _fitted_miss(_without(problem, mistake))
+        other = _without(problem, mistake)
+        fitted = _fitted_miss(other) / shrinking(problem, other)
         if fitted < 0.99 * best:
             best, words = fitted, mistake.words
     return words, best
@@ -51,6 +52,26 @@ def miss(problem: FitProblem, residual: np.ndarray, rms: bool = False) -> float:
             typical = np.sqrt(np.mean(residuals**2)) if rms else np.median(abs(residuals))
             misses.append(float(typical) / (size(problem) if unit == "m" else 1.0))
     return max(misses, default=0.0)
+
+
+def shrinking(problem: FitProblem, other: FitProblem) -> float:
+    """By how much less points in contact move with other joint values, at most 1.
+
+    A robot that hardly moves, as one whose radians are taken for degrees, stays near any target: it misses by
+    little because it is small, and not because it is right.
+    """
+    shares = [1.0]
+    for part, changed in zip(problem.parts, other.parts, strict=True):
+        if part.measurement.implicit:
+            before, after = (_spread(problem, one) for one in (part, changed))
+            shares.append(after / max(before, 1e-300))
+    return max(min(shares), 1e-12)
+
+
+def _spread(problem: FitProblem, part: Part) -> float:
+    T, _ = problem.poses(part, problem.nominal, part.q)
+    p = T[part.posture][:, :3, 3]
+    return float(np.median(np.linalg.norm(p - np.median(p, axis=0), axis=1)))
 
 
 def size(problem: FitProblem) -> float:

@@ -21,8 +21,8 @@ class SelfTouch(FixedPoint):
     Attributes:
         point: the point of the frame, (3,); its origin if None.
         target: the point of the other frame, (3,); its origin if None.
-        unknown_target: whether it is estimated; every group of postures then has its own. If None, it is where it is
-            a point of the base that is not given.
+        unknown_target: whether it is estimated; every group of postures then has its own. If None, it is estimated
+            where it is a point of the base that is not given.
     """
 
     point: ArrayLike | None = field(default=None, metadata=options.POINT)
