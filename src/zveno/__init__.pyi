@@ -17,6 +17,7 @@ from .calibration.measurements import Distance as Distance
 from .calibration.measurements import FixedPoint as FixedPoint
 from .calibration.measurements import Line as Line
 from .calibration.measurements import Measurement as Measurement
+from .calibration.measurements import Pixels as Pixels
 from .calibration.measurements import Plane as Plane
 from .calibration.measurements import Pose as Pose
 from .calibration.measurements import Position as Position

@@ -10,7 +10,7 @@ import zveno
 from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.identifiability.postures import imagined
 from zveno.calibration.measurements.assembly import fit_problem
-from zveno.calibration.measurements.campaigns import Campaign
+from zveno.calibration.measurements.campaigns import Campaign, in_order, sides
 from zveno.calibration.measurements.fit_problem import instrument_numbers
 from zveno.calibration.model.models import redundant_model
 from zveno.mechanism import Frame, Joint, Limits, Link, Mechanism, Prismatic, Revolute, assemble
@@ -82,6 +82,7 @@ def simulated(
     problem = problem.placed(frames or {})
     part = problem.parts[0]
     part = part if tau is None else replace(part, tau=tau)
+    part = replace(part, side=sides(robot.mechanism, in_order(q), n))
     T, _ = problem.poses(part, values, q, compiled=False)
     P = problem.frames[part.left] @ T[part.posture] @ problem.frames[part.right]
     P = _disturbed(P, kind, rng, sigma)

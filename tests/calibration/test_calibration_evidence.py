@@ -168,10 +168,10 @@ def test_all_terms_are_recovered_and_compensated(tmp_path):
     robot = zveno.load("ur5").with_tool(transform(None, np.array([0.05, 0.04, 0.1])))
     campaign, unseen = _measured(robot, WORDS, 120, 4, Pose())
     found = calibrate(robot, campaign, joint_terms=WORDS, folds=0)
-    assert {name[0] for name in found.names} == {"T", "R", "K", "C", "E", "O"}
+    assert {name[0] for name in found.names} == {"T", "R", "K", "C", "E", "O", "H"}
     assert found.score(unseen)[0].rms < SIGMA
     true = _true(robot, WORDS, np.random.default_rng(4), 1.0)
-    chosen = [k for k, name in enumerate(found.names) if name[0] in "KCEO"]
+    chosen = [k for k, name in enumerate(found.names) if name[0] in "KCEOH"]
     alone = [
         k
         for k in chosen
@@ -190,7 +190,7 @@ def test_all_terms_are_recovered_and_compensated(tmp_path):
     assert abs(found.robot.forward_kinematics(compensation.q) - reached).max() > 1e-4
     found.save(tmp_path / "found.json")
     assert zveno.load_result(tmp_path / "found.json").joint_terms == found.joint_terms
-    with pytest.warns(zveno.ZvenoWarning, match="no place for gear, compliance, eccentricity, ovality"):
+    with pytest.warns(zveno.ZvenoWarning, match="no place for gear, compliance, eccentricity, ovality, hysteresis"):
         assert found.write(tmp_path / "arm.urdf").exists()
     note = next(note for note in found.mechanism.notes if "Cq2" in note)
     assert "yield under gravity" in note

@@ -43,7 +43,7 @@ def test_kinds_describe_themselves(name):
     kind = KINDS[name]()
     assert set(kind.metric) | set(kind.angular) <= {*kind.columns, *kind.optional_columns}
     assert bool(kind.columns) != kind.implicit
-    assert all(noise.typical > 0 and noise.unit in ("m", "rad") for noise in kind.noises)
+    assert all(noise.typical > 0 and noise.unit in ("m", "rad", "px") for noise in kind.noises)
     settable = [one.name for one in fields(kind) if "read" in one.metadata]
     assert {one.name for one in fields(kind)} - {"sigma", "sigma_q"} == set(settable)
     assert name in zveno.identifiability(zveno.load("puma560"), name).measurement

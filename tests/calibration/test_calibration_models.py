@@ -52,7 +52,7 @@ def test_the_kernel_computes_the_same():
     q, values = robot.random(9, 1), 0.1 * rng.normal(size=len(model.terms))
     for ours, kernels in zip(
         frame_motion(model, model.frames[0], q, values),
-        pose_kernel(model, model.frames[0])(q, values, np.zeros(6)),
+        pose_kernel(model, model.frames[0])(q, values, *np.zeros((2, 6))),
         strict=True,
     ):
         np.testing.assert_allclose(kernels, ours, atol=1e-12)

@@ -53,8 +53,8 @@ def calibrate(
         data: one or several campaigns, all explained by the same robot.
         parameters: what may deviate: "all", a class ("dh", "controller", "tcp", "base", "hand_eye", "offsets"),
             names or patterns (`Tx*`).
-        joint_terms: "gear", "compliance", "eccentricity" and "ovality" add terms to every joint. "auto": those for
-            which the data are strong evidence, where all parameters may deviate.
+        joint_terms: "gear", "compliance", "eccentricity", "ovality" and "hysteresis" add terms to every joint.
+            "auto": those for which the data are strong evidence, where all parameters may deviate.
         strategy: which of dependent parameters stand for the others, as in `identifiability`. By default "JL";
             "TJL" where the measured point is clearly elsewhere than drawn: the tool is then what is off; and "JTL"
             where no length is known: the tool is not drawn so well that it could say how large the robot is.

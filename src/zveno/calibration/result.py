@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ZvenoWarning, unknown_name
+from ..errors import ShapeError, ZvenoWarning, unknown_name
 from ..fit.covariance import correlations
 from ..io.files import write_text
 from ..io.results import Result, registered
@@ -23,10 +23,10 @@ from .advice.next_measurement import Advice
 from .fit.errors import Error, Residuals
 from .fit.named import Event, Outlier
 from .identifiability.analysis import Identifiability
-from .measurements.campaigns import Campaign
+from .measurements.campaigns import Campaign, sides
 from .model.models import Model, redundant_model
 from .use.accuracy import AccuracyMap, Prediction, predict
-from .use.compensate import TOOLS, Compensation, compensation_c, compensation_kernel
+from .use.compensate import TOOLS, Compensation, compensation_c, compensation_kernel, has_sides
 from .use.output import calibrated_mechanism, text_of
 from .use.scoring import score
 
@@ -49,7 +49,7 @@ class Calibration(Result):
         nominal, mechanism: before and after.
         data: the campaigns with their postures and readings, without the rows that could not be used.
         frames: frames that were measured.
-        joint_terms: "gear", "compliance", "eccentricity", "ovality" where fitted.
+        joint_terms: "gear", "compliance", "eccentricity", "ovality", "hysteresis" where fitted.
         evidence: of joint terms that were fitted because the data ask for them: how much more probable the data are
             with them, as a logarithm.
         names, values, units: estimated parameters as deviations from nominal.
@@ -176,6 +176,16 @@ class Calibration(Result):
         pairs = [(self.names[i], self.names[j], float(r[i, j])) for i, j in np.argwhere(abs(r) > above)]
         return sorted(pairs, key=lambda pair: -abs(pair[2]))
 
+    @property
+    def numbers(self) -> dict[str, float]:
+        """Constants of the instruments, as given or estimated, by name: `bar.length` (m), `camera.fx` (px)."""
+        values: dict[str, float] = {}
+        for campaign in self.data:
+            for slot in campaign.measurement.number_slots():
+                place = self.unknowns.get(slot.label, slot.value)
+                values |= dict(zip(slot.names, np.asarray(place)[:3, 3].tolist(), strict=False))
+        return values
+
     @cached_property
     def robot(self) -> Robot:
         """The calibrated robot."""
@@ -202,9 +212,29 @@ class Calibration(Result):
             raise unknown_name("calibrated frame", frame, self.frames)
         return frame
 
-    def predict(self, q: ArrayLike, frame: str | None = None) -> Prediction:
-        """Pose of a calibrated frame at q (..., n_q), and the covariance its parameters leave."""
-        return predict(self.model, self._frame(frame), q, self._all_values, self._columns, self.covariance)
+    def predict(self, q: ArrayLike, frame: str | None = None, approach: ArrayLike | None = None) -> Prediction:
+        """Pose of a calibrated frame at q (..., n_q), and the covariance its parameters leave.
+
+        Args:
+            q: joint coordinates.
+            frame: one of those that were measured; the first if None.
+            approach: sign of the motion by which every coordinate came there, (..., n_q) or one for all, where
+                joints have hysteresis; between both sides if None.
+        """
+        side = self._side(approach)
+        values = self._all_values, self._columns, self.covariance
+        return predict(self.model, self._frame(frame), q, *values, side)
+
+    def _side(self, approach: ArrayLike | None) -> np.ndarray | None:
+        if approach is None:
+            return None
+        signs = np.asarray(approach, dtype=float)
+        signs = np.broadcast_to(signs, (self.nominal.n_q,)) if not signs.ndim else signs
+        if signs.shape[-1] != self.nominal.n_q or not np.isin(signs, (-1.0, 0.0, 1.0)).all():
+            remedy = f"Give (..., {self.nominal.n_q}) numbers -1, 0 or 1"
+            raise ShapeError("is not the sign of a motion", element="approach", remedy=remedy)
+        flat = signs.reshape(-1, self.nominal.n_q)
+        return sides(self.nominal, flat, len(flat)).reshape(*signs.shape[:-1], self.nominal.n_v)
 
     def accuracy_map(
         self, postures: int = 2000, rng: np.random.Generator | int | None = 0, frame: str | None = None
@@ -221,7 +251,13 @@ class Calibration(Result):
                 tools[block.first : block.first + 6] = self._all_values[block.first : block.first + 6]
         return self._robot(calibrated_mechanism(self.model, tools))
 
-    def compensate(self, q_desired: ArrayLike, frame: str | None = None, tool: str = "measured") -> Compensation:
+    def compensate(
+        self,
+        q_desired: ArrayLike,
+        frame: str | None = None,
+        tool: str = "measured",
+        approach: ArrayLike | None = None,
+    ) -> Compensation:
         """Joint values that bring the calibrated robot where the nominal one is at `q_desired`, with a status each.
 
         Args:
@@ -230,12 +266,17 @@ class Calibration(Result):
             tool: "measured": the frame of `planning_robot` is wanted where it is at `q_desired`. "nominal": that of
                 the nominal model is; only for a tool that is modelled where it was measured, since the difference
                 between the two is corrected as if it were an error.
+            approach: sign of the motion by which every coordinate will come there, (..., n_q) or one for all, where
+                joints have hysteresis; between both sides if None.
         """
-        frame, tool = self._frame(frame), _checked_tool(tool)
+        frame, tool, side = self._frame(frame), _checked_tool(tool), self._side(approach)
         if (frame, tool) not in self._compensations:
             kernel = compensation_kernel(self.model, frame, self._all_values, tool)
             self._compensations[frame, tool] = kernel
-        q, status, position, rotation = self._compensations[frame, tool](self.nominal.checked_q(q_desired))
+        inputs = [self.nominal.checked_q(q_desired)]
+        if has_sides(self.model, self._all_values):
+            inputs.append(np.zeros(self.nominal.n_v) if side is None else side)
+        q, status, position, rotation = self._compensations[frame, tool](*inputs)
         return Compensation(q, np.asarray(status).astype(int), np.asarray(position), np.asarray(rotation))
 
     @cached_property

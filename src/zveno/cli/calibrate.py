@@ -55,18 +55,18 @@ def calibrate(
     `--out x.json` keeps everything.
 
     Args:
-        data: files of joint values and readings (CSV, .npz, .json, or a folder of sockets), all explained by one
-            robot; see docs/calibration.md.
+        data: files of joint values and readings (CSV, .xlsx, .npz, .mat, .json, or a folder of sockets), all
+            explained by one robot; see docs/calibration.md.
         measurement: what was measured, where the files do not say: pose, position, relative_pose,
-            relative_position, distance, ball_bar, plane, line, point, sockets, self_touch, direction, camera or
-            tilt.
+            relative_position, distance, ball_bar, plane, line, point, sockets, self_touch, direction, camera,
+            pixels or tilt.
         frame: the frame that was measured; by default the one named tool, or that of the only end link.
         settings: what the files do not say, as KEY=VALUE: unit=mm, angle=deg, rotation=rotvec, distance=0.04, ….
         columns: what columns are, as NAME=COLUMN, where their names do not say it: x=laser_east joint1=J1.
         sigma: standard deviation of a reading, m or rad; estimated if not given.
         parameters: what may deviate: names, patterns such as Tx*, or classes (dh, controller, tcp, base, …); all.
-        joint_terms: gear, compliance, eccentricity, ovality: more terms for every joint; by default those that
-            the data are strong evidence for; none for none.
+        joint_terms: gear, compliance, eccentricity, ovality, hysteresis: more terms for every joint; by default
+            those that the data are strong evidence for; none for none.
         fixed: names or patterns that stay nominal.
         strategy: which of dependent parameters are kept: J, B, T first, then from L or R; JL by default.
         events: what moved during a campaign is named, or fit with the rest, or ignored.

@@ -149,6 +149,10 @@ def plan_problem(
     else:
         q, words = _candidates(rows, allowed, candidates, seed)
         notes += words
+        seen = rows.visible(q)
+        if not seen.all():
+            notes.append(f"{seen.sum()} of {len(q)} candidates can be measured; where things stand is imagined")
+            q = q[seen]
         J = rows.jacobians(q)
     if len(before):
         rows_before = rows.measured(before).reshape(-1, len(rows.names))

@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..calibration.identifiability.analysis import Identifiability, analyse
-from ..calibration.identifiability.postures import imagined
+from ..calibration.identifiability.postures import imagined, visible_postures
 from ..calibration.measurements import Measurement, measurement
+from ..calibration.measurements.assembly import fit_problem
 from ..calibration.measurements.campaigns import Campaign
 from ..calibration.measurements.fit_problem import FitProblem, instrument_numbers
 from ..calibration.model.models import Model, redundant_model
 from ..errors import ZvenoError
+from ..io.units import DEVIATIONS
 from ..kernels.door import compiled
 from ..kernels.kernel import Kernel
 from ..robot_functions import RobotFunctions
@@ -115,6 +117,11 @@ class PlannedRows:
         p, F = self._tool_kernel(self.robot.mechanism.checked_q(q))
         return p, F * self.scales[: self.n_interest]
 
+    def visible(self, q: np.ndarray) -> np.ndarray:
+        """Which postures (n, n_q) can be measured at all: in which a camera sees its board."""
+        problem = fit_problem(self.model, [Campaign.unread(self.measurement, q)])
+        return visible_postures(problem.placed(self.problem.labelled(self.problem.frames)), 0)
+
     def contacts(self, n: int) -> tuple[np.ndarray, tuple[str, ...], np.ndarray]:
         """For measurements by contact: postures that touch, their places, and rows as in `jacobians`."""
         problem = self.imagined(n)
@@ -163,7 +170,8 @@ class PlannedRows:
         given = self.measurement.sigmas()
         for noise in self.measurement.noises:
             if given[noise.name] is None:
-                assumed = f"{noise.typical * 1e3:g} m{noise.unit}"
+                factor, unit = DEVIATIONS[noise.unit]
+                assumed = f"{noise.typical * factor:g} {unit}"
                 self.notes.append(f"the noise of {noise.name} is not given: {assumed} is assumed")
         return np.tile(self.measurement.component_sigma(), self.measurement.n_seen)
 

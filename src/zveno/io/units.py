@@ -52,7 +52,7 @@ def checked_unit(value: object, dimension: str, *, file: object | None = None, e
 
 
 DEGREES = (180.0 / math.pi, "°")
-ERRORS: dict[str, tuple[float, str]] = {"m": (1e3, "mm"), "rad": DEGREES}
+ERRORS: dict[str, tuple[float, str]] = {"m": (1e3, "mm"), "rad": DEGREES, "px": (1.0, "px")}
 """How errors of readings are shown: by unit, what they are multiplied by and what stands behind them."""
 DEVIATIONS = {
     "m": (1e3, "mm"),
@@ -60,5 +60,6 @@ DEVIATIONS = {
     "1": (1e3, "‰"),
     "rad/Nm": (1e6, "µrad/Nm"),
     "m/N": (1e6, "µm/N"),
+    "px": (1.0, "px"),
 }
 """How deviations of parameters are shown."""

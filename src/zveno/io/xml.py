@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, XMLParser
@@ -83,6 +84,7 @@ def parse_xml(data: bytes | str) -> Element:
         raise too_large(len(data))
     if not data.strip():
         raise ModelError("the file is empty", remedy="Check that it was written or downloaded completely")
+    data = _with_head_first(data)
     builder = _Builder()
     parser = XMLParser(target=builder, forbid_dtd=True)
     builder.expat = parser.parser  # pyright: ignore[reportAttributeAccessIssue]  (of the pure Python parser)
@@ -101,6 +103,17 @@ def parse_xml(data: bytes | str) -> Element:
         raise ModelError(f"its text cannot be decoded: {error}", remedy="Save the file as UTF-8") from None
     assert builder.root is not None  # expat refuses documents without a root
     return builder.root
+
+
+def _with_head_first(data: Any) -> Any:
+    """The text with blank lines before its XML declaration, which may not be there, behind it: lines stay as they
+    are."""
+    blank, head, end = (" \t\r\n", "<?xml", "?>") if isinstance(data, str) else (b" \t\r\n", b"<?xml", b"?>")
+    rest = data.lstrip(blank)
+    if len(rest) == len(data) or not rest.startswith(head) or end not in rest:
+        return data
+    stop = rest.index(end) + len(end)
+    return rest[:stop] + data[: len(data) - len(rest)] + rest[stop:]
 
 
 class _Builder:

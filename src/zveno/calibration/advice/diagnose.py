@@ -15,6 +15,7 @@ from ..fit.solve import Solution
 from ..identifiability.analysis import TOLERANCE, Identifiability, beyond, identifiability, scaled_jacobian
 from ..identifiability.postures import random_postures
 from ..measurements.fit_problem import FitProblem
+from ..model.joint_terms import WORDS
 from ..model.kinematics import frame_motion
 from .mistakes import likely_mistake, miss, size
 
@@ -189,11 +190,7 @@ def _lost(problem: FitProblem, structure: Identifiability, robot: RobotFunctions
         return []
     if parameters == "all" and _as_good_as_random(problem, structure):
         return []
-    terms = [
-        word
-        for word, letter in (("gear", "K"), ("compliance", "C"))
-        if any(t.kind == letter for t in problem.model.terms)
-    ]
+    terms = [word for word in WORDS if any(term.role == word for term in problem.model.terms)]
     could = identifiability(
         robot, problem.parts[0].measurement, strategy=structure.strategy, parameters=parameters, joint_terms=terms
     )

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..identifiability.postures import random_postures
+from ..identifiability.postures import random_postures, visible_postures
 from ..measurements.assembly import fit_problem
+from ..measurements.base import Measurement
 from ..measurements.campaigns import Campaign
 from ..measurements.contact import into_contact
 from ..measurements.fit_problem import FitProblem
@@ -26,7 +27,9 @@ def further_postures(
     problem, options, whole = state.problem, state.options, state.fit
     model, campaign = problem.model, problem.campaigns[number]
     kind = campaign.measurement
-    q = random_postures(model.mechanism, count, rng)
+    # Few random postures see a board.
+    draws = count if type(kind).visible is Measurement.visible else 10 * count
+    q = random_postures(model.mechanism, draws, rng)
     groups = tuple(campaign.groups[k] for k in rng.integers(len(campaign), size=len(q))) if campaign.groups else ()
     imagined = Campaign.unread(kind, q, groups, campaign.name)
     other = _with_frames(problem, whole, imagined)
@@ -34,6 +37,12 @@ def further_postures(
         q, touching = into_contact(other, 0, q, tolerance=1e-9, values=whole.values, compiled=True)
         inside = (q >= model.mechanism.lower - 1e-9).all(axis=1) & (q <= model.mechanism.upper + 1e-9).all(axis=1)
         imagined = replace(imagined, q=q).only(touching & inside)
+        if not len(imagined):
+            return imagined.q, (), np.zeros((0, 1, len(options.columns)))
+        other = _with_frames(problem, whole, imagined)
+    seen = visible_postures(other, 0, whole.values)
+    if not seen.all():
+        imagined = imagined.only(np.flatnonzero(seen)[:count])
         if not len(imagined):
             return imagined.q, (), np.zeros((0, 1, len(options.columns)))
         other = _with_frames(problem, whole, imagined)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+FEW = 50
+"""Postures of which none is given up."""
+
 
 class MeanVariance:
     """trace(M C), which postures make smaller.
@@ -38,7 +41,7 @@ class MeanVariance:
         # C loses K A C of the posture taken: so do all products with it.
         K = np.linalg.solve(self._inner[at], (self._AC.reshape(-1, width) @ rows.T).T).T
         kept = slice(None)
-        if len(self._numbers) == self._n:  # a posture that is poor alone is hardly ever taken later
+        if len(self._numbers) == self._n > FEW:  # a posture that is poor alone is hardly ever taken later
             kept = np.argsort(self._last)[self._n // 2 :]
         AC, ACM = ((X.reshape(-1, width) - K @ X[at]).reshape(X.shape)[kept] for X in (self._AC, self._ACM))
         self._AC, self._ACM, self._A, self._numbers = AC, ACM, self._A[kept], self._numbers[kept]

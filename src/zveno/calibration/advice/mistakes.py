@@ -16,6 +16,8 @@ from ..measurements.fit_problem import FitProblem, Part
 
 BEST = 4
 """Mistakes that are looked at closely, frames fitted."""
+IMAGE = 1000.0
+"""px: about the size of an image."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +46,14 @@ def likely_mistake(problem: FitProblem) -> tuple[str, float]:
 
 
 def miss(problem: FitProblem, residual: np.ndarray, rms: bool = False) -> float:
-    """Median (or root mean square) of residuals, of the worst noise; lengths in units of the robot's size."""
+    """Median (or root mean square) of residuals, of the worst noise; lengths in units of the robot's size, pixels
+    in those of an image."""
     misses = []
     for k, (*_, unit) in enumerate(problem.noise_names):
         residuals = residual[problem.noise == k]
         if len(residuals):
             typical = np.sqrt(np.mean(residuals**2)) if rms else np.median(abs(residuals))
-            misses.append(float(typical) / (size(problem) if unit == "m" else 1.0))
+            misses.append(float(typical) / {"m": size(problem), "px": IMAGE}.get(unit, 1.0))
     return max(misses, default=0.0)
 
 

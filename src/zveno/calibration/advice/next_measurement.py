@@ -76,7 +76,8 @@ def advise(state: FitState) -> Advice | None:
 
     # The nominal robot decides what can be seen; its frame is taken where the tool was found.
     q = random_postures(mechanism, CANDIDATES, rng)
-    part = replace(problem.parts[0], tau=holding_torques(model, q), seen_from="")
+    tau = holding_torques(model, q)
+    part = replace(problem.parts[0], tau=tau, side=np.zeros_like(tau), seen_from="")
     T, J = problem.poses(part, problem.nominal, q)
     T[:, :3, 3] += T[:, :3, :3] @ tool
     M_terms = aligned_slopes(model, terms, J[:, :3, terms.columns] - skews(tool) @ J[:, 3:, terms.columns])
@@ -97,8 +98,8 @@ def advise(state: FitState) -> Advice | None:
         if len(q) < MORE:
             continue
         engine, picked = MeanVariance(covariance, A, M), []
-        while len(picked) < MORE:
-            add_best(engine, picked, repeats=False)
+        while len(picked) < MORE and add_best(engine, picked, repeats=False):
+            pass
         chosen = _size(M, engine.C, rest)
         if chosen < best.chosen:
             others = _size(M, updated(covariance, A[:MORE].reshape(-1, A.shape[-1])), rest)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...io.results import registered
+from ...io.units import DEVIATIONS
 from ..measurements import KINDS
 from ..measurements.base import POINT, Slot, point_frame
 from ..measurements.fit_problem import FitProblem
@@ -63,7 +64,9 @@ class Proposal:
     @property
     def noise(self) -> str:
         """`0.3 mm, 1 mrad`."""
-        return ", ".join(f"{1e3 * value:.2g} m{unit}" for unit, value in self.sigma.items())
+        return ", ".join(
+            f"{value * DEVIATIONS[unit][0]:.2g} {DEVIATIONS[unit][1]}" for unit, value in self.sigma.items()
+        )
 
     @property
     def described(self) -> str:

@@ -14,10 +14,13 @@ import numpy as np
 from ...errors import ModelError, UnknownNameError, ZvenoWarning, unknown_name
 from ...io.measurement_arrays import ARRAYS, read_arrays
 from ...io.measurements import MeasurementTable, group_names, joint_values, read_measurements
+from ...io.spreadsheets import SUFFIX as SPREADSHEET
+from ...io.spreadsheets import read_spreadsheet
 from ...mechanism import Mechanism
 from ..measurements import KINDS, Measurement, measurement
 from ..measurements.campaigns import Campaign
 from ..model.models import redundant_model
+from .approaches import approaches, without_approaches
 from .folders import contacts, read_folder
 from .headers import understood
 
@@ -31,7 +34,8 @@ def read_campaign(
     settings: Mapping[str, str] | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Campaign:
-    """A campaign from a CSV file, arrays (.npz, .mat, .json), or a folder of sockets or of JSON records.
+    """A campaign from a CSV file, a spreadsheet (.xlsx), arrays (.npz, .mat, .json), or a folder of sockets or of
+    JSON records.
 
     Args:
         path: the file or folder.
@@ -47,6 +51,8 @@ def read_campaign(
         table = read_folder(place)
     elif place.is_dir() or place.suffix.lower() in ARRAYS:
         table = read_arrays(place, mechanism.coordinate_names, given.pop("readings", ""))
+    elif place.suffix.lower() == SPREADSHEET:
+        table = read_spreadsheet(place, sheet=given.pop("sheet", ""), head_needed=False)
     else:
         table = read_measurements(path, head_needed=False)
     table = _renamed(replace(table, settings=table.settings | given), columns or {})
@@ -90,6 +96,8 @@ def campaign_from(
     what = measurement(kind)
     what = _framed(what.with_settings(table.settings, table.length, table.file), table, mechanism)
     needed = redundant_model(mechanism, what.frames).coordinates
+    whole = table
+    plain = table = without_approaches(table)
     if not table.headed:
         table = _named(table, what, needed)
     table = _spread(understood(table, mechanism, needed), what)
@@ -103,6 +111,7 @@ def campaign_from(
         name=table.settings.get("name", ""),
         lines=table.lines,
         account=table.account,
+        approach=None if whole.columns.keys() == plain.columns.keys() else approaches(whole, mechanism, needed, q),
     )
     return made if y is None else replace(made, y=y)
 
@@ -193,13 +202,20 @@ def _spread(table: MeasurementTable, what: Measurement) -> MeasurementTable:
 def _likely(table: MeasurementTable, mechanism: Mechanism) -> str:
     """What the columns look like, as a remedy."""
     columns = understood(table, mechanism, mechanism.coordinate_names).columns
+    possible = []
     for what in sorted(KINDS.values(), key=lambda cls: -len(cls.columns)):
         names = what.columns or what.group_columns
         here = all(name in columns for name in names) or (what.columns and f"{names[0]}1" in columns)
-        if what.looks_like and here:
-            given = "Give --measurement (measurement= in Python), or write what it is into the file"
-            return f"{given}. It looks like {what.looks_like}"
-    return "Give --measurement (measurement= in Python), or write # kind = position"
+        # A kind whose readings are among those of another that is there needs less than was measured.
+        if names and here and not any(set(names) < set(other.columns) for other in possible):
+            possible.append(what)
+    if len(possible) == 1:
+        only = possible[0].kind
+        give = f"give --measurement {only} (measurement={only!r} in Python)"
+        return f"Only {only} reads such columns: {give}, or write # kind = {only} into the file"
+    give = "Give --measurement (measurement= in Python), or write"
+    looks = next((what.looks_like for what in possible if what.looks_like), "")
+    return f"{give} what it is into the file. It looks like {looks}" if looks else f"{give} # kind = position"
 
 
 def _with_several(what: Measurement, table: MeasurementTable) -> Measurement:

@@ -1,4 +1,4 @@
-"""Evidence for joint terms: gear ratio, compliance, eccentricity, ovality (Bayes factor against none).
+"""Evidence for joint terms: gear ratio, compliance, hysteresis, … (Bayes factor against none).
 
 A fit without such terms leaves residuals r. Columns C of a kind of terms, orthogonal to what was fitted, have the
 information M = CᵀC and the score b = Cᵀr. With the prior N(0, S), S = s² diag(usual²), the log evidence against a
@@ -116,6 +116,7 @@ def _columns(
     _, J = problem.evaluate(whole.values, whole.frames, [*offsets, *hidden])
     q = np.concatenate([part.q for part in problem.parts])
     tau = gravity(problem.model.mechanism)(q)
+    side = np.concatenate([part.side for part in problem.parts])
     columns: dict[str, list[np.ndarray]] = {word: [] for word in WORDS}
     sizes: dict[str, list[float]] = {word: [] for word in WORDS}
     for number, move in enumerate(problem.model.axes):
@@ -123,7 +124,8 @@ def _columns(
         read = move.multiplier * q[:, move.position.start] + move.offset
         for term in JOINT_TERMS:
             if term.units[sigma] is not None:
-                shift = term.shift(read, tau[:, move.velocity.start])
+                came = np.sign(move.multiplier) * side[:, move.velocity.start]
+                shift = term.shift(read, tau[:, move.velocity.start], came)
                 columns[term.word].append(J[:, number] * shift[problem.posture])
                 sizes[term.word].append(term.size[sigma])
     fitted = {word: parts for word, parts in columns.items() if parts}

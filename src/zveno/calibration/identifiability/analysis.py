@@ -122,7 +122,7 @@ def identifiability(
         measurement: what is measured, or its name: "pose", "position", "relative_position", "distance", …
         strategy: which of dependent parameters are kept: J, B, T first, then from L or R.
         parameters: the parameters looked at: names, patterns (`Tx*`) or classes ("dh", "controller", "tcp", …).
-        joint_terms: "gear", "compliance", "eccentricity" and "ovality" add terms to every joint.
+        joint_terms: "gear", "compliance", "eccentricity", "ovality" and "hysteresis" add terms to every joint.
         postures: how many random postures; by default enough for three times as many rows as columns.
         rng: generator or seed of the random postures.
     """

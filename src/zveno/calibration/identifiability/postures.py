@@ -55,7 +55,10 @@ def imagined(
     rng = np.random.default_rng(seed)
     mechanism = model.mechanism
     q = random_postures(mechanism, n, rng)
-    campaign = Campaign.unread(kind, q, _imagined_groups(kind, n, groups))
+    if not kind.implicit and type(kind).visible is not Measurement.visible:
+        q = _seen_postures(model, kind, n, rng, placed or {})
+    approach = rng.choice([-1.0, 1.0], q.shape)
+    campaign = Campaign.unread(kind, q, _imagined_groups(kind, len(q), groups), approach=approach)
     problem = fit_problem(model, [campaign])
     problem = problem.placed(_imagined_frames(problem, rng)).placed(placed or {})
     if kind.implicit:
@@ -71,6 +74,32 @@ def imagined(
     return problem
 
 
+def _seen_postures(
+    model: Model, kind: Measurement, n: int, rng: np.random.Generator, placed: Mapping[str, np.ndarray]
+) -> np.ndarray:
+    """At most n random postures in which everything can be seen."""
+    q = random_postures(model.mechanism, 40 * n, rng)
+    problem = fit_problem(model, [Campaign.unread(kind, q)])
+    problem = problem.placed(_imagined_frames(problem, rng)).placed(placed)
+    seen = visible_postures(problem, 0)
+    if not seen.any():
+        raise ZvenoError(
+            f"none of {len(q)} random postures of {model.mechanism.name} can be measured",
+            element=kind.kind,
+            remedy="Check where camera and board are, and the limits of the joints",
+        )
+    return q[seen][:n]
+
+
+def visible_postures(problem: FitProblem, number: int, values: np.ndarray | None = None) -> np.ndarray:
+    """Postures (n,) of a part in which all its rows can be measured."""
+    part, frames = problem.parts[number], problem.frames
+    T, _ = problem.poses(part, problem.nominal if values is None else values, part.q, compiled=False)
+    P = frames[part.left] @ T[part.posture] @ frames[part.right]
+    hidden = np.bincount(part.posture, ~part.measurement.visible(P, frames[part.target]), len(part.q))
+    return hidden == 0
+
+
 def _imagined_groups(kind: Measurement, n: int, groups: Sequence[str]) -> tuple[str, ...]:
     if kind.grouped is None:
         return ()
@@ -83,6 +112,9 @@ def _imagined_frames(problem: FitProblem, rng: np.random.Generator) -> np.ndarra
     part, frames = problem.parts[0], problem.frames.copy()
     T, _ = problem.poses(part, problem.nominal, part.q, compiled=False)
     reach = (frames[part.left] @ T[part.posture] @ frames[part.right])[:, :3, 3]
+    left = part.measurement.imagined_left(T, problem.model.scale)
+    if left is not None and part.measurement.left.free and part.measurement.left.value is None:
+        frames[part.left[0]] = left
     for unknown in problem.unknowns:
         at = unknown.frame
         rows = np.flatnonzero(part.target == at)

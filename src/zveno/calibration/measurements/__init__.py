@@ -19,6 +19,7 @@ from .kinds.direction import AxisDirection as AxisDirection
 from .kinds.distance import Distance as Distance
 from .kinds.fixed_point import FixedPoint as FixedPoint
 from .kinds.line import Line as Line
+from .kinds.pixels import Pixels as Pixels
 from .kinds.plane import Plane as Plane
 from .kinds.pose import Pose as Pose
 from .kinds.pose import RelativePose as RelativePose

@@ -10,7 +10,7 @@ import numpy as np
 from ..model.loads import holding_torques
 from ..model.models import Model
 from .base import Slot
-from .campaigns import Campaign
+from .campaigns import Campaign, sides
 from .fit_problem import CONSTRAINT, FitProblem, Part, Split, Unknown
 
 
@@ -143,6 +143,7 @@ class _Assembly:
             frame,
             campaign.q,
             holding_torques(self.model, campaign.q),
+            sides(self.model.mechanism, campaign.approach, n),
             posture,
             *slots,
             filled,

@@ -73,8 +73,6 @@ class Measurement(ABC):
     """Whether nothing is read: the posture itself, in contact, is the measurement."""
     n_numbers: ClassVar[int] = 0
     """Constants of the instrument; `residual` and `reading` take them as a last argument c where there are any."""
-    numbers_label: ClassVar[str] = "instrument"
-    """What the unknown ones among them are called together."""
 
     # --- its columns in a file
 
@@ -161,15 +159,21 @@ class Measurement(ABC):
         """Constants of the instrument, `n_numbers` of them."""
         return ()
 
+    @property
+    def numbers_label(self) -> str:
+        """What the instrument is called: its unknown constants are `bar.length`."""
+        return "instrument"
+
     def number_slots(self) -> tuple[Slot, ...]:
         """The constants of the instrument, three a slot, as translations."""
         slots = []
         for first in range(0, self.n_numbers, 3):
             three = self.numbers[first : first + 3]
             free = tuple(k for k, number in enumerate(three) if number.free)
-            label = self.numbers_label + (f" {first // 3 + 1}" if self.n_numbers > 3 else "")
+            label = self.numbers_label + (f" ({first // 3 + 1})" if self.n_numbers > 3 else "")
             value = transform(None, np.array([*(number.value for number in three), 0.0, 0.0])[:3])
-            names, units = tuple(number.name for number in three), tuple(number.unit for number in three)
+            names = tuple(f"{self.numbers_label}.{number.name}" for number in three)
+            units = tuple(number.unit for number in three)
             slots.append(Slot(label, free, value, names=names, units=units))
         return tuple(slots)
 
@@ -187,6 +191,10 @@ class Measurement(ABC):
     @abstractmethod
     def reading(P: np.ndarray, X: np.ndarray, *c: np.ndarray) -> np.ndarray:
         """y (..., n_data) of a noise-free measurement, for batches of P and X."""
+
+    def imagined_left(self, T: np.ndarray, scale: float) -> np.ndarray | None:
+        """L (4, 4) where postures with poses T (n, 4, 4) of a robot of that size, m, are imagined; None for 1."""
+        return None
 
     def visible(self, P: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Whether rows (n,) of products P and targets X (n, 4, 4) can be measured at all."""

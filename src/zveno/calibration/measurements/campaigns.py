@@ -18,6 +18,8 @@ from .base import Remark
 
 FAR = 80.0
 """A reading this many times the robot's size from the others is no reading of this robot."""
+MOVED = 1e-6
+"""rad or m: a coordinate that changes by less has not moved."""
 
 
 @registered
@@ -32,6 +34,8 @@ class Campaign:
         groups: a name for every posture, for kinds whose target depends on it (the socket it sits in).
         name: what the campaign is called.
         lines: row numbers the postures had when they were given, from 1.
+        approach: sign of every coordinate's last motion before it was measured, (n, n_q), 0 where it is not known;
+            if None, rows are taken to be in the order in which they were measured.
         account: what the columns of its file were taken for.
     """
 
@@ -42,6 +46,7 @@ class Campaign:
     name: str = ""
     lines: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     account: tuple[str, ...] = ()
+    approach: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "measurement", measurement(self.measurement))
@@ -53,11 +58,20 @@ class Campaign:
         return f"<Campaign {self.name or 'without a name'}: {len(self)} postures, kind {self.measurement.kind}>"
 
     @classmethod
-    def unread(cls, kind: Measurement, q: np.ndarray, groups: Sequence[str] = (), name: str = "") -> Campaign:
+    def unread(
+        cls,
+        kind: Measurement,
+        q: np.ndarray,
+        groups: Sequence[str] = (),
+        name: str = "",
+        approach: np.ndarray | None = None,
+    ) -> Campaign:
         """Postures (n, n_q) in which something could be measured, prepared, with zeros for readings."""
         n = len(q)
         named = tuple(groups) if len(groups) or kind.grouped is None else ("",) * n
-        return cls(kind, q, np.zeros((n, kind.n_seen, kind.n_data)), named, name or kind.kind, np.arange(1, n + 1))
+        y, lines = np.zeros((n, kind.n_seen, kind.n_data)), np.arange(1, n + 1)
+        approach = np.zeros_like(q) if approach is None else approach
+        return cls(kind, q, y, named, name or kind.kind, lines, approach=approach)
 
     def only(self, rows: ArrayLike) -> Campaign:
         """The campaign with some of its postures (numbers or booleans)."""
@@ -66,7 +80,33 @@ class Campaign:
         groups = tuple(self.groups[k] for k in chosen) if self.groups else ()
         y = None if self.y is None else self.y[chosen]
         lines = self.lines[chosen] if len(self.lines) else chosen + 1
-        return replace(self, q=self.q[chosen], y=y, groups=groups, lines=lines)
+        approach = (in_order(self.q) if self.approach is None else self.approach)[chosen]
+        return replace(self, q=self.q[chosen], y=y, groups=groups, lines=lines, approach=approach)
+
+
+def in_order(q: np.ndarray) -> np.ndarray:
+    """Sign of the last motion of every coordinate (n, n_q) where postures were measured one after the other.
+
+    What has not moved keeps its sign; the first posture, and what is not a number, has none.
+    """
+    q = np.atleast_2d(np.asarray(q, dtype=float))
+    side, before, last = np.zeros_like(q), np.zeros(q.shape[1]), np.full(q.shape[1], np.nan)
+    for k, posture in enumerate(q):
+        step = np.nan_to_num(posture - last)
+        before = np.where(abs(step) > MOVED, np.sign(step), before)
+        side[k] = before
+        last = np.where(np.isfinite(posture), posture, last)
+    return side
+
+
+def sides(mechanism: Mechanism, approach: np.ndarray | None, n: int) -> np.ndarray:
+    """Sign of the last motion of every joint with one coordinate, (n, n_v), from that of coordinates (n, n_q)."""
+    side = np.zeros((n, mechanism.n_v))
+    if approach is not None:
+        for name, place in mechanism.q_slices.items():
+            if place.stop == place.start + 1:
+                side[:, mechanism.v_slices[name].start] = approach[:, place.start]
+    return side
 
 
 def prepared(campaigns: Campaign | Sequence[Campaign], mechanism: Mechanism) -> tuple[list[Campaign], list[str]]:
@@ -124,7 +164,7 @@ def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[
             keep &= ~bad
     if not keep.any():
         raise ShapeError("has no usable row", element=campaign.name, remedy=notes[-1] if notes else None)
-    whole = replace(campaign, q=q, y=y, groups=groups, lines=lines)
+    whole = replace(campaign, q=q, y=y, groups=groups, lines=lines, approach=_approach(campaign, q))
     return whole.only(keep), notes
 
 
@@ -156,6 +196,18 @@ def _outside_limits(campaign: Campaign, mechanism: Mechanism) -> list[str]:
         limits = f"{mechanism.lower[k]:.4g} to {mechanism.upper[k]:.4g}"
         remarks.append(f"{campaign.name}: rows {_listed(rows)} have {name} outside its limits, {limits}")
     return remarks
+
+
+def _approach(campaign: Campaign, q: np.ndarray) -> np.ndarray:
+    if campaign.approach is None:
+        return in_order(q)
+    try:
+        given = np.asarray(campaign.approach, dtype=float)
+    except (TypeError, ValueError):
+        given = np.zeros(0)
+    if given.shape != q.shape or not np.isin(np.nan_to_num(given), (-1.0, 0.0, 1.0)).all():
+        raise ShapeError("is not -1, 0 or 1 for every coordinate", element="approach", remedy=f"Give {q.shape}")
+    return np.nan_to_num(given)
 
 
 def _groups(campaign: Campaign, n: int) -> tuple[str, ...]:

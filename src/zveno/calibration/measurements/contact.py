@@ -52,7 +52,7 @@ def into_contact(
         if attempt and many is not None:
             q[waiting] = many(len(waiting))
         for _ in range(steps):
-            here = replace(part, tau=part.tau[waiting])
+            here = replace(part, tau=part.tau[waiting], side=part.side[waiting])
             T, J = problem.poses(here, values, q[waiting], compiled)
             by_joints = problem.by_joints(here, values, q[waiting], J)
             r, by_T, *_ = kernel(T, *(values_of_rows[waiting] for values_of_rows in slots))

@@ -185,15 +185,15 @@ class FitProblem:
         self, part: Part, values: np.ndarray, q: np.ndarray, compiled: bool = True
     ) -> tuple[np.ndarray, np.ndarray]:
         """T (..., n, 4, 4) and J (..., n, 6, P) of a part's frame in every posture."""
-        motion = self._motion(part.frame, values, q, part.tau, compiled)
+        motion = self._motion(part.frame, values, q, part, compiled)
         if not part.seen_from:
             return motion
-        return relative_motion(*self._motion(part.seen_from, values, q, part.tau, compiled), *motion)
+        return relative_motion(*self._motion(part.seen_from, values, q, part, compiled), *motion)
 
-    def _motion(self, frame: str, values, q, tau, compiled: bool) -> tuple[np.ndarray, np.ndarray]:
+    def _motion(self, frame: str, values, q, part: Part, compiled: bool) -> tuple[np.ndarray, np.ndarray]:
         if compiled:
-            return pose_kernel(self.model, frame)(q, values[..., None, :], tau)
-        return frame_motion(self.model, frame, q, values, tau)
+            return pose_kernel(self.model, frame)(q, values[..., None, :], part.tau, part.side)
+        return frame_motion(self.model, frame, q, values, part.tau, part.side)
 
     def rows_of(self, part: Part, T: np.ndarray, frames: np.ndarray, exact: bool = False) -> tuple[np.ndarray, ...]:
         """Residuals (..., rows, m) of a part, and derivatives by displacements of T (..., rows, 4, 4), L, R and X,

@@ -28,6 +28,20 @@ POINTS: dict[str, Reader] = {"read": lambda text, length: _triples(text) * lengt
 """A word as it stands, yes or no, a length, three numbers without a unit, three lengths, three for every point."""
 
 
+def numbers(count: int | None = None, lengths: slice = slice(0)) -> dict[str, Reader]:
+    """So many numbers, or any; those of `lengths` are lengths."""
+
+    def read(text: str, length: float) -> np.ndarray:
+        expected = "numbers" if count is None else f"{count} numbers"
+        values = _numbers(text, expected)
+        if count is not None and len(values) != count:
+            raise ValueError(expected)
+        values[lengths] *= length
+        return values
+
+    return {"read": read}
+
+
 def by_name(count: int, lengths: slice) -> dict[str, Reader]:
     """`front 0 0 1 120; left 0 1 0 300`: names with so many numbers each; those of `lengths` are lengths."""
 

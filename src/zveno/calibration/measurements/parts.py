@@ -32,7 +32,7 @@ class Unknown:
     def names(self) -> tuple[str, ...]:
         """Names of its displacements: `tracker.Tx`; or of numbers: `bar.length`."""
         if self.numbers:
-            return tuple(f"{self.label.split(' ')[0]}.{self.numbers[k]}" for k in self.free)
+            return tuple(self.numbers[k] for k in self.free)
         return tuple(f"{self.label}.{SIX[k][0]}{LETTERS[SIX[k][1]]}" for k in self.free)
 
     @property
@@ -51,6 +51,8 @@ class Part:
     frame: str
     q: np.ndarray
     tau: np.ndarray
+    side: np.ndarray
+    """(postures, n_v) sign of every joint's last motion; 0 where it is not known."""
     posture: np.ndarray
     left: np.ndarray
     right: np.ndarray

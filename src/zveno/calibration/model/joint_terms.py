@@ -1,6 +1,7 @@
-"""Joint terms: gear ratio, compliance, eccentricity and ovality of encoders and gears. Only this module knows them.
+"""Joint terms: gear ratio, compliance, eccentricity, ovality and hysteresis. Only this module knows them.
 
-A joint whose encoder reads a is at a + offset + Σ p_k f_k(a, load): a term is a parameter times a known function.
+A joint whose encoder reads a is at a + offset + Σ p_k f_k(a, load, side): a term is a parameter times a known
+function. The side is the sign of its last motion, 0 where that is not known.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ class JointTerm:
         letters: of its name: `Cq2`.
         units: of a joint that slides and of one that turns; None where there is none.
         size: what a parameter usually is, in those units, to begin with.
-        shift: f(a, load), of the reading and of the torque or force that holds the joint.
+        shift: f(a, load, side), of the reading, of the torque or force that holds the joint, and of the sign of its
+            last motion.
     """
 
     word: str
@@ -33,21 +35,24 @@ class JointTerm:
 
 
 JOINT_TERMS = (
-    JointTerm("gear", "K", ("1", "1"), (1e-3, 1e-3), lambda a, load: a),
-    JointTerm("compliance", "C", ("m/N", "rad/Nm"), (1e-5, 1e-4), lambda a, load: -load),
-    JointTerm("eccentricity", "Es", (None, "rad"), (0.0, 1e-3), lambda a, load: zm.sin(a)),
-    JointTerm("eccentricity", "Ec", (None, "rad"), (0.0, 1e-3), lambda a, load: zm.cos(a)),
-    JointTerm("ovality", "Os", (None, "rad"), (0.0, 1e-3), lambda a, load: zm.sin(2.0 * a)),
-    JointTerm("ovality", "Oc", (None, "rad"), (0.0, 1e-3), lambda a, load: zm.cos(2.0 * a)),
+    JointTerm("gear", "K", ("1", "1"), (1e-3, 1e-3), lambda a, load, side: a),
+    JointTerm("compliance", "C", ("m/N", "rad/Nm"), (1e-5, 1e-4), lambda a, load, side: -load),
+    JointTerm("eccentricity", "Es", (None, "rad"), (0.0, 1e-3), lambda a, load, side: zm.sin(a)),
+    JointTerm("eccentricity", "Ec", (None, "rad"), (0.0, 1e-3), lambda a, load, side: zm.cos(a)),
+    JointTerm("ovality", "Os", (None, "rad"), (0.0, 1e-3), lambda a, load, side: zm.sin(2.0 * a)),
+    JointTerm("ovality", "Oc", (None, "rad"), (0.0, 1e-3), lambda a, load, side: zm.cos(2.0 * a)),
+    JointTerm("hysteresis", "H", ("m", "rad"), (1e-4, 2e-4), lambda a, load, side: side),
 )
 """Wrong gear ratios; joints that yield under load (net of what the controller corrects); encoders and gears that
-are off centre, with an error once a turn; and oval ones (strain wave gears), with one twice a turn."""
+are off centre, with an error once a turn; oval ones (strain wave gears), with one twice a turn; and backlash or
+hysteresis, by which a joint stops before the place it was sent to, on the side it comes from if H is negative."""
 WORDS = tuple(dict.fromkeys(term.word for term in JOINT_TERMS))
 IN_WORDS = {
     "gear": "gear ratios that are off",
     "compliance": "joints that yield under gravity",
     "eccentricity": "encoders or gears off centre",
     "ovality": "oval encoders or gears",
+    "hysteresis": "joints that stop elsewhere from either side (backlash, hysteresis)",
 }
 
 

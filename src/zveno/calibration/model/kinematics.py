@@ -15,7 +15,12 @@ from .models import Block, Model, Move
 
 
 def frame_motion(
-    model: Model, frame: str, q: np.ndarray, values: np.ndarray, tau: np.ndarray | None = None
+    model: Model,
+    frame: str,
+    q: np.ndarray,
+    values: np.ndarray,
+    tau: np.ndarray | None = None,
+    side: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """T (..., 4, 4) of a frame in the world and J (..., 6, P) with T⁻¹ dT = [v, w] = J d(values).
 
@@ -25,12 +30,13 @@ def frame_motion(
         q: joint coordinates, (..., n_q).
         values: deviations of all P parameters, (..., P).
         tau: torques that hold the robot at rest, (..., n_v), where joints of the model yield.
+        side: sign of every joint's last motion, (..., n_v), where joints of the model have hysteresis; 0 if None.
     """
-    columns, p, screws, _ = _walked(model, frame, q, values, tau)
+    columns, p, screws, _ = _walked(model, frame, q, values, tau, side)
     return _assembled(model, columns, p, screws, np.broadcast_shapes(np.shape(q)[:-1], np.shape(values)[:-1]))
 
 
-def _walked(model: Model, frame: str, q, values, tau):
+def _walked(model: Model, frame: str, q, values, tau, side=None):
     """Axes and origin of a frame in the world; for every parameter on the way (number, kind, direction, origin,
     factor); and joints of other types with the axes and origin behind them."""
     columns, p = list(_EYE), (0.0, 0.0, 0.0)
@@ -40,18 +46,19 @@ def _walked(model: Model, frame: str, q, values, tau):
         if place % 2 == 0:
             columns, p = _along_block(model.blocks[number], columns, p, values, screws)
             continue
-        columns, p = _along_joint(model.moves[number], columns, p, q, values, tau, screws)
+        columns, p = _along_joint(model.moves[number], columns, p, q, values, tau, side, screws)
         if model.moves[number].sigma is None:
             passed.append((model.moves[number], columns, p))
     return columns, p, screws, passed
 
 
 def pose_kernel(model: Model, frame: str) -> Kernel:
-    """(q, values, tau) → T (4, 4) and J (6, P) of `frame_motion`, compiled for batches.
+    """(q, values, tau, side) → T (4, 4) and J (6, P) of `frame_motion`, compiled for batches.
 
     Parameters are inputs: a fit, another strategy or another robot state never compiles again.
     """
-    inputs = {"q": (model.mechanism.n_q,), "values": (len(model.terms),), "tau": (model.mechanism.n_v,)}
+    n_v = model.mechanism.n_v
+    inputs = {"q": (model.mechanism.n_q,), "values": (len(model.terms),), "tau": (n_v,), "side": (n_v,)}
     constants, outputs = (model, frame), ("T", "J")
     return compiled(frame_motion, inputs, constants=constants, name="calibration_pose", outputs=outputs)
 
@@ -93,12 +100,13 @@ def _along_block(block: Block, columns, p, values, screws):
     return columns, p
 
 
-def _along_joint(move: Move, columns, p, q, values, tau, screws):
+def _along_joint(move: Move, columns, p, q, values, tau, side, screws):
     if move.sigma is None:
         return _along_other_joint(move, columns, p, q)
     read = move.multiplier * _entry(q, move.position.start) + move.offset
     load = None if tau is None else _entry(tau, move.velocity.start)
-    shifts = [(number, term.shift(read, load)) for number, term in move.joint_terms]
+    came = 0.0 if side is None else np.sign(move.multiplier) * _entry(side, move.velocity.start)
+    shifts = [(number, term.shift(read, load, came)) for number, term in move.joint_terms]
     angle = read + _entry(values, move.offset_term)
     for number, shift in shifts:
         angle = angle + _entry(values, number) * shift

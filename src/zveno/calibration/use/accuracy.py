@@ -95,10 +95,17 @@ class AccuracyMap(Result):
 
 
 def predict(
-    model: Model, frame: str, q: ArrayLike, values: np.ndarray, columns: Sequence[int], covariance: np.ndarray
+    model: Model,
+    frame: str,
+    q: ArrayLike,
+    values: np.ndarray,
+    columns: Sequence[int],
+    covariance: np.ndarray,
+    side: np.ndarray | None = None,
 ) -> Prediction:
-    """Pose of a frame at parameters `values` (P,) of which `columns` have that covariance."""
+    """Pose of a frame at parameters `values` (P,) of which `columns` have that covariance; joints came from `side`,
+    (..., n_v)."""
     q = model.mechanism.checked_q(q)
-    T, J = frame_motion(model, frame, q, values, holding_torques(model, q))
+    T, J = frame_motion(model, frame, q, values, holding_torques(model, q), side)
     J = J[..., columns]
     return Prediction(T, J @ covariance @ np.swapaxes(J, -1, -2))

@@ -81,7 +81,8 @@ def compensation_program(model: Model, frame: str, values: np.ndarray, tool: str
 
     Damped Newton steps on the pose error in the frame's axes: the smallest change for redundant arms, the least
     error for arms with fewer joints. Joints stay inside their limits and within `LARGEST` of where they were; a
-    result that is no better than q itself is dropped.
+    result that is no better than q itself is dropped. Where joints have hysteresis there is a second input, the
+    sign (n_v,) of the motion by which each joint will come to where it is sent, 0 where that is not known.
 
     Args:
         model, values: the calibrated robot.
@@ -95,11 +96,15 @@ def compensation_program(model: Model, frame: str, values: np.ndarray, tool: str
     if tool == "measured":
         planned[block.first : block.first + 6] = values[block.first : block.first + 6]
     soft = any(values[k] for k, term in enumerate(model.terms) if term.role == "compliance")
+    sided = has_sides(model, values)
     heavy = loaded(mechanism) if soft else mechanism
     moving = [move for move in model.axes if move.joint.mimic is None]
     driven = {move.position.start: k for k, move in enumerate(moving)}
 
-    def compensated(q):
+    def compensated(q, *side):
+        def error_and_slopes(q, target):
+            return error_of(q, target, side[0] if side else None)
+
         target, _ = frame_motion(model, frame, q, planned, np.zeros(mechanism.n_v))
         ranges = [_range(mechanism, q, move.position.start) for move in moving]
         errors = [error_and_slopes(q, target)]
@@ -124,9 +129,9 @@ def compensation_program(model: Model, frame: str, values: np.ndarray, tool: str
         position, rotation = (zm.select(better, new, old) for old, new in zip(*sizes, strict=True))
         return command, _status(position, rotation, better, command, q, ranges, driven), position, rotation
 
-    def error_and_slopes(q, target):
+    def error_of(q, target, side):
         tau = gravity_torque(heavy, q) if soft else np.zeros(mechanism.n_v)
-        T, by_values = frame_motion(model, frame, q, values, tau)
+        T, by_values = frame_motion(model, frame, q, values, tau, side)
         E = inverse(T) @ target
         turn = 0.5 * np.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]])
         J = by_coordinates(model, by_values[:, model.offset_terms])[:, [move.velocity.start for move in moving]]
@@ -135,7 +140,13 @@ def compensation_program(model: Model, frame: str, values: np.ndarray, tool: str
         return np.array([*E[:3, 3], *turn]), angle, J
 
     outputs = ("q_command", "status", "position_error", "rotation_error")
-    return trace(compensated, {"q_desired": (mechanism.n_q,)}, name="compensate", outputs=outputs)
+    inputs = {"q_desired": (mechanism.n_q,)} | ({"approach": (mechanism.n_v,)} if sided else {})
+    return trace(compensated, inputs, name="compensate", outputs=outputs)
+
+
+def has_sides(model: Model, values: np.ndarray) -> bool:
+    """Whether it matters from which side joints come: parameters `values` (P,) have hysteresis."""
+    return any(values[k] for k, term in enumerate(model.terms) if term.role == "hysteresis")
 
 
 def _range(mechanism, q, place: int):

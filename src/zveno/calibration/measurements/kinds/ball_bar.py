@@ -39,7 +39,6 @@ class BallBar(Measurement):
     kind = "ball_bar"
     n_data = 1
     n_numbers = 1
-    numbers_label = "bar"
     linear = True
     noises: ClassVar[tuple[Noise, ...]] = (Noise("length", slice(0, 1), "m", 1e-4),)
     implicit = True
@@ -66,6 +65,11 @@ class BallBar(Measurement):
         if self.centre is not None and not group:
             return Slot("centre", (), point_frame(self.centre))
         return super().target_of(group)
+
+    @property
+    def numbers_label(self) -> str:
+        """The bar."""
+        return "bar"
 
     @property
     def numbers(self) -> tuple[Number, ...]:

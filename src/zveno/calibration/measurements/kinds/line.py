@@ -39,7 +39,6 @@ class Line(Measurement):
     group_columns: ClassVar[tuple[str, ...]] = ("group",)
     instrument = "contact"
     of_point = True
-    described = "touches of one line"
 
     @property
     def grouped(self) -> Slot:

@@ -1,0 +1,100 @@
+"""Measurements in spreadsheets: the table that a CSV file has, and one clear error for what is none."""
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+
+import zveno
+from zveno.errors import MissingExtraError, ModelError
+from zveno.io.measurements import parse_measurements
+from zveno.io.spreadsheets import read_spreadsheet
+
+openpyxl = pytest.importorskip("openpyxl")
+
+
+def book(path, rows, sheet="Sheet", first=()):
+    made = openpyxl.Workbook()
+    page = made.active
+    for row in first:
+        page.append(row)
+    if sheet != "Sheet":
+        page = made.create_sheet(sheet)
+    for row in rows:
+        page.append(row)
+    made.save(path)
+    return path
+
+
+ROWS = [
+    ["# kind = position"],
+    ["# unit = mm"],
+    [],
+    ["q1", "q2", "x", "y", "z"],
+    [0.1, 0.2, 1.5, None, 3],
+    [1, 2, 3, 4.25, 5],
+]
+
+
+def test_a_sheet_is_the_table_of_its_text(tmp_path):
+    table = read_spreadsheet(book(tmp_path / "a.xlsx", ROWS))
+    text = "# kind = position\n# unit = mm\n\nq1,q2,x,y,z\n0.1,0.2,1.5,,3\n1,2,3,4.25,5\n"
+    other = parse_measurements(text)
+    assert table.settings == other.settings
+    assert list(table.columns) == list(other.columns)
+    for name in table.columns:
+        np.testing.assert_array_equal(table.numbers(name), other.numbers(name))
+    assert table.lines.tolist() == [5, 6]
+
+
+def test_a_campaign_comes_from_a_sheet_of_a_name(tmp_path):
+    robot = zveno.load("puma560")
+    q = robot.random(5, 1)
+    names = [f"q{k}" for k in range(1, 7)]
+    table = np.column_stack([q, q[:, :3]]).tolist()
+    rows = [["# kind = position"], [*names, "x", "y", "z"], *table]
+    file = book(tmp_path / "b.xlsx", rows, "robot 2", [["nothing of interest"]])
+    campaign = zveno.read_campaign(file, robot.mechanism, settings={"sheet": "robot 2"})
+    np.testing.assert_allclose(campaign.q, q, rtol=1e-14)  # openpyxl writes sixteen digits
+    with pytest.raises(ModelError, match=r"has no sheet 'robot 3'.*robot 2"):
+        zveno.read_campaign(file, robot.mechanism, settings={"sheet": "robot 3"})
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "no spreadsheet"),
+        (b"PK\x03\x04 not a zip", "no spreadsheet"),
+        (b"q1,q2\n1,2\n", "no spreadsheet"),
+    ],
+)
+def test_what_is_none_is_refused(tmp_path, data, words):
+    file = tmp_path / "c.xlsx"
+    file.write_bytes(data)
+    with pytest.raises(ModelError, match=words):
+        read_spreadsheet(file)
+
+
+def test_a_damaged_or_huge_one_is_refused(tmp_path, monkeypatch):
+    file = book(tmp_path / "d.xlsx", ROWS)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(packed, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            new.writestr(name, data[: len(data) // 2] if "sheet1" in name else data)
+    (tmp_path / "e.xlsx").write_bytes(packed.getvalue())
+    with pytest.raises(ModelError, match="it is damaged"):
+        read_spreadsheet(tmp_path / "e.xlsx")
+    with zipfile.ZipFile(tmp_path / "f.xlsx", "w", zipfile.ZIP_DEFLATED) as bomb:
+        bomb.writestr("xl/worksheets/sheet1.xml", b" " * 2**21)
+    monkeypatch.setattr("zveno.io.spreadsheets.MAX_DATA_BYTES", 2**20)
+    with pytest.raises(ModelError, match="2 MB unpacked"):
+        read_spreadsheet(tmp_path / "f.xlsx")
+
+
+def test_the_extra_is_named_where_it_is_missing(tmp_path, monkeypatch):
+    file = book(tmp_path / "g.xlsx", ROWS)
+    monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
+    with pytest.raises(MissingExtraError, match=r"zveno\[xlsx\]"):
+        read_spreadsheet(file)
