@@ -57,7 +57,7 @@ def imagined(
     q = random_postures(mechanism, n, rng)
     if not kind.implicit and type(kind).visible is not Measurement.visible:
         q = _seen_postures(model, kind, n, rng, placed or {})
-    approach = rng.choice([-1.0, 1.0], q.shape)
+    approach = np.random.default_rng(seed + 1).choice([-1.0, 1.0], q.shape)
     campaign = Campaign.unread(kind, q, _imagined_groups(kind, len(q), groups), approach=approach)
     problem = fit_problem(model, [campaign])
     problem = problem.placed(_imagined_frames(problem, rng)).placed(placed or {})
