@@ -1,4 +1,4 @@
-"""Inverse kinematics of whole bodies against pink with its best solver; postures; capsules.
+"""Inverse kinematics of whole bodies against pink and mink with their best solver; postures; capsules.
 
 Trajectory: hands on loops of 0.1 m at 0.5 Hz, the centre of mass swaying 30 mm, steps of 5 ms. "Limits bind": three
 times the amplitude and 0.15 of the velocity limits.
@@ -38,6 +38,7 @@ def run() -> list[Row]:
         rows += _velocity(name, robot, model, frames, 1.0, 1.0)
         rows += _velocity(f"{name}, limits bind", robot, model, frames, 3.0, 0.15)
         rows += _postures(name, robot, frames)
+        rows += _programs(robot, frames)
     rows += _capsules(*_both(MODELS["TALOS"][0]))
     zveno.set_threads(None)
     return rows
@@ -81,8 +82,11 @@ class _Motion:
 
 def _velocity(name: str, robot, model, frames, amplitude: float, share: float) -> list[Row]:
     motion = _Motion(robot, frames, amplitude)
-    tools = {"ours": _ours(robot, frames, share), "pink": _pink(model, robot, frames, share), "mink": None}
-    tools = {key: tool for key, tool in tools.items() if tool is not None}
+    tools = {
+        "ours": _ours(robot, frames, share),
+        "pink": _pink(model, robot, frames, share),
+        "mink": _mink(robot, frames, share),
+    }
     least = dict.fromkeys(tools, np.inf)
     error = dict.fromkeys(tools, 0.0)
     for _ in range(RUNS):  # in turns, the least of the medians
@@ -91,7 +95,11 @@ def _velocity(name: str, robot, model, frames, amplitude: float, share: float) -
             least[key] = min(least[key], float(np.median(taken)))
     print(name, {key: f"{1e6 * value:.0f} µs, last error {error[key]:.2e}" for key, value in least.items()})
     bar = 8.0 if share == 1.0 else 6.0
-    return [Row(f"velocity step, {name}", least["ours"], least["pink"], "pink, daqp", bar)]
+    what = f"velocity step, {name}"
+    return [
+        Row(what, least["ours"], least["pink"], "pink, daqp", bar),
+        Row(what, least["ours"], least["mink"], "mink, daqp", 6.0 if share == 1.0 else None),
+    ]
 
 
 def _ours(robot, frames, share: float):
@@ -106,11 +114,11 @@ def _ours(robot, frames, share: float):
         q, step, taken = motion.start, None, []
         for k in range(STEPS):
             T, center = motion.at(k)
-            start = time.perf_counter()
+            start = time.thread_time()
             targets = dict(zip(frames, T, strict=True))
             targets["center_of_mass"], targets["posture"] = center, motion.start
             step = solver(q, targets, before=step)
-            taken.append(time.perf_counter() - start)
+            taken.append(time.thread_time() - start)
             assert step.solved
             q = step.q
         return taken, float(step.errors[:-1].max())
@@ -142,17 +150,69 @@ def _pink(model, robot, frames, share: float):
         taken = []
         for k in range(STEPS):
             T, center = motion.at(k)
-            start = time.perf_counter()
+            start = time.thread_time()
             for task, pose in zip(tasks, T, strict=True):
                 task.set_target(pin.SE3(pose))
             center_task.set_target(center)
             v = pink.solve_ik(configuration, [*tasks, center_task, posture], DT, solver="daqp")
             configuration.integrate_inplace(v, DT)
-            taken.append(time.perf_counter() - start)
+            taken.append(time.thread_time() - start)
         error = max(np.linalg.norm(task.compute_error(configuration)) for task in tasks)
         return taken, float(error)
 
     return follow
+
+
+def _mink(robot, frames, share: float):
+    import mink
+
+    model = _mujoco_model(robot)
+    names = robot.joint_names[1:]
+    order = [model.joint(name).qposadr[0] for name in names]
+    fastest = {name: float(robot.mechanism.joint(name).limits.velocity[0]) * share for name in names}
+    limits = [mink.ConfigurationLimit(model), mink.VelocityLimit(model, fastest)]
+
+    def follow(motion: _Motion):
+        configuration = mink.Configuration(model)
+        q = configuration.q.copy()
+        q[:7], q[order] = motion.start[:7], motion.start[7:]
+        configuration.update(q)
+        tasks = [mink.FrameTask(frame, "body", 1.0, 1.0) for frame in frames]
+        center_task, posture = mink.ComTask(1.0), mink.PostureTask(model, 1e-2)
+        posture.set_target_from_configuration(configuration)
+        taken = []
+        for k in range(STEPS):
+            T, center = motion.at(k)
+            start = time.thread_time()
+            for task, pose in zip(tasks, T, strict=True):
+                task.set_target(mink.SE3.from_matrix(pose))
+            center_task.set_target(center)
+            every = [*tasks, center_task, posture]
+            v = mink.solve_ik(configuration, every, DT, "daqp", damping=1e-6, limits=limits)
+            configuration.integrate_inplace(v, DT)
+            taken.append(time.thread_time() - start)
+        return taken, float(max(np.linalg.norm(task.compute_error(configuration)) for task in tasks))
+
+    return follow
+
+
+def _mujoco_model(robot):
+    """The robot in MuJoCo, from the file that we write: frames are bodies, the base is free."""
+    import re
+    import tempfile
+    from pathlib import Path
+
+    import mujoco
+
+    with tempfile.TemporaryDirectory() as folder:
+        text = robot.with_base("fixed").write(Path(folder) / "robot.urdf").read_text()
+    for part in ("visual", "collision"):
+        text = re.sub(rf"<{part}.*?</{part}>", "", text, flags=re.DOTALL)
+    compiler = '<compiler fusestatic="false" balanceinertia="true" boundmass="1e-6" boundinertia="1e-9"/>'
+    text = re.sub(r"(<robot[^>]*>)", rf"\1<mujoco>{compiler}</mujoco>", text, count=1)
+    specification = mujoco.MjSpec.from_string(text)
+    specification.worldbody.first_body().add_freejoint()
+    return specification.compile()
 
 
 def _postures(name: str, robot, frames, n: int = 200) -> list[Row]:
@@ -173,6 +233,53 @@ def _postures(name: str, robot, frames, n: int = 200) -> list[Row]:
             solved += answer.status == "solved"
         median, late = 1e3 * np.median(taken), 1e3 * np.percentile(taken, 99)
         print(f"postures, {name}, {kind}: {solved} of {n}, median {median:.2f} ms, p99 {late:.1f} ms of CPU")
+    return []
+
+
+def _programs(robot, frames, n: int = 100_000, every: int = 20) -> list[Row]:
+    """Programs of steps from random postures with binding limits: failures, and the distance to daqp's answers."""
+    import daqp
+
+    from zveno import CenterOfMassTask, FrameTask, PostureTask
+    from zveno.fit.quadratic import solve_quadratic
+    from zveno.ik.whole_body.velocity_rows import velocity_terms
+    from zveno.kernels.door import compiled
+
+    tasks = [*(FrameTask(frame) for frame in frames), CenterOfMassTask(), PostureTask(1e-2)]
+    solver = robot.velocity_ik(tasks, DT)
+    problem, n_v = solver.problem, robot.n_v
+    sizes = {"q": robot.n_q, "v_before": n_v, "targets": problem.n_targets, "weights": 3 * len(tasks)}
+    sizes |= {"limits": 4 * n_v, "corners": 1, "settings": 5}
+    names = ("H", "g", "lower", "upper", "errors")
+    terms = compiled(velocity_terms, {k: (v,) for k, v in sizes.items()}, constants=(problem,), outputs=names)
+    rng, failed, worst, off = np.random.default_rng(0), 0, 0.0, 0.0
+    block, side = 1000, None
+    for first in range(0, n, block):
+        q = robot.random(block, rng)
+        q[:, 7:] += np.where(
+            rng.uniform(size=(block, n_v - 6)) < 0.05, 0.02 * rng.normal(size=(block, n_v - 6)), 0.0
+        )
+        goal = robot.integrate(q, 0.05 * rng.normal(size=(block, n_v)))
+        T = robot.forward_kinematics(goal, frames=list(frames))[..., :3, :].reshape(block, -1)
+        targets = np.concatenate([T, robot.center_of_mass(goal), goal], axis=1)
+        settings, limits = solver._settings, solver._limits.copy()
+        limits[2 * n_v : 3 * n_v] *= rng.uniform(0.1, 1.0)
+        H, g, low, high, _ = terms(q, np.zeros(n_v), targets, solver._weights, limits, np.zeros(1), settings)
+        answer = solve_quadratic(H, g, low, high, warm=side)
+        side = answer.side
+        failed += int((~answer.solved).sum())
+        slope = np.einsum("kij,kj->ki", H, answer.x) + g
+        size = 1.0 + abs(g).max(axis=1, keepdims=True)
+        signed = np.where(low == high, 0.0, np.maximum(answer.side * slope, 0.0))
+        wrong = np.where(answer.side == 0, abs(slope), signed) / size
+        outside = np.maximum(low - answer.x, answer.x - high)
+        off = max(off, float(wrong.max()), float(outside.max()))
+        for k in range(first % every, block, every):
+            below, above = np.clip(low[k], -1e30, 1e30), np.clip(high[k], -1e30, 1e30)
+            program = (H[k], g[k], np.zeros((0, n_v)), above, below, np.zeros(n_v, dtype=np.int32))
+            x, _, flag, _ = daqp.solve(*program, primal_tol=1e-12, dual_tol=1e-12)
+            worst = max(worst, float(abs(x - answer.x[k]).max())) if flag == 1 else worst
+    print(f"{n} programs: {failed} failures, conditions of the optimum to {off:.1e}, daqp's answers to {worst:.1e}")
     return []
 
 

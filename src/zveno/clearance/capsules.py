@@ -122,7 +122,7 @@ class Capsules:
 
     def clear(self, q: np.ndarray) -> np.ndarray:
         """Whether postures (..., n_q) keep clear, (...)."""
-        return (self.distances(q) > 0.0).all(axis=-1)
+        return np.asarray((self.distances(q) > 0.0).all(axis=-1))
 
     def distances(self, q: np.ndarray) -> np.ndarray:
         """Free space (..., n), m, between what `names` lists, for postures (..., n_q); negative at overlaps."""

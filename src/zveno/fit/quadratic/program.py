@@ -84,7 +84,7 @@ class QuadraticProgram:
         self.index, self.mode, self.fill = vector("index", 1), vector("mode", 1), vector("fill", 1)
         self.exchanged, self.basic = vector("exchanged", 1), vector("basic", 1)
         self.pending, self.status, self.running = vector("pending", 1), vector("status", 1), vector("running", 1)
-        self.steps, self.x = vector("steps", 1), vector("x", n)
+        self.steps, self.changed, self.x = vector("steps", 1), vector("changed", 1), vector("x", n)
         self.worst = program.scratch(f"{name}_worst", 1, 2, zero=True)
         self.eye = program.table(f"{name}_eye", np.eye(order))
         self.is_row = program.table(f"{name}_is_row", (np.arange(order) >= n).astype(float)[:, None])
@@ -120,9 +120,11 @@ class QuadraticProgram:
         with program.each(ROUNDS):
             self._refresh()
             self.pending[0], self.status[0], self.running[0] = program.step(_begun, self.status[0])
+            self.changed[0] = program.step(partial(np.zeros, 1))
             with program.repeat_while(self.running, STEPS * sizes.order):
                 self._step()
-        self._refresh()
+        with program.repeat_while(self.changed, 1):
+            self._refresh()
         self.x[0, n] = program.step(_unscaled, self.p[0, n], self.scales[0, n])
         if sizes.m:
             self._give_rows()
@@ -212,7 +214,7 @@ class QuadraticProgram:
         )
         self.T[self.exchanged.lane()] = program.step(partial(np.zeros, order))
         self._update(order)
-        self.steps[0] = program.step(_one_more, self.steps[0])
+        self.steps[0], self.changed[0] = program.step(_one_more, self.steps[0])
 
     def _find_worst_row(self) -> None:
         program, n = self.program, self.sizes.n
@@ -278,7 +280,8 @@ def _second(pair: Any) -> Any:
 
 
 def _one_more(count: Any) -> Any:
-    return count + 1.0
+    """The number of steps, and that something changed since values were computed anew."""
+    return count + 1.0, np.ones(1)
 
 
 def _none_worse() -> Any:

@@ -95,12 +95,12 @@ def quadratic_program(program: Builder, sizes: Sizes) -> None:
     """The program of `quadratic_kernel`."""
     n, m = sizes.n, sizes.m
     H = program.input("H", (n, n), n)
-    vectors = [program.input(name, (n,)) for name in ("g", "lower", "upper", "warm")]
+    g, lower, upper, warm = (program.input(name, (n,)) for name in ("g", "lower", "upper", "warm"))
     general = None
     if m:
         C = program.input("C", (m, n), n)
         general = General(C, program.input("low", (m,)), program.input("high", (m,)))
-    answer = QuadraticProgram(program, sizes).write(H, *vectors, general)
+    answer = QuadraticProgram(program, sizes).write(H, g, lower, upper, warm, general)
     x, side, multipliers = (program.output(name, (n,)) for name in ("x", "side", "multipliers"))
     x[0, n] = program.step(_same, answer.x[0, n])
     side[0, n] = program.step(_same, answer.side[0, n])

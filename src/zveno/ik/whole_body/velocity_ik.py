@@ -14,7 +14,7 @@ from ...errors import ShapeError, ZvenoError, unknown_name
 from ...fit.quadratic.steps import FULL, INFEASIBLE, SOLVED
 from ...robot_functions import RobotFunctions
 from .box_limits import acceleration_limits, position_limits, velocity_limits
-from .tasks import PostureTask, Task, checked_tasks, is_strict, target_numbers, target_size, weights_of
+from .tasks import FrameTask, PostureTask, Task, checked_tasks, is_strict, target_numbers, target_size, weights_of
 from .velocity_program import NOT_FINITE, velocity_program
 from .velocity_rows import VelocityProblem
 
@@ -113,7 +113,10 @@ class VelocityIk:
         self._places: dict[str, slice] = places
         self._by_name = {task.name: task for task in self.tasks}
         self._defaults = self._default_targets()
+        self._plain_shapes = [(task.name, self._plain_shape(task)) for task in self.tasks]
         self._at_rest = np.zeros(mechanism.n_v)
+        self._flat_corners = np.zeros(1) if self._corners is None else self._corners.ravel()
+        self._no_rows = np.zeros(0)
         self._kernel = self._compiled()
 
     def _compiled(self) -> StructuredKernel:
@@ -141,19 +144,18 @@ class VelocityIk:
         q = np.asarray(q, dtype=float)
         numbers = self._numbers(targets or {})
         v_before, warm = (self._at_rest, self._at_rest) if before is None else (before.v, before.active)
-        corners = self._corners if support is None else self._other_support(support)
-        flat = np.zeros(1) if corners is None else corners.ravel()
+        corners = self._flat_corners if support is None else self._other_support(support).ravel()
         try:
-            answer = self._kernel(q, v_before, numbers, self._weights, self._limits, flat, self._settings, warm)
+            answer = self._kernel(q, v_before, numbers, self._weights, self._limits, corners, self._settings, warm)
         except ShapeError:
             self.robot.mechanism.checked_q(q)
             raise
         v, q_next, active, errors = answer[:4]
-        rows = answer[4] if self.problem.n_rows else np.zeros((*v.shape[:-1], 0))
-        step = VelocityStep(v, q_next, active, rows, errors, answer[-2])
-        if (step.codes == NOT_FINITE).any():
+        rows = answer[4] if self.problem.n_rows else np.zeros((*v.shape[:-1], 0)) if v.ndim > 1 else self._no_rows
+        codes = answer[-2]
+        if codes == NOT_FINITE if v.ndim == 1 else (codes == NOT_FINITE).any():
             self._refuse(q, targets or {})
-        return step
+        return VelocityStep(v, q_next, active, rows, errors, codes)
 
     # --- targets
 
@@ -167,21 +169,23 @@ class VelocityIk:
                 numbers[self._places[task.name]] = 0.0
         return numbers
 
+    def _plain_shape(self, task: Task) -> tuple[int, ...]:
+        """Of a target that needs no conversion; nothing has the shape () where there is no such."""
+        if isinstance(task, FrameTask):
+            return (4, 4) if task.kind == "pose" else ()
+        return (target_size(self.robot.mechanism, task),)
+
     def _numbers(self, targets: Mapping[str, Any]) -> np.ndarray:
         """Targets in the order of the kernel. Plain poses of one state are not looked at: the kernel tells."""
-        numbers = self._defaults.copy()
-        for name, target in targets.items():
-            if type(target) is np.ndarray and target.dtype == np.float64 and name in self._places:
-                place = self._places[name]
-                if target.shape == (4, 4) and place.stop - place.start == 12:
-                    if self._by_name[name].kind == "pose":  # type: ignore[union-attr]  (a frame: it has 12 numbers)
-                        numbers[place] = target[:3].ravel()
-                        continue
-                elif target.shape == (place.stop - place.start,):
-                    numbers[place] = target
-                    continue
+        if len(targets) != len(self._plain_shapes):
             return self._careful_numbers(targets)
-        return numbers
+        parts = []
+        for name, shape in self._plain_shapes:
+            target = targets.get(name)
+            if type(target) is not np.ndarray or target.shape != shape or target.dtype != np.float64:
+                return self._careful_numbers(targets)
+            parts.append(target.ravel()[:12] if len(shape) == 2 else target)
+        return np.concatenate(parts)
 
     def _careful_numbers(self, targets: Mapping[str, Any]) -> np.ndarray:
         mechanism = self.robot.mechanism

@@ -54,7 +54,7 @@ def velocity_program(program: Builder, problem: VelocityProblem) -> None:
     k = problem.n_strict
     if problem.strict:
         H_first, g_first = program.scratch("H_first", n, n), program.scratch("g_first", n, 1, zero=True)
-    rows = _Inequalities(program, k + m, n) if k + m else None
+    rows = _Inequalities(program, max(k + m, 1), n)
     if problem.strict:
         H_first[0, n], g_first[0, n], rows.C[0, k] = rest[:3]
         rest = rest[3:]
@@ -71,7 +71,7 @@ def velocity_program(program: Builder, problem: VelocityProblem) -> None:
         share[0] = program.step(partial(_mean_diagonal, n), H[0, n])
         with program.each(n) as i:
             H[i], g[i] = program.step(_with_strict, H[i], g[i], H_first[i], first.x[0, n], share[0])
-    general = None if rows is None else General(rows.C, rows.low, rows.high)
+    general = General(rows.C, rows.low, rows.high) if k + m else None
     answer = QuadraticProgram(program, Sizes(n, k + m, min(k + m, n + 1))).write(H, g, lower, upper, warm, general)
     status = program.scratch("status_of_both", 1, 1, zero=True)
     status[0] = program.step(partial(_judged, problem), answer.status[0], answer.x[0, n], given[2][0])
