@@ -8,7 +8,7 @@ RIVALS := $(VENV)/.rivals
 .PHONY: help setup demo test check format bench docs web clean
 
 help:
-	@echo "make demo    a first look: the built-in PUMA 560"
+	@echo "make demo    the whole story of one robot, and its report"
 	@echo "make test    all tests, README and examples included"
 	@echo "make check   lint, format and types"
 	@echo "make format  rewrite the sources as the linter wants them"

@@ -232,17 +232,18 @@ def test_an_export_leaves_a_readme_alone(capsys, tmp_path):
     assert "zveno" in readme.read_text()
 
 
-def test_sources_of_a_compensation_and_the_picture_of_the_tour_replace_nothing(capsys, tmp_path, monkeypatch):
+def test_sources_of_a_compensation_and_the_page_of_the_demo_replace_nothing(capsys, tmp_path, monkeypatch):
     mine = tmp_path / "compensate.c"
     mine.write_text("/* mine */")
     (tmp_path / "data.csv").write_text("joint1,joint2,x,y,z\n")
     assert main(["calibrate", "planar2", str(tmp_path / "data.csv"), "--compensation", str(tmp_path)]) == 2
     assert "compensate.c: it exists" in capsys.readouterr().err
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "puma560.png").write_text("my photograph")
+    page = tmp_path / "out" / "demo" / "story.html"
+    page.parent.mkdir(parents=True)
+    page.write_text("my story")
     assert main(["demo"]) == 2
-    assert (tmp_path / "out" / "puma560.png").read_text() == "my photograph"
+    assert page.read_text() == "my story"
 
 
 def test_two_files_are_not_one(capsys, tmp_path):

@@ -61,7 +61,7 @@ VERBS = {
     "reproduce": Verb("reproduce", "Recompute what the source documents print: what is equal or wrong, and why."),
     "robots": Verb("verbs", "The built-in robots, with the source of their numbers."),
     "cache": Verb("verbs", "The cache of compiled functions: where it is and how full."),
-    "demo": Verb("demo", "A first look: a guided tour of the library on the PUMA 560, with a picture."),
+    "demo": Verb("demo", "The whole story of one robot, from its drawing to its controller, on one page."),
 }
 """A test compares the lines with the docstrings of the functions, which are not imported to list them."""
 

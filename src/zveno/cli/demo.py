@@ -1,205 +1,194 @@
-"""A guided tour on the built-in PUMA 560: a list of short sections, each a few words and a few numbers."""
+"""The verb `demo`: one robot from its drawing to code on its controller, every number computed now."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .options import OUTPUT, File, OutputFlags
+from .options import OUTPUT, Directory, Flag, OutputFlags
 from .output import Answer, deliver, protect
+from .story import BAD_ROWS, RATE, READY, SECONDS, TORQUE_NOISE, TRACKER, Story
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
 
-    from ..robot import Robot
-
-PICTURE = Path("out") / "puma560.png"
-READY = (20.0, -40.0, 30.0, 0.0, 60.0, 0.0)
-"""Degrees; the configuration the tour looks at."""
+FOLDER = Path("out") / "demo"
 
 
 def demo(
     *,
-    plot: File = None,
+    folder: Directory = None,
+    no_open: Flag = False,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """A first look: a guided tour of the library on the PUMA 560, with a picture.
+    """The whole story of one robot, from its drawing to its controller, on one page.
 
     Args:
-        plot: where the picture goes; out/puma560.png if not given.
+        folder: where the report and the C code go; out/demo if not given.
+        no_open: do not open the report in a browser.
     """
-    from .. import load
-
-    protect(output, [], [plot or PICTURE])
-    robot = load("puma560")
-    tour = Tour(robot, plot)
-    deliver(Answer(tour.data, tour.show), output)
+    story = Story(FOLDER if folder is None else folder)
+    protect(output, [], [story.page])
+    story.folder.mkdir(parents=True, exist_ok=True)
+    shown = not no_open and not output.json and output.out is None and _has_desktop()
+    deliver(Answer(lambda: told(story), lambda console: tell(console, story, shown)), output)
 
 
 @dataclass(frozen=True)
-class Section:
-    """A stop of the tour: what is said, and the same as data."""
+class Chapter:
+    """A step of the story: what is said, and the same as data."""
 
     title: str
-    words: Sequence[RenderableType]
+    words: str
     data: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Tour:
-    """The sections on one robot, made one after the other as they are printed."""
-
-    robot: Robot
-    plot: Path | None
-
-    def sections(self) -> Iterator[Section]:
-        """All stops; `SECTIONS` is the list to extend."""
-        return (make(self) for make in SECTIONS)
-
-    def data(self) -> dict[str, Any]:
-        """What the tour found, by section."""
-        return {section.title: section.data for section in self.sections()}
-
-    def show(self, console: Console) -> None:
-        """Print section after section."""
-        from rich.text import Text
-
-        for number, section in enumerate(self.sections(), start=1):
-            console.print(f"{number}. {section.title}", style="bold")
-            for words in section.words:
-                console.print(Text(words) if isinstance(words, str) else words)
-            console.print()
-
-    @property
-    def q(self) -> Any:
-        """The configuration the tour looks at, rad."""
-        import numpy as np
-
-        return np.radians(READY)
+def told(story: Story) -> dict[str, Any]:
+    """What came out, by chapter."""
+    chapters = [make(story) for make in CHAPTERS]
+    return {chapter.title: chapter.data for chapter in chapters}
 
 
-def _what(tour: Tour) -> Section:
-    words = [
-        "zveno reads a robot (URDF, MJCF, Denavit–Hartenberg, elementary transforms) and gives its equations. "
-        "Each algorithm is written once, as in the textbook, and compiled for your robot, so that it takes whole "
-        "batches of states at a time. The robot of this tour comes with it: robot = zveno.load('puma560')."
-    ]
-    return Section("What this is", words, {"robot": tour.robot.name})
+def tell(console: Console, story: Story, shown: bool) -> None:
+    """Print chapter after chapter as they are computed; then the page is opened, if there is a desktop."""
+    from rich.text import Text
+
+    console.print("PUMA 560: from its drawing to code on its controller", style="bold")
+    console.print("The robot is simulated, so that the truth is known; every number below is computed now.\n")
+    for number, make in enumerate(CHAPTERS, start=1):
+        with _waiting(number):
+            chapter = make(story)
+        console.print(f"{number}. {chapter.title}", style="bold")
+        console.print(Text(chapter.words), end="\n\n")
+    if shown:
+        import webbrowser
+
+        webbrowser.open(story.report.resolve().as_uri())
 
 
-def _tree(tour: Tour) -> Section:
-    from ..report.text.summary import summary
-    from ..report.text.tree import mechanism_tree
+def _waiting(number: int) -> Any:
+    """A sign of life on a terminal while a chapter is computed."""
+    from contextlib import nullcontext
 
-    mechanism = tour.robot.mechanism
-    words = ["Six revolute joints in a chain, limits in degrees; `zveno info puma560` tells more.", ""]
-    return Section("The mechanism", [*words, mechanism_tree(mechanism, degrees=True)], summary(mechanism))
+    from rich.console import Console
+
+    if not sys.stderr.isatty():
+        return nullcontext()
+    return Console(stderr=True).status(f"step {number} of {len(CHAPTERS)}")
 
 
-def _kinematics(tour: Tour) -> Section:
-    from ..report.text.pose import pose_data, pose_table
-
-    frame = tour.robot.mechanism.default_frame.name
-    pose = pose_data(tour.robot.forward_kinematics(tour.q))
-    words = [f"robot.forward_kinematics(q) at q = {', '.join(f'{x:g}' for x in READY)} degrees:", ""]
-    return Section(
-        "Where the flange is", [*words, pose_table(pose, f"T_world_{frame}")], {"q": tour.q.tolist()} | pose
+def _has_desktop() -> bool:
+    if not sys.stdout.isatty():
+        return False
+    return sys.platform in ("darwin", "win32") or bool(
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     )
 
 
-def _jacobian(tour: Tour) -> Section:
-    import numpy as np
-
-    from ..report.text.columns import number
-
-    straight = tour.robot.pack({"joint5": 0.0}, default=tour.q)
-    rows, data = [], {}
-    for name, q in (("here", tour.q), ("wrist straight", straight)):
-        values = np.linalg.svd(tour.robot.jacobian(q), compute_uv=False)
-        rows.append(f"{name:15s}" + "  ".join(number(x, 4) for x in values))
-        data[name] = values.tolist()
-    words = [
-        "robot.jacobian(q) maps joint velocities to the twist [v, w] of the flange. Its singular values say how "
-        "easily it moves in six directions; with the wrist straight (joint5 = 0) axes 4 and 6 align and one "
-        "direction is lost:",
-        "",
-        *rows,
-    ]
-    return Section("How it can move", words, {"singular_values": data})
-
-
-def _dynamics(tour: Tour) -> Section:
-    import time
-
-    import numpy as np
-
-    from ..report.text.columns import number
-
-    robot, n = tour.robot, 100_000
-    hold = robot.gravity_torque(tour.q)
-    states = np.random.default_rng(0).uniform(-1.0, 1.0, (3, n, robot.n_v))
-    torques = robot.inverse_dynamics(*states)  # builds the kernel, or loads it from the cache
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        robot.inverse_dynamics(*states, out=torques)
-        times.append(time.perf_counter() - start)
-    each = 1e9 * min(times) / n
-    words = [
-        f"robot.gravity_torque(q) holds it still: {', '.join(number(x, 2) for x in hold)} N·m.",
-        f"robot.inverse_dynamics(q, v, a) on a batch of {n} states takes {each:.0f} ns a state on this machine.",
-    ]
-    return Section("What the motors do", words, {"gravity_torque": hold.tolist(), "nanoseconds_a_state": each})
-
-
-def _conventions(tour: Tour) -> Section:
-    from .. import load
-
-    typed = load("Tz(0.67) Rz(q1) Rx(-1.5708) Tx(0.4318) Rz(q2)").mechanism
-    words = [
-        "SI units and radians; T_world_tool maps tool coordinates to the world; twists are [v, w]; quaternions are "
-        "wxyz; docs/conventions.md has the rest. A right angle typed as 1.5708 would break what depends on exactly "
-        "parallel or crossing axes, so hand-typed models are snapped, and told so:",
-        *(f"  {note}" for note in typed.notes),
-    ]
-    return Section("Conventions, and angles that were meant", words, {"notes": list(typed.notes)})
-
-
-def _picture(tour: Tour) -> Section:
-    from ..errors import MissingExtraError
-    from ..report.pictures.motion import draw_motion
-
-    file = PICTURE if tour.plot is None else tour.plot
-    try:
-        if tour.plot is None:
-            PICTURE.parent.mkdir(exist_ok=True)
-        caption = "PUMA 560: one motion, and the way of its flange"
-        draw_motion(tour.robot.mechanism, swing(), file, caption=caption)
-    except MissingExtraError as missing:
-        return Section("A picture", [f"No picture: {missing}."], {"picture": None})
-    return Section(
-        "A picture", [f"The arm along a motion, and the way of its flange: {file}"], {"picture": str(file)}
+def _built(story: Story) -> Chapter:
+    place, torque = story.difference
+    words = (
+        f"The robot as built puts its tool {1e3 * place:.1f} mm (rms) from where its drawing says, and its bodies "
+        f"need {torque:.1f} N·m more or less to be held. Nobody knows that yet."
     )
+    return Chapter("As drawn and as built", words, {"position_rms_m": place, "torque_rms_Nm": torque})
 
 
-SECTIONS: list[Callable[[Tour], Section]] = [
-    _what,
-    _tree,
-    _kinematics,
-    _jacobian,
-    _dynamics,
-    _conventions,
-    _picture,
-]
+def _base(story: Story) -> Chapter:
+    base = story.base
+    return Chapter("What torques can tell", f"{base.summary}.", {"base_parameters": base.rank})
 
 
-def swing(n: int = 121) -> Any:
-    """The motion of the picture: (n, 6) joint values of the PUMA 560, rad."""
-    import numpy as np
+def _motion(story: Story) -> Chapter:
+    words = f"{story.motion.summary}."
+    return Chapter("Ten seconds worth recording", words, {"over_random": float(story.motion.over_random)})
 
-    s = np.linspace(0.0, 1.0, n)
-    over = np.sin(np.pi * s)
-    q = np.stack([85 - 140 * s, -20 - 45 * over, 25 - 30 * over, 0 * s, 75 - 25 * over, 0 * s], axis=-1)
-    return np.radians(q)
+
+def _log(story: Story) -> Chapter:
+    n = story.log.segments[-1][1]
+    words = (
+        f"The built robot follows it under its controller: {n} samples at {RATE:g} Hz, torques with {TORQUE_NOISE} "
+        f"N·m of noise, {SECONDS:g} s."
+    )
+    return Chapter("The recording", words, {"samples": n})
+
+
+def _identified(story: Story) -> Chapter:
+    found = story.identified
+    data = {"status": found.status, "verdict": found.verdict}
+    return Chapter("Identified, as bodies that can exist", found.verdict.split("\n")[0], data)
+
+
+def _plan(story: Story) -> Chapter:
+    data = {"postures": len(story.plan), "over_random": float(story.plan.over_random)}
+    return Chapter("Where to measure", f"{story.plan.summary}.", data)
+
+
+def _calibrated(story: Story) -> Chapter:
+    found = story.calibrated
+    (before, after), *_ = found.compared
+    named = sorted(outlier.row for outlier in found.outliers)
+    words = (
+        f"A tracker reads {len(story.readings)} positions to {1e3 * TRACKER:g} mm; {len(BAD_ROWS)} rows go wrong. "
+        f"Rows named as bad: {', '.join(map(str, named)) or 'none'}. Error in postures not used: "
+        f"{1e3 * before.rms:.2f} → {1e3 * after.rms:.3f} mm; against the robot as built, in 500 others: "
+        f"{1e3 * story.true_error:.3f} mm."
+    )
+    data = {"bad_rows": named, "before_m": before.rms, "after_m": after.rms, "true_error_m": story.true_error}
+    return Chapter("Calibrated, bad rows named", words, data)
+
+
+def _solved(story: Story) -> Chapter:
+    solutions, proof = story.solutions, story.proof
+    words = (
+        f"With the calibrated geometry, tool where the drawing has it at {', '.join(f'{x:g}' for x in READY)}°: "
+    )
+    words += f"{solutions.summary}."
+    if proof is None:
+        words += " (pip install 'zveno[certified]' proves it.)"
+    else:
+        words += f" Judged in ball arithmetic: {proof.status}, {proof.reasons[0]}."
+    data = {
+        "count": int(solutions.count),
+        "status": solutions.status,
+        "proof": None if proof is None else proof.status,
+    }
+    return Chapter("All solutions, and the proof", words, data)
+
+
+def _code(story: Story) -> Chapter:
+    words = f"{story.code.summary}: all solutions of inverse kinematics as drawn, identified dynamics."
+    if story.checked is None:
+        words += " No C compiler was found to try them."
+    else:
+        angle, torque = (story.checked[name] for name in ("inverse_kinematics", "inverse_dynamics"))
+        words += (
+            f" Compiled and compared with Python in 100 states each: solutions within {angle:.0e} rad, torques "
+            f"within {torque:.0e} N·m."
+        )
+    data = {"files": [str(file) for file in story.code.files], "off": story.checked}
+    return Chapter("Code for the controller", words, data)
+
+
+def _report(story: Story) -> Chapter:
+    size = story.report.stat().st_size
+    words = f"Everything on one page that needs no network: {story.report} ({size / 1e6:.1f} MB)."
+    return Chapter("The report", words, {"report": str(story.report), "bytes": size})
+
+
+CHAPTERS: tuple[Callable[[Story], Chapter], ...] = (
+    _built,
+    _base,
+    _motion,
+    _log,
+    _identified,
+    _plan,
+    _calibrated,
+    _solved,
+    _code,
+    _report,
+)
