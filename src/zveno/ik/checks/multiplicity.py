@@ -56,6 +56,11 @@ class Singular(NamedTuple):
         """Whether rounding moves it further than solutions are apart, and there is no double root to explain it."""
         return self.kind == "open" and self.blur > SAME
 
+    @property
+    def fourfold(self) -> bool:
+        """Whether two directions of the kernel meet two of the cokernel: solutions nearly meet in fours there."""
+        return self.kind == "open" and len(self.kernel) > 1
+
     def holds(self, problem: IkProblem, x: np.ndarray) -> np.ndarray:
         """Which of the points x (..., n), in the chain's units, are this solution, or one of a pair it is of."""
         return near(problem, x, self.x, max(2.0 * self.apart, SAME))

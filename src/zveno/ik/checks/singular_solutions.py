@@ -143,7 +143,7 @@ def _classified(draft: Draft, i: int, straight: bool = False) -> list[tuple[int,
     continua = families_of(draft.problem, draft.targets.lanes, i, draft.x[rows], least, straight)
     if continua.isolated and not straight:
         draft.roots[i] = continua.isolated
-        if any(root.blurred for root in continua.isolated):
+        if any(root.blurred or root.fourfold for root in continua.isolated):
             _lower(draft, i, "some of a multiplicity that the second order does not tell")
     if continua.doubtful:
         _lower(draft, i, "some nearly singular, which may be a continuum or not")
