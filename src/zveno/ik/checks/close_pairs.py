@@ -27,6 +27,8 @@ MARGIN = 2.0
 """By how much Kantorovich's condition is met where a root counts as one of its own."""
 MISS = 1e-14
 """Error of a pose, lengths over `length` and radians, beyond which a polished point is no solution."""
+ALONE = 10.0 * SAME
+"""Curvature |Q| above which two solutions that meet are no part of a triple root."""
 ITERATIONS = 12
 SHORT, ROUNDING = 1e-9, 4e-15
 """Steps and errors (lengths over `length`, radians) at which polishing ends."""
@@ -42,6 +44,7 @@ class Pair(NamedTuple):
         distance: between them, in the coordinate that differs most, as the second order predicts it.
         apart: whether double precision tells them apart.
         blurred: whether it cannot. Where neither is so, a twin should be there and was not found.
+        curvature: |Q|; a third solution is no nearer than that over a third order of about 1.
     """
 
     pose: int
@@ -49,6 +52,12 @@ class Pair(NamedTuple):
     distance: float
     apart: bool
     blurred: bool
+    curvature: float
+
+    @property
+    def double(self) -> bool:
+        """Whether both are one to the last digit, and no third solution is near."""
+        return self.blurred and not self.apart and self.curvature > ALONE
 
     @property
     def merged(self) -> bool:
@@ -91,7 +100,8 @@ def close_pairs(problem: IkProblem, lanes: Lanes, pose: np.ndarray, x: np.ndarra
     pairs: list[Pair] = []
     for k in np.argsort(~apart, kind="stable"):
         if not any(pair.pose == pose[k] and pair.holds(problem, x[k]) for pair in pairs):
-            pairs.append(Pair(int(pose[k]), twins[k], float(expected[k]), bool(apart[k]), bool(blurred[k])))
+            told = (float(expected[k]), bool(apart[k]), bool(blurred[k]), float(Q[k]))
+            pairs.append(Pair(int(pose[k]), twins[k], *told))
     return pairs
 
 

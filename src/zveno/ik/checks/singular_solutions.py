@@ -127,10 +127,13 @@ def _settle_pairs(draft: Draft) -> None:
             if any(theirs):
                 told = roots[theirs.index(True)]._replace(apart=pair.distance)
                 draft.roots[i] = [told, *(root for root, its in zip(roots, theirs, strict=True) if not its)]
+        elif pair.double and any(theirs):
+            draft.roots[i] = [
+                root._replace(kind="double") if its and len(root.kernel) == 1 else root
+                for root, its in zip(roots, theirs, strict=True)
+            ]
         elif pair.merged:
-            doubles = [root.kind == "double" for root, its in zip(roots, theirs, strict=True) if its]
-            if not pair.blurred or not doubles or not all(doubles):
-                _lower(draft, i, "two may nearly meet where one is listed")
+            _lower(draft, i, "two may nearly meet where one is listed")
 
 
 def _classified(draft: Draft, i: int, straight: bool = False) -> list[tuple[int, np.ndarray]]:
