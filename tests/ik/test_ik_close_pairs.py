@@ -99,3 +99,15 @@ def test_rounding_makes_no_pair_of_a_double_root():
     q[:, 2], q[:, 4] = STRAIGHT, rng.uniform(0.4, 2.0, 80)
     found = solve_ik(PUMA, PUMA.forward_kinematics(q), limits=False)
     assert not [k for k in range(len(q)) if "apart" in found.reason(k)]
+
+
+def test_three_that_nearly_meet_are_all_listed():
+    """Two pairs share a solution: adding the second took the third one away."""
+    arm = known_arms()["jaco"]
+    q = np.array([2.449285285174443, -1.389901922533808, -1.90983240351575, 0.99742332247747, -2.9972424525684946])
+    q = np.append(q, -3.0402432277645324)
+    found = robot_of(arm).ik(arm.forward(q))
+    assert np.sum(np.abs(wrapped(found.q - q)).max(axis=1) < 1e-3) == 3
+    assert nearest(q, found.q) < 1e-6
+    assert found.status == "undecided"
+    assert "three may nearly meet" in found.reason()

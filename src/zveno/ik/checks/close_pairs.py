@@ -40,6 +40,7 @@ class Pair(NamedTuple):
 
     Attributes:
         pose: which pose they solve.
+        start: (n,) the solution they were looked for from: one of them, or what stands for both.
         twins: (2, n) in the chain's units.
         distance: between them, in the coordinate that differs most, as the second order predicts it.
         apart: whether double precision tells them apart.
@@ -48,6 +49,7 @@ class Pair(NamedTuple):
     """
 
     pose: int
+    start: np.ndarray
     twins: np.ndarray
     distance: float
     apart: bool
@@ -65,9 +67,10 @@ class Pair(NamedTuple):
         return not self.apart and self.distance < 2.0 * SAME
 
     def holds(self, problem: IkProblem, x: np.ndarray) -> np.ndarray:
-        """Which of the points x (..., n), in the chain's units, stand for one of the twins."""
-        reach = max(2.0 * self.distance, SAME)
-        return near(problem, x, self.twins[0], reach) | near(problem, x, self.twins[1], reach)
+        """Which of the points x (..., n), in the chain's units, stand for one of the twins or both."""
+        reach = 0.25 * self.distance
+        twin = near(problem, x, self.twins[0], reach) | near(problem, x, self.twins[1], reach)
+        return twin | near(problem, x, self.start, 1e-12)
 
 
 def close_pairs(problem: IkProblem, lanes: Lanes, pose: np.ndarray, x: np.ndarray, least: np.ndarray) -> list[Pair]:
@@ -101,7 +104,7 @@ def close_pairs(problem: IkProblem, lanes: Lanes, pose: np.ndarray, x: np.ndarra
     for k in np.argsort(~apart, kind="stable"):
         if not any(pair.pose == pose[k] and pair.holds(problem, x[k]) for pair in pairs):
             told = (float(expected[k]), bool(apart[k]), bool(blurred[k]), float(Q[k]))
-            pairs.append(Pair(int(pose[k]), twins[k], *told))
+            pairs.append(Pair(int(pose[k]), x[k], twins[k], *told))
     return pairs
 
 

@@ -12,13 +12,11 @@ import numpy as np
 
 from ..ik_problem import IkProblem
 from ..newton import lanes_of
+from ..six_revolute.polish import MOBILE, any_regular, random_configurations
 from ..solutions import COMPLETE, UNDECIDED
 from .draft import Draft
 from .judgement import jacobians
 
-REGULAR = 1e-9
-"""Least singular value (lengths over `length`) above which a random configuration is regular."""
-SAMPLES = 4
 REASON = "the arm is singular in every configuration, so that solutions may be missing"
 
 
@@ -28,7 +26,7 @@ def never_regular(draft: Draft) -> None:
     if not len(claimed) or draft.problem.redundancy:
         return
     regular = np.zeros(len(draft.codes), bool)
-    regular[draft.pose[draft.rows.least > REGULAR]] = True
+    regular[draft.pose[draft.rows.least > MOBILE]] = True
     doubtful = claimed[~regular[claimed]]
     if len(doubtful) and not _has_regular_configuration(draft.problem):
         draft.codes[doubtful] = UNDECIDED
@@ -37,7 +35,5 @@ def never_regular(draft: Draft) -> None:
 
 @lru_cache(maxsize=128)
 def _has_regular_configuration(problem: IkProblem) -> bool:
-    x = np.random.default_rng(0).uniform(-np.pi, np.pi, (SAMPLES, problem.n))
-    lanes = lanes_of(problem, np.eye(4)[None])
-    J = jacobians(problem, x, lanes, np.zeros(SAMPLES, int))
-    return bool(np.linalg.svd(J, compute_uv=False)[:, -1].max() > REGULAR)
+    x = random_configurations(problem.n)
+    return any_regular(jacobians(problem, x, lanes_of(problem, np.eye(4)[None]), np.zeros(len(x), int)))

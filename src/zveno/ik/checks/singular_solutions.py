@@ -9,7 +9,7 @@ from ..newton import lanes_of
 from ..redundant.families import Curve, families_of, within_limits
 from ..solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Continuum, Family, Solver
 from .candidates import checked_candidates
-from .close_pairs import EPSILON, ROUNDING, close_pairs, polished
+from .close_pairs import ALONE, EPSILON, ROUNDING, close_pairs, polished
 from .distinct import SAME
 from .draft import Draft
 from .judgement import SINGULAR, errors, jacobians
@@ -127,6 +127,8 @@ def _settle_pairs(draft: Draft) -> None:
             if any(theirs):
                 told = roots[theirs.index(True)]._replace(apart=pair.distance)
                 draft.roots[i] = [told, *(root for root, its in zip(roots, theirs, strict=True) if not its)]
+            if pair.curvature <= ALONE:
+                _lower(draft, i, "three may nearly meet where two are listed")
         elif pair.double and any(theirs):
             draft.roots[i] = [
                 root._replace(kind="double") if its and len(root.kernel) == 1 else root
@@ -198,7 +200,10 @@ def decide_double_roots(draft: Draft, solver: Solver) -> None:
         T, split = sides(problem, targets.T[i], roots)
         raw = solver.solve(problem, T)
         rows = draft.x[draft.pose == i]
-        regular = len(rows) - int(np.sum([root.holds(problem, rows) for root in roots]))
+        held = [int(root.holds(problem, rows).sum()) for root in roots]
+        if held != [2 if root.apart else 1 for root in roots]:
+            continue
+        regular = len(rows) - sum(held)
         expected = [regular + 2 * number for number in split]
         pose, rows, _ = checked_candidates(problem, lanes_of(problem, T), raw)
         if raw.complete.all() and np.bincount(pose[rows.over <= 0], minlength=2).tolist() == expected:

@@ -51,8 +51,16 @@ def _cross(a, b):
 
 def mobile(L: np.ndarray) -> bool:
     """Whether the arm with links L (5, 3, 4) has a regular configuration; two joints about one axis leave none."""
-    q = np.random.default_rng(0).uniform(-np.pi, np.pi, (4, 6))
-    jacobians = np.array([loop_error(L, np.eye(3, 4), sample)[1] for sample in q])
+    return any_regular(np.array([loop_error(L, np.eye(3, 4), q)[1] for q in random_configurations(6)]))
+
+
+def random_configurations(n: int) -> np.ndarray:
+    """(4, n) angles, the same at every call: an arm that is regular somewhere is regular there, but by chance."""
+    return np.random.default_rng(0).uniform(-np.pi, np.pi, (4, n))
+
+
+def any_regular(jacobians: np.ndarray) -> bool:
+    """Whether one of some Jacobians (s, m, n) has full rank."""
     return bool(np.linalg.svd(jacobians, compute_uv=False)[:, -1].max() > MOBILE)
 
 
