@@ -29,7 +29,7 @@ def run() -> list[Row]:
     for name in ROBOTS:
         robot = zveno.load(name)
         T = robot.forward_kinematics(robot.random(1000, 0))
-        rows += [*_one(robot, T[0].copy()), *_batch(robot, T), *_first(name), _agreement(robot)]
+        rows += [*_one(robot, T[0].copy()), *_batch(robot, T), *_first(name), agreement(robot)]
     return rows
 
 
@@ -101,9 +101,9 @@ def _first(name: str) -> list[Row]:
     ]
 
 
-def _agreement(robot, n: int = 100_000) -> Row:
+def agreement(robot, careful_method: str = "closed_form", n: int = 100_000) -> Row:
     """CPU seconds a pose and the careful way's, on n random poses, and how many statuses or counts differ."""
-    differ, taken = 0, {"auto": 0.0, "closed_form": 0.0}
+    differ, taken = 0, {"auto": 0.0, careful_method: 0.0}
     for method in taken:  # kernels are built outside the time
         robot.ik(robot.forward_kinematics(robot.random(100, 0)), method=method)
     for seed in range(0, n, 5000):
@@ -116,4 +116,4 @@ def _agreement(robot, n: int = 100_000) -> Row:
         ours, careful = answers
         differ += int(((ours.count != careful.count) | (ours.codes != careful.codes)).sum())
     what = f"{robot.name}: {differ} of {n} poses answered otherwise"
-    return Row(what, taken["auto"] / n, taken["closed_form"] / n, "the careful way")
+    return Row(what, taken["auto"] / n, taken[careful_method] / n, "the careful way")

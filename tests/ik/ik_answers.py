@@ -7,7 +7,7 @@ from ik_arms import Arm
 
 import zveno
 from zveno.ik.parts import PER_POSE
-from zveno.mechanism import Continuous, Frame, Joint, Link, assemble
+from zveno.mechanism import Continuous, Frame, Joint, Limits, Link, Revolute, assemble
 from zveno.robot import Robot
 
 PI = np.pi
@@ -15,10 +15,11 @@ ROUNDING = 1e-9
 """rad: errors of 1e-14 in a pose over the least singular value of 2e-5 from which on a pose is sure."""
 
 
-def robot_of(arm: Arm) -> Robot:
-    """The arm as a robot without limits."""
+def robot_of(arm: Arm, limits: Limits | None = None) -> Robot:
+    """The arm as a robot without limits, or with the same for all joints."""
     links = [Link(f"l{i}") for i in range(len(arm.F) + 1)]
-    joints = [Joint(f"j{i + 1}", f"l{i}", f"l{i + 1}", Continuous(), F) for i, F in enumerate(arm.F)]
+    kind, bounds = (Continuous(), Limits()) if limits is None else (Revolute(), limits)
+    joints = [Joint(f"j{i + 1}", f"l{i}", f"l{i + 1}", kind, F, limits=bounds) for i, F in enumerate(arm.F)]
     return Robot(assemble(arm.name, links, joints, [Frame("tool", links[-1].name, arm.tool)]))
 
 

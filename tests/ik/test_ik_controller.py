@@ -7,7 +7,8 @@ import subprocess
 
 import numpy as np
 import pytest
-from ik_answers import wrapped
+from ik_answers import robot_of, wrapped
+from ik_arms import general_arms
 from ik_edges import edge_poses
 
 import zveno
@@ -15,7 +16,7 @@ from zveno.ik.ik_problem import problem_of
 from zveno.ik.native.controller import controller_ik
 from zveno.ik.solutions import COMPLETE, EXCLUDED, UNDECIDED, UNREACHABLE
 from zveno.kernels.structured.evaluate import evaluate
-from zveno.mechanism import Free, Joint, Link, assemble
+from zveno.mechanism import Free, Joint, Limits, Link, assemble
 
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 STRICT = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Werror")
@@ -72,6 +73,40 @@ def test_claims_in_c_are_those_of_python(name, tmp_path):
     np.testing.assert_array_equal(np.isnan(q).any(axis=2), ~listed)
     assert abs(robot.forward_kinematics(q[listed]) - T[np.nonzero(listed)[0]]).max() < 1e-8
     assert ((q[listed] >= robot.lower) & (q[listed] <= robot.upper)).all()
+
+
+def test_general_arms_have_a_program_too():
+    robot = robot_of(general_arms(1, seed=500)[0])
+    T = robot.forward_kinematics(robot.random(6, 1))
+    q, count, status = evaluate(controller_ik(robot, None, False).program, T)
+    careful = robot.ik(T, method="six_revolute")
+    assert (status == COMPLETE).all()
+    np.testing.assert_array_equal(count, careful.count)
+    most = careful.q.shape[1]
+    np.testing.assert_allclose(q[:, :most], careful.q, atol=1e-9)
+    assert np.isnan(q[:, most:]).all()
+
+
+@pytest.mark.slow  # sanitizers take long over a megabyte of C
+@pytest.mark.parametrize("limits", [None, Limits(-2.5, 2.0)], ids=["endless", "limited"])
+def test_claims_in_c_of_general_arms_are_those_of_python(limits, tmp_path):
+    robot = robot_of(general_arms(1, seed=500)[0], limits)
+    T = edge_poses(robot, 4, seed=5)
+    q, count, status = run(robot, tmp_path, [T])
+    careful = robot.ik(T, method="six_revolute")
+    assert q.shape[1:] == (16, 6)
+    sure = status != UNDECIDED
+    assert (status == COMPLETE).mean() > 0.2
+    np.testing.assert_array_equal(status[sure], careful.codes[sure])
+    np.testing.assert_array_equal(count[sure], careful.count[sure])
+    for i in np.flatnonzero(status == COMPLETE):
+        assert abs(wrapped(q[i, : int(count[i])] - careful.of(i))).max() < 1e-9
+    assert "at most 24 roots narrowed down" in (tmp_path / "README.md").read_text()
+
+
+def test_float_solves_general_arms_from_a_seed(tmp_path):
+    program = controller_ik(robot_of(general_arms(1, seed=500)[0]), None, single=True).program
+    assert [argument.name for argument in program.inputs] == ["T", "q0"]
 
 
 def test_c_and_numpy_give_the_same_numbers(tmp_path):

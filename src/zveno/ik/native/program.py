@@ -92,15 +92,20 @@ def on_controller(program: Builder, arm: ArmTables) -> None:
     """
     kind = arm.of_class
     T = program.input("T", (4, 4), 16)
-    q = program.output("q", (kind.n_branches, kind.n), kind.n)
-    count, status = program.output("count", ()), program.output("status", ())
     signs = program.table("signs", kind.signs)
     rows, keys = program.scratch("rows", kind.n_branches, N_ROW), program.scratch("keys", kind.n_branches, N_KEYS)
-    verdict = program.scratch("answer", 1, N_ROW)
     seen, solve = _branch_solver(program, arm)
     seen(T)
     with program.each(kind.n_branches) as i:
         rows[i], keys[i] = solve(signs[i])
+    tell_in_order(program, kind, rows, keys)
+
+
+def tell_in_order(program: Builder, kind: ArmClass, rows: Rows, keys: Rows) -> None:
+    """The outputs q, count and status of a controller, from rows and their keys."""
+    q = program.output("q", (kind.n_branches, kind.n), kind.n)
+    count, status = program.output("count", ()), program.output("status", ())
+    verdict = program.scratch("answer", 1, N_ROW)
     rank, last = _ranks(program, kind, keys)
     verdict[0] = last
     count[0], status[0] = program.step(told, verdict[0])

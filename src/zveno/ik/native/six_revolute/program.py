@@ -22,7 +22,7 @@ from ....kernels.structured.parts import Rows
 from ...checks.judgement import N_KNOWN
 from ...six_revolute.back_substitution import SPURIOUS, better_from_root
 from ...six_revolute.equations import SIZE
-from ..program import as_it_is, put_in_order
+from ..program import as_it_is, put_in_order, tell_in_order
 from ..verdicts import N_KEYS, N_ROW, NOT_A_NUMBER, concluded, judged
 from .elimination import eliminate, polynomial, seen_from_arm
 from .search import MOST_ROOTS, isolate, refine
@@ -41,6 +41,14 @@ def all_solutions(program: Builder, arm: SixRevoluteTables) -> None:
     T = program.input("T", (4, 4), 16)
     answer = program.output("answer", (arm.of_class.n_branches + 1, N_ROW), N_ROW)
     put_in_order(program, arm.of_class, *judged_candidates(program, arm, T), answer)
+
+
+def on_controller(program: Builder, arm: SixRevoluteTables) -> None:
+    """q (16, 6) of a pose T (4, 4), sorted, NaN behind the last; their number, and a status of `STATUSES`.
+
+    Where nothing is sure the status is undecided, and what is listed is some of the solutions.
+    """
+    tell_in_order(program, arm.of_class, *judged_candidates(program, arm, program.input("T", (4, 4), 16)))
 
 
 def judged_candidates(program: Builder, arm: SixRevoluteTables, T: Rows) -> tuple[Rows, Rows]:

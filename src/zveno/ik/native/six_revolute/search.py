@@ -20,7 +20,8 @@ from ..program import as_it_is
 PIECES = 4
 MOST_WAITING = 40
 """Cells that wait to be split, at most."""
-MOST_SPLITS = 400
+MOST_SPLITS = 100
+"""Cells that are split, at most; random poses need three on average and fewer than eighty."""
 MOST_ROOTS = 2 * roots.DEGREE
 MOST_NEWTON = 20
 """Calls of `NEWTON_STEPS` bracketed steps each: sixty halvings at worst."""
