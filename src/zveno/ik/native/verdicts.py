@@ -68,7 +68,8 @@ def concluded(kind: ArmClass, row: Any, edges: Any, rigid: Any, verdict: Any) ->
     for k in range(1, n):
         seam = maximum(seam, absolute(x[k] - arm.middle[k]))
     regular = logical_and(less(bounds.singular, least), less_equal(miss, _sharp(kind, least)))
-    clear_of_limits = less(bounds.slack, absolute(over))
+    # So far outside that at the limit the pose is missed: what moves it less could count as a solution there.
+    clear_of_limits = less(bounds.slack, absolute(over) * minimum(1.0, least))
     clear_of_seams = less(seam, 0.5 * TURN - bounds.seam)
     sure = logical_and(regular, logical_and(clear_of_limits, clear_of_seams))
     sure = logical_and(clear, select(exists, sure, 1.0))

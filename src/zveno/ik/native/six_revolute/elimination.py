@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....kernels.math import less_equal
+from ....kernels.math import less, less_equal, select
 from ....kernels.structured.build import Builder
 from ....kernels.structured.parts import Rows
 from ...six_revolute import roots
@@ -36,6 +36,10 @@ RANK = N_FEATURES - N_EQUATIONS
 """Of what is annihilated."""
 N_MIRRORS = sum(2 * (N_FEATURES - k) for k in range(RANK))
 """Numbers of all reflections."""
+NOISE_MARGIN = 8.0
+"""Another order of operations measures another noise: what is sure here must be so there."""
+MOST_NOISE = 1e-8
+"""Of a polynomial whose greatest sample is 1. Cancellation that leaves more has lost half of the digits."""
 
 
 def seen_from_arm(kind: SixRevoluteClass, row: Any, T: Any) -> Any:
@@ -82,8 +86,18 @@ def polynomial(program: Builder, E: Rows) -> Rows:
     values, c = program.scratch("values", roots.SAMPLES, 1), program.scratch("c", 1, roots.N_COEFFICIENTS)
     with program.each(roots.SAMPLES) as i:
         values[i] = program.step(projected, E[0, 3 * SIZE], points[i])
-    c[0] = program.step(roots.polynomial, values[0, roots.SAMPLES])
+    c[0] = program.step(cautious, values[0, roots.SAMPLES])
     return c
+
+
+def cautious(values: Any) -> Any:
+    """`zveno.ik.six_revolute.roots.polynomial` with more noise than is measured, which is a matter of rounding.
+
+    From `MOST_NOISE` on, noise is infinite, so that nothing is sure.
+    """
+    c = roots.polynomial(values)
+    noise = select(less(c[-2], MOST_NOISE), NOISE_MARGIN * c[-2], np.inf)
+    return np.array([*c[:-2], noise, c[-1]])
 
 
 def seen_left(kind: SixRevoluteClass, row: Any, X: Any) -> Any:
