@@ -130,3 +130,22 @@ def test_it_is_found_as_often_as_it_should_be():
         assert not zveno.calibrate(robot, measured(robot, 0.0, 60, seed)[0], folds=0).joint_terms
     assert 0.8 < np.sqrt(np.mean(np.square(z))) < 1.25
     assert np.max(np.abs(z)) < 4.0
+
+
+def test_plans_ask_for_both_sides(tmp_path):
+    robot = arm("puma560")
+    plan = zveno.plan_poses(robot, "position", 20, joint_terms=TERMS, candidates=300, clearance=None)
+    assert plan.both_sides
+    assert np.isfinite(plan.sigma).all()
+    assert sum(name.startswith("H") for name in plan.names) == 6
+    assert any("measured twice" in note for note in plan.notes)
+    file = plan.write_csv(tmp_path / "plan.csv")
+    rows = file.read_text().splitlines()
+    assert len(rows) == 41
+    campaign = zveno.read_campaign(file, robot.mechanism, "position", planned=True)
+    np.testing.assert_array_equal(campaign.approach, np.tile([[1.0], [-1.0]], (20, 6)))
+    np.testing.assert_allclose(campaign.q[::2], campaign.q[1::2])
+    plain = zveno.plan_poses(robot, "position", 20, candidates=300, clearance=None)
+    assert not plain.both_sides
+    with pytest.raises(ZvenoError, match="contacts from both sides"):
+        zveno.plan_poses(robot, "point", 40, joint_terms=TERMS, candidates=300)

@@ -1,5 +1,7 @@
 """Outputs: calibrated robot, compensation, prediction with covariance, files, information."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from calibration_arms import TOOL, arm, simulated, truth
@@ -145,3 +147,25 @@ def test_information_reproduces_the_documents_planning_study():
         std = expected_std(robot, kind, plan, names)
         std[[0, 1, 4, 5]] *= 1e3
         np.testing.assert_allclose(std, expected, rtol=2e-3)
+
+
+def test_the_map_is_cut_into_slices(found):
+    result = found.accuracy_map(800)
+    np.testing.assert_allclose(
+        result.nominal_error[:5],
+        np.linalg.norm(
+            (found.planning_robot.forward_kinematics(result.q[:5], found.frames[0])[:, :3, 3] - result.points[:5]),
+            axis=1,
+        ),
+        atol=1e-9,
+    )
+    cut = result.slices("z", 5, 8)
+    assert sum(int(one.number.sum()) for one in cut) == 800
+    assert all(a.high == b.low for a, b in pairwise(cut))
+    total = sum(float(np.sum(one.number * one.before**2)) for one in cut)
+    assert total == pytest.approx(float(np.sum(result.nominal_error**2)))
+    left = sum(float(np.sum(one.number * one.after**2)) for one in cut)
+    assert left == pytest.approx(float(np.sum(result.sigma_position**2)))
+    assert np.mean(np.concatenate([one.sure for one in cut])) > 0.5
+    with pytest.raises(zveno.ZvenoError, match="no axis named 'w'"):
+        result.slices("w")

@@ -46,6 +46,7 @@ def calibration_of(state: FitState) -> Calibration:
         data=state.campaigns,
         frames=model.frames,
         joint_terms=state.joint_terms,
+        loads=model.loads,
         names=tuple(model.names[k] for k in parameters),
         values=whole.values[parameters],
         units=tuple(model.terms[k].unit for k in parameters),

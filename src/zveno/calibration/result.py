@@ -20,13 +20,13 @@ from ..io.results import Result, registered
 from ..io.write import format_of
 from ..mechanism import Mechanism
 from .advice.next_measurement import Advice
-from .fit.errors import Error, Residuals
-from .fit.named import Event, Outlier
+from .fit.named import Error, Event, Outlier, Residuals
 from .identifiability.analysis import Identifiability
 from .measurements.campaigns import Campaign, sides
 from .model.models import Model, redundant_model
 from .use.accuracy import AccuracyMap, Prediction, predict
 from .use.compensate import TOOLS, Compensation, compensation_c, compensation_kernel, has_sides
+from .use.controller import ControllerForm, controller_form
 from .use.output import calibrated_mechanism, text_of
 from .use.scoring import score
 
@@ -50,6 +50,7 @@ class Calibration(Result):
         data: the campaigns with their postures and readings, without the rows that could not be used.
         frames: frames that were measured.
         joint_terms: "gear", "compliance", "eccentricity", "ovality", "hysteresis" where fitted.
+        loads: under which joints yield, where compliance is fitted: "model", its masses, or "rods" of 10 kg/m.
         evidence: of joint terms that were fitted because the data ask for them: how much more probable the data are
             with them, as a logarithm.
         names, values, units: estimated parameters as deviations from nominal.
@@ -87,6 +88,7 @@ class Calibration(Result):
     data: tuple[Campaign, ...]
     frames: tuple[str, ...]
     joint_terms: tuple[str, ...]
+    loads: str
     names: tuple[str, ...]
     values: np.ndarray
     units: tuple[str, ...]
@@ -194,7 +196,7 @@ class Calibration(Result):
     @cached_property
     def model(self) -> Model:
         """The redundant model the parameters belong to."""
-        return redundant_model(self.nominal, self.frames, self.joint_terms)
+        return redundant_model(self.nominal, self.frames, self.joint_terms, self.loads)
 
     @cached_property
     def _all_values(self) -> np.ndarray:
@@ -239,8 +241,15 @@ class Calibration(Result):
     def accuracy_map(
         self, postures: int = 2000, rng: np.random.Generator | int | None = 0, frame: str | None = None
     ) -> AccuracyMap:
-        """Predicted accuracy over random postures within limits."""
-        return AccuracyMap.over(self.nominal, lambda q: self.predict(q, frame), postures, rng)
+        """Accuracy over random postures within limits, before and after."""
+        at = self._frame(frame)
+        placed = self._all_values.copy()
+        placed[[k for k, term in enumerate(self.model.terms) if term.role not in ("base", "tool")]] = 0.0
+
+        def nominal(q: np.ndarray) -> np.ndarray:
+            return predict(self.model, at, q, placed, [], np.zeros((0, 0))).T_world_frame
+
+        return AccuracyMap.over(self.nominal, lambda q: self.predict(q, at), nominal, postures, rng)
 
     @cached_property
     def planning_robot(self) -> Robot:
@@ -289,6 +298,16 @@ class Calibration(Result):
         """`compensate.h` and `compensate.c`: the same for a controller; the function returns the status."""
         source = compensation_c(self.model, self._frame(frame), self._all_values, _checked_tool(tool))
         return source.write(directory)
+
+    def controller(self, form: str, frame: str | None = None) -> ControllerForm:
+        """The calibration as a controller takes it, with what the form cannot hold and the accuracy lost by that.
+
+        Args:
+            form: "offsets" (joint offsets to master), "frames" (base and tool), "dh" (deltas of a table), "ur"
+                (`calibration.yaml`), "kuka" or "abb" (offsets, base and tool).
+            frame: one of those that were measured; the first if None.
+        """
+        return controller_form(self.model, self._frame(frame), self._all_values, form)
 
     def score(self, data: Campaign | Sequence[Campaign]) -> tuple[Error, ...]:
         """Errors on other measurements: parameters and frames as found; unknowns that are new are fitted to

@@ -70,7 +70,8 @@ def _until_nothing_lacks(state: FitState) -> FitState:
         for lacks in dict.fromkeys((before.lacks, before.lacks[:1])):
             evidence = {**before.evidence, **{lack.word: lack.evidence for lack in lacks}}
             joint_terms = (*before.settings.joint_terms, *evidence)
-            state = _next_round(replace(before, evidence=evidence, joint_terms=joint_terms))
+            loads = next((lack.loads for lack in lacks if lack.word == "compliance"), before.loads)
+            state = _next_round(replace(before, evidence=evidence, joint_terms=joint_terms, loads=loads))
             if _predicts_better(state, before):
                 break
         else:

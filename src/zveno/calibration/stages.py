@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from ..mechanism.plausibility import impossible_loads
 from .advice.diagnose import check_enough, check_reach, doubt
 from .advice.next_measurement import advise
 from .fit.choosing import choose_parameters, chosen_parameters
@@ -13,7 +14,7 @@ from .fit.held_out import held_out
 from .fit.outliers import named_outliers
 from .fit.placing import assemble_rows, place_frames, refitted_frames
 from .fit.state import FitState
-from .model.loads import DENSITY, has_masses
+from .model.loads import DENSITY, RODS, has_masses
 from .rounds import find_events, noted, with_joint_terms
 
 
@@ -36,8 +37,17 @@ def check_parameters(state: FitState) -> FitState:
 def fit_joint_terms(state: FitState) -> FitState:
     """Joint terms for which the data are strong evidence, one round of the fit after the other."""
     state = with_joint_terms(replace(state, geometry=state.structure))
-    if "compliance" in state.joint_terms and not has_masses(state.robot.mechanism):
-        return noted(state, f"{state.robot.name} has no masses: its links were taken for rods of {DENSITY:g} kg/m")
+    mechanism, name = state.robot.mechanism, state.robot.name
+    impossible = [f"{link} ({what})" for link, what in impossible_loads(mechanism).items()]
+    if impossible:
+        state = noted(state, f"masses that cannot be were not used: {', '.join(impossible[:8])}")
+    if "compliance" not in state.joint_terms:
+        return state
+    if not has_masses(mechanism):
+        return noted(state, f"{name} has no masses: its links were taken for rods of {DENSITY:g} kg/m")
+    if state.loads == RODS:
+        rods = f"rods of {DENSITY:g} kg/m"
+        return noted(state, f"joints yield as if links were {rods}, and not as with the masses of {name}")
     return state
 
 

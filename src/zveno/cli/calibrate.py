@@ -45,6 +45,7 @@ def calibrate(
     folds: int = 10,
     template: Flag = False,
     write: File = None,
+    controller: Words = (),
     compensation: Directory = None,
     plot: File = None,
     model: ModelFlags = MODEL,
@@ -75,8 +76,10 @@ def calibrate(
         template: print a CSV file to fill in, and stop.
         write: the calibrated robot as .urdf, .toml (DH) or .ets (elementary); one that is worse than the nominal
             robot only with --force.
+        controller: what a controller takes, as FORM=FILE: offsets, frames, dh, ur (calibration.yaml), kuka or abb;
+            what the form cannot hold, and the accuracy that loses, is said.
         compensation: directory for compensate.h and compensate.c.
-        plot: predicted accuracy over the workspace as .png or .svg.
+        plot: accuracy over the workspace before and after, in slices, as .png or .svg.
     """
     from dataclasses import replace
 
@@ -86,12 +89,14 @@ def calibrate(
     from ..calibration.measurements import measurement as named_measurement
     from ..calibration.measurements.campaigns import Campaign
     from ..errors import ZvenoError, visible
+    from ..io.files import write_text
     from ..report.text.calibration import print_calibration
     from ..robot import Robot
     from .verbs import loaded
 
     sources = [] if compensation is None else [compensation / name for name in ("compensate.h", "compensate.c")]
-    protect(output, [robot, *data], [write, plot, *sources], reports=True)
+    forms = {form: Path(file) for form, file in pairs(controller, "controller", "ur=calibration.yaml").items()}
+    protect(output, [robot, *data], [write, plot, *sources, *forms.values()], reports=True)
     mechanism = loaded(robot, model)
     if template:
         text = empty(mechanism, replace(named_measurement(measurement or "pose"), frame=frame))
@@ -123,10 +128,14 @@ def calibrate(
         folds=folds,
     )
     usable = fitted.status == "calibrated" or output.force
-    if (write is not None or compensation is not None) and not usable:
+    if (write is not None or compensation is not None or forms) and not usable:
         print(f"{fitted.status}: no model was written (--force writes it)", file=sys.stderr)
     if write is not None and usable:
         say_written(fitted.write(write))
+    for form, file in forms.items() if usable else ():
+        made = fitted.controller(form)
+        say_written(write_text(file, made.text))
+        print(made.summary, file=sys.stderr)
     if compensation is not None and usable:
         for path in fitted.export_compensation(compensation):
             say_written(path)

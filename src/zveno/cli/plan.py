@@ -37,6 +37,7 @@ def plan(
     sigma: Metres = None,
     have: File = None,
     parameters: Words = (),
+    joint_terms: Words = (),
     candidates: int = 5000,
     box: Box = None,
     viewer: Vector = None,
@@ -61,14 +62,16 @@ def plan(
     `--out x.csv` takes the postures; those of --have are in rad and m.
 
     Args:
-        measurement: pose, position, relative_pose, relative_position, distance, plane, point, sockets, direction,
-            camera or tilt.
+        measurement: pose, position, relative_pose, relative_position, distance, ball_bar, plane, line, point,
+            sockets, self_touch, direction, camera, pixels or tilt.
         n: postures to plan.
         criterion: D, A, E, G, T, or O1 to O5.
         sigma: standard deviation of a reading, m or rad; 1e-4 if not given.
         have: a CSV of postures already measured, columns named like the joints (and group, or place and hole, for
             contacts); the plan completes them.
         parameters: what will be calibrated: names, patterns such as Tx*, or classes (dh, controller, …); all.
+        joint_terms: gear, compliance, eccentricity, ovality, hysteresis: terms of every joint that will be
+            calibrated, too; with hysteresis every posture is measured from both sides.
         candidates: random postures to choose from.
         box: lowest and highest corner the frame must stay between, m.
         viewer: place of an instrument that must see the frame's z axis.
@@ -103,6 +106,7 @@ def plan(
     kind = replace(named_measurement(measurement), frame=picture.frame, sigma=sigma)
     options = {
         "parameters": parameters or "all",
+        "joint_terms": joint_terms,
         "candidates": candidates,
         "box": None if box is None else (box[:3], box[3:]),
         "visibility": None if viewer is None else Visibility(viewer, np.radians(half_angle)),

@@ -26,6 +26,8 @@ WEAK = 1e-3
 """What is taken to be known about a place of contact, as a share of what one posture tells."""
 SINGULAR = 1e-9
 """Singular values below this share of the largest are zero."""
+UNDETERMINED = 10.0
+"""rad, or sizes of the robot: a parameter with a larger standard deviation is not determined."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +94,8 @@ class PlanProblem:
 
     def covariance(self, M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Covariance (k, k) of scaled parameters, and their standard deviations with inf for undetermined ones."""
-        return covariance_of(reduced(M, self.k))
+        C, std = covariance_of(reduced(M, self.k))
+        return C, np.where(std > UNDETERMINED, np.inf, std)
 
     def tool_sigma(self, C: np.ndarray) -> np.ndarray:
         """Standard deviation of the tool's position over the workspace, (w,), m."""

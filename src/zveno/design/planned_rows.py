@@ -34,6 +34,8 @@ from .contacts import (
 )
 from .posture_rows import RowsLayout, Seen, rows_pullback, tool_point, whitened_rows
 
+BOTH_SIDES = "every posture is measured twice: all joints coming upwards, then all coming downwards"
+
 
 class PlannedRows:
     """Rows of the Jacobian of a measurement at any posture, by the parameters that can be found.
@@ -173,7 +175,16 @@ class PlannedRows:
                 factor, unit = DEVIATIONS[noise.unit]
                 assumed = f"{noise.typical * factor:g} {unit}"
                 self.notes.append(f"the noise of {noise.name} is not given: {assumed} is assumed")
-        return np.tile(self.measurement.component_sigma(), self.measurement.n_seen)
+        if self.both_sides:
+            self.notes.append(BOTH_SIDES)
+            if self.measurement.implicit:
+                raise ZvenoError("contacts from both sides are not planned", element="hysteresis")
+        return np.tile(self.measurement.component_sigma(), self.measurement.n_seen * (2 if self.both_sides else 1))
+
+    @property
+    def both_sides(self) -> bool:
+        """Whether every posture is measured twice, from both sides: joints have hysteresis."""
+        return any(term.role == "hysteresis" for term in self.model.terms)
 
     @cached_property
     def _layout(self) -> RowsLayout:

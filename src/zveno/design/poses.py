@@ -77,7 +77,8 @@ def plan_poses(
         have: postures already measured, (n0, n_q), their Campaign, a Plan, or a list of these; the new ones
             complete them. For contacts a Campaign or Plan says what was touched, and the new ones touch it too.
         candidates: how many random postures to choose from, or postures (N, n_q) of your own.
-        parameters, strategy, joint_terms: what will be calibrated, as in `zveno.identifiability`.
+        parameters, strategy, joint_terms: what will be calibrated, as in `zveno.identifiability`. With "hysteresis"
+            every posture is planned to be measured twice, from both sides.
         limits: ranges by joint name, where narrower than the robot's own.
         margin: share of every range kept free at both ends.
         box: ((x, y, z), (x, y, z)) the frame must stay in, m.
@@ -303,6 +304,7 @@ def _plan(
         tuple(touched),
         np.array([rows.placed[label] for label in touched]).reshape(-1, 4, 4),
         robot.mechanism,
+        rows.both_sides,
     )
 
 

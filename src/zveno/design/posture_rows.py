@@ -55,6 +55,14 @@ class RowsLayout:
     columns: tuple[int, ...]
 
     @property
+    def sides(self) -> tuple[np.ndarray | None, ...]:
+        """From which sides joints come to every posture: both where they have hysteresis."""
+        if not any(term.role == "hysteresis" for term in self.model.terms):
+            return (None,)
+        ones = np.ones(self.model.mechanism.n_v)
+        return ones, -ones
+
+    @property
     def rows_each(self) -> int:
         """Rows of one thing seen."""
         return self.kind.noises[-1].rows.stop
@@ -62,7 +70,7 @@ class RowsLayout:
     @property
     def inputs(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the inputs of `whitened_rows`."""
-        n_rows = self.rows_each * len(self.seen)
+        n_rows = self.rows_each * len(self.seen) * len(self.sides)
         return {"q": (self.model.mechanism.n_q,), "variance": (n_rows,), "variance_q": ()}
 
 
@@ -75,7 +83,17 @@ def whitened_rows(layout: RowsLayout, q: np.ndarray, variance: np.ndarray, varia
         variance: of every row.
         variance_q: of the joints' sensors.
     """
-    T, J = _motion(layout, q)
+    each = layout.rows_each * len(layout.seen)
+    both = [
+        _rows_from(layout, q, side, variance[each * k : each * (k + 1)], variance_q)
+        for k, side in enumerate(layout.sides)
+    ]
+    return np.concatenate(both)
+
+
+def _rows_from(layout: RowsLayout, q, side: np.ndarray | None, variance, variance_q) -> np.ndarray:
+    """Rows of a posture to which joints came from one side."""
+    T, J = _motion(layout, q, side)
     kind, by_q = layout.kind, by_coordinates(layout.model, J[:, layout.model.offset_terms])
     m, rows = layout.rows_each, []
     for k, seen in enumerate(layout.seen):
@@ -124,11 +142,12 @@ def tool_point(
     return T[:3, :3] @ point + T[:3, 3], F
 
 
-def _motion(layout: RowsLayout, q):
+def _motion(layout: RowsLayout, q, side: np.ndarray | None = None):
     """Pose of the measured frame and its Jacobian by all parameters of the model."""
     model = layout.model
-    tau = gravity_torque(loaded(model.mechanism), q) if model.yields else None
-    motion = frame_motion(model, layout.frame, q, np.zeros(len(model.terms)), tau)
+    tau = gravity_torque(loaded(model.mechanism, model.loads), q) if model.yields else None
+    at = q, np.zeros(len(model.terms)), tau, side
+    motion = frame_motion(model, layout.frame, *at)
     if not layout.seen_from:
         return motion
-    return relative_motion(*frame_motion(model, layout.seen_from, q, np.zeros(len(model.terms)), tau), *motion)
+    return relative_motion(*frame_motion(model, layout.seen_from, *at), *motion)

@@ -44,6 +44,7 @@ class Plan(Result):
         place_names, places: what is touched, for measurements by contact, and its frame (p, 4, 4) in the world: a
             socket's position, a plane's point and normal (z).
         mechanism: the robot.
+        both_sides: whether every posture is measured twice, joints coming upwards and then downwards.
     """
 
     robot: str
@@ -75,6 +76,7 @@ class Plan(Result):
     place_names: tuple[str, ...] = ()
     places: np.ndarray = field(default_factory=lambda: np.zeros((0, 4, 4)))
     mechanism: Mechanism | None = None
+    both_sides: bool = False
 
     kind = "plan"
 
@@ -123,9 +125,12 @@ class Plan(Result):
         turned = np.array([degrees and unit == "rad" for unit in self.coordinate_units], dtype=bool)
         units = np.where(turned, "deg", self.coordinate_units).tolist()
         header = [with_unit(name, unit) for name, unit in zip(self.coordinate_names, units, strict=True)]
-        writer.writerow((*header, *extra))
+        sides = ((1,) * len(header), (-1,) * len(header)) if self.both_sides else ((),)
+        came = [f"approach_{name}" for name in header] if self.both_sides else []
+        writer.writerow((*header, *extra, *came))
         for k, posture in enumerate(np.where(turned, np.degrees(self.q), self.q)):
-            writer.writerow([f"{x:.9g}" for x in posture] + ([self.groups[k]] if self.groups else []))
+            for side in sides:
+                writer.writerow([f"{x:.9g}" for x in posture] + ([self.groups[k]] if self.groups else []) + [*side])
         return text.getvalue()
 
 

@@ -12,6 +12,8 @@ from .mechanism import Mechanism
 
 IMPLAUSIBLE = 1e6
 """No robot has lengths in metres, gravity in m/s² or mimic multipliers beyond this."""
+LIGHT = 1e-2
+"""kg: lighter links are place holders."""
 _MOST_NAMES = 20
 """A warning names at most this many links and counts the others."""
 
@@ -58,6 +60,24 @@ def impossible_inertias(mechanism: Mechanism) -> dict[str, str]:
                 problems = ["its numbers are beyond the range of floating point"]
         if problems:
             by_link[link.name] = "; ".join(problems)
+    return by_link
+
+
+def impossible_loads(mechanism: Mechanism) -> dict[str, str]:
+    """What is wrong, by link name, with masses under which no joint of a real robot yields: besides inertia that no
+    body can have, a centre of mass far outside the robot, and mass without extent."""
+    steps = [T for joint in mechanism.joints for T in (joint.T_parent_joint, joint.T_joint_child)]
+    far = max(1.0, 2.0 * float(sum(np.linalg.norm(T[:3, 3]) for T in steps)))
+    by_link = impossible_inertias(mechanism)
+    for link in mechanism.links[1:]:
+        mass = float(link.inertia[0])
+        if link.name in by_link or mass < LIGHT:
+            continue
+        away = float(np.linalg.norm(inertia.center_of_mass(link.inertia)))
+        if away > far:
+            by_link[link.name] = f"its centre of mass is {away:.3g} m away, outside the robot"
+        elif abs(inertia.tensor_at_center(link.inertia)).max() < 1e-12 * mass:
+            by_link[link.name] = f"it has {mass:.3g} kg and no extent: all moments of inertia are zero"
     return by_link
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +14,7 @@ from ..model.joint_terms import IN_WORDS
 from .proposals import distinct
 
 if TYPE_CHECKING:
+    from ..fit.errors import Error
     from ..result import Calibration
     from .next_measurement import Advice
 
@@ -32,12 +35,14 @@ def verdict(result: Calibration) -> str:
 
 def _improvement(result: Calibration) -> str:
     """Errors before and after on the same rows, and whether that is any better."""
-    word = "on postures not used" if result.held_out_unflagged else "on the postures used"
-    parts = []
-    for before, after in result.compared:
-        factor, unit = ERRORS[before.unit]
-        parts.append(f"{before.rms * factor:.3g} → {after.rms * factor:.3g} {unit} rms")
-    text = "Errors " + ", ".join(parts) + f" {word}."
+    if result.outliers and result.held_out:
+        whole = zip(result.baseline, result.held_out, strict=False)
+        rest = zip(result.baseline_unflagged, result.held_out_unflagged, strict=False)
+        text = f"Errors {_before_and_after(whole)} on postures not used, all rows; "
+        text += f"{_before_and_after(rest)} without the rows that do not belong."
+    else:
+        word = "on postures not used" if result.held_out_unflagged else "on the postures used"
+        text = f"Errors {_before_and_after(result.compared)} {word}."
     if not result.converged:
         text += " The fit did not converge."
     if result.status == "worse":
@@ -45,6 +50,14 @@ def _improvement(result: Calibration) -> str:
     elif any(after.rms > 0.95 * before.rms for before, after in result.compared):
         text += " Calibration hardly helps: the nominal geometry was as good, or the data do not reveal more."
     return text
+
+
+def _before_and_after(pairs: Iterable[tuple[Error, Error]]) -> str:
+    parts = []
+    for before, after in pairs:
+        factor, unit = ERRORS[before.unit]
+        parts.append(f"{before.rms * factor:.3g} → {after.rms * factor:.3g} {unit} rms")
+    return ", ".join(parts)
 
 
 def _outliers(result: Calibration) -> str:
@@ -58,14 +71,16 @@ def _outliers(result: Calibration) -> str:
         text += "(which joint is which, coupled joints, the frame) or that something moved, rather than the rows."
     else:
         text = f"{share} do not belong and were left out."
-    runs = [
-        f"{first}–{last}"
-        for campaign in dict.fromkeys(outlier.campaign for outlier in result.outliers)
-        for first, last in _runs({outlier.row for outlier in result.outliers if outlier.campaign == campaign})
-    ]
+    runs = []
+    for campaign in result.data:
+        rows = {outlier.row for outlier in result.outliers if outlier.campaign == campaign.name}
+        where = f"lines {{}} of {Path(campaign.file).name}" if campaign.file else f"rows {{}} of {campaign.name}"
+        runs += [(where.format(f"{first}–{last}"), campaign.measurement) for first, last in _runs(rows)]
     if runs and not result.events:
-        text += f" Rows {', '.join(runs)} follow each other: if something was moved there, give them as a campaign "
-        text += "with a reference of its own."
+        places = ", ".join(where for where, _ in runs)
+        apart = "a group of their own" if all(kind.implicit for _, kind in runs) else "a reference of its own"
+        how = f"give them {apart}" if apart.startswith("a group") else f"give them as a campaign with {apart}"
+        text += f" In {places} such rows follow each other: if something was moved there, {how}."
     return text
 
 
@@ -133,7 +148,9 @@ def _strange(result: Calibration) -> str:
     if not far:
         return ""
     shown = ", ".join(text for _, text in sorted(far, reverse=True)[:3])
-    return f"Link lengths differ much from the model ({shown}): check the units, and whether it is the right model."
+    touched = all(campaign.measurement.implicit for campaign in result.data)
+    check = "which target each row touches" if touched else "the units"
+    return f"Link lengths differ much from the model ({shown}): check {check}, and whether it is the right model."
 
 
 def _sizes(result: Calibration) -> str:

@@ -110,6 +110,7 @@ def campaign_from(
         groups=group_names(table),
         name=table.settings.get("name", ""),
         lines=table.lines,
+        file=table.file,
         account=table.account,
         approach=None if whole.columns.keys() == plain.columns.keys() else approaches(whole, mechanism, needed, q),
     )

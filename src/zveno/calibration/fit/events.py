@@ -38,7 +38,16 @@ def event_of(problem: FitProblem, change: Change, fitted: bool) -> Event:
     chances = {in_words(*key): share for key, share in change.chances.items()}
     row = int(campaign.lines[change.posture])
     return Event(
-        campaign.name, row, explanation.what, explanation.name, moved, turned, chances, change.chance, fitted
+        campaign.name,
+        row,
+        explanation.what,
+        explanation.name,
+        moved,
+        turned,
+        chances,
+        change.chance,
+        fitted,
+        campaign.file,
     )
 
 

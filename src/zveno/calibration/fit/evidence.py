@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..measurements.fit_problem import FitProblem
-from ..model.joint_terms import JOINT_TERMS, WORDS
-from ..model.loads import gravity
+from ..model.joint_terms import JOINT_TERMS
+from ..model.loads import MODEL, RODS, gravity, loads_to_try
 from .prior import usual
 from .solve import Solution
 from .weighting import FitOptions, Whitening
@@ -28,6 +28,8 @@ HIDDEN = "geometry"
 """Word of parameters of links that the nominal geometry hides, and a robot far from it shows."""
 STRONG = 5.0
 """Log evidence from which terms are fitted."""
+BELIEVED = 3.0
+"""Log of how many times likelier rods must be than the masses of the model (odds of 20 : 1)."""
 SIZES = np.geomspace(1e-2, 1e1, 25)
 """Prior scales that are tried, in units of the usual size."""
 
@@ -40,11 +42,13 @@ class Lack:
         word: which.
         evidence: log evidence against a model without them.
         share: of the residual variance that they explain.
+        loads: under which joints yield, for compliance: "model" or "rods".
     """
 
     word: str
     evidence: float
     share: float
+    loads: str = MODEL
 
 
 def lacking(
@@ -66,35 +70,56 @@ def lacking(
     if freedom < 1:
         return []
     candidates = {}
-    for word, (columns, size) in _columns(problem, whole, hidden).items():
+    for (word, loads), (columns, size) in _columns(problem, whole, hidden).items():
         C = np.zeros((len(r), columns.shape[1]))
         C[:rows] = white(columns) * size
         C = C[:, C.any(axis=0)]
         if word not in fitted and C.shape[1]:
-            candidates[word] = C
+            candidates[word, loads] = C
     lacks = []
     while candidates:
         Q = np.linalg.qr(J / np.maximum(np.linalg.norm(J, axis=0), 1e-300))[0]
-        free = {word: C - Q @ (Q.T @ C) for word, C in candidates.items()}
-        word, (gain, s) = max(((word, _evidence(C, r)) for word, C in free.items()), key=lambda one: one[1][0])
+        judged = {key: _evidence(C - Q @ (Q.T @ C), r) for key, C in candidates.items()}
+        word = max(judged, key=lambda key: judged[key][0])[0]
+        # The terms join the fit with their prior; the residual is what is left, and the noise is smaller.
+        before = float(r @ r)
+        joined = {key: _joined(J, r, C, judged[key][1]) for key, C in candidates.items() if key[0] == word}
+        loads = _likeliest_loads({key[1]: float(left @ left) for key, (_, left) in joined.items()}, freedom)
+        gain, _ = judged[word, loads]
         if gain < STRONG:
             break
-        # The terms join the fit with their prior; the residual is what is left, and the noise is smaller.
-        C, before = candidates.pop(word), float(r @ r)
-        k = C.shape[1]
-        J = np.block([[J, s * C], [np.zeros((k, J.shape[1])), np.eye(k)]])
-        r = np.concatenate([r, np.zeros(k)])
-        step = np.linalg.lstsq(J, r, rcond=None)[0]
-        r = r - J @ step
+        k = candidates[word, loads].shape[1]
+        candidates = {other: columns for other, columns in candidates.items() if other[0] != word}
+        J, r = joined[word, loads]
         ratio = float(r @ r) / before
-        lacks.append(Lack(word, gain, 1.0 - ratio))
+        lacks.append(Lack(word, gain, 1.0 - ratio, loads))
         if word == HIDDEN:
             return lacks[-1:]
         J, r = J / np.sqrt(ratio), r / np.sqrt(ratio)
         candidates = {
-            word: np.concatenate([C, np.zeros((k, C.shape[1]))]) / np.sqrt(ratio) for word, C in candidates.items()
+            key: np.concatenate([C, np.zeros((k, C.shape[1]))]) / np.sqrt(ratio) for key, C in candidates.items()
         }
     return lacks
+
+
+def _joined(J: np.ndarray, r: np.ndarray, C: np.ndarray, s: float) -> tuple[np.ndarray, np.ndarray]:
+    """Jacobian and residuals of a fit with more columns C (rows, k), whose parameters have the prior scale s."""
+    k = C.shape[1]
+    J = np.block([[J, s * C], [np.zeros((k, J.shape[1])), np.eye(k)]])
+    r = np.concatenate([r, np.zeros(k)])
+    return J, r - J @ np.linalg.lstsq(J, r, rcond=None)[0]
+
+
+def _likeliest_loads(left: dict[str, float], freedom: int) -> str:
+    """Which loads explain most, by what they leave of the sum of squares.
+
+    The log of the ratio of likelihoods, noise profiled out, is ½ f ln(RSS / RSS'). Masses that a model has are
+    believed unless rods are clearly likelier.
+    """
+    if len(left) == 1:
+        return next(iter(left))
+    gain = 0.5 * freedom * np.log(left[MODEL] / left[RODS])
+    return RODS if gain > BELIEVED else MODEL
 
 
 def _evidence(C: np.ndarray, r: np.ndarray) -> tuple[float, float]:
@@ -109,27 +134,30 @@ def _evidence(C: np.ndarray, r: np.ndarray) -> tuple[float, float]:
 
 def _columns(
     problem: FitProblem, whole: Solution, hidden: Sequence[int]
-) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+) -> dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]:
     """Derivatives (rows, k) by the terms of all joints, which are those by offsets times their shift, and their
-    usual sizes (k,), by word."""
+    usual sizes (k,), by word and, for compliance, loads."""
     offsets = problem.model.offset_terms
     _, J = problem.evaluate(whole.values, whole.frames, [*offsets, *hidden])
     q = np.concatenate([part.q for part in problem.parts])
-    tau = gravity(problem.model.mechanism)(q)
+    mechanism = problem.model.mechanism
+    tried = loads_to_try(mechanism)
+    tau = {loads: gravity(mechanism, loads)(q) for loads in tried}
     side = np.concatenate([part.side for part in problem.parts])
-    columns: dict[str, list[np.ndarray]] = {word: [] for word in WORDS}
-    sizes: dict[str, list[float]] = {word: [] for word in WORDS}
+    columns: dict[tuple[str, str], list[np.ndarray]] = {}
+    sizes: dict[tuple[str, str], list[float]] = {}
     for number, move in enumerate(problem.model.axes):
         sigma = 1 if move.sigma else 0
         read = move.multiplier * q[:, move.position.start] + move.offset
         for term in JOINT_TERMS:
             if term.units[sigma] is not None:
                 came = np.sign(move.multiplier) * side[:, move.velocity.start]
-                shift = term.shift(read, tau[:, move.velocity.start], came)
-                columns[term.word].append(J[:, number] * shift[problem.posture])
-                sizes[term.word].append(term.size[sigma])
-    fitted = {word: parts for word, parts in columns.items() if parts}
-    stacked = {word: (np.stack(parts, axis=1), np.array(sizes[word])) for word, parts in fitted.items()}
+                for loads in tried if term.word == "compliance" else (MODEL,):
+                    load = tau[loads if loads in tau else RODS][:, move.velocity.start]
+                    shift = term.shift(read, load, came)
+                    columns.setdefault((term.word, loads), []).append(J[:, number] * shift[problem.posture])
+                    sizes.setdefault((term.word, loads), []).append(term.size[sigma])
+    stacked = {key: (np.stack(parts, axis=1), np.array(sizes[key])) for key, parts in columns.items()}
     if len(hidden):
-        stacked[HIDDEN] = J[:, len(offsets) :], np.array([usual(problem.model.terms[k]) for k in hidden])
+        stacked[HIDDEN, MODEL] = J[:, len(offsets) :], np.array([usual(problem.model.terms[k]) for k in hidden])
     return stacked

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from ...io.results import registered
 from ...io.units import DEVIATIONS, ERRORS
+from .errors import Error as Error
+from .errors import Residuals as Residuals
 
 
 @registered
@@ -18,6 +21,7 @@ class Outlier:
         of: which of several things seen in the row, or the target it touched; empty where there is one.
         distance, limit: how far it is off, and how far it may be, in standard deviations.
         off: length of the residual by noise: "position (m)", "rotation (rad)".
+        file: where the campaign was read; rows are then its lines.
     """
 
     campaign: str
@@ -26,15 +30,17 @@ class Outlier:
     distance: float
     limit: float
     off: dict[str, float]
+    file: str = ""
 
     @property
     def text(self) -> str:
-        """`tracker row 17 (point 2): off by 3.1 mm, 9.3 standard deviations (limit 5.1)`."""
+        """`tracker.csv line 17 (point 2): off by 3.1 mm, 9.3 standard deviations (limit 5.1)`."""
         sizes = []
         for name, size in self.off.items():
             factor, unit = ERRORS[name.partition(" (")[2].rstrip(")")]
             sizes.append(f"{factor * size:.3g} {unit}")
-        where = f"{self.campaign} row {self.row}" + (f" ({self.of})" if self.of else "")
+        where = f"{Path(self.file).name} line {self.row}" if self.file else f"{self.campaign} row {self.row}"
+        where += f" ({self.of})" if self.of else ""
         far = f"{self.distance:.1f} standard deviations (limit {self.limit:.1f})"
         return f"{where}: off by {', '.join(sizes)}, {far}"
 
@@ -51,6 +57,7 @@ class Event:
         chances: how likely each explanation is that the data do not exclude, by words; the likeliest first.
         chance: that a campaign in which nothing moved shows as much.
         fitted: whether the calibration has it.
+        file: where the campaign was read; rows are then its lines.
     """
 
     campaign: str
@@ -62,17 +69,19 @@ class Event:
     chances: dict[str, float]
     chance: float
     fitted: bool
+    file: str = ""
 
     @property
     def text(self) -> str:
-        """`From row 28 of tracker on the tool point is elsewhere, by 0.32 mm (98 %)`, with what else it may be."""
+        """`From line 28 of t.csv on the tool point is elsewhere, by 0.32 mm (98 %)`, with what else it may be."""
         sizes = [
             f"{size * DEVIATIONS[unit][0]:.2g} {DEVIATIONS[unit][1]}"
             for size, unit in ((self.moved, "m"), (self.turned, "rad"))
             if size
         ]
         (first, share), *others = self.chances.items()
-        words = f"From row {self.row} of {self.campaign} on {first}, by {' and '.join(sizes)} ({100 * share:.0f} %)"
+        where = f"line {self.row} of {Path(self.file).name}" if self.file else f"row {self.row} of {self.campaign}"
+        words = f"From {where} on {first}, by {' and '.join(sizes)} ({100 * share:.0f} %)"
         if others:
             words += "; the data hardly tell this from: " + ", ".join(f"{w} ({100 * s:.0f} %)" for w, s in others)
         return words

@@ -78,7 +78,8 @@ def named_outliers(problem: FitProblem, whole: Solution, good: np.ndarray) -> tu
                 if (of_row & (problem.noise == number)).any()
             }
             far = float(whole.distance[first + k]), float(limits[first + k])
-            outliers.append(Outlier(campaign.name, int(part.line[k]), _thing(part, campaign, int(k)), *far, off))
+            thing = _thing(part, campaign, int(k))
+            outliers.append(Outlier(campaign.name, int(part.line[k]), thing, *far, off, campaign.file))
         first += len(part.y)
     return tuple(sorted(outliers, key=lambda outlier: -outlier.distance))
 

@@ -24,7 +24,7 @@ def assemble_rows(state: FitState) -> FitState:
     """
     mechanism = state.robot.mechanism
     frames = list(dict.fromkeys(frame for campaign in state.campaigns for frame in campaign.measurement.frames))
-    model = redundant_model(mechanism, frames if len(frames) > 1 else frames[0], state.joint_terms)
+    model = redundant_model(mechanism, frames, state.joint_terms, state.loads)
     problem = fit_problem(model, state.campaigns, splits=state.splits)
     if state.fit is None:
         return replace(state, problem=problem)

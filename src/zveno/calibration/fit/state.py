@@ -62,6 +62,7 @@ class FitState:
         near: the fit of a round with fewer joint terms, from which this one starts.
         revealed: whether parameters are those that can be found of the robot as it was fitted in the round before,
             where the data show some that the nominal geometry hides.
+        loads: under which joints yield: "model" or "rods".
         splits: what moved during campaigns, where that is fitted.
         fit: parameters, frames and noise.
         evidence, lacks: joint terms fitted because the data ask for them, and those that are lacking.
@@ -86,6 +87,7 @@ class FitState:
     prior: Prior | None = None
     near: Solution | None = None
     revealed: bool = False
+    loads: str = "model"
     splits: tuple[Split, ...] = ()
     fit: Solution = _LATER
     evidence: Mapping[str, float] = _LATER

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,7 +34,8 @@ class Campaign:
         y: what was read, in the shape the kind says; NaN where a number is missing; None for contacts.
         groups: a name for every posture, for kinds whose target depends on it (the socket it sits in).
         name: what the campaign is called.
-        lines: row numbers the postures had when they were given, from 1.
+        lines: row numbers the postures had when they were given, from 1; lines of `file` where there is one.
+        file: where it was read.
         approach: sign of every coordinate's last motion before it was measured, (n, n_q), 0 where it is not known;
             if None, rows are taken to be in the order in which they were measured.
         account: what the columns of its file were taken for.
@@ -47,6 +49,7 @@ class Campaign:
     lines: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     account: tuple[str, ...] = ()
     approach: np.ndarray | None = None
+    file: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "measurement", measurement(self.measurement))
@@ -72,6 +75,12 @@ class Campaign:
         y, lines = np.zeros((n, kind.n_seen, kind.n_data)), np.arange(1, n + 1)
         approach = np.zeros_like(q) if approach is None else approach
         return cls(kind, q, y, named, name or kind.kind, lines, approach=approach)
+
+    def named_rows(self, rows: np.ndarray) -> str:
+        """Rows, by their `lines`, for people: `data.csv: lines 3, 5`, or `tracker: rows 3, 5`."""
+        where = f"{Path(self.file).name}: lines" if self.file else f"{self.name}: rows"
+        shown = ", ".join(str(row) for row in rows[:8])
+        return f"{where} {shown}" + (f", … ({len(rows)} in all)" if len(rows) > 8 else "")
 
     def only(self, rows: ArrayLike) -> Campaign:
         """The campaign with some of its postures (numbers or booleans)."""
@@ -146,7 +155,7 @@ def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[
     remarks = [*remarks, Remark(endless, "have infinite readings, which are taken for missing", left_out=False)]
     y = np.where(np.isfinite(y), y, np.nan)
     notes += [
-        f"{campaign.name}: rows {_listed(lines[remark.rows])} {remark.words}"
+        f"{campaign.named_rows(lines[remark.rows])} {remark.words}"
         for remark in remarks
         if remark.rows.any() and not remark.left_out
     ]
@@ -160,7 +169,7 @@ def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[
     ):
         rows = lines[bad & keep]
         if len(rows):
-            notes.append(f"{campaign.name}: rows {_listed(rows)} {why}; they are left out")
+            notes.append(f"{campaign.named_rows(rows)} {why}; they are left out")
             keep &= ~bad
     if not keep.any():
         raise ShapeError("has no usable row", element=campaign.name, remedy=notes[-1] if notes else None)
@@ -194,7 +203,7 @@ def _outside_limits(campaign: Campaign, mechanism: Mechanism) -> list[str]:
     for k in np.flatnonzero(out.any(axis=0)):
         rows, name = campaign.lines[out[:, k]], mechanism.coordinate_names[k]
         limits = f"{mechanism.lower[k]:.4g} to {mechanism.upper[k]:.4g}"
-        remarks.append(f"{campaign.name}: rows {_listed(rows)} have {name} outside its limits, {limits}")
+        remarks.append(f"{campaign.named_rows(rows)} have {name} outside its limits, {limits}")
     return remarks
 
 
@@ -229,8 +238,3 @@ def _repeated(q, y, groups: Sequence[str]) -> np.ndarray:
         out[k] = key in seen
         seen.add(key)
     return out
-
-
-def _listed(rows: np.ndarray) -> str:
-    shown = ", ".join(str(row) for row in rows[:8])
-    return shown + (f", … ({len(rows)} in all)" if len(rows) > 8 else "")

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...mechanism import Mechanism
 from ...mechanism.edit import rebuilt
+from ...mechanism.plausibility import impossible_loads
 from ...robot_functions import RobotFunctions
 from ...spatial.inertia import from_pseudo_inertia
 from .models import Model
@@ -18,33 +19,50 @@ DENSITY = 10.0
 """kg/m of links that nobody has weighed: that of arms for payloads of some kilograms."""
 
 
+MODEL, RODS = "model", "rods"
+"""Loads under which joints may yield: masses of the model, or of uniform rods."""
+
+
 @lru_cache(maxsize=8)
-def gravity(mechanism: Mechanism) -> Callable[[np.ndarray], np.ndarray]:
-    """q → torques (..., n_v) that hold the robot, or its `loaded` likeness, at rest."""
-    return RobotFunctions(loaded(mechanism)).gravity_torque
+def gravity(mechanism: Mechanism, loads: str = MODEL) -> Callable[[np.ndarray], np.ndarray]:
+    """q → torques (..., n_v) that hold the robot at rest, with its `loaded` links."""
+    return RobotFunctions(loaded(mechanism, loads)).gravity_torque
 
 
 def holding_torques(model: Model, q: np.ndarray) -> np.ndarray:
     """Torques (..., n_v) under which joints of a model yield at rest; zeros where it has no compliance."""
     if model.yields:
-        return gravity(model.mechanism)(q)
+        return gravity(model.mechanism, model.loads)(q)
     return np.zeros((*q.shape[:-1], model.mechanism.n_v))
 
 
 def has_masses(mechanism: Mechanism) -> bool:
-    """Whether any link that moves has mass."""
-    return any(link.inertia_given and link.inertia[0] for link in mechanism.links[1:])
+    """Whether any link that moves has a mass that can be."""
+    impossible = impossible_loads(mechanism)
+    return any(
+        link.inertia_given and link.inertia[0] and link.name not in impossible for link in mechanism.links[1:]
+    )
 
 
-def loaded(mechanism: Mechanism) -> Mechanism:
-    """The mechanism; where it has no masses, with uniform rods from every joint to the next ones and to frames.
+def loads_to_try(mechanism: Mechanism) -> tuple[str, ...]:
+    """Loads that joints may yield under, the likelier first."""
+    return (MODEL, RODS) if has_masses(mechanism) else (RODS,)
+
+
+def loaded(mechanism: Mechanism, loads: str = MODEL) -> Mechanism:
+    """The mechanism with the masses of its model, as far as they can be; or, where there are none or `loads` says
+    so, with uniform rods from every joint to the next ones and to frames.
 
     How stiff joints are is then known only up to how heavy the links really are; where they yield is not affected,
     as only the product of both counts.
     """
-    if has_masses(mechanism):
-        return mechanism
-    links = list(mechanism.links)
+    impossible = impossible_loads(mechanism)
+    if loads == MODEL and has_masses(mechanism):
+        if not impossible:
+            return mechanism
+        bare = [_without_mass(link) if link.name in impossible else link for link in mechanism.links]
+        return rebuilt(mechanism, links=bare)
+    links = [_without_mass(link) for link in mechanism.links]
     for i, f, joint in mechanism.outward():
         if f:
             links[f] = _with_rod(links[f], joint.T_parent_joint[:3, 3])
@@ -54,6 +72,10 @@ def loaded(mechanism: Mechanism) -> Mechanism:
         if number:
             links[number] = _with_rod(links[number], frame.T_link_frame[:3, 3])
     return rebuilt(mechanism, links=links)
+
+
+def _without_mass(link):
+    return replace(link, inertia=np.zeros_like(link.inertia))
 
 
 def _with_rod(link, end: np.ndarray):

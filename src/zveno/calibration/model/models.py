@@ -97,6 +97,7 @@ class Model:
         frames: frames that are measured.
         terms: parameters, in the order of the product.
         paths: for every frame, blocks and joints from the world to it: (block, move, block, …, block) by number.
+        loads: under which joints yield: "model" (its masses) or "rods".
     """
 
     mechanism: Mechanism
@@ -105,6 +106,7 @@ class Model:
     blocks: tuple[Block, ...]
     moves: tuple[Move, ...]
     paths: dict[str, tuple[int, ...]] = field(repr=False)
+    loads: str = "model"
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -119,10 +121,9 @@ class Model:
     @cached_property
     def fingerprint(self) -> str:
         """Determines every function of the model."""
-        digest = hashlib.sha256(repr((self.mechanism.fingerprint, self.frames, self.terms, self.paths)).encode())
-        for block in self.blocks:
-            digest.update(block.T.tobytes())
-        return digest.hexdigest()
+        words = self.mechanism.fingerprint, self.frames, self.terms, self.paths, self.loads
+        blocks = b"".join(block.T.tobytes() for block in self.blocks)
+        return hashlib.sha256(repr(words).encode() + blocks).hexdigest()
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -217,7 +218,10 @@ class Model:
 
 
 def redundant_model(
-    mechanism: Mechanism, frames: str | Sequence[str | None] | None = None, joint_terms: Sequence[str] = ()
+    mechanism: Mechanism,
+    frames: str | Sequence[str | None] | None = None,
+    joint_terms: Sequence[str] = (),
+    loads: str = "model",
 ) -> Model:
     """The complete redundant model of a mechanism.
 
@@ -226,6 +230,7 @@ def redundant_model(
             them.
         frames: frames that are measured; the default frame if none.
         joint_terms: words of `joint_terms.JOINT_TERMS` that add terms to every joint on the way.
+        loads: under which joints yield, where they do.
     """
     wanted = (frames,) if isinstance(frames, str) or frames is None else tuple(frames)
     chosen = [mechanism.frame(name) for name in dict.fromkeys(wanted)]
@@ -242,6 +247,7 @@ def redundant_model(
         tuple(builder.blocks),
         tuple(builder.moves),
         {name: tuple(path) for name, path in builder.paths.items()},
+        loads,
     )
 
 

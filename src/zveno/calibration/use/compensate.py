@@ -97,7 +97,7 @@ def compensation_program(model: Model, frame: str, values: np.ndarray, tool: str
         planned[block.first : block.first + 6] = values[block.first : block.first + 6]
     soft = any(values[k] for k, term in enumerate(model.terms) if term.role == "compliance")
     sided = has_sides(model, values)
-    heavy = loaded(mechanism) if soft else mechanism
+    heavy = loaded(mechanism, model.loads) if soft else mechanism
     moving = [move for move in model.axes if move.joint.mimic is None]
     driven = {move.position.start: k for k, move in enumerate(moving)}
 

@@ -99,17 +99,37 @@ def draw_identifiability(structure: Identifiability, path: str | PathLike[str]) 
 
 
 def draw_accuracy(accuracy: AccuracyMap, path: str | PathLike[str]) -> Path:
-    """Predicted accuracy over the workspace, seen from above and from the side."""
+    """Error before and standard deviation after calibration in slices of the workspace between heights; cells where
+    the robot is not better beyond doubt have a dot."""
+    from matplotlib import colormaps
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LogNorm
+    from matplotlib.patches import Rectangle
+
     file = checked_picture(path)
-    figure = new_figure((10, 4.6))
-    axes = figure.subplots(1, 2)
-    order = np.argsort(accuracy.sigma_position)
-    p, size = accuracy.points[order], 1e3 * accuracy.sigma_position[order]
-    for ax, (i, j) in zip(axes, ((0, 1), (0, 2)), strict=True):
-        dots = ax.scatter(p[:, i], p[:, j], c=size, s=6, cmap="viridis")
-        ax.set_xlabel(f"{'xyz'[i]}, m")
-        ax.set_ylabel(f"{'xyz'[j]}, m")
-        ax.set_aspect("equal")
-    figure.colorbar(dots, ax=axes, label="standard deviation of the position, mm")
-    figure.suptitle("Uncertainty that the calibration leaves")
+    slices = accuracy.slices()
+    figure = new_figure((3.2 * len(slices) + 1.2, 6.4))
+    axes = figure.subplots(2, len(slices), sharex=True, sharey=True, squeeze=False)
+    values = 1e3 * np.concatenate([np.concatenate([cut.before, cut.after]) for cut in slices])
+    shown = values[values > 0]
+    low, high = (float(shown.min()), float(shown.max())) if len(shown) else (1e-3, 1.0)
+    norm, colors = LogNorm(low, max(high, 1.01 * low)), colormaps["viridis"]
+    for column, cut in zip(axes.T, slices, strict=True):
+        for ax, sizes in zip(column, (cut.before, cut.after), strict=True):
+            corners = cut.centres - 0.5 * cut.size
+            for (x, y), size in zip(corners, 1e3 * sizes, strict=True):
+                color = colors(norm(max(size, low)))
+                ax.add_patch(Rectangle((x, y), cut.size, cut.size, color=color))
+            ax.autoscale_view()
+            ax.set_aspect("equal")
+        doubtful = cut.centres[~cut.sure]
+        column[1].plot(doubtful[:, 0], doubtful[:, 1], ".", color=INK, markersize=3)
+        column[0].set_title(f"z {cut.low:.2f} to {cut.high:.2f} m", fontsize=9, color=INK)
+        column[1].set_xlabel("x, m")
+    for ax, word in zip(axes[:, 0], ("before", "after"), strict=True):
+        ax.set_ylabel(f"{word}: y, m")
+    figure.colorbar(
+        ScalarMappable(norm, colors), ax=axes, label="position: error before, standard deviation after, mm"
+    )
+    figure.suptitle("Where the robot is better, and where not sure (dots)", color=INK, fontsize=10)
     return saved(figure, file)

@@ -118,7 +118,7 @@ def _parameters(plan: Plan) -> Table:
 
 
 def _spoken(value: float, unit: str) -> str:
-    return spoken(value, unit) if np.isfinite(value) else "unknown"
+    return spoken(value, unit) if np.isfinite(value) else "not determined"
 
 
 def _rms(values: np.ndarray) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from ...algorithms.center_of_mass import total_mass
 from ...errors import UnknownNameError
 from ...mechanism import JOINT_TYPES, Joint, Mechanism
-from ...mechanism.plausibility import impossible_inertias, links_without_inertia
+from ...mechanism.plausibility import impossible_loads, links_without_inertia
 
 
 def summary(mechanism: Mechanism) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def summary(mechanism: Mechanism) -> dict[str, Any]:
         "coupled_drives": mechanism.transmission is not None,
         "notes": list(mechanism.notes),
         "links_without_inertia": list(links_without_inertia(mechanism)),
-        "impossible_inertias": impossible_inertias(mechanism),
+        "impossible_inertias": impossible_loads(mechanism),
         "fingerprint": mechanism.fingerprint,
     }
 
