@@ -49,7 +49,7 @@ def rival(robot):
 def _one(robot, T: np.ndarray) -> list[Row]:
     def read():
         answer = robot.ik(T)
-        return answer.q, answer.count, answer.codes
+        return answer.q, answer.count, answer.status
 
     calls = {"solved": lambda: robot.ik(T), "read": read}
     other = rival(robot)
@@ -60,7 +60,7 @@ def _one(robot, T: np.ndarray) -> list[Row]:
     name = robot.name
     return [
         Row(f"{name}: one pose", times["solved"], ONE, "promised", 1.0),
-        Row(f"{name}: one pose, and q, count and codes read", times["read"], *against),
+        Row(f"{name}: one pose, and q, count and status read", times["read"], *against),
     ]
 
 
@@ -81,24 +81,31 @@ def _batch(robot, T: np.ndarray) -> list[Row]:
 
 
 def _first(name: str) -> list[Row]:
-    """CPU seconds of the first answer in a fresh process, with an empty cache and with what that left there."""
-    other = next(robot for robot in ROBOTS if robot != name)  # LLVM is loaded with its kernels
+    other = next(robot for robot in ROBOTS if robot != name)
+    cold, warm = first_answers(name, other)
+    return [
+        Row(f"{name}: first answer, empty cache", cold, FIRST, "promised", 1.0),
+        Row(f"{name}: first answer, full cache", warm, WARM, "promised", 1.0),
+    ]
+
+
+def first_answers(name: str, other: str) -> tuple[float, float]:
+    """CPU seconds of the first answer in a fresh process, with an empty cache and with what that left there.
+
+    LLVM is loaded before, with kernels of the other robot.
+    """
     program = (
         "import time, zveno, zveno.ik.solve, zveno.ik.native.answer; zveno.set_threads(1);"
         f"r = zveno.load('{other}'); r.forward_kinematics(r.neutral());"
         f"r = zveno.load('{name}'); T = r.forward_kinematics(r.random(1, 0)[0]);"
-        "t = time.process_time(); r.ik(T); print(time.process_time() - t)"
+        "t = time.process_time(); r.ik(T).status; print(time.process_time() - t)"
     )
     with tempfile.TemporaryDirectory() as folder:
-        env = os.environ | {"ZVENO_CACHE_DIR": folder}
-        taken = [
-            float(subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, check=True).stdout)
-            for _ in range(2)
-        ]
-    return [
-        Row(f"{name}: first answer, empty cache", taken[0], FIRST, "promised", 1.0),
-        Row(f"{name}: first answer, full cache", taken[1], WARM, "promised", 1.0),
-    ]
+        command, env = [sys.executable, "-c", program], os.environ | {"ZVENO_CACHE_DIR": folder}
+        cold, warm = (
+            float(subprocess.run(command, env=env, capture_output=True, check=True).stdout) for _ in range(2)
+        )
+    return cold, warm
 
 
 def agreement(robot, careful_method: str = "closed_form", n: int = 100_000) -> Row:

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from runs import limited_pendulum
 
 import zveno
 from mechanisms import random_mechanism, random_state
 from zveno.mechanism import Free, Joint, Link, Spherical, assemble
 from zveno.robot import Robot
-from zveno.simulation import Event, PointContact, simulate
+from zveno.simulation import Event, PointContact, results, simulate
 from zveno.spatial import inertia
 
 
@@ -85,3 +86,37 @@ def test_samples_are_where_they_were_asked_for(integrator, watched):
     batch = simulate(robot, np.full((3, 2), 0.2), duration=0.1, step=3e-3, sample=0.007)
     assert batch.q.shape == (3, 16, 2)
     assert np.isfinite(batch.q).all()
+
+
+def runaway(t, q, v):
+    """A torque that grows with the cube of the velocity: no step follows it."""
+    return 1e5 * v**3
+
+
+def test_a_run_whose_energy_comes_from_nowhere_is_not_finished(monkeypatch):
+    """The limit stops the pendulum in one step, so that states stay small; the balance of energy tells."""
+    options = {"limits": True, "integrator": "semi-implicit", "control": runaway}
+    run = simulate(limited_pendulum(), [0.1], [0.1], 2.0, **options)
+    assert run.t[-1] == 2.0
+    assert run.energy_drift > 1e6
+    assert not run.finished
+    assert "energy is off by" in run.status
+    monkeypatch.setattr(results, "LARGEST_IMBALANCE", np.inf)
+    assert simulate(limited_pendulum(), [0.1], [0.1], 2.0, **options).finished
+
+
+def test_of_a_batch_those_that_are_off_are_counted():
+    """A pendulum that turns over loses its energy by steps that are too large; one near its rest does not."""
+    robot = zveno.load("chain(1)")
+    starts = [[1.0], [-0.5 * np.pi + 1e-3]]
+    assert simulate(robot, starts, duration=60.0, integrator="rk4", step=0.01).finished
+    run = simulate(robot, starts, duration=60.0, integrator="rk4", step=0.3)
+    assert not run.finished
+    assert "of 2 runs reach" in run.status
+
+
+@pytest.mark.parametrize("integrator", ["dop853", "lsoda"])
+def test_a_motion_that_explodes_ends_the_run(integrator):
+    """LSODA would go on for ever with steps that no longer change the time."""
+    run = simulate(limited_pendulum(), [0.1], [0.1], 2.0, limits=True, integrator=integrator, control=runaway)
+    assert run.status.startswith("stopped: Required step size is less than spacing between numbers")

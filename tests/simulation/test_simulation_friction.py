@@ -8,6 +8,7 @@ from zveno.algorithms.constraints import slip_direction
 from zveno.mechanism import Frame, Free, Joint, Link, Prismatic, Revolute, assemble
 from zveno.robot import Robot
 from zveno.simulation import GroundContact, simulate
+from zveno.simulation.watches import TURNED
 from zveno.spatial import inertia
 from zveno.spatial.rotations import to_quaternion, z_to
 from zveno.spatial.transforms import transform
@@ -92,6 +93,28 @@ def test_point_slides_to_a_stop(integrator):
     power = np.einsum("ij,ij->i", run.v[sliding, :2], _world_tangents(T))
     assert relative_error(power, -mu * MASS * G * np.hypot(*run.v[sliding, :2].T)) < 1e-9
     assert abs(run.reactions[run.t > stop.t + 1e-2, 1:]).max() < 1e-6
+
+
+@pytest.mark.parametrize("rtol", [1e-3, 1e-6, 1e-10])
+def test_points_stop_when_they_must_whatever_the_steps(rtol):
+    """Steps reach far beyond the stop, where the point would slide back: nothing may turn it aside there."""
+    rng = np.random.default_rng(5)
+    for _ in range(8):
+        mu, speed, angle = rng.uniform(0.05, 1.5), rng.uniform(0.05, 5.0), rng.uniform(-np.pi, np.pi)
+        v, stops = speed * np.array([np.cos(angle), np.sin(angle)]), speed / (mu * G)
+        contact = GroundContact("point", friction=mu)
+        run = simulate(
+            sliding_point(),
+            np.zeros(3),
+            [*v, 0.0],
+            1.5 * stops,
+            constraints=[contact],
+            rtol=rtol,
+            integrator="dop853",
+        )
+        assert [one.what for one in run.events] == ["sticks"]
+        assert run.events[0].t == pytest.approx(stops, abs=2.0 * TURNED / (mu * G))
+        assert relative_error(run.q[-1, :2], v * stops / 2) < 1e-6
 
 
 def _world_tangents(T):

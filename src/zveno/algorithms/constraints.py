@@ -199,15 +199,20 @@ class Slip(NamedTuple):
     """direction of sliding along the two tangents, (2,)"""
 
 
+BEYOND = 10.0
+"""Times the least speed by which a contact must have turned back to be far beyond the end of its sliding."""
+
+
 def slip_direction(v: Any, remembered: Any, floor: Any) -> tuple[Any, Any]:
     """Direction of the tangential velocity v (2,), and the remembered one (2,) near rest.
 
     Along the remembered direction the velocity counts as at least `floor`, m/s, also where it has turned back: the
     friction is then smooth on both sides of the moment when sliding ends, which is how that moment is found, and
-    turns no faster than an integrator can follow.
+    turns no faster than an integrator can follow. A step may go far beyond that moment; there the velocity counts
+    as if it had not turned, or the friction would be so stiff across it that rounding errors grow.
     """
     along = v[0] * remembered[0] + v[1] * remembered[1]
-    lift = maximum(along, floor) - along
+    lift = maximum(maximum(along, floor), (1.0 - BEYOND) * floor - along) - along
     x, y = v[0] + lift * remembered[0], v[1] + lift * remembered[1]
     size = sqrt(maximum(x * x + y * y, 1e-60))  # nothing is remembered while it does not slide
     return x / size, y / size

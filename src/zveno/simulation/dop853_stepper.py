@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .inputs import QUALITY
-from .integrators import Adaptive
+from .integrators import TOO_SMALL, Adaptive
 from .rates import Rates
 
 BLOCKS = (1, 8, 64)
@@ -17,8 +17,6 @@ PARTS = 8
 """Parts of a step at whose ends it is looked at."""
 CALLS = 10
 """Calls without a step after which the solver gives up."""
-TOO_SMALL = "Required step size is less than spacing between numbers."
-"""What SciPy says."""
 
 
 class CompiledDop853(Adaptive):

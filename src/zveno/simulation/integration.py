@@ -18,6 +18,10 @@ from .single import Run
 from .start import Start
 from .trajectory import FINISHED, EventRecord
 
+STABLE = 3.0
+"""Steps of dop853, which is explicit, are no longer than this over the rate of stabilisation. It is stable up to
+about twice as much; beyond, rounding errors of constraints grow to the tolerance and open contacts that stick."""
+
 
 class Method(NamedTuple):
     """An integrator and its settings."""
@@ -109,10 +113,13 @@ def integrated(
 def _stepper(rates: Rates, method: Method, y0: np.ndarray, t_end: float) -> FixedStep | Adaptive:
     if method.fixed_step:
         return FixedStep(rates, method.name, 0.0, y0, method.step)
-    # Where a contact stops sliding depends on where steps end, and is known to be found with SciPy's.
-    if method.name == "dop853" and not (rates.equations.commanded or rates.equations.sliding):
-        return CompiledDop853(rates, 0.0, y0, t_end, *method[2:])
-    return Adaptive(method.name, rates, 0.0, y0, t_end, *method[2:])
+    longest = method.max_step
+    if method.name == "dop853" and rates.c is not None and rates.c[0] > 0.0:
+        longest = min(longest, STABLE / float(rates.c[0]))
+    options = 0.0, y0, t_end, method.rtol, method.atol, longest
+    if method.name == "dop853" and not rates.equations.commanded:
+        return CompiledDop853(rates, *options)
+    return Adaptive(method.name, rates, *options)
 
 
 def _notes(rates: Rates, chatter: tuple[float, float] | None) -> tuple[str, ...]:

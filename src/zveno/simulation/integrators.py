@@ -15,6 +15,8 @@ from ..spatial.rotations import from_quaternion
 FIXED = ("rk4", "midpoint", "semi-implicit")
 EVALUATIONS = {"rk4": 4, "midpoint": 8, "semi-implicit": 1}
 """Evaluations of the equations in one fixed step."""
+TOO_SMALL = "Required step size is less than spacing between numbers."
+"""What SciPy's dop853 says."""
 ADAPTIVE = ("dop853", "lsoda", "adams")
 """dop853: explicit Runge–Kutta of order 8; lsoda: switches between Adams and BDF; adams: variable order up to 12,
 the nearest thing to the ode113 of document 002."""
@@ -185,6 +187,9 @@ class Adaptive:
                 self.message = str(error)
                 return False
         self.t, self.y = float(self.solver.t), np.array(self.solver.y)
+        if not self.t > self.t_old:  # LSODA goes on without end where a motion explodes
+            self.message = TOO_SMALL
+            return False
         return self.solver.status != "failed"
 
     n_last: int = 1

@@ -138,7 +138,8 @@ class Modes:
 
         Args:
             t, y, u: time, state (n_y,) and command.
-            opening: a contact whose force has just fallen to zero; it opens unless others leave it a load.
+            opening: a contact whose force has just fallen to zero, to rounding; it opens unless others leave it a
+                load that would move it.
         """
         before, terms = list(self.mode), self._terms(t, y, u)
         self._refuse_jammed(terms, t)
@@ -151,7 +152,8 @@ class Modes:
         for contact in contacts:
             i, force = contact.number, contact.side * reactions.R[contact.row]
             away = contact.side * reactions.w[contact.row]
-            if (force <= 1e-10 * largest and away > MOVES) or (i == opening and force <= 1e-6 * largest):
+            unloaded = force <= 1e-6 * largest or force * terms.A[contact.row, contact.row] <= MOVES
+            if (force <= 1e-10 * largest and away > MOVES) or (i == opening and unloaded):
                 self.open(i)
             elif contact.slip is None and i in self._sliding:
                 a = reactions.w[contact.tangents]

@@ -18,6 +18,10 @@ from .trajectory import FINISHED, Trajectory
 
 PER_RUN = ("q", "v", "a", "tau", "reactions", "kinetic", "potential", "work", "violation", "violation_rate")
 """Fields of a trajectory with the axes of the batch."""
+LARGEST_IMBALANCE = 0.1
+"""Share of the energy exchanged that a run may lose or invent and still count as finished."""
+_ROUNDING = 1e-9
+"""Share of the potential energy that rounding may take, where hardly anything moves."""
 MAX_CHANGE = 10.0
 """A change of a coordinate in one fixed step, rad or m, beyond which the run has exploded."""
 
@@ -42,6 +46,30 @@ def final_status(status: str, times: np.ndarray, finite: np.ndarray) -> str:
         return f"stopped: the motion explodes at t = {first:.6g} s; the step is too large for it"
     lost = int((~finite.all(axis=-1)).sum())
     return f"{lost} of {finite[..., 0].size} runs explode, the first at t = {first:.6g} s"
+
+
+def balanced_status(run: Trajectory) -> Trajectory:
+    """The run, no longer "finished" where its energy is not what was there and what was brought in.
+
+    What an integrator loses or invents is compared with all the energy that the motion exchanges. Where it is a
+    tenth of that, the motion is not one of this robot, whatever its states look like.
+    """
+    if run.status != FINISHED or not run.t.size:
+        return run
+    # A motion between two samples may bring in work and take it out again; it is seen at the next one.
+    potential = abs(run.potential - run.potential[..., :1])
+    exchanged = np.asarray((run.kinetic + potential + abs(run.work)).max(axis=-1))
+    error = np.asarray(abs(run.energy_error).max(axis=-1))
+    lost = ~np.asarray(error <= LARGEST_IMBALANCE * exchanged + _ROUNDING * abs(run.potential).max(axis=-1))
+    if not lost.any():
+        return run
+    remedy = "use a smaller step or tolerance"
+    if not run.q.shape[:-2]:
+        balance = f"energy is off by {float(error):.3g} J where {float(exchanged):.3g} J are exchanged"
+        return replace(run, status=f"reached its end, but {balance}: {remedy}")
+    worst = float((error / np.maximum(exchanged, 1e-300)).max())
+    text = f"{int(lost.sum())} of {lost.size} runs reach their end with energy off by up to {worst:.2g} times"
+    return replace(run, status=f"{text} what is exchanged: {remedy}")
 
 
 def trajectory(equations: Equations, times: np.ndarray, Y: np.ndarray, C: Any, **facts: Any) -> Trajectory:

@@ -24,7 +24,7 @@ from .drives import ServoDrive
 from .equations import Equations
 from .events import Event
 from .integration import Method, integrated
-from .results import final_status, joined, sane_samples, trajectory
+from .results import balanced_status, final_status, joined, sane_samples, trajectory
 from .start import initial_state, start_of_run
 from .trajectory import Trajectory
 
@@ -127,19 +127,21 @@ def simulate(
     with ProgressBar("simulating", progress) as show:
         times = method.times(duration, sample)
         run = integrated(equations, start, method, times, events, projection, lambda t: show(t, duration))
-    return trajectory(
-        equations,
-        run.times[: run.Y.shape[-2]],
-        run.Y,
-        run.C,
-        status=final_status(run.status, run.times, sane_samples(equations, run.Y, method.fixed_step)),
-        moved=start.moved,
-        notes=(*start.notes, *run.notes),
-        method=method.settings,
-        events=run.events,
-        n_steps=run.n_steps,
-        n_evaluations=run.n_evaluations,
-        inputs_hash=hash_of(mechanism.fingerprint, q0, v0, duration, method.settings),
+    return balanced_status(
+        trajectory(
+            equations,
+            run.times[: run.Y.shape[-2]],
+            run.Y,
+            run.C,
+            status=final_status(run.status, run.times, sane_samples(equations, run.Y, method.fixed_step)),
+            moved=start.moved,
+            notes=(*start.notes, *run.notes),
+            method=method.settings,
+            events=run.events,
+            n_steps=run.n_steps,
+            n_evaluations=run.n_evaluations,
+            inputs_hash=hash_of(mechanism.fingerprint, q0, v0, duration, method.settings),
+        )
     )
 
 

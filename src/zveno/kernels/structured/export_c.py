@@ -180,7 +180,9 @@ class _Writer:
         for k, (ref, nodes) in enumerate(zip(run.writes, run.program.results, strict=True)):
             if not ref.length:
                 continue
-            pointers.append(f"{self.c.type} *const y{k} = {self._pointer(ref, counters)};")
+            # A row may be said by what this step has just written.
+            place = stores if isinstance(ref.row, Lane) else pointers
+            place.append(f"{self.c.type} *const y{k} = {self._pointer(ref, counters)};")
             values = [text[node] for node in nodes.tolist()]
             plain = [f"y{k}[{e}] = {value};" for e, value in enumerate(values)]
             if ref.add is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..assembly import Function
+from ..elementary import less
 
 
 def spread(f: Function, scalar: str) -> str:
@@ -16,9 +17,9 @@ def cut(f: Function, chosen: str, rows: str) -> list[str]:
     """Whole rows from numbers: NaN and what is negative mean the first, what is too large the last of `rows`."""
     t = f.types
     last = spread(f, f.let(f"sitofp i64 {f.let(f'sub i64 {rows}, 1')} to {t.scalar}"))
-    positive = f.let(f"fcmp ogt {t.vector} {chosen}, {t.splat(0.0)}")
+    positive = less(f, "olt", t.splat(0.0), chosen)
     chosen = f.let(f"select {t.mask} {positive}, {t.vector} {chosen}, {t.vector} {t.splat(0.0)}")
-    inside = f.let(f"fcmp olt {t.vector} {chosen}, {last}")
+    inside = less(f, "olt", chosen, last)
     chosen = f.let(f"select {t.mask} {inside}, {t.vector} {chosen}, {t.vector} {last}")
     numbers = [f.let(f"extractelement {t.vector} {chosen}, i32 {lane}") for lane in range(t.lanes)]
     return [f.let(f"fptosi {t.scalar} {number} to i64") for number in numbers]
