@@ -133,7 +133,7 @@ def joined(runs: Sequence[Trajectory], batch: tuple[int, ...]) -> Trajectory:
         runs[0],
         **whole,
         t=times,
-        status=final_status(stopped, times, np.isfinite(whole["q"]).all(axis=-1)),
+        status=final_status(stopped, times, np.asarray(np.isfinite(whole["q"]).all(axis=-1))),
         moved=max(run.moved for run in runs),
         notes=tuple(dict.fromkeys(note for run in runs for note in run.notes)),
         n_steps=max(run.n_steps for run in runs),
