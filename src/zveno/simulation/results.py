@@ -129,7 +129,7 @@ def joined(runs: Sequence[Trajectory], batch: tuple[int, ...]) -> Trajectory:
     whole = {name: np.concatenate([_filled(getattr(run, name), len(times)) for run in runs]) for name in PER_RUN}
     whole = {name: values.reshape(*batch, *values.shape[1:]) for name, values in whole.items()}
     stopped = next((run.status for run in runs if run.status.startswith("stopped")), FINISHED)
-    return replace(
+    whole_run = replace(
         runs[0],
         **whole,
         t=times,
@@ -140,6 +140,7 @@ def joined(runs: Sequence[Trajectory], batch: tuple[int, ...]) -> Trajectory:
         n_evaluations=sum(run.n_evaluations for run in runs),
         inputs_hash=hash_of(*(run.inputs_hash for run in runs)),
     )
+    return balanced_status(whole_run)
 
 
 def _filled(values: np.ndarray, n: int) -> np.ndarray:
