@@ -159,8 +159,9 @@ def joint_ranges(
     lower, upper = mechanism.lower.copy(), mechanism.upper.copy()
     for name in robot.joint_names:
         place = mechanism.q_slices[name]
-        width = 1.0 if mechanism.joint(name).type.sigma == 0 else np.pi
-        if place.stop - place.start == 1:
+        kind = mechanism.joint(name).type
+        if kind.n_q == kind.n_v:  # quaternions are drawn, not ranged
+            width = np.where([unit == "m" for unit in kind.units], 1.0, np.pi)
             lower[place] = np.where(np.isfinite(lower[place]), lower[place], -width)
             upper[place] = np.where(np.isfinite(upper[place]), upper[place], width)
     for name, ends in limits.items():
@@ -179,7 +180,7 @@ def joint_ranges(
             )
     if not 0.0 <= margin < 0.5:
         raise ZvenoError(f"the margin is {margin}", remedy="Give a share of the range, 0 … 0.5")
-    inside = margin * (upper - lower) if margin else 0.0
+    inside = margin * np.where(np.isfinite(upper - lower), upper - lower, 0.0)
     return lower + inside, upper - inside
 
 
