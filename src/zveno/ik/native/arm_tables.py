@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -117,6 +117,34 @@ SINGLE = Bounds(
     same=2e-3,
 )
 """For `float`, whose numbers have seven digits, products of Jacobians four."""
+
+
+class JudgedClass(Protocol):
+    """What judgement needs of a class of arms."""
+
+    @property
+    def n(self) -> int:
+        """Number of joints, which turn."""
+        ...
+
+    @property
+    def n_branches(self) -> int:
+        """How many solutions there can be."""
+        ...
+
+    @property
+    def oriented(self) -> bool:
+        """Whether signs of det J must cancel."""
+        ...
+
+    @property
+    def bounds(self) -> Bounds:
+        """Within which nothing is sure."""
+        ...
+
+    def numbers(self, row: Any) -> Any:
+        """Links, tool, limits and length of an arm from its row of the table."""
+        ...
 
 
 @dataclass(frozen=True)

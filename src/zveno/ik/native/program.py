@@ -17,7 +17,7 @@ from ...kernels.structured.build import Builder
 from ...kernels.structured.parts import Part, Rows, Value
 from ...kernels.structured.statements import Lane, Variable
 from ..checks.judgement import N_KNOWN
-from .arm_tables import ArmClass, ArmTables
+from .arm_tables import ArmTables, JudgedClass
 from .branches import branch, seen_from_arm
 from .verdicts import N_KEYS, N_ROW, concluded, judged, ranked, told
 
@@ -64,7 +64,7 @@ def _branch_solver(program: Builder, arm: ArmTables) -> tuple[Callable[[Rows], N
     return seen, solve
 
 
-def put_in_order(program: Builder, kind: ArmClass, rows: Rows, keys: Rows, answer: Rows) -> None:
+def put_in_order(program: Builder, kind: JudgedClass, rows: Rows, keys: Rows, answer: Rows) -> None:
     """Rows to where their keys put them in an answer, and its last row."""
     rank, last = _ranks(program, kind, keys)
     answer[kind.n_branches] = last
@@ -73,7 +73,7 @@ def put_in_order(program: Builder, kind: ArmClass, rows: Rows, keys: Rows, answe
         answer[place] = program.step(as_it_is, rows[i])
 
 
-def _ranks(program: Builder, kind: ArmClass, keys: Rows) -> tuple[Callable[[Variable], Lane], Value]:
+def _ranks(program: Builder, kind: JudgedClass, keys: Rows) -> tuple[Callable[[Variable], Lane], Value]:
     """A function that writes a step for the place of a row in every lane, and the last row of an answer."""
     ranks, rank = program.scratch("ranks", kind.n_branches, 1), program.scratch("rank", 1, 1)
     ranks[0, kind.n_branches], last = program.step(partial(ranked, kind), keys[0, kind.n_branches])
@@ -101,7 +101,7 @@ def on_controller(program: Builder, arm: ArmTables) -> None:
     tell_in_order(program, kind, rows, keys)
 
 
-def tell_in_order(program: Builder, kind: ArmClass, rows: Rows, keys: Rows) -> None:
+def tell_in_order(program: Builder, kind: JudgedClass, rows: Rows, keys: Rows) -> None:
     """The outputs q, count and status of a controller, from rows and their keys."""
     q = program.output("q", (kind.n_branches, kind.n), kind.n)
     count, status = program.output("count", ()), program.output("status", ())
@@ -114,7 +114,7 @@ def tell_in_order(program: Builder, kind: ArmClass, rows: Rows, keys: Rows) -> N
         q[place] = program.step(partial(coordinates, kind), rows[i])
 
 
-def coordinates(kind: ArmClass, row: Any) -> Any:
+def coordinates(kind: JudgedClass, row: Any) -> Any:
     """q of a row."""
     return row[: kind.n]
 

@@ -26,7 +26,7 @@ from ..ik_problem import TURN
 from ..newton import damped_step
 from ..pose_error import error
 from ..solutions import COMPLETE, EXCLUDED, UNDECIDED, UNREACHABLE
-from .arm_tables import ArmClass, chain_of
+from .arm_tables import JudgedClass, chain_of
 
 N_ROW = 8
 """Numbers of a row of the answer: q, residual and condition."""
@@ -36,7 +36,7 @@ NO_POSE = -1.0
 NOT_A_NUMBER = float("nan")
 
 
-def judged(kind: ArmClass, row: Any, x: Any, target: Any) -> Any:
+def judged(kind: JudgedClass, row: Any, x: Any, target: Any) -> Any:
     """Judgement of x, x after a Newton step where the loop is not closed, and whether it is not."""
     arm = kind.numbers(row)
     chain: Any = chain_of(arm.links)
@@ -49,12 +49,12 @@ def judged(kind: ArmClass, row: Any, x: Any, target: Any) -> Any:
     return verdict, np.array([select(open_loop, v - d, v) for v, d in zip(x, step, strict=True)]), open_loop
 
 
-def _sharp(kind: ArmClass, least: Any) -> Any:
+def _sharp(kind: JudgedClass, least: Any) -> Any:
     """A miss up to which coordinates are as exact as can be, for a least singular value."""
     return maximum(SHARP * minimum(least, NEARLY_SINGULAR), kind.bounds.sharp)
 
 
-def concluded(kind: ArmClass, row: Any, edges: Any, rigid: Any, verdict: Any) -> Any:
+def concluded(kind: JudgedClass, row: Any, edges: Any, rigid: Any, verdict: Any) -> Any:
     """A row of the answer, and its keys.
 
     Keys are: the first coordinate in steps of 1e-6, not rounded; the mark; 0 if there is no solution, 1 if limits
@@ -80,7 +80,7 @@ def concluded(kind: ArmClass, row: Any, edges: Any, rigid: Any, verdict: Any) ->
     return np.array([*answer, *[NOT_A_NUMBER] * (N_ROW - len(answer))]), np.array(keys)
 
 
-def ranked(kind: ArmClass, keys: Any) -> Any:
+def ranked(kind: JudgedClass, keys: Any) -> Any:
     """The places of rows in the answer, and its last row."""
     steps, mark, state, sure, signs, rigid = keys.reshape(kind.n_branches, N_KEYS).T
     first = np.array([floor(step + 0.5) for step in steps])

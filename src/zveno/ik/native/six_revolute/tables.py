@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -71,8 +71,16 @@ class SixRevoluteClass:
     left: bool
     oriented: bool
     bounds: Bounds = DOUBLE
-    n: ClassVar[int] = N_JOINTS
-    n_branches: ClassVar[int] = MOST_SOLUTIONS
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return N_JOINTS
+
+    @property
+    def n_branches(self) -> int:
+        """How many solutions there can be."""
+        return MOST_SOLUTIONS
 
     @property
     def shapes(self) -> Numbers:
@@ -138,8 +146,9 @@ def six_revolute_tables(problem: IkProblem, arm: Arm, bounds: Bounds = DOUBLE) -
         annihilator, constant = eliminated.constants
     else:
         features = eliminated.constants[0]
+    lower, upper, middle, length = problem.judging
     numbers = Numbers(
-        *(before[:3], after[:3], links_between(problem), problem.tool, *problem.judging, arm.scale),
+        *(before[:3], after[:3], links_between(problem), problem.tool, lower, upper, middle, length, arm.scale),
         *(template.links[:, :3], template.target_at, float(template.backwards), template.scan),
         *(template.offsets, order, annihilator, constant),
     )
