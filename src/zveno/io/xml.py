@@ -108,7 +108,9 @@ def parse_xml(data: bytes | str) -> Element:
 def _with_head_first(data: Any) -> Any:
     """The text with blank lines before its XML declaration, which may not be there, behind it: lines stay as they
     are."""
-    blank, head, end = (" \t\r\n", "<?xml", "?>") if isinstance(data, str) else (b" \t\r\n", b"<?xml", b"?>")
+    text = isinstance(data, str)
+    marks: tuple[Any, Any, Any] = (" \t\r\n", "<?xml", "?>") if text else (b" \t\r\n", b"<?xml", b"?>")
+    blank, head, end = marks
     rest = data.lstrip(blank)
     if len(rest) == len(data) or not rest.startswith(head) or end not in rest:
         return data
