@@ -44,6 +44,7 @@ class Verb(NamedTuple):
 VERBS = {
     "info": Verb("verbs", "What a robot is: joints and links, limits, masses, frames, drives, remarks."),
     "fk": Verb("verbs", "Forward kinematics: the pose of a frame in the world at given joint values."),
+    "convert": Verb("convert", "Write a robot as another kind of file, and say what that cannot hold."),
     "dynamics": Verb(
         "dynamics", "Torques or accelerations of a state, with mass matrix, gravity, bias and energy."
     ),

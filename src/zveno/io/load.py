@@ -7,12 +7,14 @@ import inspect
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 from .. import robots
 from ..errors import ModelError, UnknownNameError, ZvenoError, unknown_name
 from ..mechanism import Mechanism
 from ..mechanism.plausibility import warn_about_sizes
 from .files import read_text
+from .open_models import is_open_model, open_model
 
 FORMATS: dict[str, tuple[str, ...]] = {
     "urdf": (".urdf",),
@@ -29,23 +31,30 @@ _NO_ELEMENTS = {"<!--": "-->", "<?": "?>", "<!": ">"}
 
 
 def load_mechanism(
-    name_or_path: str | os.PathLike[str], *, snap: bool | None = None, format: str | None = None
+    name_or_path: str | os.PathLike[str] | Any, *, snap: bool | None = None, format: str | None = None
 ) -> Mechanism:
-    """The mechanism of a built-in robot, a model file or a text.
+    """The mechanism of a built-in robot, a model file, a text, or a model that is open in another library.
 
     Args:
         name_or_path: a built-in name (`"puma560"`; a generator with its arguments, `"chain(10)"`), the path of a
             .urdf, .xml (MJCF or URDF), .toml (Denavit–Hartenberg table), .ets or .txt (elementary transforms)
-            file, or elementary transforms themselves (`"Rz(q1) Tx(1)"`).
+            file, or elementary transforms themselves (`"Rz(q1) Tx(1)"`); or a `pinocchio.Model` or
+            `mujoco.MjModel`.
         snap: whether angles near a multiple of 15° are made exact; None leaves it to the format: yes for tables and
             elementary transforms, no for URDF and MJCF.
         format: "urdf", "mjcf", "dh" or "elementary", where the suffix does not say it.
     """
     if format is not None and format not in FORMATS:
         raise unknown_name("format", format, FORMATS)
+    if is_open_model(name_or_path):
+        mechanism = open_model(name_or_path, snap)
+        warn_about_sizes(mechanism)
+        return mechanism
     if not isinstance(name_or_path, str | os.PathLike) or not isinstance(os.fspath(name_or_path), str):
         raise UnknownNameError(
-            f"a model is given by a name or a path, not by {type(name_or_path).__name__}", element="load"
+            f"a model is given by a name or a path, not by {type(name_or_path).__name__}",
+            element="load",
+            remedy="pinocchio.Model and mujoco.MjModel will do as well",
         )
     mechanism = _from_text(name_or_path, snap, format) if isinstance(name_or_path, str) else None
     if mechanism is None:

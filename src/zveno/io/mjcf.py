@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -54,6 +55,11 @@ def parse_mjcf(text: str, file: object | None = None, *, snap: bool = False) -> 
     model, notes = compiled_text(text, file)
     name = "mechanism" if file is None else Path(str(file)).stem
     return _located(lambda: _mechanism(model, name, "" if file is None else str(file), snap, notes), file)
+
+
+def mechanism_of_model(model: Any, snap: bool = False) -> Mechanism:
+    """The mechanism of an open `mujoco.MjModel`."""
+    return _mechanism(model, "mechanism", "an open mujoco.MjModel", snap, [])
 
 
 def _located(read: Callable[[], Mechanism], file: object | None) -> Mechanism:
