@@ -22,8 +22,8 @@ def identifiability(
     """Which geometric parameters a kind of measurement can find, alone or together.
 
     Args:
-        measurement: pose, position, relative_pose, relative_position, distance, plane, point, sockets, direction,
-            camera or tilt.
+        measurement: pose, position, relative_pose, relative_position, distance, ball_bar, plane, line, point,
+            sockets, self_touch, direction, camera, pixels or tilt.
         frame: the frame that is measured; by default the one named tool, or that of the only end link.
         strategy: which of dependent parameters are kept: J (joints), B (base), T (tool) first, then from L or R.
         parameters: what is looked at: names, patterns such as Tx*, or classes (dh, controller, tcp, …); all.
