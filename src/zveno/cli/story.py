@@ -70,7 +70,8 @@ class Story:
         q = self.drawn.random(500, SEED)
         places = [robot.forward_kinematics(q)[:, :3, 3] for robot in (self.drawn, self.built)]
         torques = [robot.gravity_torque(q) for robot in (self.drawn, self.built)]
-        return tuple(float(np.sqrt(np.mean(np.sum((a - b) ** 2, axis=1)))) for a, b in (places, torques))
+        place, torque = (float(np.sqrt(np.mean(np.sum((a - b) ** 2, axis=1)))) for a, b in (places, torques))
+        return place, torque
 
     @cached_property
     def base(self) -> zveno.BaseParameters:

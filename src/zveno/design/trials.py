@@ -161,14 +161,15 @@ def calibration_trials(
         progress: whether a bar is shown, or a function of (done, total).
     """
     planned = plan if isinstance(plan, Plan) else None
-    if measurement is None and planned is None:
+    asked = planned.measurement if measurement is None and planned is not None else measurement
+    if asked is None:
         raise ZvenoError("is not given", element="measurement", remedy='Say what is measured, such as "position"')
-    kind = named_measurement(measurement if measurement is not None or planned is None else planned.measurement)
+    kind = named_measurement(asked)
     if planned is not None and kind.frame is None:
         kind = replace(kind, frame=planned.frame)
     if isinstance(trials, bool) or not isinstance(trials, int | np.integer) or trials < 1:
         raise ZvenoError(f"is {trials!r}", element="trials", remedy="Give a whole number from 1")
-    q = robot.mechanism.checked_q(planned.q if planned is not None else plan)
+    q = robot.mechanism.checked_q(plan.q if isinstance(plan, Plan) else plan)
     groups = () if planned is None else planned.groups
     places = {} if planned is None else dict(zip(planned.place_names, planned.places, strict=True))
     work = _Tried(robot, kind, q, tuple(groups), places, plausible, seed_of(rng))
