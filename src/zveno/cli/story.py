@@ -41,7 +41,7 @@ class Story:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.page = folder / "story.html"
+        self.page: Path = folder / "story.html"
 
     @cached_property
     def drawn(self) -> zveno.Robot:

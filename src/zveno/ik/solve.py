@@ -107,8 +107,8 @@ def solve_ik(
     Solutions of a pose are ordered by their first coordinate, then by a fixed function of all, whatever batch they
     were solved in. Large batches are solved in parts. An argument that the method does not use is refused.
     """
-    by_name = type(T_world_tool) is not np.ndarray and isinstance(T_world_tool, Mapping)  # which takes 0.3 µs
-    if by_name or center_of_mass is not None:
+    # Whether something is a mapping takes 0.6 µs to find out, and arrays are none.
+    if center_of_mass is not None or (type(T_world_tool) is not np.ndarray and isinstance(T_world_tool, Mapping)):
         refused = {"frame": frame, "relative_to": relative_to, "slices": slices, "redundant": redundant}
         refused |= {"percent": percent, "held": held, "seconds": seconds, "on": on, "checkpoint": checkpoint}
         refused |= {"task": None if task == "pose" else task, "method": None if method == "auto" else method}

@@ -68,6 +68,48 @@ class General:
 class QuadraticProgram:
     """Writes the method into a program. Names of its arrays begin with `name`."""
 
+    program: Builder
+    sizes: Sizes
+    scales: Rows
+    g: Rows
+    low: Rows
+    high: Rows
+    side: Rows
+    p: Rows
+    u: Rows
+    w: Rows
+    error: Rows
+    out: Rows
+    f: Rows
+    keep: Rows
+    column: Rows
+    index: Rows
+    mode: Rows
+    fill: Rows
+    exchanged: Rows
+    basic: Rows
+    pending: Rows
+    status: Rows
+    running: Rows
+    steps: Rows
+    changed: Rows
+    x: Rows
+    worst: Rows
+    eye: Rows
+    is_row: Rows
+    pull: Rows
+    row_low: Rows
+    row_high: Rows
+    divisor: Rows
+    row_side: Rows
+    row_u: Rows
+    value: Rows
+    total: Rows
+    slot_of: Rows
+    row: Rows
+    seen: Rows
+    numbers: Rows
+
     def __init__(self, program: Builder, sizes: Sizes, name: str = "qp"):
         self.program, self.sizes = program, sizes
         n, m, order = sizes.n, sizes.m, sizes.order

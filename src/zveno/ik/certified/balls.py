@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import RLock
+from typing import Any
 
 import numpy as np
 from flint import arb, arb_mat, ctx
 
-Rigid = list[list[arb]]
-"""Three rows of four."""
-Pair = tuple[arb, arb]
+Rigid = list[list[Any]]
+"""Three rows of four balls (`flint` has no types)."""
+Pair = tuple[Any, Any]
 """Cosine and sine of an angle."""
 _PRECISION = RLock()
 """flint has one precision for the whole process: whoever sets it holds this until it is restored."""

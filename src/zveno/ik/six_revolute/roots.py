@@ -18,14 +18,14 @@ from ...kernels.door import compiled
 
 DEGREE = 12
 SAMPLES = 32
-CELLS, MANY_CELLS, SMALL = 64, 256, 8
-"""Cells to begin with; more for batches smaller than `SMALL`, so that few have to be split, which costs a call."""
+CELLS = 64
+"""Cells to begin with: as many for one polynomial as for a batch, so that the answer does not depend on it."""
 LEAST_WIDTH = 1e-5
 SETTLED = 1e-12
 """A Newton step shorter than this, rad, is the last: solutions are polished afterwards."""
 
 EMPTY, SINGLE, SPLIT, NOISE = 0.0, 1.0, 2.0, 3.0
-_PIECES, _MANY_PIECES = (2.0 * np.arange(n) + 1.0 - n for n in (4, 16))
+_PIECES = 2.0 * np.arange(4) - 3.0
 """Middles of the parts a cell is split into, in half-widths of a part."""
 
 _ANGLES = -np.pi + 2 * np.pi * (np.arange(SAMPLES) + 0.5) / SAMPLES
@@ -146,10 +146,10 @@ def _newton():
 
 
 @lru_cache(maxsize=64)
-def _grid(cells: int, allowed: tuple[tuple[float, float], ...] | None) -> np.ndarray:
+def _grid(allowed: tuple[tuple[float, float], ...] | None) -> np.ndarray:
     """Middles of equal cells of [−π, π], those that allowed ranges touch."""
-    r = np.pi / cells
-    grid = -np.pi + r * (2 * np.arange(cells) + 1)
+    r = np.pi / CELLS
+    grid = -np.pi + r * (2 * np.arange(CELLS) + 1)
     if allowed is not None:
         grid = grid[np.any([(grid + r >= low) & (grid - r <= high) for low, high in allowed], axis=0)]
     return grid
@@ -163,9 +163,7 @@ def isolate(c: Any, allowed: Any = None) -> Roots:
         allowed: ranges ((low, high), …) within [−π, π]; roots elsewhere are not looked for.
     """
     cell = _cell()
-    small = len(c) < SMALL
-    cells, pieces = (MANY_CELLS, _MANY_PIECES) if small else (CELLS, _PIECES)
-    r, grid = np.pi / cells, _grid(cells, allowed)
+    r, grid, pieces = np.pi / CELLS, _grid(allowed), _PIECES
     kind, at = cell(c[:, None], grid, r)
     pose, column = kind.nonzero()
     kind, at, y = kind[pose, column], at[pose, column], grid[column]

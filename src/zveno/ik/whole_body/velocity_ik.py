@@ -96,7 +96,7 @@ class VelocityIk:
         n_corners = 0 if self._corners is None else len(self._corners)
         plain = tuple(replace(task, weight=np.inf if is_strict(task) else 1.0, gain=1.0) for task in self.tasks)
         layout = None if self.capsules is None or not self.capsules.layout.n else self.capsules.layout
-        self.problem = VelocityProblem(mechanism, plain, layout, n_corners)
+        self.problem: VelocityProblem = VelocityProblem(mechanism, plain, layout, n_corners)
         weights = [(*weights_of(task), task.gain) for task in self.tasks]
         self._weights = np.where(np.isinf(weights), 1.0, weights).ravel()
         self._limits = np.concatenate(
