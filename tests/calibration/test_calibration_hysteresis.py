@@ -116,7 +116,7 @@ def test_random_sides_make_it_identifiable():
 
 @pytest.mark.slow
 def test_it_is_found_as_often_as_it_should_be():
-    """20 robots with clear hysteresis: z of its parameters is normal. 20 without: none is named."""
+    """20 robots with clear hysteresis: 95 % regions of its parameters cover 90 to 98 %. 20 without: none named."""
     robot, z = arm("puma560"), []
     for seed in range(20):
         campaign, values = measured(robot, 3e-4, 60, 100 + seed)
@@ -129,7 +129,7 @@ def test_it_is_found_as_often_as_it_should_be():
         ]
         assert not zveno.calibrate(robot, measured(robot, 0.0, 60, seed)[0], folds=0).joint_terms
     assert 0.8 < np.sqrt(np.mean(np.square(z))) < 1.25
-    assert np.max(np.abs(z)) < 4.0
+    assert 0.90 <= np.mean(np.abs(z) < 1.96) <= 0.98
 
 
 def test_plans_ask_for_both_sides(tmp_path):
