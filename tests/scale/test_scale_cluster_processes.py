@@ -40,7 +40,7 @@ class Machine:
             client.wait_for_workers(2, timeout=60)
 
     def started(self, *words):
-        return subprocess.Popen([sys.executable, "-m", *words], **self.quiet)
+        return subprocess.Popen([sys.executable, "-m", *words], start_new_session=True, **self.quiet)
 
     def close(self):
         for process in (*self.workers, self.scheduler):
@@ -108,8 +108,8 @@ def test_a_piece_that_ends_every_worker_is_named(machine):
 def test_workers_that_hang_are_not_waited_for(machine, monkeypatch):
     monkeypatch.setattr(cluster, "PROBED", 1.0)
     for worker in machine.workers:
-        worker.send_signal(signal.SIGSTOP)
+        os.killpg(worker.pid, signal.SIGSTOP)  # the nanny and the process that it looks after
     with pytest.raises(ZvenoError, match="not answered"):
         fold(scale_work.NOISE, PIECES, scale_work.pair_sum, on=machine.address)
     for worker in machine.workers:
-        worker.send_signal(signal.SIGCONT)
+        os.killpg(worker.pid, signal.SIGCONT)
