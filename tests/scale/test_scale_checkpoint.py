@@ -124,6 +124,7 @@ def test_two_runs_on_one_checkpoint(file):
 def test_a_full_disk_keeps_the_state_before(file, monkeypatch):
     """A limit on the size of files stands for a disk without room."""
     monkeypatch.setattr(checkpoints, "EVERY", 0.0)
+    monkeypatch.setattr(checkpoints, "SHARE", float("inf"))
     pieces = list(range(6))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 

@@ -12,6 +12,7 @@ from ..fit.rng import seed_of
 from ..robot_functions import RobotFunctions
 from ..spatial.rotations import exp
 from ..spatial.transforms import transform
+from .identifiability.postures import random_direction
 from .measurements import Measurement
 from .measurements import measurement as named_measurement
 from .measurements.assembly import fit_problem
@@ -80,7 +81,7 @@ def _drawn(problem: FitProblem, rng: np.random.Generator) -> dict[str, np.ndarra
     """Places of instruments whose place is not given: somewhere about the robot, turned anyhow."""
     seen_from = set(problem.parts[0].left.tolist())
     return {
-        unknown.label: transform(exp(rng.normal(size=3)), AWAY * _direction(rng))
+        unknown.label: transform(exp(rng.normal(size=3)), AWAY * random_direction(rng))
         for unknown in problem.unknowns
         if unknown.frame in seen_from and not unknown.given
     }
@@ -116,8 +117,3 @@ def _in_contact(problem: FitProblem, campaign: Campaign, sigma: np.ndarray, rng:
     kept = np.flatnonzero(touching)
     groups = tuple(campaign.groups[k] for k in kept) if any(campaign.groups) else ()
     return Campaign(campaign.measurement, moved[kept], groups=groups)
-
-
-def _direction(rng: np.random.Generator) -> np.ndarray:
-    v = rng.normal(size=3)
-    return v / np.linalg.norm(v)

@@ -148,9 +148,9 @@ def _bound(value: float) -> float:
 def _drive(model: Any, k: int) -> Drive | None:
     joint = model.joints[k]
     rows = slice(joint.idx_v, joint.idx_v + joint.nv)
+    dry = "upperDryFrictionLimit" if hasattr(model, "upperDryFrictionLimit") else "friction"  # before Pinocchio 4
     rotor, viscous, coulomb = (
-        tidy_vector(np.array(getattr(model, name, np.zeros(model.nv)))[rows])
-        for name in ("armature", "damping", "upperDryFrictionLimit")
+        tidy_vector(np.array(getattr(model, name))[rows]) for name in ("armature", "damping", dry)
     )
     if not (rotor.any() or viscous.any() or coulomb.any()):
         return None

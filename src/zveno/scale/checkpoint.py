@@ -21,6 +21,8 @@ from ..io.results import decode, encode
 FORMAT = "zveno checkpoint"
 EVERY = 1.0
 """Seconds between two writings at least; the last state is always written."""
+SHARE = 0.05
+"""Of the time that writing may take: a large state is written less often."""
 
 
 class Checkpoint:
@@ -68,6 +70,7 @@ class Checkpoint:
         """The state, whole; what was there stays if that fails."""
         if self.done == self._written:
             return
+        began = time.monotonic()
         content = {"format": FORMAT, "digest": self.digest, "pieces": self.n_pieces, "done": self.done}
         text = json.dumps(content | {"total": encode(self.total)}, allow_nan=False)
         try:
@@ -79,7 +82,8 @@ class Checkpoint:
                 remedy="Make room, then run again: it goes on from there",
             ) from error
         self._written = self.done
-        self._next = time.monotonic() + EVERY
+        ended = time.monotonic()
+        self._next = ended + max(EVERY, (ended - began) / SHARE)
 
 
 @contextmanager

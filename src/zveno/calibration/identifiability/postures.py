@@ -122,15 +122,16 @@ def _imagined_frames(problem: FitProblem, rng: np.random.Generator) -> np.ndarra
             continue
         p = reach[rows[rng.integers(len(rows))]]
         if part.measurement.implicit:
-            turn = z_to(_direction(rng)) if 3 in unknown.free else np.eye(3)
+            turn = z_to(random_direction(rng)) if 3 in unknown.free else np.eye(3)
             frames[at] = transform(turn, p)
         else:
-            frames[at] = transform(None, p + 0.3 * problem.model.scale * _direction(rng))
+            frames[at] = transform(None, p + 0.3 * problem.model.scale * random_direction(rng))
     for a, b, distance, _ in problem.constraints:
-        frames[b, :3, 3] = frames[a, :3, 3] + distance * _direction(rng)
+        frames[b, :3, 3] = frames[a, :3, 3] + distance * random_direction(rng)
     return frames
 
 
-def _direction(rng) -> np.ndarray:
+def random_direction(rng: np.random.Generator) -> np.ndarray:
+    """A unit vector (3,), any way alike."""
     v = rng.normal(size=3)
     return v / np.linalg.norm(v)
