@@ -103,7 +103,7 @@ class Robot(RobotFunctions):
     def ik_path(
         self, poses: ArrayLike | PoseCurve | Callable[[float], np.ndarray], times: ArrayLike | None = None,
         frame: str | None = None, relative_to: str | None = None, limits: Any = True, task: Any = "pose",
-        method: str = "auto", *, start: ArrayLike | None = None, slices: int = 16,
+        method: str = "auto", *, start: ArrayLike | None = None, slices: int | None = None,
         accept: Callable[[np.ndarray], np.ndarray] | Clearance | None = None,
         velocity: ArrayLike | bool | None = None, acceleration: ArrayLike | None = None,
         progress: Progress = None

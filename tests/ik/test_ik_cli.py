@@ -110,12 +110,13 @@ def test_a_picture_of_the_residual(tmp_path, capsys):
         (["ur5"], ["three parallel axes", "polynomial p of the angle of", "8 zeros: 8 configurations, all inside"]),
         (["ur5", "--method", "six_revolute"], ["The loop is cut before", "8 zeros: 8 configurations"]),
         (["ur5", "--method", "local"], ["damped Newton"]),
-        (["panda"], ["joint5 is held at 16 values", "polynomial p of the angle of"]),
+        (["panda"], ["joint7 is held at 48 values", "Closed form by canonical subproblems: spherical wrist"]),
+        (["gen3"], ["joint3 is held at 16 values", "polynomial p of the angle of"]),
     ],
 )
 def test_the_route_is_told(words, told, capsys):
     at = ["0.3", "-1", "1.2", "-0.4", "0.9", "0.2", "0.1"]
-    run(*words, "--at", *at[: 7 if words[0] == "panda" else 6], "--explain", "--json")
+    run(*words, "--at", *at[: 6 if words[0] == "ur5" else 7], "--explain", "--json")
     text = json.loads(capsys.readouterr().out)["explanation"]
     for words in told:
         assert words in text

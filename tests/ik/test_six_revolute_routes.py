@@ -10,6 +10,7 @@ import zveno
 from zveno.ik import six_revolute
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.redundant import seven_revolute
+from zveno.ik.redundant.sliced_joint import sliced_joint
 from zveno.ik.six_revolute.polish import polish
 from zveno.ik.six_revolute.route import curve, over_limits
 from zveno.ik.six_revolute.templates import rigid_inverse
@@ -189,3 +190,49 @@ def test_special_values_of_the_held_joint():
 
 def test_a_joint_that_is_not_redundant_cannot_be_held():
     assert not seven_revolute.applies(problem_of(zveno.load("iiwa14")), 3)
+
+
+def test_slices_with_a_closed_form_need_no_elimination(monkeypatch):
+    """Its kernels take five seconds to build."""
+
+    def refused(links):
+        raise AssertionError("the general method was set up")
+
+    monkeypatch.setattr(seven_revolute, "arm_of", refused)
+    tool = np.eye(4)
+    tool[2, 3] = 0.123  # a problem that nobody has asked for yet
+    robot = zveno.load("panda").with_tool(tool)
+    T = robot.forward_kinematics(robot.random(3, 4))
+    found = robot.ik(T)
+    assert set(found.status) == {"sampled"}
+    assert found.count[0] > 0
+    assert abs(robot.forward_kinematics(found.q[0, : found.count[0]]) - T[0]).max() < 1e-9
+
+
+@pytest.mark.parametrize("name", ["panda", "xarm7", "iiwa14", "gen3"])
+def test_slices_are_of_a_joint_with_a_closed_form_and_as_fine_as_others(name):
+    robot = zveno.load(name)
+    problem = problem_of(robot)
+    coordinate, slices = sliced_joint(problem)
+    assert (seven_revolute.closed_form(problem, coordinate) is None) == (name == "gen3")
+    T = robot.forward_kinematics(robot.random(8, 5))
+    most = problem.steps[2].joint  # the upper arm's own axis, which turns in the self-motions of all four
+    by_choice, by_most = robot.ik(T), robot.ik(T, redundant=most, slices=16)
+    dense = robot.ik(T, redundant=most, slices=64)
+
+    def gaps(found):
+        """How far solutions on a finer grid are from the nearest one listed."""
+        away = []
+        for i in range(len(T)):
+            own, other = found.q[i, : found.count[i]], dense.q[i, : dense.count[i]]
+            away.append(abs(wrapped(other[:, None] - own)).max(2).min(1))
+        return np.concatenate(away)
+
+    assert slices == (16 if name in ("iiwa14", "gen3") else 48)
+    assert gaps(by_choice).mean() < 1.5 * gaps(by_most).mean()
+
+
+def test_a_joint_can_be_named_and_a_narrow_one_comes_first():
+    robot = zveno.load("panda")
+    assert sliced_joint(problem_of(robot), "joint3") == (2, 16)
+    assert sliced_joint(problem_of(robot, limits={"joint1": (0.1, 0.4)})) == (0, 16)

@@ -83,7 +83,6 @@ def ik(
     from ..ik.choose import only_nearest
     from ..ik.ik_problem import problem_of
     from ..ik.paths import solve_path
-    from ..ik.solve import DEFAULT_SLICES
     from ..report.text.ik import path_data, print_path, print_solutions, solutions_data, write_solutions
     from ..robot import Robot
     from .verbs import given, loaded
@@ -119,7 +118,7 @@ def ik(
             problem = problem_of(arm, **options)
             first = _first(problem, T)
             curve = _curve(problem, first, method)
-            lines = ["", _explained(problem, method, slices or DEFAULT_SLICES, curve)]
+            lines = ["", _explained(problem, method, slices, curve)]
 
         def show(console):
             print_solutions(console, result, model.deg)
@@ -166,11 +165,11 @@ def _curve(problem, T, method: str):
     return curve(problem, T) if wanted and solver.applies(problem) else None
 
 
-def _explained(problem, method: str, slices: int, curve) -> str:
+def _explained(problem, method: str, slices: int | None, curve) -> str:
     """The route, the template and what they give at one pose."""
     from ..ik import six_revolute
     from ..ik.redundant import seven_revolute
-    from ..ik.redundant.slices import redundant_coordinate
+    from ..ik.redundant.sliced_joint import sliced_joint
     from ..ik.solve import solver_for
 
     if method == "certified":
@@ -181,9 +180,9 @@ def _explained(problem, method: str, slices: int, curve) -> str:
     if method == "local":
         return "One solution by damped Newton iterations from --start, or from random starts; nothing is proved."
     if problem.redundancy == 1 and method == "auto":
-        coordinate = redundant_coordinate(problem)
+        coordinate, usual = sliced_joint(problem)
         if seven_revolute.applies(problem, coordinate):
-            return seven_revolute.explain(problem, coordinate, slices)
+            return seven_revolute.explain(problem, coordinate, slices or usual)
     if problem.redundancy:
         return f"Redundant by {problem.redundancy}: slices of one joint, or a sample, each solved by scanning."
     solver = solver_for(problem, method)

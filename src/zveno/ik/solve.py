@@ -33,7 +33,6 @@ from .solutions import Solutions, Solver
 from .targets import Targets, checked_targets, pose_array
 from .within import Tolerance, within_answer
 
-DEFAULT_SLICES = 16
 METHODS = {
     "closed_form": "zveno.ik.closed_form",
     "six_revolute": "zveno.ik.six_revolute",
@@ -83,9 +82,10 @@ def solve_ik(
         windings: also return the solutions that differ by whole turns, where limits allow several.
         start: q for method "local", (n_q,) or (..., n_q); random starts if not given.
         slices: for redundant robots, at how many values of the redundant joint to solve; at how many points of a
-            grid, where several joints are redundant: as many values a joint as make no more points than this. 16 if
-            not given.
-        redundant: name of that joint, or names; those that move most in self-motions if not given.
+            grid, where several joints are redundant: as many values a joint as make no more points than this. If
+            not given 16, or of a joint that self-motions move less as many as sample them as finely.
+        redundant: name of that joint, or names. If not given those that move most in self-motions, or the one
+            whose slices have a closed form.
         objective: what a scan compares numbers by, and what the nearest configuration makes least where there is no
             solution: "squares", "norm" or "absolute", formulas (13), (11) and (12) of document 004.
         tolerance: a `Tolerance`: every local nearest configuration inside that region about the pose, for any
@@ -176,8 +176,7 @@ def solve_ik(
                 element="method",
                 remedy='Use "auto", "scan" or "local"',
             )
-        count = DEFAULT_SLICES if slices is None else slices
-        return sampled_answer(problem, targets, count, redundant, method, aim, inputs)
+        return sampled_answer(problem, targets, slices, redundant, method, aim, inputs)
     solver = solver_for(problem, method)
     if solver is scan.solver and objective != scan.solver.objective:
         solver = replace(scan.solver, objective=objective)

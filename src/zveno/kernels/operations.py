@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,10 +29,10 @@ class Operations:
     @property
     def total(self) -> int:
         """All of them."""
-        return sum(asdict(self).values())
+        return sum(vars(self).values())
 
     def __str__(self) -> str:
-        parts = ((f"{count:,}".replace(",", " "), name.replace("_", " ")) for name, count in asdict(self).items())
+        parts = ((f"{count:,}".replace(",", " "), name.replace("_", " ")) for name, count in vars(self).items())
         return ", ".join(f"{count} {name}" for count, name in parts if count != "0") or "no operations"
 
 

@@ -36,7 +36,7 @@ def solve_path(
     method: str = "auto",
     *,
     start: ArrayLike | None = None,
-    slices: int = 16,
+    slices: int | None = None,
     accept: Callable[[np.ndarray], np.ndarray] | Clearance | None = None,
     velocity: ArrayLike | bool | None = None,
     acceleration: ArrayLike | None = None,
@@ -57,7 +57,7 @@ def solve_path(
         frame, relative_to, limits, task, method: as for `solve_ik`.
         start: q (n_q,) the sequence should begin near. Without it, joints that may turn more than once begin
             nearest to the middle of their limits.
-        slices: for redundant robots, at how many values of the redundant joint to solve.
+        slices: for redundant robots, at how many values of the redundant joint to solve, as in `solve_ik`.
         accept: (s, n_q) → (s,) booleans: which configurations may be used, for example those free of collisions;
             or a `Clearance` that they must keep at the poses.
         velocity: largest joint velocities, (n_q,) or one number; True for the model's. With this or `acceleration`,

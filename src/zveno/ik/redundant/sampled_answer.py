@@ -13,9 +13,9 @@ from ..local import solve_local
 from ..objectives import Aim
 from ..solutions import SAMPLED, Family, Solutions
 from ..targets import Targets
-from . import seven_revolute
 from .grid_slices import redundant_coordinates, regular, sheets_of, slice_grid, solve_sheets, values_each
-from .slices import free_dimension, linked, redundant_coordinate, slice_values, solve_slices
+from .sliced_joint import DEFAULT_SLICES, sliced_joint, solver_of_slices
+from .slices import free_dimension, linked, slice_values
 
 BETWEEN = 40
 """Random starts between the slices of a pose for which no slice holds a solution."""
@@ -25,7 +25,7 @@ PARTS_BETWEEN = "parts of continua between the slices are not listed"
 def sampled_answer(
     problem: IkProblem,
     targets: Targets,
-    slices: int,
+    slices: int | None,
     redundant: str | Sequence[str] | None,
     method: str,
     aim: Aim,
@@ -35,6 +35,7 @@ def sampled_answer(
     if problem.redundancy == 1:
         draft = _curves(problem, targets, slices, redundant, method, aim)
     else:
+        slices = DEFAULT_SLICES if slices is None else slices
         draft = _sheets(problem, targets, slices, redundant, aim) or _points(problem, targets, slices, aim)
     missing = np.flatnonzero(draft.count == 0)
     if len(missing):
@@ -45,19 +46,20 @@ def sampled_answer(
     return concluded(draft, None, inputs)
 
 
-def _curves(problem: IkProblem, targets: Targets, slices: int, redundant, method: str, aim: Aim) -> Draft:
+def _curves(problem: IkProblem, targets: Targets, slices: int | None, redundant, method: str, aim: Aim) -> Draft:
     """Slices of one coordinate, joined to curves."""
     T, lanes = targets.T, targets.lanes
-    coordinate = redundant_coordinate(problem, redundant)
+    coordinate, usual = sliced_joint(problem, redundant)
+    slices = usual if slices is None else slices
     values = slice_values(problem, coordinate, slices)
-    exact = method == "auto" and seven_revolute.applies(problem, coordinate)
-    sliced = (seven_revolute.solve_slices if exact else solve_slices)(problem, T, coordinate, values)
-    name = f"{'six_revolute' if exact else 'scan'}, {slices} slices of {_names(problem)[coordinate]}"
+    solver, solve_slices = solver_of_slices(problem, coordinate, method)
+    sliced = solve_slices(problem, T, coordinate, values)
+    name = f"{solver}, {slices} slices of {_names(problem)[coordinate]}"
     draft = empty_draft(problem, targets, name, aim)
     draft.add(sliced.pose, sliced.x)
     dimension = free_dimension(problem, lanes, sliced.pose, sliced.x)
     around = bool(np.isinf(problem.upper[coordinate] - problem.lower[coordinate]))
-    for i in np.unique(sliced.pose):
+    for i in _occurring(sliced.pose):
         curves = linked(problem, sliced, int(i), slices, around)
         draft.families[int(i)] = tuple(
             Family(dimension, problem.to_q(sliced.x[rows] * problem.units), closed) for rows, closed in curves
@@ -80,7 +82,7 @@ def _sheets(problem: IkProblem, targets: Targets, slices: int, redundant, aim: A
     draft.density = np.full(len(targets.T), sheets.density)
     draft.add(sheets.pose, sheets.x)
     dimension = free_dimension(problem, targets.lanes, sheets.pose, sheets.x)
-    for i in np.unique(sheets.pose):
+    for i in _occurring(sheets.pose):
         members = sheets_of(problem, sheets, int(i))
         draft.families[int(i)] = tuple(
             Family(dimension, problem.to_q(sheets.x[sheet] * problem.units)) for sheet in members
@@ -98,11 +100,16 @@ def _points(problem: IkProblem, targets: Targets, slices: int, aim: Aim) -> Draf
     draft.add(pose[good], x[good] / problem.units)
     draft.keep_distinct()
     dimension = free_dimension(problem, targets.lanes, draft.pose, draft.x)
-    for i in np.unique(draft.pose):
+    for i in _occurring(draft.pose):
         q = problem.to_q(draft.x[draft.pose == i] * problem.units)
         draft.families[int(i)] = (Family(dimension, q),)
         draft.notes[int(i)] = "a random sample, other continua are not listed"
     return draft
+
+
+def _occurring(poses: np.ndarray) -> np.ndarray:
+    """The numbers that occur, each once; `numpy.unique` would first import masked arrays, for 30 ms."""
+    return np.flatnonzero(np.bincount(poses))
 
 
 def _names(problem: IkProblem) -> list[str]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from ..closed_form.forms import Form, all_solutions, form_of, stacked
 from ..ik_problem import IkProblem
 from ..six_revolute.arm import Arm, merged
-from ..six_revolute.route import explained, ranges
+from ..six_revolute.polish import mobile
+from ..six_revolute.route import arm_of, explained, ranges
 from ..six_revolute.templates import chain, rigid_inverse
 from .slices import Sliced
 
@@ -20,12 +21,22 @@ GENERIC = 0.3819
 
 def applies(problem: IkProblem, coordinate: int) -> bool:
     """Seven revolute joints of their own, a whole pose, and a joint without which six still reach poses."""
-    return (
-        problem.kinds == "RRRRRRR"
-        and problem.simple
-        and problem.task.is_pose
-        and _generic(problem, coordinate).arm.solvable
-    )
+    if not _is_seven(problem):
+        return False
+    generic = _generic(problem, coordinate)
+    return generic.mobile and (generic.form is not None or generic.arm.solvable)
+
+
+def closed_form(problem: IkProblem, coordinate: int) -> Form | None:
+    """The closed form that slices of a joint have in general, None if they have none or reach no pose."""
+    if not _is_seven(problem):
+        return None
+    generic = _generic(problem, coordinate)
+    return generic.form if generic.form is not None and generic.mobile else None
+
+
+def _is_seven(problem: IkProblem) -> bool:
+    return problem.kinds == "RRRRRRR" and problem.simple and problem.task.is_pose
 
 
 def solve_slices(problem: IkProblem, T: np.ndarray, coordinate: int, values: np.ndarray) -> Sliced:
@@ -72,7 +83,7 @@ def _solved(cuts: Cuts, cut: np.ndarray, X: np.ndarray, allowed) -> tuple[np.nda
         solutions = cuts.arms.of(cut[rest]).solve(X[rest], allowed)
         rows, q = np.concatenate([rows, rest[solutions.pose]]), np.concatenate([q, solutions.q])
         own_way = np.concatenate([own_way, rest[~solutions.sure]])
-    for s in np.unique(cut[own_way]):
+    for s in np.flatnonzero(np.bincount(cut[own_way])):
         targets = own_way[cut[own_way] == s]
         row, x, _, _ = all_solutions(cuts.links[s].tobytes(), X[targets], allowed)
         rows, q = np.concatenate([rows, targets[row]]), np.concatenate([q, x])
@@ -83,8 +94,9 @@ def explain(problem: IkProblem, coordinate: int, slices: int) -> str:
     """The route of slices, in sentences."""
     names = [step.joint for step in problem.steps]
     rest = names[:coordinate] + names[coordinate + 1 :]
-    arm, form = _generic(problem, coordinate)
-    how = explained(arm, rest) if form is None else f"Closed form by canonical subproblems: {form.name}."
+    generic = _generic(problem, coordinate)
+    form = generic.form
+    how = explained(generic.arm, rest) if form is None else f"Closed form by canonical subproblems: {form.name}."
     return f"{names[coordinate]} is held at {slices} values; each slice is an arm of six joints. {how}"
 
 
@@ -100,52 +112,77 @@ def held(problem: IkProblem, coordinate: int, values: np.ndarray) -> tuple[np.nd
     return C[:, 0], C[:, :6], C[:, 6]
 
 
-class Generic(NamedTuple):
-    """The arm with a joint held at an angle without special meaning, and its closed form if it has one."""
+class Generic:
+    """The arm with a joint held at an angle without special meaning, links (6, 4, 4)."""
 
-    arm: Arm
-    form: Form | None
+    def __init__(self, links: np.ndarray):
+        self.links = links
+
+    @cached_property
+    def form(self) -> Form | None:
+        """Its closed form, if it has one."""
+        return form_of(self.links.tobytes())
+
+    @cached_property
+    def mobile(self) -> bool:
+        """Whether it has a regular configuration."""
+        return mobile(np.ascontiguousarray(self.links[1:, :3]))
+
+    @cached_property
+    def arm(self) -> Arm:
+        """For the general method, which takes long to set up and may never be asked."""
+        return arm_of(self.links.tobytes())
 
 
-class Cuts(NamedTuple):
-    """Slices: arms that differ in the angle of the held joint."""
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """Slices: arms that differ in the angle of the held joint.
+
+    Attributes:
+        first: (n, 4, 4), inverse of what is before the first joint.
+        links: (n, 6, 4, 4).
+        last: (n, 4, 4), inverse of what is after the last joint.
+        generic: the arm with the joint held elsewhere.
+        form: those with the closed form that the generic one has, stacked.
+        place: (n,) where a slice is among them; −1 if it is not.
+    """
 
     first: np.ndarray
-    """(n, 4, 4), inverse of what is before the first joint."""
     links: np.ndarray
-    """(n, 6, 4, 4)."""
     last: np.ndarray
-    """(n, 4, 4), inverse of what is after the last joint."""
-    arms: Arm
-    """All of them, for the general method."""
+    generic: Generic
     form: Form | None
-    """Those with the closed form that the generic one has, stacked."""
     place: np.ndarray
-    """(n,) where a slice is among them; −1 if it is not."""
-    special: np.ndarray
-    """(n,) whether the template chosen for the others is of no use to a slice."""
+
+    @cached_property
+    def arms(self) -> Arm:
+        """All of them, for the general method."""
+        return self.generic.arm.on(self.links)
+
+    @cached_property
+    def special(self) -> np.ndarray:
+        """(n,) whether the template chosen for the others is of no use to a slice."""
+        return _special(self.arms)
 
 
 @lru_cache(maxsize=32)
 def _generic(problem: IkProblem, coordinate: int) -> Generic:
     lower, upper = problem.span[0][coordinate], problem.span[1][coordinate]
-    links = held(problem, coordinate, np.array([lower + GENERIC * (upper - lower)]))[1][0]
-    return Generic(Arm(links), form_of(links.tobytes()))
+    return Generic(held(problem, coordinate, np.array([lower + GENERIC * (upper - lower)]))[1][0])
 
 
 @lru_cache(maxsize=8)
 def _slices(problem: IkProblem, coordinate: int, values: tuple[float, ...]) -> Cuts:
     first, links, last = held(problem, coordinate, np.array(values))
-    arm, form = _generic(problem, coordinate)
-    alike, place = [], np.full(len(values), -1)
+    generic = _generic(problem, coordinate)
+    form, alike, place = generic.form, [], np.full(len(values), -1)
     for i, arm_links in enumerate(links if form is not None else ()):
         fit = form_of(arm_links.tobytes())
         if fit is not None and form is not None and fit.like(form):
             place[i] = len(alike)
             alike.append(fit)
     together = stacked(alike) if alike else None
-    arms = arm.on(links)
-    return Cuts(rigid_inverse(first), links, rigid_inverse(last), arms, together, place, _special(arms))
+    return Cuts(rigid_inverse(first), links, rigid_inverse(last), generic, together, place)
 
 
 def _special(arms: Arm, n: int = 2) -> np.ndarray:

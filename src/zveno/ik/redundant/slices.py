@@ -18,8 +18,6 @@ from ..scan_table import Table, table_of
 
 SURVIVORS = 64
 """Numbers that start an iteration in every slice; solutions of neighbouring slices start more."""
-MOVING, NARROW = 0.1, 0.25
-"""A joint is sliced for its narrow range if it has this share of self-motions, and this part of the usual range."""
 LINK = 1.0
 """Solutions of neighbouring slices further apart than this, in radians, are on different curves."""
 
@@ -31,11 +29,6 @@ class Sliced(NamedTuple):
     slice: np.ndarray
     x: np.ndarray
     """(s, n), chain units."""
-
-
-def redundant_coordinate(problem: IkProblem, names: str | Sequence[str] | None = None) -> int:
-    """The coordinate that is sliced: the joint named, a narrow one, or the one that moves most in self-motions."""
-    return _most_telling(problem) if names is None else named_coordinates(problem, names)[0]
 
 
 def named_coordinates(problem: IkProblem, names: str | Sequence[str]) -> tuple[int, ...]:
@@ -51,23 +44,6 @@ def named_coordinates(problem: IkProblem, names: str | Sequence[str]) -> tuple[i
             element="redundant",
         )
     return named
-
-
-@lru_cache(maxsize=32)
-def _most_telling(problem: IkProblem) -> int:
-    """The coordinate that moves most in self-motions, or one that they move and whose limits leave it little room.
-
-    Slices of a wide joint may all miss the few solutions that a narrow one allows; slices of the narrow one do not.
-    """
-    lower, upper = (side / problem.units for side in problem.span)
-    x = np.random.default_rng(0).uniform(lower, upper, (64, problem.n))
-    targets = np.broadcast_to(np.eye(3, 4), (64, 3, 4))
-    lanes = Lanes(np.ascontiguousarray(targets), lanes_of(problem, np.eye(4)[None]).tool)
-    J = jacobians(problem, x, lanes, np.arange(64))
-    share = np.median(np.abs(np.linalg.svd(J)[2][:, -1]), axis=0)
-    room = np.where(share > MOVING, upper - lower, np.inf)
-    narrowest = int(np.argmin(room))
-    return narrowest if room[narrowest] < NARROW * np.median(upper - lower) else int(np.argmax(share))
 
 
 def slice_values(problem: IkProblem, coordinate: int, count: int) -> np.ndarray:

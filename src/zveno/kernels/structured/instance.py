@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import asdict
 
 import numpy as np
 
@@ -116,9 +115,9 @@ def _share(switch: Switch, number: int) -> float:
 
 def total_operations(structured: Structured, each: list[Operations]) -> Operations:
     """Operations for one state, from those of every `Run` in order."""
-    total = dict.fromkeys(asdict(Operations(0, 0, 0, 0, 0, 0)), 0.0)
+    total = dict.fromkeys(vars(Operations(0, 0, 0, 0, 0, 0)), 0.0)
     for (_, trips), operations in zip(runs(structured.body), each, strict=True):
-        for name, count in asdict(operations).items():
+        for name, count in vars(operations).items():
             total[name] += trips * count
     return Operations(**{name: round(count) for name, count in total.items()})
 
