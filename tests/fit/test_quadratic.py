@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from zveno.fit.quadratic import QuadraticAnswer, quadratic_kernel, solve_quadratic
+from zveno.fit.quadratic.first_try import UNROLLED
 
 OPTIMAL = 1e-9
 """Worst violation of a condition, relative to 1 + |g|: rounding of programs with a condition of 1e6."""
@@ -83,6 +84,16 @@ def test_warm_starts_change_nothing_but_the_number_of_steps(n, m):
     misled = solved(programs, warm=wrong)
     assert misled.solved.all()
     assert abs(misled.x - cold.x).max() < SAME
+
+
+def test_more_unknowns_than_are_tried_at_once():
+    """The dual method alone, with the bounds of the optimum or with wrong ones, and the same laws."""
+    n = UNROLLED + 2
+    programs = random_programs(5, 8, n, 0)
+    answer = solved(programs)
+    assert answer.solved.all()
+    assert violation(answer, programs).max() < OPTIMAL
+    assert not solved(programs, warm=answer.side).steps.any()
 
 
 def test_one_program_is_a_batch_of_shape_empty():

@@ -6,63 +6,32 @@ The tableau holds the inverse of the KKT matrix of the bounds and rows that are 
 one is one sweep of it, O(n²), in every lane for itself. The step in all unknowns and multipliers per unit of a new
 multiplier is a column of the tableau. So the method runs alike in all lanes, and bounds cost no rows.
 
-It starts from the bounds that were held the last time. Those whose multiplier has the wrong sign are let go one by
-one, which ends with signs that are right; from there on the dual objective grows with every step, and the method is
-finite. Rows come into slots of the tableau when they are violated. Values are computed anew from H, g and C, with
-the tableau as preconditioner, when the method has ended, and what is violated then is taken up in a second round.
+It starts from the bounds that were held the last time, which are tried first (see `first_try`). Those whose
+multiplier has the wrong sign are let go one by one, which ends with signs that are right; from there on the dual
+objective grows with every step, and the method is finite. Rows come into slots of the tableau when they are
+violated. Values are computed anew from H, g and C, with the tableau as preconditioner, when the method has ended,
+and what is violated then is taken up in a second round.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ...kernels.math import equal, select
+from ...kernels.math import equal, greater, select
 from ...kernels.structured.build import Builder
 from ...kernels.structured.parts import Rows
 from . import steps
+from .first_try import UNROLLED, first_try
+from .given_and_found import Answer, General
 from .steps import Sizes
 
 ROUNDS = 2
 """The method, and once more after values were computed anew."""
 STEPS = 10
 """Steps of the method at most, in multiples of the order of the tableau; the usual number is that of changes."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """Arrays of a program that hold an answer, all in rows of one number.
-
-    Attributes:
-        x: unknowns (n).
-        side: −1 and +1 for unknowns that are held at their lower and upper bound, (order).
-        u: multipliers of bounds and slots in scaled units, (order).
-        row_side: the same for rows, (m).
-        row_u: multipliers of the rows, (m).
-        status, steps: see `steps`; exchanges done.
-    """
-
-    x: Rows
-    side: Rows
-    u: Rows
-    row_side: Rows | None
-    row_u: Rows | None
-    status: Rows
-    steps: Rows
-    scales: Rows
-
-
-@dataclass(frozen=True)
-class General:
-    """Rows C (m rows of n), low and high (m rows of one number), from row `first` on."""
-
-    C: Rows
-    low: Rows
-    high: Rows
-    first: int = 0
 
 
 class QuadraticProgram:
@@ -91,6 +60,7 @@ class QuadraticProgram:
     pending: Rows
     status: Rows
     running: Rows
+    again: Rows
     steps: Rows
     changed: Rows
     x: Rows
@@ -126,6 +96,7 @@ class QuadraticProgram:
         self.index, self.mode, self.fill = vector("index", 1), vector("mode", 1), vector("fill", 1)
         self.exchanged, self.basic = vector("exchanged", 1), vector("basic", 1)
         self.pending, self.status, self.running = vector("pending", 1), vector("status", 1), vector("running", 1)
+        self.again = vector("again", 1)
         self.steps, self.changed, self.x = vector("steps", 1), vector("changed", 1), vector("x", n)
         self.worst = program.scratch(f"{name}_worst", 1, 2, zero=True)
         self.eye = program.table(f"{name}_eye", np.eye(order))
@@ -149,8 +120,6 @@ class QuadraticProgram:
         program, sizes, n = self.program, self.sizes, self.sizes.n
         self.H = H
         self.scales[0, n] = program.step(partial(steps.scales, n), H[0, n])
-        with program.each(n) as i:
-            self.T[i] = program.step(partial(steps.scaled_row, sizes), H[i], self.scales[i], self.scales[0, n])
         started = program.step(
             partial(steps.started, n), g[0, n], lower[0, n], upper[0, n], warm[0, n], self.scales[0, n]
         )
@@ -158,6 +127,35 @@ class QuadraticProgram:
         if general is not None:
             self._scale_rows(general)
             self.slot_of[0, sizes.order] = program.step(partial(np.full, sizes.order, float(sizes.m)))
+        self.again[0] = program.step(partial(np.ones, 1))
+        if n <= UNROLLED:
+            self._try_first()
+        with program.repeat_while(self.again, 1):
+            self._run_dual_method()
+            self.again[0] = program.step(partial(np.zeros, 1))
+        self.x[0, n] = program.step(_unscaled, self.p[0, n], self.scales[0, n])
+        if sizes.m:
+            self._give_rows()
+        rows = (self.row_side, self.row_u) if sizes.m else (None, None)
+        return Answer(self.x, self.side, self.u, *rows, self.status, self.steps, self.scales)
+
+    # --- parts
+
+    def _try_first(self) -> None:
+        """The bounds held the last time; what is not optimal with them, or misses a row, is for the dual method."""
+        program, n = self.program, self.sizes.n
+        vectors = (self.g, self.scales, self.low, self.high, self.side)
+        self.p[0, n], self.u[0, n], self.side[0, n], self.again[0] = program.step(
+            partial(first_try, n), self.H[0, n], *(rows[0, n] for rows in vectors)
+        )
+        if self.sizes.m:
+            self._find_worst_row()
+            self.again[0] = program.step(_unless_kept, self.again[0], self.worst[0])
+
+    def _run_dual_method(self) -> None:
+        program, sizes, n = self.program, self.sizes, self.sizes.n
+        with program.each(n) as i:
+            self.T[i] = program.step(partial(steps.scaled_row, sizes), self.H[i], self.scales[i], self.scales[0, n])
         self._sweep_free()
         with program.each(ROUNDS):
             self._refresh()
@@ -167,13 +165,6 @@ class QuadraticProgram:
                 self._step()
         with program.repeat_while(self.changed, 1):
             self._refresh()
-        self.x[0, n] = program.step(_unscaled, self.p[0, n], self.scales[0, n])
-        if sizes.m:
-            self._give_rows()
-        rows = (self.row_side, self.row_u) if sizes.m else (None, None)
-        return Answer(self.x, self.side, self.u, *rows, self.status, self.steps, self.scales)
-
-    # --- parts
 
     def _scale_rows(self, general: General) -> None:
         program, n = self.program, self.sizes.n
@@ -311,6 +302,11 @@ def _begun(status: Any) -> Any:
     begins = equal(status[0], steps.SOLVED)
     running = np.array([select(begins, 1.0, 0.0)])
     return np.array([-1.0]), np.array([select(begins, steps.RUNNING, status[0])]), running
+
+
+def _unless_kept(again: Any, worst: Any) -> Any:
+    """Go on also where a row is missed."""
+    return np.array([select(greater(worst[0], 0.0), 1.0, again[0])])
 
 
 def _same(x: Any) -> Any:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...kernels.structured.build import Builder
-from .program import General, QuadraticProgram
+from .given_and_found import General
+from .program import QuadraticProgram
 from .steps import INFEASIBLE, SOLVED, Sizes
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...fit.quadratic.program import Answer, General, QuadraticProgram
+from ...fit.quadratic.given_and_found import Answer, General
+from ...fit.quadratic.program import QuadraticProgram
 from ...fit.quadratic.steps import SOLVED, Sizes
 from ...kernels.math import abs, equal, less, logical_and, select
 from ...kernels.structured.build import Builder
