@@ -45,21 +45,10 @@ def functions() -> dict[str, inspect.Signature]:
 
 
 def commands() -> dict[str, inspect.Signature]:
-    from zveno.cli import base, calibrate, dynamics, export, identifiability, identify, ik, plan, simulate, verbs
+    from zveno.cli.app import VERBS, verb_function
 
-    verbs_of = {
-        "plan": plan.plan,
-        "calibrate": calibrate.calibrate,
-        "identifiability": identifiability.identifiability,
-        "identify": identify.identify,
-        "ik": ik.ik,
-        "simulate": simulate.simulate,
-        "dynamics": dynamics.dynamics,
-        "base": base.base,
-        "export": export.export,
-        "fk": verbs.fk,
-    }
-    return {f"zveno {name}": inspect.signature(verb) for name, verb in verbs_of.items()}
+    about_files = ("completion", "demo")
+    return {f"zveno {name}": inspect.signature(verb_function(name)) for name in VERBS if name not in about_files}
 
 
 @pytest.mark.parametrize(("word", "others"), INSTEAD.items())

@@ -142,7 +142,8 @@ def test_singular_mechanisms_have_no_accelerations(capsys):
 
 
 def test_export_prints_operations(tmp_path, capsys):
-    export("planar2", out=tmp_path / "c", functions="forward_kinematics, jacobian", no_measure=True)
+    output = Output(out=tmp_path / "c")
+    export("planar2", functions="forward_kinematics, jacobian", no_measure=True, output=output)
     out = capsys.readouterr().out
     assert "planar2_jacobian" in out
     assert "not measured" in out
@@ -152,7 +153,8 @@ def test_export_prints_operations(tmp_path, capsys):
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler on this machine")
 def test_export_measures_and_writes_json(tmp_path, capsys):
-    export("planar2", out=tmp_path, functions="forward_kinematics", float=True, frame="link1", json=True)
+    output = Output(out=tmp_path, json=True)
+    export("planar2", functions="forward_kinematics", float=True, model=Model(frame="link1"), output=output)
     data = json.loads(capsys.readouterr().out)
     (one,) = data["functions"]
     assert one["name"] == "planar2_forward_kinematics"
@@ -163,4 +165,4 @@ def test_export_measures_and_writes_json(tmp_path, capsys):
 
 def test_export_names_the_functions_there_are(tmp_path):
     with pytest.raises(UnknownNameError, match=r"no function named 'dynamic'.*inverse_dynamics"):
-        export("planar2", out=tmp_path, functions="dynamic")
+        export("planar2", functions="dynamic", output=Output(out=tmp_path))

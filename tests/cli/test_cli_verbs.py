@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from commands import answer, refused, run
@@ -214,6 +215,37 @@ def test_our_own_errors_and_interrupts(capsys, monkeypatch, failure, code, messa
     monkeypatch.setattr("zveno.io.load.load_mechanism", fail)
     found, out, err = run(capsys, "info", "puma560")
     assert (found, out, err) == (code, "", message + "\n")
+
+
+def test_an_interrupt_leaves_what_is_done(capsys, monkeypatch, tmp_path):
+    from zveno.documents.reproduce import Row
+
+    def rows(*arguments):
+        yield Row("003", "a sum", "2", "2", "equal")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("zveno.documents.reproduce.recomputed", rows)
+    out = tmp_path / "rows.json"
+    assert run(capsys, "reproduce", "--out", str(out))[::2] == (130, f"wrote {out}\ninterrupted\n")
+    assert [row["what"] for row in json.loads(out.read_text())["rows"]] == ["a sum"]
+
+    def stopped(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("zveno.design.trials.calibration_trials", stopped)
+    postures = tmp_path / "plan.csv"
+    words = ["plan", "planar2", "--measurement", "relative_pose", "--n", "6", "--candidates", "40", "--no-refine"]
+    assert run(capsys, *words, "--trials", "2", "--out", str(postures))[0] == 130
+    assert len(postures.read_text().splitlines()) == 7
+
+
+def test_the_page_has_the_exit_codes():
+    from zveno.cli import app, output
+
+    page = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
+    table = page.partition("## Exit codes")[2].partition("\n## ")[0]
+    codes = {app.OK, app.FAILED, app.BAD_INPUT, output.UNUSABLE, app.INTERRUPTED, app.CLOSED_PIPE}
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)} == codes
 
 
 # --- demo

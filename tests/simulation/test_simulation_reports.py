@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno.cli.options import Output
+from zveno.cli.options import Model, Output
 from zveno.cli.simulate import simulate as verb
 from zveno.errors import ZvenoError
 from zveno.report.pictures.trajectory import draw_trajectory
@@ -32,7 +32,7 @@ def test_verb_prints_and_writes(tmp_path, capsys):
 
 
 def test_verb_answers_in_json(capsys):
-    verb("puma560", duration=0.1, control="hold", base="fixed", output=Output(json=True))
+    verb("puma560", duration=0.1, control="hold", model=Model(base="fixed"), output=Output(json=True))
     data = json.loads(capsys.readouterr().out)
     assert data["finished"]
     # Gravity is compensated, so that an arm at rest stays where it is.

@@ -25,10 +25,13 @@ ROBOT is one of
   - a built-in name (`zveno robots` lists them)
   - a model file: .urdf, .xml (MJCF or URDF), .toml (Denavit-Hartenberg), .ets
   - elementary transforms as one word: "Rz(q1) Tx(0.3) Rz(q2)"
+  - the standard input: -
 
 {verbs}
 
-`zveno VERB --help` explains a verb; --json, --out and --debug work with all.
+`zveno VERB --help` explains a verb. With all verbs: --json, --out, --quiet,
+--verbose, --debug; with those that take a robot: --frame, --tool, --payload,
+--gravity, --base, --deg.
 
 Exit codes: 0 done, 1 an error in zveno itself (--debug shows where),
 2 bad input, 3 nothing found or nothing to be used, 130 interrupted."""
@@ -62,6 +65,8 @@ VERBS = {
     "reproduce": Verb("reproduce", "Recompute what the source documents print: what is equal or wrong, and why."),
     "robots": Verb("verbs", "The built-in robots, with the source of their numbers."),
     "cache": Verb("verbs", "The cache of compiled functions: where it is and how full."),
+    "schema": Verb("schema", "The JSON Schema of what a verb prints with --json."),
+    "completion": Verb("completion", "A script with which bash, zsh or fish complete verbs, robots and flags."),
     "demo": Verb("demo", "The whole story of one robot, from its drawing to its controller, on one page."),
 }
 """A test compares the lines with the docstrings of the functions, which are not imported to list them."""
@@ -137,9 +142,11 @@ def _run(argv: list[str]) -> None:
     """Parse the words after the verb and call it; modules of other verbs are left alone."""
     import tyro
 
+    from .surroundings import surrounded
+
     config = (tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes)
     with _without_color():
-        tyro.cli(verb_function(argv[0]), prog=f"zveno {argv[0]}", args=argv[1:], config=config)
+        tyro.cli(surrounded(verb_function(argv[0])), prog=f"zveno {argv[0]}", args=argv[1:], config=config)
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .options import MODEL, OUTPUT, Flag, ModelFlags, OutputFlags, RobotName, Vector
+from .options import MODEL, OUTPUT, Flag, ModelFlags, OutputFlags, RobotName
 from .output import Answer, deliver, protect, write_report
 
 
@@ -12,7 +12,6 @@ def base(
     robot: RobotName,
     /,
     *,
-    gravity: Vector = None,
     drives: Flag = False,
     view: Literal["inertia", "pseudo", "center"] = "inertia",
     format: Literal["table", "md", "latex", "json", "csv"] = "table",
@@ -22,7 +21,6 @@ def base(
     """The base inertial parameters, which decide the dynamics, in link parameters.
 
     Args:
-        gravity: acceleration of free fall, m/s², by default the robot's own; 0 0 0 for none.
         drives: count rotor inertias, friction and offsets beside the links' parameters.
         view: how a link's parameters are counted: inertia tensor, pseudo-inertia of document 000, or tensor
             about the centre of mass.
@@ -33,10 +31,10 @@ def base(
     from ..base_parameters.analyse import base_parameters
     from ..base_parameters.base_dynamics import operations_sentence
     from ..robot import Robot
-    from .verbs import loaded
+    from .model import loaded
 
     protect(output, [robot], reports=True)
-    parameters = base_parameters(loaded(robot, model), gravity=gravity, drives=drives, view=view)
+    parameters = base_parameters(loaded(robot, model), drives=drives, view=view)
     writers = {"md": parameters.to_markdown, "latex": parameters.to_latex, "csv": parameters.to_csv}
 
     def show(console):

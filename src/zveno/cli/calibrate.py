@@ -11,11 +11,11 @@ import tyro
 from .options import (
     MODEL,
     OUTPUT,
+    READ,
     Directory,
     File,
     Flag,
     ModelFlags,
-    Name,
     Number,
     OutputFlags,
     RobotName,
@@ -28,11 +28,10 @@ from .output import UNUSABLE, Answer, deliver, protect, say_written, write_repor
 
 def calibrate(
     robot: RobotName,
-    data: Annotated[tuple[Path, ...], tyro.conf.Positional, shown("[DATA ...]")] = (),
+    data: Annotated[tuple[Path, ...], tyro.conf.Positional, shown("[DATA ...]"), READ] = (),
     /,
     *,
     measurement: Annotated[str | None, shown("KIND")] = None,
-    frame: Name = None,
     settings: Words = (),
     columns: Words = (),
     sigma: Number = None,
@@ -61,7 +60,6 @@ def calibrate(
         measurement: what was measured, where the files do not say: pose, position, relative_pose,
             relative_position, distance, ball_bar, plane, line, point, sockets, self_touch, direction, camera,
             pixels or tilt.
-        frame: the frame that was measured; by default the one named tool, or that of the only end link.
         settings: what the files do not say, as KEY=VALUE: unit=mm, angle=deg, rotation=rotvec, distance=0.04, ….
         columns: what columns are, as NAME=COLUMN, where their names do not say it: x=laser_east joint1=J1.
         sigma: standard deviation of a reading, m or rad; estimated if not given.
@@ -90,16 +88,16 @@ def calibrate(
     from ..calibration.measurements.campaigns import Campaign
     from ..errors import ZvenoError, visible
     from ..io.files import write_text
-    from ..report.text.calibration import print_calibration
+    from ..report.text.calibration import calibration_data, print_calibration
     from ..robot import Robot
-    from .verbs import loaded
+    from .model import loaded
 
     sources = [] if compensation is None else [compensation / name for name in ("compensate.h", "compensate.c")]
     forms = {form: Path(file) for form, file in pairs(controller, "controller", "ur=calibration.yaml").items()}
     protect(output, [robot, *data], [write, plot, *sources, *forms.values()], reports=True)
     mechanism = loaded(robot, model)
     if template:
-        text = empty(mechanism, replace(named_measurement(measurement or "pose"), frame=frame))
+        text = empty(mechanism, replace(named_measurement(measurement or "pose"), frame=model.meant))
         print(visible(text), end="")
         return
     if not data:
@@ -110,10 +108,10 @@ def calibrate(
     said, renamed = pairs(settings, "settings", "unit=mm"), pairs(columns, "columns", "x=laser_east")
 
     def read(path) -> Campaign:
-        kind = None if measurement is None else replace(named_measurement(measurement), frame=frame)
+        kind = None if measurement is None else replace(named_measurement(measurement), frame=model.meant)
         campaign = read_campaign(path, mechanism, kind, settings=said, columns=renamed)
         what = campaign.measurement
-        what = replace(what, frame=what.frame or frame, sigma=what.sigma if sigma is None else sigma)
+        what = replace(what, frame=what.frame or model.meant, sigma=what.sigma if sigma is None else sigma)
         return replace(campaign, measurement=what, name=campaign.name or Path(path).stem)
 
     fitted = fit(
@@ -142,6 +140,9 @@ def calibrate(
     if plot is not None:
         say_written(fitted.accuracy_map().plot(plot))
     write_report(fitted, output)
-    deliver(Answer(fitted.to_dict, lambda console: print_calibration(console, fitted, model.deg)), output)
+    deliver(
+        Answer(lambda: calibration_data(fitted), lambda console: print_calibration(console, fitted, model.deg)),
+        output,
+    )
     if not usable:
         raise SystemExit(UNUSABLE)

@@ -30,7 +30,7 @@ def convert(
 
     from ..errors import ZvenoWarning
     from ..io.write import write_model
-    from .verbs import loaded
+    from .model import loaded
 
     protect(output, [robot], [target])
     mechanism = loaded(robot, model)

@@ -30,7 +30,7 @@ def dynamics(
     from ..errors import ZvenoError
     from ..report.text.dynamics import dynamics_data, print_dynamics
     from .configuration import parsed_velocities
-    from .verbs import given, loaded
+    from .model import given, loaded
 
     if a and tau:
         raise ZvenoError("--a and --tau exclude each other", remedy="Give what is known; the other is found")

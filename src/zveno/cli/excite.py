@@ -7,7 +7,6 @@ from .options import (
     OUTPUT,
     PICTURE,
     Count,
-    File,
     Flag,
     ModelFlags,
     Name,
@@ -16,6 +15,7 @@ from .options import (
     OutputFlags,
     PictureFlags,
     RobotName,
+    Source,
     Words,
 )
 from .output import Answer, apart, deliver, protect, say_written, write_report
@@ -30,8 +30,8 @@ def excite(
     harmonics: Count = None,
     periodic: Flag = False,
     criterion: str = "D",
-    have: File = None,
-    payload: Name = None,
+    have: Source = None,
+    unknown_load: Name = None,
     hold: Words = (),
     velocity: Numbers = (),
     acceleration: Numbers = (),
@@ -61,7 +61,7 @@ def excite(
         periodic: run through without rest, with ways in and out.
         criterion: D (log det), E (smallest eigenvalue) or condition.
         have: an excitation saved before (.json), or a recording, that this one complements.
-        payload: frame of an unknown load; then only the load's parameters are wanted.
+        unknown_load: frame of an unknown load; then only the load's parameters are wanted.
         hold: joints that stand still, at zero.
         velocity: limit, one number or one a joint, rad/s or m/s; the model's if not given.
         acceleration: the same, rad/s^2 or m/s^2.
@@ -84,7 +84,7 @@ def excite(
     from ..io.results import load_result
     from ..report.text.excitation import excitation_data, print_excitation
     from ..robot import Robot
-    from .verbs import loaded
+    from .model import loaded
 
     protect(output, [robot, have], [picture.plot], reports=True)
     arm = Robot(loaded(robot, model))
@@ -95,7 +95,7 @@ def excite(
         harmonics=harmonics,
         ends="periodic" if periodic else "rest",
         criterion=criterion,
-        payload=payload,
+        payload=unknown_load,
         have=None if have is None else load_result(have) if have.suffix == ".json" else read_log(have, arm),
         hold=hold,
         torque_margin=torque_margin,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .options import MODEL, OUTPUT, Flag, ModelFlags, Name, OutputFlags, RobotName, Words
+from .options import MODEL, OUTPUT, Flag, ModelFlags, OutputFlags, RobotName, Words
 from .output import Answer, deliver, protect
 
 
@@ -11,7 +11,6 @@ def identifiability(
     /,
     *,
     measurement: str = "pose",
-    frame: Name = None,
     strategy: str = "JL",
     parameters: Words = (),
     joint_terms: Words = (),
@@ -24,7 +23,6 @@ def identifiability(
     Args:
         measurement: pose, position, relative_pose, relative_position, distance, ball_bar, plane, line, point,
             sockets, self_touch, direction, camera, pixels or tilt.
-        frame: the frame that is measured; by default the one named tool, or that of the only end link.
         strategy: which of dependent parameters are kept: J (joints), B (base), T (tool) first, then from L or R.
         parameters: what is looked at: names, patterns such as Tx*, or classes (dh, controller, tcp, …); all.
         joint_terms: gear, compliance, eccentricity, ovality: more terms for every joint.
@@ -36,11 +34,11 @@ def identifiability(
     from ..calibration.measurements import measurement as named_measurement
     from ..report.text.calibration import identifiability_data, print_identifiability
     from ..robot import Robot
-    from .verbs import loaded
+    from .model import loaded
 
     protect(output, [robot])
     arm = Robot(loaded(robot, model))
-    kind = replace(named_measurement(measurement), frame=frame)
+    kind = replace(named_measurement(measurement), frame=model.meant)
     structure = find(arm, kind, strategy=strategy, parameters=parameters or "all", joint_terms=joint_terms)
     by_rules = None
     if rules:

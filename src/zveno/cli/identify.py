@@ -11,6 +11,7 @@ import tyro
 from .options import (
     MODEL,
     OUTPUT,
+    READ,
     Directory,
     File,
     ModelFlags,
@@ -27,10 +28,10 @@ from .output import UNUSABLE, Answer, deliver, protect, say_written, write_repor
 
 def identify(
     robot: RobotName,
-    logs: Annotated[tuple[Path, ...], tyro.conf.Positional, shown("LOG [LOG ...]")] = (),
+    logs: Annotated[tuple[Path, ...], tyro.conf.Positional, shown("LOG [LOG ...]"), READ] = (),
     /,
     *,
-    validate: Annotated[tuple[Path, ...], shown("LOG ...")] = (),
+    validate: Annotated[tuple[Path, ...], shown("LOG ..."), READ] = (),
     columns: Words = (),
     units: Words = (),
     gains: Numbers = (),
@@ -85,7 +86,7 @@ def identify(
     from ..io.logs.read import read_logs
     from ..report.text.identification import identification_data, print_identification
     from ..robot import Robot
-    from .verbs import loaded
+    from .model import loaded
 
     protect(output, [robot, *logs, *validate], [write, plot], reports=True)
     if not logs:

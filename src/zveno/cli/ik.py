@@ -9,7 +9,6 @@ from .options import (
     OUTPUT,
     PICTURE,
     WORKERS,
-    File,
     Flag,
     ModelFlags,
     Name,
@@ -17,6 +16,7 @@ from .options import (
     PictureFlags,
     Quantities,
     RobotName,
+    Source,
     Words,
     WorkersFlags,
     shown,
@@ -30,8 +30,8 @@ def ik(
     *,
     pose: Quantities = (),
     at: Quantities = (),
-    poses: File = None,
-    path: File = None,
+    poses: Source = None,
+    path: Source = None,
     start: Quantities = (),
     nearest: Quantities = (),
     relative_to: Name = None,
@@ -85,18 +85,18 @@ def ik(
     from ..ik.paths import solve_path
     from ..report.text.ik import path_data, print_path, print_solutions, solutions_data, write_solutions
     from ..robot import Robot
-    from .verbs import given, loaded
+    from .model import given, loaded
 
     protect(output, [robot, poses, path], [picture.plot], reports=True)
     mechanism = loaded(robot, model)
     arm = Robot(mechanism)
     options = {
-        "frame": picture.frame,
+        "frame": model.meant,
         "relative_to": relative_to,
         "limits": not no_limits,
         "task": "position" if position_only else task,
     }
-    T = _target(arm, pose, at, poses, path, relative_to, picture.frame, model)
+    T = _target(arm, pose, at, poses, path, relative_to, model.meant, model)
     first_q = given(mechanism, start or nearest, model) if start or (nearest and path is not None) else None
     if poses is None and (workers.place is not None or workers.checkpoint is not None):
         raise ZvenoError("there is nothing to share", element="--workers", remedy="Give many poses: --poses")
@@ -197,10 +197,11 @@ def _explained(problem, method: str, slices: int | None, curve) -> str:
 def _target(arm, pose, at, poses, path, relative_to, frame, model):
     """The pose or poses asked for, in whichever way."""
     from ..errors import ZvenoError
-    from ..ik.paths.pose_files import FORMS, pose_of, read_poses
+    from ..ik.paths.pose_files import FORMS, read_poses
     from ..io.elementary import is_elementary_text
     from ..spatial.transforms import inverse
-    from .configuration import number, parsed_q
+    from .configuration import parsed_q
+    from .model import pose_of_words
 
     if sum(bool(way) for way in (pose, at, poses, path)) != 1:
         raise ZvenoError(
@@ -209,8 +210,7 @@ def _target(arm, pose, at, poses, path, relative_to, frame, model):
     if pose and is_elementary_text(" ".join(pose)):
         return " ".join(pose)
     if pose:
-        units = ["m"] * 3 + ["rad"] * 3 if len(pose) == 6 else ["m"] * 3 + [""] * (len(pose) - 3)
-        return pose_of([number(word, "pose", unit, model.deg) for word, unit in zip(pose, units, strict=False)])
+        return pose_of_words(pose, "pose", model.deg)
     if at:
         q = parsed_q(arm.mechanism, at, model.deg)
         T = arm.forward_kinematics(q, frame=frame)

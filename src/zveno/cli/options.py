@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -17,8 +17,12 @@ def shown(metavar: str | None = None) -> Any:
     return tyro.conf.arg(metavar=metavar, help_behavior_hint="")
 
 
-_ROBOT = "a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, or elementary transforms."
-RobotName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT", help=_ROBOT)]
+READ = "a file that is read"
+"""Marks arguments for which `-` is the standard input."""
+_ROBOT = (
+    "a built-in (see `zveno robots`), a .urdf, .xml, .toml or .ets file, elementary transforms, or - for stdin."
+)
+RobotName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT", help=_ROBOT), READ]
 Coordinates = Annotated[tuple[str, ...], tyro.conf.Positional, shown("[Q ...]")]
 """Joint values as words, see `configuration.parsed_q`."""
 Quantities = Annotated[tuple[str, ...], shown("X ...")]
@@ -31,6 +35,7 @@ Words = Annotated[tuple[str, ...], shown("NAME ...")]
 Name = Annotated[str | None, shown("NAME")]
 Flag = Annotated[bool, shown()]
 File = Annotated[Path | None, shown("FILE")]
+Source = Annotated[Path | None, shown("FILE"), READ]
 Directory = Annotated[Path | None, shown("DIR")]
 
 
@@ -46,20 +51,39 @@ class Output:
     """Write one offline .html page: the verdict, plots, tables and the robot (where a verb has such a result)."""
     force: Flag = False
     """Replace existing files, also those that zveno did not write."""
+    quiet: Flag = False
+    """Nothing on stderr but errors: no warnings, no progress, no names of files that were written."""
+    verbose: Flag = False
+    """Also say what was changed while the robot was read, and the time taken."""
     debug: Flag = False
     """Show the full traceback of an error."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """How the robot is read and angles are given."""
+    """The robot: its frame, tool, load, gravity and base; how it is read and angles are given."""
 
+    frame: Name = None
+    """The frame meant, or that --tool is mounted on; by default the one named tool, or the only end link's."""
+    tool: Quantities = ()
+    """Mount a tool, which then is the frame meant: x y z, x y z roll pitch yaw, or "Tz(0.1) Ry(90deg)"."""
+    payload: Quantities = ()
+    """A load at the frame meant: kg; then the centre of mass x y z; then Ixx Ixy Iyy Ixz Iyz Izz about it."""
+    gravity: Vector = None
+    """Acceleration of free fall in world axes, m/s²; 0 0 0 for none."""
+    base: Annotated[Literal["own", "fixed", "free", "trunk"], shown()] = "own"
+    """Stand on the ground, float freely, or on the six joints of document 003; else as the model has it."""
     deg: Flag = False
     """Angles are in degrees, those given and those printed."""
     snap: Flag = False
     """Make angles exact that are within 1e-4 rad of a multiple of 15 degrees, such as 1.5708."""
     no_snap: Flag = False
     """Keep all angles as written; without it, tables typed by hand are snapped within 1e-5 rad."""
+
+    @property
+    def meant(self) -> str | None:
+        """The name of the frame that a verb is about; None is the robot's default frame."""
+        return "tool" if self.tool else self.frame
 
     @property
     def snapping(self) -> bool | None:
@@ -73,8 +97,6 @@ class Model:
 class Picture:
     """What is drawn."""
 
-    frame: Name = None
-    """The frame meant; by default the one named tool, or that of the only end link."""
     plot: File = None
     """Draw the robot into a .png or .svg file."""
 

@@ -10,12 +10,12 @@ from .options import (
     PICTURE,
     WORKERS,
     Count,
-    File,
     Flag,
     ModelFlags,
     OutputFlags,
     PictureFlags,
     RobotName,
+    Source,
     Vector,
     Words,
     WorkersFlags,
@@ -35,7 +35,7 @@ def plan(
     n: int = 30,
     criterion: str = "D",
     sigma: Metres = None,
-    have: File = None,
+    have: Source = None,
     parameters: Words = (),
     joint_terms: Words = (),
     candidates: int = 5000,
@@ -98,12 +98,12 @@ def plan(
     from ..errors import ZvenoError
     from ..report.text.plan import plan_data, print_plan
     from ..robot import Robot
-    from .verbs import loaded
+    from .model import loaded
 
     protect(output, [robot, have], [picture.plot], reports=True)
     mechanism = loaded(robot, model)
     arm = Robot(mechanism)
-    kind = replace(named_measurement(measurement), frame=picture.frame, sigma=sigma)
+    kind = replace(named_measurement(measurement), frame=model.meant, sigma=sigma)
     options = {
         "parameters": parameters or "all",
         "joint_terms": joint_terms,
@@ -117,23 +117,24 @@ def plan(
     before = None if have is None else read_campaign(have, mechanism, kind, planned=True)
     again = {"repeats": not once, "refine": not no_refine, "places": places}
     shared = {"on": workers.place, "checkpoint": workers.checkpoint}
+    if trials is None and starts == 1 and (workers.place is not None or workers.checkpoint is not None):
+        raise ZvenoError("there is nothing to share", element="--workers", remedy="Give --starts or --trials")
     if starts > 1:
         again |= {"starts": starts, **shared}
     chosen = plan_poses(arm, kind, n, criterion, have=before, **again, **options)
+    # Written first, so that the plan stays if what follows is interrupted.
+    output = apart(output, {".csv"}, lambda file: chosen.write_csv(file, degrees=model.deg))
     tried = None
     if trials is not None:
         if starts > 1 and workers.checkpoint is not None:
             shared["checkpoint"] = workers.checkpoint.with_suffix(".trials" + workers.checkpoint.suffix)
         tried = calibration_trials(arm, chosen, trials, measurement=kind, rng=rng, **shared)
-    elif starts == 1 and (workers.place is not None or workers.checkpoint is not None):
-        raise ZvenoError("there is nothing to share", element="--workers", remedy="Give --starts or --trials")
     curve = None
     if chosen.status == "good":
         whole = [chosen] if before is None else [before, chosen]
         curve = accuracy_curve(arm, kind, max(20, 4 * n), have=whole, **options)
     if picture.plot is not None:
         say_written(chosen.plot(picture.plot, curve=curve))
-    output = apart(output, {".csv"}, lambda file: chosen.write_csv(file, degrees=model.deg))
 
     def show(console):
         print_plan(console, chosen, model.deg, curve=curve)

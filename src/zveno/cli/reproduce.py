@@ -19,11 +19,18 @@ def reproduce(
     Args:
         document: the documents meant, for example 002; all by default.
     """
-    from ..documents.reproduce import collect, failures
+    from ..documents.reproduce import Row, failures, recomputed
     from ..documents.reproduce_text import print_rows, rows_data
 
     protect(output, [])
-    rows = collect(document or None)
+    rows: list[Row] = []
+    interrupted = False
+    try:
+        rows.extend(recomputed(document or None))
+    except KeyboardInterrupt:  # what is done is not lost
+        interrupted = True
     deliver(Answer(lambda: rows_data(rows), lambda console: print_rows(console, rows)), output)
+    if interrupted:
+        raise KeyboardInterrupt
     if failures(rows):
         raise SystemExit(1)

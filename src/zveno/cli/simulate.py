@@ -21,7 +21,6 @@ def simulate(
     step: float = 1e-3,
     rtol: float = 1e-6,
     sample: float | None = None,
-    base: Literal["as it is", "fixed", "free", "trunk"] = "as it is",
     friction: Flag = False,
     limits: Flag = False,
     save: File = None,
@@ -43,7 +42,6 @@ def simulate(
         step: seconds, for fixed steps.
         rtol: relative tolerance of the others.
         sample: seconds between the samples kept.
-        base: stand on the ground, or float freely.
         friction: count the drives' friction.
         limits: joints stop at their limits.
         save: write the whole motion to a .npz, .csv, .json or .parquet file.
@@ -54,12 +52,10 @@ def simulate(
     from ..simulation import PD
     from ..simulation import simulate as run
     from .configuration import parsed_velocities
-    from .verbs import given, loaded
+    from .model import given, loaded
 
     protect(output, [robot], [save, plot], reports=True)
     machine = Robot(loaded(robot, model))
-    if base != "as it is":
-        machine = machine.with_base(base)
     mechanism = machine.mechanism
     start = given(mechanism, q0, model)
     law = None

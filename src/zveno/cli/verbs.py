@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any
-
+from .model import given, loaded
 from .options import (
     MODEL,
     OUTPUT,
     PICTURE,
     Coordinates,
     Flag,
-    Model,
     ModelFlags,
     OutputFlags,
     Picture,
@@ -42,7 +39,7 @@ def info(
     mechanism = loaded(robot, model)
     facts = summary(mechanism)
     q_drawn = given(mechanism, q, model)
-    frame = picture.frame or default_frame_name(mechanism)
+    frame = model.meant or default_frame_name(mechanism)
     if frame is not None:
         mechanism.frame(frame)
     _draw(mechanism, q_drawn, picture, [] if frame is None else [frame])
@@ -73,7 +70,7 @@ def fk(
     protect(output, [robot], [picture.plot])
     mechanism = loaded(robot, model)
     q_given = given(mechanism, q, model)
-    target = mechanism.frame(picture.frame)
+    target = mechanism.frame(model.meant)
     pose = pose_data(frame_pose(mechanism, q_given, target.name))
     data = {"robot": mechanism.name, "frame": target.name, "link": target.link}
     data |= {"q": dict(zip(mechanism.coordinate_names, q_given.tolist(), strict=True))} | pose
@@ -134,25 +131,6 @@ def cache(*, clear: Flag = False, output: OutputFlags = OUTPUT) -> None:
         console.print(f"size       {state.size / 2**20:.1f} MB of at most {state.limit / 2**20:.0f} MB")
 
     deliver(Answer(lambda: data, show), output)
-
-
-def loaded(robot: str, model: Model) -> Any:
-    """The mechanism named on the command line."""
-    from ..io.load import load_mechanism
-
-    return load_mechanism(robot, snap=model.snapping)
-
-
-def given(mechanism: Any, words: Any, model: Model) -> Any:
-    """q from the command line, with a warning where it is outside the limits."""
-    from ..errors import ZvenoWarning
-    from .configuration import outside_limits, parsed_q
-
-    q = parsed_q(mechanism, words, model.deg)
-    outside = outside_limits(mechanism, q) if words else []
-    if outside:
-        warnings.warn(f"outside the limits: {', '.join(outside)}", ZvenoWarning, stacklevel=2)
-    return q
 
 
 def _draw(mechanism, q, picture: Picture, frames: list[str]):

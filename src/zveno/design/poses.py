@@ -18,7 +18,7 @@ from ..fit.rng import seed_of
 from ..fit.threads import in_one_thread
 from ..io.results import hash_of
 from ..mechanism.units import coordinate_units
-from ..progress import Progress
+from ..progress import Progress, ProgressBar
 from ..robot_functions import RobotFunctions
 from ..scale.fold import On, fold
 from ..scale.pieces import stream
@@ -35,6 +35,8 @@ MAX_POSTURES = 10_000
 """Plans of more postures are refused: they would take days, and nobody measures so many."""
 N_RANDOM = 25
 """Random plans a plan is compared with."""
+STEPS = 4
+"""What a plan's progress counts: candidates, exchange, refinement, accuracy and order."""
 
 
 @in_one_thread
@@ -95,7 +97,7 @@ def plan_poses(
         starts: how often to plan, each time among other random candidates; the best plan is returned.
         on: workers that share the starts, as in `zveno.scale.fold`; this process if None.
         checkpoint: file that keeps the best plan so far; the same call goes on from there.
-        progress: for several starts, whether a bar is shown, or a function of (done, total).
+        progress: whether a bar is shown, or a function of (done, total): steps of a plan, or starts.
     """
     seed = seed_of(rng)
     if starts != 1 or on is not None or checkpoint is not None:
@@ -114,52 +116,56 @@ def plan_poses(
         raise ZvenoError(
             f"{n} postures are more than can be planned", element="n", remedy=f"Give at most {MAX_POSTURES}"
         )
-    task = plan_problem(
-        robot,
-        measurement,
-        criterion_name=criterion,
-        have=have,
-        candidates=candidates,
-        parameters=parameters,
-        strategy=strategy,
-        joint_terms=joint_terms,
-        limits=limits,
-        margin=margin,
-        box=box,
-        visibility=visibility,
-        clearance=_clearance(clearance),
-        places=places,
-        workspace=workspace,
-        seed=seed,
-    )
-    task.refuse_too_few(n)
-    selection = select(
-        task.J, int(n), task.criterion, prior=task.prior + task.weak, interest=task.k, repeats=repeats
-    )
-    chooser = np.random.default_rng(seed + 1)
-    chance = [
-        _value(task, chooser.choice(len(task.J), n, replace=len(task.J) < n), int(n)) for _ in range(N_RANDOM)
-    ]
-    values = {"random": float(np.median(chance)), **selection.steps}
-    q = task.q[selection.members]
-    groups = tuple(task.groups[k] for k in selection.members) if task.groups else ()
-    M = task.prior + information(task.J, selection.members)
-    if groups:
-        values["exchange"] = _value(task, selection.members, int(n))
-    if (
-        refine
-        and not groups
-        and robot.n_q == robot.n_v
-        and selection.value > 0
-        and not task.rows.measurement.implicit
-    ):
-        objective = Objective(task.rows, task.criterion, task.prior)
-        q = refined(objective, q, task.allowed.lower, task.allowed.upper, task.allowed)
-        M = objective.information(q)
-        values["refined"] = objective.value(q)
-    return _plan(
-        task, q, groups, M, values, selection.efficiency, order, start, hash_of(robot.mechanism.fingerprint, q)
-    )
+    with ProgressBar("planning", progress) as bar:
+        task = plan_problem(
+            robot,
+            measurement,
+            criterion_name=criterion,
+            have=have,
+            candidates=candidates,
+            parameters=parameters,
+            strategy=strategy,
+            joint_terms=joint_terms,
+            limits=limits,
+            margin=margin,
+            box=box,
+            visibility=visibility,
+            clearance=_clearance(clearance),
+            places=places,
+            workspace=workspace,
+            seed=seed,
+        )
+        task.refuse_too_few(n)
+        bar(1, STEPS)
+        selection = select(
+            task.J, int(n), task.criterion, prior=task.prior + task.weak, interest=task.k, repeats=repeats
+        )
+        bar(2, STEPS)
+        chooser = np.random.default_rng(seed + 1)
+        chance = [
+            _value(task, chooser.choice(len(task.J), n, replace=len(task.J) < n), int(n)) for _ in range(N_RANDOM)
+        ]
+        values = {"random": float(np.median(chance)), **selection.steps}
+        q = task.q[selection.members]
+        groups = tuple(task.groups[k] for k in selection.members) if task.groups else ()
+        M = task.prior + information(task.J, selection.members)
+        if groups:
+            values["exchange"] = _value(task, selection.members, int(n))
+        if (
+            refine
+            and not groups
+            and robot.n_q == robot.n_v
+            and selection.value > 0
+            and not task.rows.measurement.implicit
+        ):
+            objective = Objective(task.rows, task.criterion, task.prior)
+            q = refined(objective, q, task.allowed.lower, task.allowed.upper, task.allowed)
+            M = objective.information(q)
+            values["refined"] = objective.value(q)
+        bar(3, STEPS)
+        return _plan(
+            task, q, groups, M, values, selection.efficiency, order, start, hash_of(robot.mechanism.fingerprint, q)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +180,7 @@ class _Call:
     def __call__(self, number: int) -> Plan:
         """The plan of a start; the first is that of `plan_poses` without several."""
         seed = self.seed if number == 0 else int(stream(self.seed, number).integers(1 << 32))
-        return plan_poses(self.robot, *self.asked, rng=seed, **self.options)
+        return plan_poses(self.robot, *self.asked, rng=seed, progress=False, **self.options)
 
 
 def _better(first: Plan, second: Plan) -> Plan:

@@ -8,7 +8,7 @@ nowhere else.
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ZvenoError, unknown_name
+from ..progress import Progress, ProgressBar
 
 Verdict = Literal["equal", "document wrong", "regression", "differs"]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
@@ -50,12 +51,21 @@ class Row:
 
 def collect(documents: Iterable[str] | None = None) -> list[Row]:
     """Rows of the documents asked for ("000" … "004"; None: all), in the order of documents."""
+    return list(recomputed(documents, progress=False))
+
+
+def recomputed(documents: Iterable[str] | None = None, progress: Progress = None) -> Iterator[Row]:
+    """The same rows, one after the other as they are computed, with a progress bar."""
     packages = _packages()
     wanted = list(packages) if documents is None else [str(document).zfill(3) for document in documents]
     for document in wanted:
         if document not in packages:
             raise unknown_name("document", document, packages)
-    return [row for document in sorted(set(wanted)) for row in _rows(packages[document])]
+    modules = [name for document in sorted(set(wanted)) for name in _modules(packages[document])]
+    with ProgressBar("recomputing", progress) as bar:
+        for done, name in enumerate(modules, start=1):
+            yield from import_module(name, __package__).rows()
+            bar(done, len(modules))
 
 
 def titles() -> dict[str, str]:
@@ -153,9 +163,8 @@ def _packages() -> dict[str, str]:
     return dict(sorted(numbered.items()))
 
 
-def _rows(package: str) -> list[Row]:
-    """Rows of all modules `reproduce*` of a document's package."""
+def _modules(package: str) -> list[str]:
+    """The modules `reproduce*` of a document's package, as relative names."""
     path = import_module(f".{package}", __package__).__path__
     names = sorted(module.name for module in pkgutil.iter_modules(path) if module.name.startswith("reproduce"))
-    modules = [import_module(f".{package}.{name}", __package__) for name in names]
-    return [row for module in modules for row in module.rows()]
+    return [f".{package}.{name}" for name in names]

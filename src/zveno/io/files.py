@@ -33,6 +33,7 @@ _WRITTEN_HERE = re.compile(
     rb'\{\n  "zveno": "|\{\n "format": "zveno result"'  # answers of commands, saved results
     rb"|\x89PNG.*?tEXtSoftware\x00zveno|<\?xml.*?<dc:title>zveno</dc:title>"  # pictures
     rb"|/\* [^\n]*(?:written|generated) by zveno|/\* (\w+): see \1\.h \*/"  # C sources
+    rb"|(?:#compdef zveno\n)?# \w+ completion of zveno; written by `zveno "  # scripts for shells
     rb'|<!doctype html><html lang="en"><head><meta name="generator" content="zveno'  # reports
     rb"|# [^\n]*\n\nWritten by zveno for ",  # their README.md
     re.DOTALL,

@@ -51,6 +51,30 @@ def identifiability_data(structure: Identifiability, by_rules: tuple[bool, str] 
     return data
 
 
+def calibration_data(calibration: Calibration) -> dict[str, Any]:
+    """What programs want to know first, and all of the result as `zveno.load_result` reads it."""
+    return {
+        "robot": calibration.nominal.name,
+        "status": calibration.status,
+        "summary": calibration.summary,
+        "rows": calibration.rows,
+        "parameters": [
+            {"name": name, "unit": unit, "value": float(value), "std": float(std)}
+            for name, unit, value, std in zip(
+                calibration.names, calibration.units, calibration.values, calibration.std, strict=True
+            )
+        ],
+        "errors": [
+            {"name": after.name, "unit": after.unit, "nominal": before.rms, "calibrated": after.rms}
+            for before, after in calibration.compared
+        ],
+        "outliers": [
+            {"campaign": outlier.campaign, "row": outlier.row, "of": outlier.of} for outlier in calibration.outliers
+        ],
+        **calibration.to_dict(),
+    }
+
+
 def print_identifiability(
     console: Console, structure: Identifiability, degrees: bool = False, *, by_rules: tuple[bool, str] | None = None
 ) -> None:
