@@ -185,3 +185,13 @@ def simulated_logs(
         log = Log.of(robot, t, encoders[:, run], measured[:, run], recorded, source=f"simulated {run}")
         out.append(SimulatedLog(log, robot, friction, t, Q[:, run], V[:, run], tau[:, run], noise))
     return out
+
+
+def recorded(robot, seed=0, seconds=20.0):
+    """t, q and torques of a Fourier motion with friction and 3 % of noise, without a controller."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(0.0, seconds, 4e-3)
+    q, v = fourier(robot, seconds, rng, speed=0.8)(t)
+    friction = Friction(viscous=0.5, coulomb=1.0, load=0.05)
+    tau = friction.torque(v, robot.inverse_dynamics(q, v, np.gradient(v, t, axis=0)))
+    return t, q, tau + 0.03 * np.sqrt((tau**2).mean(axis=0)) * rng.normal(size=tau.shape)

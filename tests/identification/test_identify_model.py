@@ -7,6 +7,7 @@ import pytest
 
 import zveno
 from zveno.identification import series
+from zveno.identification.estimate import solved_scaled
 from zveno.identification.friction import TERMS, elements_of
 from zveno.identification.model import FrictionColumn, torque_model
 from zveno.identification.series import recording_of
@@ -87,3 +88,19 @@ def test_some_pieces_are_those_of_the_whole():
     for piece in some:
         np.testing.assert_array_equal(piece.q, q[piece.start : piece.start + len(piece.q)])
     assert [piece.start for piece in every] == list(range(0, len(t), series.ROWS))
+
+
+@pytest.mark.parametrize("unseen", [0, 1, 3])
+def test_normal_equations_are_solved_without_what_they_do_not_show(unseen):
+    """Against NumPy's pseudo-inverse of scaled columns, with columns of very different size."""
+    rng = np.random.default_rng(unseen)
+    A = rng.normal(size=(60, 12)) * np.geomspace(1e-4, 1e4, 12)
+    for k in range(unseen):
+        A[:, k] = 3.0 * A[:, k + 5] * np.linalg.norm(A[:, k]) / np.linalg.norm(A[:, k + 5])
+    y = rng.normal(size=60)
+    solved = solved_scaled(A.T @ A, A.T @ y)
+    scale = np.linalg.norm(A, axis=0)
+    expected = np.linalg.pinv(A / scale, rcond=1e-6) @ y / scale
+    np.testing.assert_allclose(solved.x * scale, expected * scale, atol=1e-9)
+    assert solved.unseen.shape == (12, unseen)
+    np.testing.assert_allclose(A / scale @ solved.unseen, 0.0, atol=1e-7)

@@ -4,20 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from simulated_logs import Friction, fourier
+from simulated_logs import recorded
 
 import zveno
-
-FRICTION = Friction(viscous=0.5, coulomb=1.0, load=0.05)
-
-
-def recorded(robot, seed=0, seconds=20.0):
-    """t, q and torques with friction and 3 % of noise."""
-    rng = np.random.default_rng(seed)
-    t = np.arange(0.0, seconds, 4e-3)
-    q, v = fourier(robot, seconds, rng, speed=0.8)(t)
-    tau = FRICTION.torque(v, robot.inverse_dynamics(q, v, np.gradient(v, t, axis=0)))
-    return t, q, tau + 0.03 * np.sqrt((tau**2).mean(axis=0)) * rng.normal(size=tau.shape)
 
 
 @pytest.mark.parametrize(

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import add
 
 import numpy as np
+from scipy.linalg import get_lapack_funcs
 
 from ..fit.triangle import triangle
 from .moments import Moments
+
+_cholesky, _reciprocal_condition, _inverted, _substituted = get_lapack_funcs(
+    ("potrf", "pocon", "potri", "potrs"), dtype=np.float64
+)
 
 ITERATIONS = 12
 SETTLED = 1e-4
 """Relative change of the joints' residuals at which the weights have settled."""
 RANK = 1e-9
 """Eigenvalues of the scaled normal matrix below this share of the largest are taken as zero: not excited."""
-
 EXACT_RANK = 1e-7
 """The same for singular values of the scaled columns, from triangular factors."""
+SURE_RANK = 1e-5
+"""Reciprocal condition number, estimated in the 1-norm, from which all eigenvalues are above `RANK` in any case."""
 ILL = 1e3
 """Condition of the scaled columns from which triangular factors are used: Gram matrices have squared it."""
 
@@ -32,7 +40,7 @@ class Estimate:
         normal: (p, p) Σ WᵀW/σ², the information if residuals were independent.
         unseen: (p, k) orthonormal directions of the scaled parameters that the rows do not show.
         scale: (p,) norms of the columns that `unseen` is scaled by.
-        condition: of the scaled columns that are seen.
+        exact_condition: of the scaled columns that are seen, where it is known from triangular factors.
     """
 
     x: np.ndarray
@@ -40,7 +48,16 @@ class Estimate:
     normal: np.ndarray
     unseen: np.ndarray
     scale: np.ndarray
-    condition: float
+    exact_condition: float | None = None
+
+    @cached_property
+    def condition(self) -> float:
+        """Condition number of the scaled columns, along what they show."""
+        if self.exact_condition is not None:
+            return self.exact_condition
+        w = np.linalg.eigvalsh(_scaled(self.normal)[0])
+        good = w[w > RANK * w.max(initial=0.0)]
+        return float(np.sqrt(good[-1] / good[0])) if len(good) else 1.0
 
     @property
     def seen(self) -> np.ndarray:
@@ -77,36 +94,37 @@ class Normal:
         return Normal(self.H[:, places[:, None], places], self.g[:, places], self.s, self.counts)
 
 
-def normal_of(moments: Moments, block: int, shift: int = 0) -> Normal:
-    """Normal equations of a block over all columns of the model."""
-    return _spread(moments, moments.gram[block], moments.counts[block], shift)
+def normals(moments: Moments) -> list[Normal]:
+    """Normal equations of every block over all columns of the model."""
+    return [_spread(moments, gram, counts) for gram, counts in zip(moments.gram, moments.counts, strict=True)]
 
 
-def normals(moments: Moments, shift: int = 0) -> list[Normal]:
-    """Normal equations of every block."""
-    return [normal_of(moments, k, shift) for k in range(moments.n_blocks)]
+def with_shift(parts: Sequence[Normal], moments: Moments, shift: int) -> list[Normal]:
+    """The same normal equations for torques of another of the delays that were tried."""
+    shifted = []
+    for part, grams in zip(parts, moments.gram, strict=True):
+        g, s = np.zeros_like(part.g), np.zeros_like(part.s)
+        for j, (G, columns) in enumerate(zip(grams, moments.model.active, strict=True)):
+            m = len(columns)
+            g[j, columns], s[j] = G[:m, m + shift], G[m + shift, m + shift]
+        shifted.append(Normal(part.H, g, s, part.counts))
+    return shifted
 
 
 def total(parts: Sequence[Normal], without: Sequence[int] = ()) -> Normal:
     """Normal equations of all blocks but some, summed (not subtracted: digits of small blocks stay)."""
-    kept = [part for k, part in enumerate(parts) if k not in without]
-    return Normal(
-        np.sum([part.H for part in kept], axis=0),
-        np.sum([part.g for part in kept], axis=0),
-        np.sum([part.s for part in kept], axis=0),
-        np.sum([part.counts for part in kept], axis=0),
-    )
+    return reduce(add, [part for k, part in enumerate(parts) if k not in without])
 
 
-def _spread(moments: Moments, grams: Sequence[np.ndarray], counts: np.ndarray, shift: int) -> Normal:
+def _spread(moments: Moments, grams: Sequence[np.ndarray], counts: np.ndarray) -> Normal:
     model = moments.model
     n, p = len(grams), model.n_columns
     H, g, s = np.zeros((n, p, p)), np.zeros((n, p)), np.zeros(n)
     for j, (G, columns) in enumerate(zip(grams, model.active, strict=True)):
         m = len(columns)
         H[j][np.ix_(columns, columns)] = G[:m, :m]
-        g[j, columns] = G[:m, m + shift]
-        s[j] = G[m + shift, m + shift]
+        g[j, columns] = G[:m, m]
+        s[j] = G[m, m]
     return Normal(H, g, s, counts.astype(float))
 
 
@@ -119,27 +137,25 @@ def solve(normal: Normal, sigma: np.ndarray | None = None, iterations: int = ITE
         iterations: at most; 1 keeps the first weights.
     """
     used = normal.counts > 0
-    p = normal.H.shape[1]
     if sigma is None:
         sigma = np.sqrt(np.where(used, normal.s / np.maximum(normal.counts, 1), 1.0))
         sigma = np.where(sigma > 0, sigma, 1.0)
     for k in range(iterations):
         weight = used / sigma**2
         H = np.einsum("j,jpq->pq", weight, normal.H)
-        x, unseen, scale, condition, inverse = solved_scaled(H, weight @ normal.g)
+        solved = solved_scaled(H, weight @ normal.g)
         # Each joint pays for the parameters that its own rows determine.
-        spent = weight * np.einsum("jpq,qp->j", normal.H, inverse)
+        spent = weight * np.einsum("jpq,qp->j", normal.H, solved.inverse)
         free = np.maximum(normal.counts - spent, 0.1 * np.maximum(normal.counts, 1))
         floor = 1e-9 * np.sqrt(np.maximum(normal.s, 1e-300) / np.maximum(normal.counts, 1))
-        new = np.where(used, np.maximum(np.sqrt(normal.squares(x) / free), floor), 1.0)
+        new = np.where(used, np.maximum(np.sqrt(normal.squares(solved.x) / free), floor), 1.0)
         if iterations == 1:
             break
         settled = k > 0 and np.allclose(new, sigma, rtol=SETTLED)
         sigma = new
         if settled:
             break
-    assert p == len(x)
-    return Estimate(x, sigma, H, unseen, scale, condition)
+    return Estimate(solved.x, sigma, H, solved.unseen, solved.scale)
 
 
 def solve_exactly(moments: Moments, blocks: Sequence[int], places: np.ndarray, estimate: Estimate) -> Estimate:
@@ -174,19 +190,50 @@ def solve_exactly(moments: Moments, blocks: Sequence[int], places: np.ndarray, e
     return Estimate(x, estimate.sigma, A[:, :p].T @ A[:, :p], Vt[~good].T, scale, condition)
 
 
-def solved_scaled(H: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, float, np.ndarray]:
-    """Least-squares solution of H x = g with unit diagonal, without directions that H does not show."""
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """The solution of normal equations.
+
+    Attributes:
+        x: (p,) 0 along what the equations do not show.
+        inverse: (p, p) pseudo-inverse of H.
+        unseen: (p, k) orthonormal directions of x · scale that H does not show.
+        scale: (p,) square roots of H's diagonal, 1 where it is zero.
+    """
+
+    x: np.ndarray
+    inverse: np.ndarray
+    unseen: np.ndarray
+    scale: np.ndarray
+
+
+def solved_scaled(H: np.ndarray, g: np.ndarray) -> Solved:
+    """Least-squares solution of H x = g, scaled to a unit diagonal, without directions that H does not show.
+
+    Cholesky's factors where they are surely good enough, else eigenvectors, which take ten times as long.
+    """
+    S, scale = _scaled(H)
+    both = scale[:, None] * scale
+    factor, failed = _cholesky(S, lower=1)
+    if not failed and len(S) and _reciprocal_condition(factor, np.linalg.norm(S, 1), uplo="L")[0] > SURE_RANK:
+        half = _inverted(factor, lower=1)[0]
+        inverse = (np.tril(half) + np.tril(half, -1).T) / both
+        return Solved(_substituted(factor, g / scale, lower=1)[0] / scale, inverse, np.zeros((len(S), 0)), scale)
+    w, V = np.linalg.eigh(S)
+    good = w > RANK * w.max(initial=0.0)
+    half = V[:, good] / np.sqrt(w[good])
+    inverse = (half @ half.T) / both
+    return Solved(inverse @ g, inverse, V[:, ~good], scale)
+
+
+def _scaled(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """H with a unit diagonal, or zeros where a column is zero, and what it was divided by."""
     scale = np.sqrt(np.maximum(H.diagonal(), 0.0))
     zero = scale <= 1e-14 * scale.max(initial=0.0)
     scale = np.where(zero, 1.0, scale)
     S = H / (scale[:, None] * scale)
     S[zero], S[:, zero] = 0.0, 0.0
-    w, V = np.linalg.eigh(S)
-    good = w > RANK * w.max(initial=0.0)
-    half = V[:, good] / np.sqrt(w[good])
-    inverse = (half @ half.T) / (scale[:, None] * scale)
-    condition = float(np.sqrt(w[good][-1] / w[good][0])) if good.any() else 1.0
-    return inverse @ g, V[:, ~good], scale, condition, inverse
+    return S, scale
 
 
 def without_each(parts: Sequence[Normal], columns: Sequence[np.ndarray] | None = None) -> list[Estimate]:

@@ -116,6 +116,10 @@ class TorqueModel:
         torques = [entries[:, place] @ heavy[columns] for columns, place in zip(rows, slices, strict=True)]
         return np.stack(torques, axis=1)
 
+    def load(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """(m, n_v): torques of inertia and gravity for parameters (n_inertial,)."""
+        return self._load(np.asarray(self._inertial[2](q, v, a)), parameters[:, None])[:, :, 0]
+
     def friction_values(
         self, speeds: np.ndarray, load: np.ndarray | None, history: History | None = None
     ) -> np.ndarray:

@@ -97,6 +97,7 @@ class Preparation:
         recorded_velocity: (n,) whether a joint's recorded velocity is used.
         wide: cut-off of the velocities that friction is computed from, in bands.
         every: 1, or of how many pieces one is looked at, all others being skipped.
+        offsets: (n,) added to positions, rad or m; none if not given.
     """
 
     recordings: tuple[Recording, ...]
@@ -105,6 +106,7 @@ class Preparation:
     recorded_velocity: np.ndarray
     wide: float = SMOOTHING
     every: int = 1
+    offsets: np.ndarray | None = None
     _kept: dict[tuple[float, ...], list[Motion]] = field(default_factory=dict)
 
     def delayed(self, delay: float) -> Preparation:
@@ -114,6 +116,10 @@ class Preparation:
     def widened(self, wide: float) -> Preparation:
         """The same with another band of the velocities that friction is computed from."""
         return replace(self, wide=wide, _kept={})
+
+    def displaced(self, offsets: np.ndarray) -> Preparation:
+        """The same with positions counted from other zeros, (n,) rad or m more."""
+        return replace(self, offsets=offsets)
 
     @cached_property
     def thinned(self) -> Preparation:
@@ -129,6 +135,13 @@ class Preparation:
 
     def motions(self, shifts: Sequence[float] = (0.0,)) -> Iterator[Motion]:
         """All motions, log after log."""
+        if self.offsets is None:
+            yield from self._motions(shifts)
+        else:
+            for motion in self._motions(shifts):
+                yield replace(motion, q=motion.q + self.offsets)
+
+    def _motions(self, shifts: Sequence[float]) -> Iterator[Motion]:
         key = tuple(shifts)
         if key in self._kept:
             yield from self._kept[key]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import ZvenoError
 from ..io.results import registered
-from .estimate import normals, solve, total, without_each
+from .estimate import normals, solve, total, with_shift, without_each
 from .friction import STEEP, TERMS, elements_of
 from .model import TorqueModel, torque_model, with_variants
 from .moments import Moments, accumulate
@@ -194,9 +194,9 @@ def _delay(moments: Moments, shifts: np.ndarray) -> tuple[float, bool]:
 
     It is where the residuals fall by `WORTH` and the blocks agree that it is not zero.
     """
-    by_block, sigma = [], None
+    by_block, sigma, unshifted = [], None, normals(moments)
     for k in range(len(shifts) + 1):
-        parts = normals(moments, k)
+        parts = with_shift(unshifted, moments, k)
         fit = solve(total(parts), sigma)
         sigma = fit.sigma if sigma is None else sigma
         by_block.append([part.squares(fit.x) for part in parts])

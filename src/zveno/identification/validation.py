@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..io.results import registered
-from .estimate import Normal, normal_of, solve, total
+from .estimate import Normal, normals, solve, total
 from .fitting import Fit
 from .moments import accumulate, block_of
 from .preparation import Preparation
@@ -84,7 +84,7 @@ def validated(problem: Problem, found: Survey, fit: Fit, references: tuple[Refer
         preparation, edges = _of_logs(problem, found)
         rows = rows_of(preparation, fit.model, found.rest, found.loads, (0.0,), references)
         moments = accumulate(fit.model, rows, edges)
-        parts = [normal_of(moments, k) for k in range(moments.n_blocks)]
+        parts = normals(moments)
         fits = [fit.whole] * len(parts)
     else:
         preparation, edges, moments = found.preparation, found.edges, fit.moments

@@ -17,6 +17,11 @@ LARGEST_ERROR = 0.3
 BETTER = 0.9
 """The error must be below this share of that of models which need no recording, or nothing was learnt; and overall
 below this share of that of friction alone, or nothing was learnt about inertia."""
+FOREIGN = {
+    "geometry": "other joint axes. Is it a recording of this robot?",
+    "joint zero": "another zero of a joint. Are positions counted from the model's zeros?",
+}
+"""Faults by which the chain is not the model's, and what is asked then."""
 COARSE = 0.25
 """Error of a joint that is usable but to be taken with care."""
 
@@ -72,7 +77,7 @@ def judged(
     strange = overall > BETTER * friction
     if strange:  # joints without gravity may be all friction; a whole robot is not
         reasons = {name: reasons.get(name, "friction alone predicts as well") for name in names}
-    foreign = any(fault.kind == "geometry" for fault in faults)
+    foreign = [fault for fault in faults if fault.kind in FOREIGN]
     if foreign:  # torques may be predicted, but bodies and wrenches would be those of another chain
         reasons = {name: reasons.get(name, "its torques do not fit the robot's geometry") for name in names}
     joints = tuple(name not in reasons for name in names)
@@ -89,7 +94,7 @@ def judged(
         text = f"Not usable: {figure}, and by friction alone to {friction:.1%}: nothing was learnt about inertia. "
         text += "Is it a recording of this robot, and does it move fast enough?"
     elif foreign:
-        text = f"Not usable: {figure}, and better with other joint axes. Is it a recording of this robot?"
+        text = f"Not usable: {figure}, and better with {FOREIGN[foreign[0].kind]}"
     else:
         text = f"Not usable: {figure}; " + "; ".join(f"{name}: {why}" for name, why in reasons.items()) + "."
     if unseen:

@@ -12,6 +12,7 @@ from .geometry import geometry_faults, worth_on
 from .gravity import gravity_faults
 from .mixups import mixup_faults
 from .samples import samples_of
+from .zeros import zero_faults
 
 SAMPLED = ("gravity", "position sign", "swapped")
 """Faults whose worth is that on samples, not on filtered rows."""
@@ -39,5 +40,6 @@ def best_explanation(found: Survey, fit: Fit, names: Sequence[str], mixups: bool
         sampled = worth_on(samples, mechanism, parameters)
         rivals = [(each.worth, sampled if each.kind in SAMPLED else fault.worth) for each in best]
         if all(rival < ALIKE * worth for rival, worth in rivals):
-            best = [fault]
+            zeros = [zero for zero in zero_faults(found, fit, names) if zero.worth >= ALIKE * fault.worth]
+            best = zeros or [fault]
     return best

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from ...io.results import registered
 
 UNSEEN = (
-    "Torques do not show the zeros of joint positions (an offset turns every load alike), nor a factor that all "
-    "torques share: check them by other means."
+    "Torques do not show the zero of a joint with a fixed vertical axis, nor of one that carries no other joint, "
+    "and zeros of other joints only if they are off by much; nor do they show a factor that all torques share. "
+    "Check these by other means."
 )
 
 
@@ -19,7 +20,7 @@ class Fault:
 
     Attributes:
         kind: "delay", "late velocity", "velocity scale", "torque scale", "torque sign", "position sign", "swapped",
-            "saturation", "coarse torque", "gravity", "geometry" or "little motion".
+            "saturation", "coarse torque", "gravity", "geometry", "joint zero" or "little motion".
         joints: those it may be about; several where the data do not tell which.
         size: s, factor, angle in rad, displacement in rad or m, or share of rows, by kind.
         text: what it is, and the remedy.

@@ -56,12 +56,12 @@ def _best(normal: Normal, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """((n,) how many times their size torques are recorded, (n,) what this is worth by row)."""
     used = normal.counts > 0
     w = used / sigma**2
-    x, *_, inverse = solved_scaled(np.einsum("j,jpq->pq", w, normal.H), w @ normal.g)
+    solved = solved_scaled(np.einsum("j,jpq->pq", w, normal.H), w @ normal.g)
     factors, worth = np.ones(len(sigma)), np.zeros(len(sigma))
     one = int(np.argmin(abs(FACTORS - 1.0)))
     for j in np.flatnonzero(used):
-        b = inverse @ (w[j] * normal.g[j])
-        a = x - b
+        b = solved.inverse @ (w[j] * normal.g[j])
+        a = solved.x - b
         Ha, Hb = normal.H @ a, normal.H @ b
         A, B, C = Ha @ a - 2.0 * normal.g @ a + normal.s, 2.0 * (Ha @ b - normal.g @ b), Hb @ b
         # The torque of joint j itself has the factor: its terms move up a power of u.

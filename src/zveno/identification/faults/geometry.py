@@ -15,7 +15,7 @@ from ...mechanism import Mechanism
 from ...mechanism.reduce import reduced
 from ...parametric import ParametricRobot
 from ...robot_functions import RobotFunctions
-from ...spatial.transforms import exp
+from ...spatial.rotations import skew
 from ..estimate import RANK, Normal, normals, pseudo_inverse, solve, total
 from ..fitting import Fit
 from ..model import TorqueFunction
@@ -50,12 +50,13 @@ def geometry_faults(found: Survey, fit: Fit, names: Sequence[str]) -> list[Fault
     rows = rows_of(found.preparation.thinned, model, found.rest, found.loads[:, :1])
     parts = normals(accumulate(model, rows, found.edges))
     sigma, whole = fit.whole.estimate.sigma, total(parts)
-    before = _held_out(parts, np.arange(chosen.n_columns), sigma)
-    after = _held_out(parts, np.arange(model.n_columns), sigma)
-    used = (whole.counts > 0) & (before > 0)
-    gains = np.zeros(len(before))
-    gains[used] = np.log(before[used] / np.maximum(after[used], 1e-12 * before[used]))
-    worth = float(gains @ whole.counts / max(whole.counts.sum(), 1.0))
+    before = held_out(parts, np.arange(chosen.n_columns), sigma)
+    # A block left out is predicted worse than it is fitted: what fits do not gain, predictions do not gain either.
+    least = whole.squares(solve(whole, sigma, iterations=1).x)
+    if gains_of(before, least) @ whole.counts < WORTH * whole.counts.sum():
+        return []
+    gains = gains_of(before, held_out(parts, np.arange(model.n_columns), sigma))
+    worth = float(gains @ whole.counts / whole.counts.sum())
     size = _displacement(whole, chosen.n_columns, sigma)
     if worth < WORTH or size < LEAST:
         return []
@@ -90,7 +91,15 @@ def _displacement(whole: Normal, first: int, sigma: np.ndarray) -> float:
     return float(abs(V[:, kept] @ (along[kept] / w[kept])).max(initial=0.0))
 
 
-def _held_out(parts: Sequence[Normal], columns: np.ndarray, sigma: np.ndarray) -> np.ndarray:
+def gains_of(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """(n,) fall of the logarithm of squared residuals; 0 where there are none."""
+    used = before > 0
+    gains = np.zeros(len(before))
+    gains[used] = np.log(before[used] / np.maximum(after[used], 1e-12 * before[used]))
+    return gains
+
+
+def held_out(parts: Sequence[Normal], columns: np.ndarray, sigma: np.ndarray) -> np.ndarray:
     """(n,) squared residuals of every block by the fit to the others, summed."""
     used = [part.columns(columns) for part in parts]
     fits = [solve(total(used, [k]), sigma, iterations=1) for k in range(len(used))]
@@ -133,10 +142,11 @@ def _across(subspace: np.ndarray) -> list[np.ndarray]:
 def _torque_of(
     robot: ParametricRobot, geometry: np.ndarray, inertia: np.ndarray, joint: int, twist: np.ndarray
 ) -> TorqueFunction:
-    """Torques by a displacement of one joint's frame along a twist."""
-    ahead, behind = geometry.copy(), geometry.copy()
-    ahead[joint] = geometry[joint] @ exp(STEP * twist)
-    behind[joint] = geometry[joint] @ exp(-STEP * twist)
+    """Torques by a displacement of one joint's frame along a twist, to first order."""
+    by_twist = np.zeros_like(geometry)
+    by_twist[joint, :3, :3] = geometry[joint, :3, :3] @ skew(twist[3:])
+    by_twist[joint, :3, 3] = geometry[joint, :3, :3] @ twist[:3]
+    ahead, behind = geometry + STEP * by_twist, geometry - STEP * by_twist
 
     def torques(q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         later = robot.inverse_dynamics(q, v, a, geometry=ahead, inertia=inertia)
