@@ -136,6 +136,14 @@ from .simulation.dynamics import constrained_dynamics as constrained_dynamics
 from .simulation.dynamics import constraint_rows as constraint_rows
 from .simulation.events import Event as Event
 from .simulation.simulate import simulate as simulate
+from .simulation.time_stepping.contact import Contact as Contact
+from .simulation.time_stepping.grounds import GroundPlane as GroundPlane
+from .simulation.time_stepping.grounds import GroundSteps as GroundSteps
+from .simulation.time_stepping.grounds import HeightField as HeightField
+from .simulation.time_stepping.shapes import Box as Box
+from .simulation.time_stepping.shapes import Capsule as Capsule
+from .simulation.time_stepping.shapes import Sphere as Sphere
+from .simulation.time_stepping.shapes import Wheel as Wheel
 from .simulation.trajectory import EventRecord as EventRecord
 from .simulation.trajectory import Trajectory as Trajectory
 from .spatial import angles as angles

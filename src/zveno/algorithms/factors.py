@@ -40,11 +40,11 @@ class MassFactors:
 
     def half(self, b: np.ndarray) -> Any:
         """F⁻ᵀ b, (n_v,)."""
-        return _up(self.L, b)
+        return linear.up(self.L, b)
 
     def whole(self, x: np.ndarray) -> np.ndarray:
         """F⁻¹ x, (n_v,)."""
-        return _down(self.L, x)
+        return linear.down(self.L, x)
 
 
 class BodyFactors:
@@ -98,7 +98,7 @@ class BodyFactors:
         for i, f, _ in self.mechanism.inward():
             S, T, D, scaled, at = self._joints[i]
             share = b[at] if Q[i] is None else b[at] - S.T @ Q[i]
-            y[i] = _up(D[0], share)
+            y[i] = linear.up(D[0], share)
             if not f or (Q[i] is None and _is_zero(share)):
                 continue
             passed = scaled @ share if Q[i] is None else Q[i] + scaled @ share
@@ -112,7 +112,7 @@ class BodyFactors:
         accelerations: list[Any] = [np.zeros(0)] * self.mechanism.n_links
         for i, f, joint in self.mechanism.outward():
             S, T, D, scaled, at = self._joints[i]
-            accelerations[i] = _down(D[0], x[at])
+            accelerations[i] = linear.down(D[0], x[at])
             if a[f] is not None:
                 Rt, p = T[:3, :3].T, T[:3, 3]
                 linear_part, turn = a[f][:3], a[f][3:]
@@ -122,24 +122,6 @@ class BodyFactors:
             elif joint.type.n_v:
                 a[i] = S @ accelerations[i]
         return np.concatenate(accelerations)
-
-
-def _up(L, b):
-    """L⁻ᵀ b for a unit lower triangular L."""
-    x = list(b)
-    for k in range(len(x) - 1, -1, -1):
-        for i in range(k):
-            x[i] = x[i] - L[k][i] * x[k]
-    return np.array(x)
-
-
-def _down(L, x):
-    """L⁻¹ x for a unit lower triangular L."""
-    x = list(x)
-    for k in range(len(x)):
-        for i in range(k):
-            x[k] = x[k] - L[k][i] * x[i]
-    return np.array(x)
 
 
 def _is_zero(b) -> bool:

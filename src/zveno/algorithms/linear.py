@@ -29,6 +29,24 @@ def factor(A: Any) -> tuple[Any, Any]:
     return L, d
 
 
+def up(L: Any, b: Any) -> np.ndarray:
+    """L⁻ᵀ b for a unit lower triangular L."""
+    x = list(b)
+    for k in range(len(x) - 1, -1, -1):
+        for i in range(k):
+            x[i] = x[i] - L[k][i] * x[k]
+    return np.array(x)
+
+
+def down(L: Any, x: Any) -> np.ndarray:
+    """L⁻¹ x for a unit lower triangular L."""
+    x = list(x)
+    for k in range(len(x)):
+        for i in range(k):
+            x[k] = x[k] - L[k][i] * x[i]
+    return np.array(x)
+
+
 def solve_factored(factors: Any, b: Any) -> np.ndarray:
     """x with Lᵀ diag(1/r) L x = b, for one right-hand side (n,)."""
     L, r = factors

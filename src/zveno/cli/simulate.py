@@ -17,7 +17,7 @@ def simulate(
     v0: Quantities = (),
     control: Literal["none", "pd", "hold"] = "none",
     target: Quantities = (),
-    integrator: Literal["dop853", "lsoda", "adams", "rk4", "midpoint", "semi-implicit"] = "dop853",
+    integrator: Literal["dop853", "lsoda", "adams", "rk4", "midpoint", "semi-implicit", "time-stepping"] = "dop853",
     step: float = 1e-3,
     rtol: float = 1e-6,
     sample: float | None = None,

@@ -14,7 +14,7 @@ from ..robot_functions import RobotFunctions
 from .constraints import Constraint, LoopClosure
 from .contacts import joint_limits
 from .equations import Equations
-from .integrators import FIXED
+from .integrators import FIXED, TIME_STEPPING
 from .rates import refuse_infinite
 
 
@@ -71,6 +71,14 @@ def check_times(duration: float, step: float, sample: float | None, rtol: float)
 
 def check_batch(single: Any, method: Any, constraints: Any, limits: Any, events: Any, projection: Any) -> None:
     """Refuse what an integrator, or a batch, cannot do."""
+    if method == TIME_STEPPING:
+        if events or projection:
+            raise ZvenoError(
+                "time stepping finds no events and projects nothing",
+                element="integrator",
+                remedy="Use another integrator, or look at the samples of the run",
+            )
+        return
     if not single and method not in FIXED:
         raise ZvenoError(
             f"a batch cannot run with the adaptive {method}",

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..algorithms.inverse_dynamics import gravity_torque, inverse_dynamics
 from ..errors import ShapeError, ZvenoError
-from ..kernels.math import maximum, minimum
+from ..kernels.math import less, maximum, minimum, select
 from ..mechanism import Mechanism
 from ..mechanism.base import FLOATING_BASE
 from .motion import TimeFunction
@@ -29,6 +29,10 @@ class Control(ABC):
     @abstractmethod
     def torque(self, mechanism: Mechanism, t: Any, q: Any, v: Any) -> Any:
         """τ, (n_v,), of one state; traced entries if `traced`, else also batches (..., n_v)."""
+
+    def gains(self, mechanism: Mechanism, t: Any, q: Any, v: Any) -> tuple[Any, Any]:
+        """Stiffness −∂τ/∂q and damping −∂τ/∂v, (n_v,), which time stepping takes implicitly; zero if unknown."""
+        return np.zeros(mechanism.n_v), np.zeros(mechanism.n_v)
 
     def prepared(self, mechanism: Mechanism) -> Control:
         """The same controller, checked and with its arrays shaped for a mechanism."""
@@ -132,6 +136,18 @@ class PD(Control):
         if self.gravity:
             tau = tau + gravity_torque(mechanism, q)
         return _actuated(mechanism, tau, self.limited)
+
+    def gains(self, mechanism: Mechanism, t: Any, q: Any, v: Any) -> tuple[Any, Any]:
+        """kp and kd; zero at torques that are cut."""
+        acts = np.where(unactuated(mechanism), 0.0, 1.0)
+        if self.limited:
+            wanted, most = (
+                PD(self.target, self.kp, self.kd, self.gravity).torque(mechanism, t, q, v),
+                effort_limits(mechanism),
+            )
+            within = [select(less(x * x, most[i] ** 2), 1.0, 0.0) for i, x in enumerate(wanted)]
+            acts = acts * np.array(within)
+        return self.kp * acts, self.kd * acts
 
     def prepared(self, mechanism: Mechanism) -> PD:
         """Gains and target as arrays."""

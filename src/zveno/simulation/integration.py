@@ -11,7 +11,7 @@ from .dop853_stepper import CompiledDop853
 from .equations import Equations
 from .events import Event
 from .fixed_stepper import FixedStep
-from .integrators import FIXED, Adaptive, checked_method
+from .integrators import FIXED, TIME_STEPPING, Adaptive, checked_method
 from .rates import Rates, steps_in
 from .rollout import rollout
 from .single import Run
@@ -42,7 +42,12 @@ class Method(NamedTuple):
     @property
     def fixed_step(self) -> float:
         """s; 0 for adaptive methods."""
-        return self.step if self.name in FIXED else 0.0
+        return self.step if self.name in (*FIXED, TIME_STEPPING) else 0.0
+
+    @property
+    def stepped(self) -> bool:
+        """Whether it is time stepping."""
+        return self.name == TIME_STEPPING
 
     @property
     def settings(self) -> str:

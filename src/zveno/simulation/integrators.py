@@ -20,7 +20,9 @@ TOO_SMALL = "Required step size is less than spacing between numbers."
 ADAPTIVE = ("dop853", "lsoda", "adams")
 """dop853: explicit Runge–Kutta of order 8; lsoda: switches between Adams and BDF; adams: variable order up to 12,
 the nearest thing to the ode113 of document 002."""
-METHODS = FIXED + ADAPTIVE
+TIME_STEPPING = "time-stepping"
+"""Fixed steps at the level of velocities, through contacts that close and open."""
+METHODS = (*FIXED, TIME_STEPPING, *ADAPTIVE)
 
 
 def checked_method(method: str) -> str:

@@ -18,6 +18,8 @@ from .trajectory import FINISHED, Trajectory
 
 PER_RUN = ("q", "v", "a", "tau", "reactions", "kinetic", "potential", "work", "violation", "violation_rate")
 """Fields of a trajectory with the axes of the batch."""
+OF_TIME_STEPPING = ("residual", "sweeps")
+"""Those that other integrators leave out."""
 LARGEST_IMBALANCE = 0.1
 """Share of the energy exchanged that a run may lose or invent and still count as finished."""
 _ROUNDING = 1e-9
@@ -126,7 +128,8 @@ def _last_command(rates: Rates, t, y) -> np.ndarray:
 def joined(runs: Sequence[Trajectory], batch: tuple[int, ...]) -> Trajectory:
     """Batches (k,) of runs as one batch of that shape; what stopped earlier than others is NaN from there on."""
     times = max((run.t for run in runs), key=len)
-    whole = {name: np.concatenate([_filled(getattr(run, name), len(times)) for run in runs]) for name in PER_RUN}
+    fields = (*PER_RUN, *(name for name in OF_TIME_STEPPING if getattr(runs[0], name) is not None))
+    whole = {name: np.concatenate([_filled(getattr(run, name), len(times)) for run in runs]) for name in fields}
     whole = {name: values.reshape(*batch, *values.shape[1:]) for name, values in whole.items()}
     stopped = next((run.status for run in runs if run.status.startswith("stopped")), FINISHED)
     whole_run = replace(

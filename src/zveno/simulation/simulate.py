@@ -17,15 +17,15 @@ from ..progress import Progress, ProgressBar
 from ..robot_functions import RobotFunctions
 from ..scale.fold import On, fold
 from ..scale.pieces import cut
-from .checks import check_batch, check_mass, check_times, checked_constraints, checked_state
+from .checks import check_batch, check_times, checked_constraints, checked_state
 from .constraints import Constraint
+from .continuous import continuous_run
 from .controllers import Control, as_control
 from .drives import ServoDrive
-from .equations import Equations
 from .events import Event
-from .integration import Method, integrated
-from .results import balanced_status, final_status, joined, sane_samples, trajectory
-from .start import initial_state, start_of_run
+from .integration import Method
+from .results import joined
+from .time_stepping.run import time_stepped
 from .trajectory import Trajectory
 
 PIECE = 64
@@ -65,14 +65,14 @@ def simulate(
     Args:
         robot: the robot.
         q0, v0: (n_q,) and (n_v,) (at rest if None), or (..., n_q) and (..., n_v) for a batch: fixed steps only,
-            without events and contacts that open and close.
+            without events; contacts that open and close with time stepping only.
         duration: s.
         control: a controller of `zveno.simulation` (PD, ComputedTorque, Recorded, Traced, …), a function of
             (t, q, v) that returns torques, constant torques (n_v,), or None for none.
         constraints: what holds the robot; see `zveno.simulation.constraints`.
         integrator: "rk4", "midpoint" or "semi-implicit" with fixed steps; "dop853", "lsoda" or "adams" with
-            adaptive ones.
-            By default dop853 for one state and rk4 for a batch.
+            adaptive ones; "time-stepping" with fixed steps through contacts that close, slide and open, for batches
+            too. By default dop853 for one state and rk4 for a batch.
         step: s, of fixed-step methods; made a little smaller where it does not divide the time between samples.
         rtol, atol: tolerances of adaptive methods; atol is rtol/1000 if not given.
         sample: s between the samples kept; every step of fixed-step methods, or 1/1000 of the duration. The last
@@ -110,39 +110,35 @@ def simulate(
     if on is not None or checkpoint is not None:
         options = {"control": control, "constraints": tuple(constraints), "integrator": method.name, "step": step}
         options |= {"sample": sample, "drive": drive, "friction": friction, "moving_base": moving_base}
-        options |= {"stabilization": stabilization, "max_projection": max_projection}
+        options |= {"stabilization": stabilization, "max_projection": max_projection, "limits": limits}
         call = _Call(robot, duration, options)
         return _swept(call, q0, v0, tau0, on, checkpoint, progress)
-    equations = Equations(
-        robot,
-        checked_constraints(robot, constraints, limits),
+    acting = (
         as_control(control, mechanism),
         None if drive is None else drive.prepared(mechanism),
         friction,
         moving_base,
     )
-    y0 = initial_state(equations, q0, v0, tau0)
-    start = start_of_run(equations, y0, method.stabilization(stabilization), method.fixed_step, max_projection)
-    check_mass(equations, start.y)
+    key = hash_of(mechanism.fingerprint, q0, v0, duration, method.settings)
     with ProgressBar("simulating", progress) as show:
         times = method.times(duration, sample)
-        run = integrated(equations, start, method, times, events, projection, lambda t: show(t, duration))
-    return balanced_status(
-        trajectory(
-            equations,
-            run.times[: run.Y.shape[-2]],
-            run.Y,
-            run.C,
-            status=final_status(run.status, run.times, sane_samples(equations, run.Y, method.fixed_step)),
-            moved=start.moved,
-            notes=(*start.notes, *run.notes),
-            method=method.settings,
-            events=run.events,
-            n_steps=run.n_steps,
-            n_evaluations=run.n_evaluations,
-            inputs_hash=hash_of(mechanism.fingerprint, q0, v0, duration, method.settings),
+        if method.stepped:
+            facts = {"method": method.settings, "inputs_hash": key}
+            return time_stepped(
+                (robot, constraints, limits, *acting), q0, v0, times, step, lambda t: show(t, duration), **facts
+            )
+        held = checked_constraints(robot, constraints, limits)
+        return continuous_run(
+            (robot, held, *acting),
+            (q0, v0, tau0),
+            method,
+            times,
+            events,
+            projection,
+            (stabilization, max_projection),
+            lambda t: show(t, duration),
+            inputs_hash=key,
         )
-    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,6 +48,8 @@ class Trajectory(Result):
         kinetic, potential: energy, J, (..., n).
         work: done on the robot since the start by control, friction, moving constraints and impacts, J, (..., n).
         violation, violation_rate: largest |φ| and |φ̇| of the active rows, (..., n).
+        residual, sweeps: of time stepping, (..., n): the largest change of a contact force in the last sweep of a
+            step, N, and the largest number of sweeps, of the steps since the sample before; None otherwise.
         events: contacts, limits and events in the order of time (a single state only).
         status: "finished", or what stopped the run and when; what was computed so far is kept.
         moved: how far the initial state was projected onto the constraints, rad or m.
@@ -84,6 +86,8 @@ class Trajectory(Result):
     n_evaluations: int = 0
     inputs_hash: str = ""
     mechanism: Mechanism | None = None
+    residual: np.ndarray | None = None
+    sweeps: np.ndarray | None = None
 
     kind: ClassVar[str] = "trajectory"
 
@@ -133,6 +137,11 @@ class Trajectory(Result):
         )
         if self.reaction_names:
             text += f", constraints held to {self.max_violation:.3g}"
+        if self.residual is not None and self.sweeps is not None and self.reaction_names:
+            worst, sweeps = (
+                float(np.nan_to_num(x, nan=0.0).max(initial=0.0)) for x in (self.residual, self.sweeps)
+            )
+            text += f", forces settled to {worst:.2g} N in at most {sweeps:.0f} sweeps"
         if self.moved > 0:
             text += f", start moved by {self.moved:.3g} onto the constraints"
         return "; ".join((text, *self.notes))

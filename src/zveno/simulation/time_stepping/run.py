@@ -1,0 +1,190 @@
+"""A run by time stepping, of one state or of a batch: rows at the times of the samples, and their trajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...errors import ZvenoError
+from ...kernels.kernel import Kernel
+from ...mechanism.units import coordinate_units
+from ..checks import check_mass
+from ..rates import joint_of_velocity, steps_in
+from ..results import MAX_CHANGE, final_status
+from ..trajectory import FINISHED, Trajectory
+from .parts import stepping_of
+from .program import time_steps_kernel
+from .stepping import TOLERANCE, Stepping
+
+NUMBERS_PER_CALL = 2048
+"""Numbers that a state returns from one call at most: they fit the cache that is near."""
+SECONDS_PER_CALL = 0.1
+"""Aimed at for one call: in between, progress is shown and keys stop the run."""
+PER_OPERATION = 1e-10
+"""s, of one operation of one state; a guess from above."""
+USUAL_SWEEPS = 10
+"""Of which the time of a step is guessed."""
+UNSOLVED = 1e-3
+"""Share of the weight: a residual beyond it is part of the status."""
+
+
+def time_stepped(
+    parts: tuple[Any, ...],
+    q0: np.ndarray,
+    v0: np.ndarray,
+    times: np.ndarray,
+    step: float,
+    progress: Callable[[float], None],
+    **facts: Any,
+) -> Trajectory:
+    """The trajectory from states (..., n_q), (..., n_v), sampled at the times (n,); `parts` as in `stepping_of`."""
+    stepping = stepping_of(*parts)
+    check_mass(stepping.equations, stepping.equations.state(q0, v0))
+    start = np.zeros((*q0.shape[:-1], stepping.n_row + stepping.n_extra))
+    start[..., stepping.q], start[..., stepping.v] = q0, v0
+    start[..., stepping.n_row + 2 * stepping.mechanism.n_v] = np.inf
+    samples = np.empty((*q0.shape[:-1], len(times), start.shape[-1]))
+    samples[..., 0, :] = start
+    sizes = np.full(len(times), step)
+    n_steps, first = 0, 0
+    while first < len(times) - 1:
+        between = float(times[first + 1] - times[first])
+        same = np.diff(times[first:]) > between * (1 - 1e-9)
+        n = len(same) if same.all() else max(int(np.argmin(same)), 1)
+        every = steps_in(between, step)
+        _Block(stepping, between / every, every, progress).go(times[first : first + n + 1], samples[..., first:, :])
+        sizes[first + 1 : first + n + 1] = between / every
+        first, n_steps = first + n, n_steps + n * every
+    return _trajectory(stepping, times, samples, sizes, n_steps=n_steps, n_evaluations=n_steps, **facts)
+
+
+class _Block:
+    """Samples at equal times, each after `every` steps of the size h."""
+
+    def __init__(self, stepping: Stepping, h: float, every: int, progress: Callable[[float], None]):
+        self.stepping, self.h, self.every, self.progress = stepping, h, every, progress
+
+    def go(self, times: np.ndarray, samples: np.ndarray) -> None:
+        """Fills `samples` (..., n + 1, n_row + n_extra) behind the first, which is the start."""
+        n, n_row = len(times) - 1, self.stepping.n_row
+        if self.stepping.equations.commanded:
+            self._go_commanded(times, samples)
+            return
+        states = max(1, samples[..., 0, 0].size)
+        most = max(1, int(SECONDS_PER_CALL / (PER_OPERATION * self._operations() * states)))
+        if self.every > most:
+            for k in range(n):
+                self._go_far(float(times[k]), samples[..., k : k + 2, :], most)
+            return
+        at_once = max(1, min(n, NUMBERS_PER_CALL // samples.shape[-1], most // self.every))
+        for k in range(0, n, at_once):
+            count = min(at_once, n - k)
+            row = np.ascontiguousarray(samples[..., k, :n_row])
+            samples[..., k + 1 : k + 1 + count, :] = self._call(times[k : k + count], row, self.every)
+            self.progress(float(times[k + count]))
+
+    def _operations(self) -> float:
+        """Of one step with the usual number of sweeps."""
+        kernel = self._kernel(1, 1)
+        groups, m = len(self.stepping.groups), self.stepping.n_rows
+        sweeps = 100.0 * (2.0 * m * m + 20.0 * groups)
+        return max(kernel.operations.total - sweeps, 0.2 * kernel.operations.total) * (1.0 + 0.01 * USUAL_SWEEPS)
+
+    def _kernel(self, n_samples: int, every: int) -> Kernel:
+        key = n_samples, every
+        if key not in self.stepping._kernels:
+            self.stepping._kernels[key] = time_steps_kernel(self.stepping, n_samples, every)
+        return self.stepping._kernels[key]
+
+    def _call(self, times: np.ndarray, row: np.ndarray, every: int, *command: Any) -> np.ndarray:
+        n = len(times)
+        return self._kernel(n, every)(times, np.full(n, self.h), row, self.stepping.settings, *command)
+
+    def _go_far(self, t: float, samples: np.ndarray, most: int) -> None:
+        """One sample, some of its steps in every call."""
+        row, done = np.array(samples[..., 0, : self.stepping.n_row]), 0
+        worst = np.zeros((*row.shape[:-1], 2))
+        while done < self.every:
+            count = min(most, self.every - done)
+            reached = self._call(np.array([t + done * self.h]), row, count)[..., 0, :]
+            row, done = np.ascontiguousarray(reached[..., : self.stepping.n_row]), done + count
+            worst = np.maximum(worst, reached[..., -2:])
+            self.progress(t + done * self.h)
+        samples[..., 1, :] = reached
+        samples[..., 1, -2:] = worst
+
+    def _go_commanded(self, times: np.ndarray, samples: np.ndarray) -> None:
+        """Step by step, with a control that is called."""
+        stepping, control = self.stepping, self.stepping.equations.control
+        row = np.array(samples[..., 0, : stepping.n_row])
+        for k, t in enumerate(times[:-1].tolist()):
+            worst = np.zeros((*row.shape[:-1], 2))
+            for j in range(self.every):
+                now = t + j * self.h
+                u = np.asarray(control.torque(stepping.mechanism, now, row[..., stepping.q], row[..., stepping.v]))  # type: ignore[union-attr]
+                if not np.isfinite(u).all():
+                    index = tuple(int(i) for i in np.argwhere(~np.isfinite(u))[0])
+                    joint = joint_of_velocity(stepping.mechanism, index[-1])
+                    raise ZvenoError(f"gave {u[index]} for joint {joint} at t = {now:.6g} s", element="control")
+                reached = self._call(np.array([now]), row, 1, u)[..., 0, :]
+                row = np.ascontiguousarray(reached[..., : stepping.n_row])
+                worst = np.maximum(worst, reached[..., -2:])
+            samples[..., k + 1, :] = reached
+            samples[..., k + 1, -2:] = worst
+            self.progress(t + self.every * self.h)
+
+
+def _trajectory(
+    stepping: Stepping, times: np.ndarray, samples: np.ndarray, sizes: np.ndarray, **facts: Any
+) -> Trajectory:
+    mechanism, n = stepping.mechanism, stepping.mechanism.n_v
+    moved = abs(samples[..., stepping.v]).max(axis=-1, initial=0.0) * sizes
+    sane = np.isfinite(samples[..., : stepping.n_row]).all(axis=-1) & (moved < MAX_CHANGE)
+    sane = np.logical_and.accumulate(sane, axis=-1)
+    samples[~sane] = np.nan
+    status = final_status(FINISHED, times, sane)
+    if samples.ndim == 2 and not sane.all():
+        kept = int(sane.sum())
+        times, samples, sizes = times[:kept], samples[:kept], sizes[:kept]
+    extra = samples[..., stepping.n_row :]
+    q, v = np.ascontiguousarray(samples[..., stepping.q]), np.ascontiguousarray(samples[..., stepping.v])
+    kinetic, potential = stepping.robot.energy(q, v)
+    residual, sweeps = extra[..., -2], extra[..., -1]
+    notes: tuple[str, ...] = ()
+    tolerance = float(stepping.settings[0])
+    worst = float(np.nanmax(residual, initial=0.0))
+    if worst > 1.001 * tolerance:
+        notes = (
+            f"contact forces still changed by up to {worst:.3g} N in the last of {int(np.nanmax(sweeps))} sweeps",
+        )
+        weight = tolerance * UNSOLVED / TOLERANCE
+        if status == FINISHED and worst > weight:
+            status = f"{FINISHED}: contact forces are off by {worst:.3g} N or more"
+    depth = np.maximum(-extra[..., -3], 0.0)
+    return Trajectory(
+        robot=mechanism.name,
+        coordinate_names=mechanism.coordinate_names,
+        coordinate_units=coordinate_units(mechanism),
+        velocity_units=tuple(unit for name in mechanism.joint_names for unit in mechanism.joint(name).type.units),
+        joint_names=mechanism.joint_names,
+        t=times,
+        q=q,
+        v=v,
+        a=np.ascontiguousarray(extra[..., :n]),
+        tau=np.ascontiguousarray(extra[..., n : 2 * n]),
+        reactions=samples[..., stepping.impulses] / sizes[:, None],
+        reaction_names=stepping.row_names,
+        kinetic=kinetic,
+        potential=potential,
+        work=samples[..., stepping.work],
+        violation=depth,
+        violation_rate=np.zeros(depth.shape),
+        residual=residual,
+        sweeps=sweeps,
+        status=status,
+        notes=notes,
+        mechanism=mechanism,
+        **facts,
+    )

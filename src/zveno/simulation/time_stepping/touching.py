@@ -1,0 +1,134 @@
+"""Gaps, normals and places of all contacts at a configuration; traced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...algorithms.forward_kinematics import link_poses
+from ...algorithms.jacobian import twist_columns
+from ...kernels.math import less, select
+from ...mechanism import Mechanism
+from ...spatial.rotations import z_to
+from .contact import Contact
+from .pairs import Touch, touches_of_pair
+from .shapes import Capsule, Wheel
+from .stepping import Stepping
+
+
+def frame_poses(mechanism: Mechanism, T: list[Any], name: str) -> tuple[int, Any]:
+    """(number of the link, T_world_frame) of a frame."""
+    frame = mechanism.frame(name)
+    link = mechanism.link_number(frame.link)
+    return link, T[link] @ frame.T_link_frame
+
+
+def probes(contact: Contact, T_frame: Any) -> list[tuple[Any, float]]:
+    """(point, radius) of what is held against the ground: centres of balls, hubs of wheels."""
+    if isinstance(contact.shape, Wheel):
+        return [(hub, 0.0) for hub in contact.shape.hubs(T_frame)]
+    balls = contact.shape.balls(T_frame)
+    if isinstance(contact.shape, Capsule) and contact.surface.flat:
+        balls = balls[:2]  # nothing between the ends of a capsule is lower than both
+    return [(ball.center, ball.radius) for ball in balls]
+
+
+def touches_on_ground(contact: Contact, T_frame: Any, cells: list[Any]) -> list[Touch]:
+    """The places where a shape may touch the ground; `cells` are what was looked up for each of them."""
+    touches, ground = [], contact.surface
+    for (point, radius), cell in zip(probes(contact, T_frame), cells, strict=True):
+        distance, normal = ground.nearest(point, cell)
+        if isinstance(contact.shape, Wheel):
+            point = contact.shape.lowest(T_frame, point, normal)
+            distance, normal = ground.nearest(point, cell)
+        touches.append(Touch(distance - radius, normal, point - radius * normal))
+    return touches
+
+
+class Rows:
+    """Rows J (m, n_v) of all contacts and limits, and gaps of those that only push."""
+
+    def __init__(self, stepping: Stepping, q: Any, cells: list[Any]):
+        self.stepping, self.q = stepping, q
+        mechanism = stepping.mechanism
+        self.T: list[Any] = link_poses(mechanism, q)
+        self.J: list[Any] = []
+        self.gaps: list[Any] = []
+        """of every group that only pushes, in order"""
+        looked_up = dict(zip([k for k, _ in stepping.fields], cells, strict=True))
+        k = 0
+        for contact in stepping.contacts:
+            link, T_frame = frame_poses(mechanism, self.T, contact.frame)
+            own = [looked_up.get(k + j) for j in range(contact.n_touches)]
+            k += contact.n_touches
+            if contact.other is None:
+                for touch in touches_on_ground(contact, T_frame, own):
+                    self._add(contact, touch, link, None)
+            else:
+                second, T_second = frame_poses(mechanism, self.T, contact.other)
+                for touch in touches_of_pair(contact.shape, T_frame, contact.other_shape, T_second):
+                    self._add(contact, touch, link, second)
+        self._add_limits()
+        for velocity in stepping.dry:
+            self.J.append(np.eye(mechanism.n_v)[velocity])
+
+    def _add(self, contact: Contact, touch: Touch, link: int, second: int | None) -> None:
+        mechanism = self.stepping.mechanism
+        columns = twist_columns(mechanism, self.q, self.T, link, touch.point)
+        if second is not None:
+            columns = columns - twist_columns(mechanism, self.q, self.T, second, touch.point)
+        normal, (t1, t2) = touch.normal, tangents(touch.normal)
+        self.J.append(normal @ columns[:3])
+        if contact.friction:
+            self.J += [t1 @ columns[:3], t2 @ columns[:3]]
+        if contact.torsional:
+            self.J.append(normal @ columns[3:])
+        if contact.rolling:
+            self.J += [t1 @ columns[3:], t2 @ columns[3:]]
+        self.gaps.append(touch.gap)
+
+    def _add_limits(self) -> None:
+        """One row for every joint with limits: towards the inside, from the nearer end."""
+        mechanism = self.stepping.mechanism
+        for joint in self.stepping.limited:
+            at, velocity = mechanism.q_slices[joint].start, mechanism.v_slices[joint].start
+            lower, upper = float(mechanism.lower[at]), float(mechanism.upper[at])
+            unit = np.eye(mechanism.n_v)[velocity]
+            if not np.isfinite(upper):
+                gap, side = self.q[at] - lower, 1.0
+            elif not np.isfinite(lower):
+                gap, side = upper - self.q[at], -1.0
+            else:
+                nearer_lower = less(self.q[at], 0.5 * (lower + upper))
+                gap = select(nearer_lower, self.q[at] - lower, upper - self.q[at])
+                side = select(nearer_lower, 1.0, -1.0)
+            self.J.append(unit * side)
+            self.gaps.append(gap)
+
+
+def tangents(normal: Any) -> tuple[Any, Any]:
+    """Two directions across a normal: x and y, turned with z onto it (from below, Duff and others 2017)."""
+    if np.asarray(normal).dtype != object:
+        turn = z_to(normal)
+        return turn[:, 0], turn[:, 1]
+    x, y, z = normal
+    side = select(less(z, 0.0), -1.0, 1.0)
+    a = -1.0 / (side + z)
+    b = x * y * a
+    first = np.array([1.0 + side * x * x * a, side * b, -side * x])
+    return first, np.array([b, side + y * y * a, -y])
+
+
+def cell_numbers(stepping: Stepping, q: Any) -> list[Any]:
+    """Numbers of the cells below every touch that is looked up in a field of heights."""
+    mechanism = stepping.mechanism
+    T = link_poses(mechanism, q)
+    numbers, last = [], None
+    for _, contact in stepping.fields:
+        if contact is last:
+            continue
+        last = contact
+        _, T_frame = frame_poses(mechanism, T, contact.frame)
+        numbers += [contact.surface.number(point) for point, _ in probes(contact, T_frame)]
+    return numbers

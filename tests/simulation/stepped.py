@@ -1,0 +1,54 @@
+"""Machines for tests of time stepping."""
+
+import numpy as np
+
+import zveno
+from zveno.mechanism import Free, Joint, Link, assemble
+from zveno.spatial import inertia
+
+SIZE = np.array([0.4, 0.3, 0.2])
+"""Edges of the box, m."""
+RADIUS = 0.1
+"""Of the sphere, m."""
+G = 9.81
+
+
+def free_body(moments, mass=1.0, center=(0.0, 0.0, 0.0), gravity=(0.0, 0.0, -G)) -> zveno.Robot:
+    """A body b with moments of inertia (3,) about the axes through its centre of mass."""
+    own = inertia.parameters(mass, np.array(center, dtype=float), np.diag(np.asarray(moments, dtype=float)))
+    joint = Joint("f", "base", "b", Free())
+    return zveno.Robot(assemble("body", [Link("base"), Link("b", own)], [joint], gravity=np.array(gravity)))
+
+
+def box() -> zveno.Robot:
+    x, y, z = SIZE**2
+    return free_body(np.array([y + z, x + z, x + y]) / 12)
+
+
+def sphere() -> zveno.Robot:
+    return free_body(np.full(3, 0.4 * RADIUS**2))
+
+
+def slope(tangent: float) -> tuple[np.ndarray, np.ndarray]:
+    """(normal of a plane that falls towards −x, quaternion that turns z onto it)."""
+    angle = np.arctan(tangent)
+    return np.array([-np.sin(angle), 0.0, np.cos(angle)]), np.array([np.cos(angle / 2), 0, -np.sin(angle / 2), 0])
+
+
+def stepped(robot, q, v=None, duration=1.0, **options):
+    """A run by time stepping that finished."""
+    run = robot.simulate(q, v, duration, integrator="time-stepping", **options)
+    assert run.finished, run.status
+    return run
+
+
+def standing_quadruped(height: float = 0.0, radius: float = 0.02):
+    """(quadruped, q with bent legs, its feet that high above the ground, contacts of the feet)."""
+    robot = zveno.load("quadruped")
+    feet = [name for name in robot.frame_names if name.endswith("foot")]
+    bent = {"knee": -1.2, "hip_pitch": 0.6, "hip_roll": 0.0}
+    joints = {name: bent[end] for name in robot.joint_names for end in bent if name.endswith(end)}
+    q = robot.pack(joints)
+    q[2] = radius + height - robot.forward_kinematics(q, frames=feet)[:, 2, 3].min()
+    contacts = [zveno.Contact(foot, zveno.Sphere(radius), friction=0.6) for foot in feet]
+    return robot, q, contacts
