@@ -14,6 +14,7 @@ from .checks.claims import lower_claims
 from .checks.draft import Draft, blank, empty_draft
 from .checks.no_solutions import Explained, Outside, explain, take_outside
 from .checks.singular_solutions import decide_double_roots, settle_singular
+from .clock import OVER, time_is_over
 from .ik_problem import TURN, IkProblem
 from .local import solve_local
 from .objectives import Aim
@@ -41,6 +42,9 @@ def checked_answer(
         decide_double_roots(draft, solver)
     if windings:
         _wind(draft)
+    if time_is_over():
+        for i in np.flatnonzero(draft.codes == UNDECIDED):
+            draft.notes.setdefault(int(i), OVER)
     return concluded(draft, outside, inputs)
 
 

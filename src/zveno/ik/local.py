@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .clock import time_is_over
 from .ik_problem import IkProblem
 from .newton import lanes_of, newton
 
@@ -48,6 +49,6 @@ def solve_local(
         better = squared < error[left]
         best[left[better]], error[left[better]] = x[better], squared[better]
         left = left[squared >= _ACCEPTED]
-        if not len(left):
+        if not len(left) or time_is_over():
             break
     return best * units, error < _ACCEPTED, starts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,6 +51,7 @@ def damped_step(J: list[Any], e: Any, damping: Any) -> Any:
     return linear.solve_factored(linear.factor(A), [_dot(column, e) for column in J])
 
 
+@lru_cache(maxsize=128)
 def newton_kernel(problem: IkProblem, frozen: tuple[int, ...] = (), clamped: bool = False) -> Any:
     """The kernel (x, target, tool[, lower, upper]) → (x after `UNROLLED` iterations, squared error).
 
@@ -83,6 +85,7 @@ def _newton(problem: IkProblem, x, target, tool, frozen):
     return np.array(moved), task_error.squared
 
 
+@lru_cache(maxsize=64)
 def marquardt_kernel(problem: IkProblem, objective: str = "squares") -> Any:
     """The kernel (x, target, tool, damping) → (candidate, Φ at x, |gradient|²), Φ as `objectives` has it."""
     inputs = {"x": (problem.n,), "target": (3, 4), "tool": (3, 4), "damping": ()}

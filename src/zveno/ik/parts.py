@@ -18,6 +18,7 @@ from ..progress import Progress
 from ..robot_functions import RobotFunctions
 from ..scale.fold import On, fold
 from ..scale.pieces import cut
+from .clock import time_is_over, until
 from .ik_problem import IkProblem
 from .solutions import COMPLETE, FAMILY, PROVED, REJECTED, SAMPLED, UNDECIDED, Solutions
 from .targets import pose_array
@@ -151,13 +152,13 @@ def within_seconds(T: np.ndarray, seconds: float, solve: Callable[[np.ndarray], 
     """The answer for poses T (..., 4, 4), solved in parts until the time is over; the others are undecided."""
     if not (np.isfinite(seconds) and seconds > 0):
         raise ShapeError(f"is {seconds}", element="seconds", remedy="Give a positive time")
-    deadline = time.monotonic() + seconds
     batch, poses = T.shape[:-2], T.reshape(-1, 4, 4)
     parts: list[Solutions] = []
     start, size = 0, 1
-    while start < len(poses) and (not parts or time.monotonic() < deadline):
-        parts.append(solve(poses[start : start + size]))
-        start, size = start + size, min(2 * size, AT_ONCE)
+    with until(time.monotonic() + seconds):
+        while start < len(poses) and not (parts and time_is_over()):
+            parts.append(solve(poses[start : start + size]))
+            start, size = start + size, min(2 * size, AT_ONCE)
     if start < len(poses):
         parts.append(_not_looked_at(parts[0], poses[start:]))
     return joined(parts, batch)

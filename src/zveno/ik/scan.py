@@ -9,6 +9,7 @@ start alone: what has been met once only suggests that others have not been met 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ import numpy as np
 from ..kernels.threads import get_threads
 from .checks.distinct import distinct, near
 from .checks.judgement import jacobians, judged
+from .clock import time_is_over
 from .ik_problem import IkProblem
 from .newton import CONVERGED, Lanes, descend, lanes_of, newton
 from .scan_table import Table, table_of, windings_within
@@ -73,7 +75,8 @@ class Scan:
         else:
             # Trick 4 of document 004. Each part is computed alone, so the answer does not change.
             with ThreadPoolExecutor(workers) as pool:
-                parts = list(pool.map(part, starts))
+                contexts = [copy_context() for _ in starts]
+                parts = list(pool.map(lambda context, start: context.run(part, start), contexts, starts))
         pose = np.concatenate([p.pose + k * poses for k, (p, _, _) in enumerate(parts)])
         x = np.concatenate([p.x for p, _, _ in parts])
         count = np.bincount(pose, minlength=len(T))
@@ -131,8 +134,10 @@ def _scanned(problem: IkProblem, lanes: Lanes, objective: str) -> tuple[_Points,
             stable[left] = (after[left] == before[left]) & ~lone[left]
             left = left[~stable[left]]
         done = upto
-        if not len(left):
+        if not len(left) or time_is_over():
             break
+    if time_is_over():
+        return solutions, np.zeros(k, bool), density
     return _with_twins(problem, lanes, solutions), stable, density
 
 

@@ -266,7 +266,7 @@ class Solutions(Result):
             more = "; there may be others" if code == SAMPLED else ""
             return f"{n} configurations, among them families of solutions ({route}): {kinds}{note}{more}"
         if code == WITHIN and not np.any(self.distance[pose]):
-            return f"{n} local nearest configuration{'s' * (n != 1)} within the tolerance ({route}); more may exist"
+            return f"{n} local nearest configuration{'s' * (n != 1)} within the tolerance{note} ({route}); more may exist"
         if code == WITHIN:
             metres, radians = self.distance[pose]
             return f"No exact solution ({route}); the nearest misses by {metres:.4g} m and {radians:.4g} rad"
@@ -276,7 +276,7 @@ class Solutions(Result):
             return f"Undecided{note} ({route})"
         if code == UNDECIDED and not n:
             metres, radians = self.distance[pose]
-            text = f"None found ({route}), the nearest misses by {metres:.4g} m and {radians:.4g} rad"
+            text = f"None found{note} ({route}), the nearest misses by {metres:.4g} m and {radians:.4g} rad"
             if np.any(self.exceeded[pose]):
                 text += f"; outside the limits {self._excess(pose)}"
             return text + "; undecided"

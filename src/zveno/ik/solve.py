@@ -31,6 +31,7 @@ from .redundant.locked_joints import without_locked
 from .redundant.sampled_answer import sampled_answer
 from .solutions import Solutions, Solver
 from .targets import Targets, checked_targets, pose_array
+from .task import Task
 from .within import Tolerance, within_answer
 
 METHODS = {
@@ -98,8 +99,8 @@ def solve_ik(
         accept: (s, n_q) → (s,) booleans: which configurations may be used, such as those free of collisions; or a
             `Clearance` that they must keep. Others are left out; where none is left, the status is "not accepted",
             or undecided where solutions are a sample.
-        seconds: time after which no more poses of a batch are looked at; those are undecided. One pose is always
-            solved to its end.
+        seconds: time after which the answer is what is known by then: what is not finished, or not looked at, is
+            undecided and says so. Steps are short, but kernels that must first be compiled are waited for.
         on: workers that share the poses of a batch, as in `zveno.scale.fold`; this process if None.
         checkpoint: file that keeps what is solved of a batch; the same call goes on from there.
         progress: for these two, whether a bar is shown, or a function of (done, total).
@@ -305,12 +306,34 @@ def _start(problem: IkProblem, start: ArrayLike | None, batch: tuple[int, ...]) 
 
 def _problem(robot, frame, relative_to, limits, task, held) -> IkProblem:
     """The problem, remembered while the same robot is asked again, so that its tables are."""
-    plain = isinstance(limits, bool) and isinstance(task, str) and held is None
-    if not plain:
+    mechanism = getattr(robot, "mechanism", robot)
+    if limits is True and held is None and type(task) is str:
+        return _remembered(mechanism, frame, relative_to, True, task, None)
+    try:
+        values = _as_values(limits), _as_values(task), _as_values(held)
+    except (TypeError, ValueError):  # refused with the name of the argument
         return problem_of(robot, frame, relative_to, limits, task, held)
-    return _remembered(getattr(robot, "mechanism", robot), frame, relative_to, limits, task)
+    return _remembered(mechanism, frame, relative_to, *values)
 
 
-@lru_cache(maxsize=32)
-def _remembered(mechanism, frame, relative_to, limits, task) -> IkProblem:
-    return problem_of(mechanism, frame, relative_to, limits, task)
+@lru_cache(maxsize=64)
+def _remembered(mechanism, frame, relative_to, limits, task, held) -> IkProblem:
+    by_name = isinstance(limits, _ByName)
+    return problem_of(mechanism, frame, relative_to, dict(limits) if by_name else limits, task, held)
+
+
+class _ByName(tuple):
+    """Items of a mapping."""
+
+
+def _as_values(given: Any) -> Any:
+    """An argument as nested tuples of plain numbers: equal where the values are."""
+    if given is None or isinstance(given, bool | str | Task):
+        return given
+    if isinstance(given, Mapping):
+        return _ByName((name, _as_values(pair)) for name, pair in given.items())
+    if isinstance(given, np.ndarray):
+        given = given.tolist()
+    if isinstance(given, list | tuple):
+        return tuple(_as_values(part) for part in given)
+    return float(given)

@@ -7,7 +7,7 @@ that these are all of them, nor that there is none.
 
 from __future__ import annotations
 
-import time
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..errors import ZvenoError
 from ..kernels.door import compiled
 from .checks.distinct import distinct
 from .checks.draft import blank, empty_draft
+from .clock import OVER, time_is_over
 from .ik_problem import IkProblem
 from .objectives import Aim
 from .pose_error import twists, walk
@@ -53,7 +54,6 @@ def within_answer(
     known: Solutions | None,
     aim: Aim,
     inputs: str,
-    deadline: float | None = None,
 ) -> Solutions:
     """Every local nearest configuration within a tolerance of each pose.
 
@@ -64,7 +64,6 @@ def within_answer(
         known: exact solutions, to start from beside random configurations.
         aim: of the answer.
         inputs: hash of what it is computed from.
-        deadline: moment of `time.monotonic()` after which no further pose is begun.
     """
     if not problem.task.is_pose:
         raise ZvenoError(
@@ -78,14 +77,13 @@ def within_answer(
     draft = empty_draft(problem, targets, METHOD, aim)
     nearest, distance, exceeded, value = (part.copy() for part in blank((k,), n_q)[:4])
     for i in range(k):
-        if deadline is not None and time.monotonic() > deadline:
-            draft.notes |= dict.fromkeys(range(i, k), "not looked at: the time was over")
-            break
         starts = rng.uniform(low, high, (STARTS, problem.n))
         if known is not None:
             exact = known.q.reshape(k, -1, n_q)[i]
             starts = np.concatenate([_states(problem, exact[np.isfinite(exact).all(axis=1)]), starts])
         best = _nearest(problem, targets.lanes.targets[i], targets.lanes.tool, tolerance, starts)
+        if time_is_over():
+            draft.notes[i] = OVER
         if best.inside.any():
             draft.codes[i] = WITHIN
             x = best.x[best.inside][np.argsort(best.value[best.inside], kind="stable")]
@@ -126,7 +124,7 @@ def _nearest(problem: IkProblem, target, tool, tolerance: Tolerance, x: np.ndarr
         x[todo] = _descended(problem, target, tool, tolerance, firmness, x[todo])
         measured, _ = _measured(problem, target, tool, tolerance, x)
         todo = np.flatnonzero(~measured.inside)
-        if not len(todo):
+        if not len(todo) or time_is_over():
             break
     d = measured.deviation
     off = np.stack([np.linalg.norm(d[:, :3], axis=1), np.linalg.norm(d[:, 3:], axis=1)], axis=1)
@@ -146,7 +144,7 @@ def _descended(
         A = np.einsum("smi,smj->sij", J, J) + damping[:, None, None] * np.eye(problem.n)
         step = np.linalg.solve(A, np.einsum("smi,sm->si", J, r)[..., None])[..., 0]
         candidate = np.clip(x - step, *problem.box)
-        if np.max(np.abs(candidate - x), initial=0.0) < 1e-10:
+        if np.max(np.abs(candidate - x), initial=0.0) < 1e-10 or time_is_over():
             break
         r_new, J_new = _residual(problem, target, tool, tolerance, firmness, candidate)
         value = np.sum(r_new**2, axis=1)
@@ -159,12 +157,16 @@ def _descended(
 
 def _measured(problem: IkProblem, target, tool, tolerance: Tolerance, x: np.ndarray):
     """Deviations from the target, and twists (s, 6, n) in m and rad."""
-    shapes = {"x": (problem.n,), "target": (3, 4), "tool": (3, 4)}
-    outputs = ("p", "R", "twist")
-    kernel = compiled(deviation, shapes, constants=(problem,), name="ik_deviation", outputs=outputs)
-    p, R, twist = kernel(x, target, tool)
+    p, R, twist = _deviation_kernel(problem)(x, target, tool)
     lengths = np.array([problem.length] * 3 + [1.0] * 3)
     return tolerance.measured(p * problem.length, R), twist * lengths[:, None]
+
+
+@lru_cache(maxsize=64)
+def _deviation_kernel(problem: IkProblem) -> Any:
+    shapes = {"x": (problem.n,), "target": (3, 4), "tool": (3, 4)}
+    outputs = ("p", "R", "twist")
+    return compiled(deviation, shapes, constants=(problem,), name="ik_deviation", outputs=outputs)
 
 
 def _weights(problem: IkProblem, tolerance: Tolerance) -> np.ndarray:

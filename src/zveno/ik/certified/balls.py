@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat, ctx
 
+from ..clock import OVER, time_is_over
+
 Rigid = list[list[Any]]
 """Three rows of four balls (`flint` has no types)."""
 Pair = tuple[Any, Any]
@@ -24,6 +26,12 @@ _PRECISION = RLock()
 
 class NotProved(Exception):
     """Nothing is decided at this precision, by this route; the message says where it stopped."""
+
+
+def require_time() -> None:
+    """Give up where the call of which this is a part should end."""
+    if time_is_over():
+        raise NotProved(OVER)
 
 
 @contextmanager

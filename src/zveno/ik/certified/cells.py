@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from flint import arb
 
-from .balls import NotProved, middles
+from .balls import NotProved, middles, require_time
 from .krawczyk import Loop
 
 ROUNDING = 1e-12
@@ -32,6 +32,7 @@ def boxes(loop: Loop, ranges: Sequence[tuple[float, float]]) -> list[list[arb]]:
     system = _Floats(loop, np.max(np.abs(np.array(ranges)), axis=1))
     found, seen = [], 0
     while len(centre):
+        require_time()
         seen += len(centre)
         if seen > MOST_CELLS:
             raise NotProved("too many cells are left: solutions are singular or nearly so")

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 from flint import arb, arb_mat, ctx
 
-from .balls import NotProved, Rigid, exact_matrix, four_by_four, middles, turns_between, widest
+from .balls import NotProved, Rigid, exact_matrix, four_by_four, middles, require_time, turns_between, widest
 
 RADII = (2.0**-14, 2.0**-26)
 """Radii of boxes that are tried first, then some that shrink with the precision."""
@@ -100,6 +100,7 @@ def isolated(loop: Loop, candidates: Sequence[list[arb]]) -> list[Isolated]:
     """
     solutions: list[Isolated] = []
     for candidate in candidates:
+        require_time()
         known = next((s for s in solutions if inside(candidate, s.box, loop.kinds)), None)
         if known is None:
             solutions.append(_boxed(loop, candidate, solutions))

@@ -25,6 +25,7 @@ from .balls import (
     nonzero,
     precision,
     product,
+    require_time,
     turned,
 )
 from .cells import boxes
@@ -56,6 +57,7 @@ class ShortChain:
             with precision(bits):
                 C, T = self.constants(), target()
                 try:
+                    require_time()
                     found = self._candidates(C, T)
                     return Attempt(isolated(closure(C, T, self.kinds, self.rows), found), bits, reasons)
                 except NotProved as obstacle:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..clock import time_is_over
 from ..ik_problem import IkProblem
 from ..newton import Lanes
 from .distinct import SAME, near
@@ -121,7 +122,7 @@ def _second_order(problem: IkProblem, lanes: Lanes, pose: np.ndarray, x: np.ndar
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         middle = -sigma / (2.0 * Q)
         half = np.sqrt(np.maximum(middle**2 - error / Q, 0.0))
-    unknown = ~np.isfinite(middle + half)
+    unknown = ~(np.isfinite(middle) & np.isfinite(half))
     return v, Q, np.where(unknown, np.inf, middle), np.where(unknown, np.inf, half)
 
 
@@ -142,6 +143,6 @@ def polished(
         squared = np.sum(e**2, axis=1)
         better = squared < least
         best, least = np.where(better[:, None], x, best), np.where(better, squared, least)
-        if np.abs(step).max() < SHORT and least.max() < ROUNDING**2:
+        if (np.abs(step).max() < SHORT and least.max() < ROUNDING**2) or time_is_over():
             break
     return best

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import scan
+from ..clock import OVER, time_is_over
 from ..ik_problem import IkProblem
 from ..local import solve_local
 from ..solutions import COMPLETE, EXCLUDED, UNDECIDED, UNREACHABLE, WITHIN
@@ -50,6 +51,8 @@ class Explained(NamedTuple):
 def explain(draft: Draft, empty: np.ndarray, outside: Outside, told: Explained) -> None:
     """Statuses of the poses `empty` of a draft, and rows of `told`, filled in."""
     problem, T, aim = draft.problem, draft.targets.T, draft.aim
+    if time_is_over():
+        return _not_explained(draft, empty, told)
     proved = (draft.codes[empty] == COMPLETE) & (draft.density.ravel()[empty] == 0)
     draft.codes[empty] = np.where(proved, UNREACHABLE, UNDECIDED)
     for i in empty[proved]:
@@ -62,6 +65,8 @@ def explain(draft: Draft, empty: np.ndarray, outside: Outside, told: Explained) 
         if metres > 0:
             draft.codes[i] = EXCLUDED if told.exceeded[i].any() else UNREACHABLE
             draft.notes[int(i)] = f"{metres:.4g} m out of the arm's reach"
+    if time_is_over():
+        return _not_explained(draft, empty, told)
     x, value = scan.nearest(problem, T[empty], objective=aim.objective)
     x = problem.wrapped(x)
     closest = draft.judged(x / problem.units, empty)
@@ -82,6 +87,13 @@ def explain(draft: Draft, empty: np.ndarray, outside: Outside, told: Explained) 
         enough = aim.reached(problem, T[empty], x, closest.metres, closest.radians).nonzero()[0]
         draft.codes[empty[enough]] = WITHIN
         draft.add(empty[enough], x[enough] / problem.units)
+
+
+def _not_explained(draft: Draft, empty: np.ndarray, told: Explained) -> None:
+    """Nothing is told of poses for which no time was left."""
+    draft.codes[empty] = UNDECIDED
+    draft.notes.update((int(i), OVER) for i in empty)
+    told.exceeded[empty], told.distance[empty] = 0.0, np.nan
 
 
 def out_of_reach(problem: IkProblem, T: np.ndarray) -> np.ndarray:

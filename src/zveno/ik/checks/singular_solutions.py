@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..clock import OVER, time_is_over
 from ..ik_problem import IkProblem
 from ..newton import lanes_of
 from ..redundant.families import Curve, families_of, within_limits
@@ -44,7 +45,11 @@ def settle_singular(draft: Draft, curves: tuple[Continuum, ...]) -> None:
     _merge_indistinct(draft)
     for i in np.unique(draft.pose[draft.rows.least < SINGULAR]):
         sample += _classified(draft, int(i))
-    _settle_pairs(draft)
+    if not time_is_over():
+        _settle_pairs(draft)
+    if time_is_over():
+        for i in np.unique(draft.pose[draft.rows.least < NEARLY_SINGULAR]):
+            _lower(draft, int(i), OVER)
     if sample:
         draft.add(np.concatenate([np.full(len(x), i) for i, x in sample]), np.concatenate([x for _, x in sample]))
 
@@ -61,7 +66,7 @@ def _polish(draft: Draft, rows: np.ndarray, iterations: int):
     A double root is approached by halves on either side, and comes out as two points nearer than solutions can be,
     and so as one.
     """
-    if not len(rows):
+    if not len(rows) or time_is_over():
         return
     x = polished(draft.problem, draft.targets.lanes, draft.pose[rows], draft.x[rows], iterations, LONGEST)
     draft.replace(rows, x)
@@ -78,6 +83,8 @@ def _merge_indistinct(draft: Draft) -> None:
     singular = (draft.rows.least < SINGULAR).nonzero()[0]
     dropped = np.zeros(len(draft.pose), bool)
     for i in np.unique(draft.pose[singular]):
+        if time_is_over():
+            break
         rows = singular[draft.pose[singular] == i]
         rows = rows[np.argsort(draft.rows.miss[rows], kind="stable")]
         while len(rows) > 1:
@@ -154,6 +161,8 @@ def _classified(draft: Draft, i: int, straight: bool = False) -> list[tuple[int,
         _lower(draft, i, "some nearly singular, which may be a continuum or not")
     elif not continua.all_straight:
         _lower(draft, i, "continua were followed from solutions on them, others may exist")
+    if time_is_over():
+        _lower(draft, i, OVER)
     if continua.curves:
         rest = np.ones(len(draft.pose), bool)
         rest[rows[continua.member]] = False
@@ -196,6 +205,9 @@ def decide_double_roots(draft: Draft, solver: Solver) -> None:
         if draft.codes[i] != UNDECIDED or i in draft.notes or not countable(problem):
             continue
         if not roots or any(root.kind != "double" for root in roots):
+            continue
+        if time_is_over():
+            draft.notes[i] = OVER
             continue
         T, split = sides(problem, targets.T[i], roots)
         raw = solver.solve(problem, T)

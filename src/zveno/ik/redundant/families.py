@@ -10,6 +10,7 @@ import numpy as np
 from ..checks.distinct import near
 from ..checks.judgement import SINGULAR, errors, jacobians, judged
 from ..checks.multiplicity import Singular, classified
+from ..clock import time_is_over
 from ..ik_problem import TURN, IkProblem
 from ..newton import Lanes, newton
 
@@ -75,6 +76,8 @@ def families_of(
     for i in np.flatnonzero(least < SINGULAR):
         if member[i]:
             continue
+        if time_is_over():
+            break
         root = classified(problem, lanes, pose, x[i])
         curve = None
         if root.kind not in ("double", "isolated"):
@@ -124,6 +127,8 @@ def _crossing_lines(problem: IkProblem, lanes: Lanes, pose: int, points: np.ndar
     least = (second < NEAR_CROSSING) & (second <= np.roll(second, 1)) & (second <= np.roll(second, -1))
     for k in np.flatnonzero(least):
         for i, j in itertools.combinations(np.flatnonzero(problem.turning), 2):
+            if time_is_over():
+                return lines
             for sign in (1.0, -1.0):
                 direction = np.zeros(problem.n)
                 direction[i], direction[j] = 1.0, sign
@@ -194,6 +199,8 @@ def _one_way(problem: IkProblem, lanes: Lanes, pose: int, start: np.ndarray, dir
     points, heading = [start], direction / np.linalg.norm(direction)
     lower, upper = problem.box
     for _ in range(_MOST_STEPS):
+        if time_is_over():
+            return np.array(points), "lost"
         x, squared = _corrected(problem, lanes, pose, (points[-1] + STEP * heading)[None])
         x = x[0]
         advance = x - points[-1]

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..checks.distinct import distinct
 from ..checks.judgement import SINGULAR, jacobians
+from ..clock import time_is_over
 from ..ik_problem import IkProblem
 from ..newton import CONVERGED, Lanes, lanes_of, newton
 from ..numbers import Grid, decode, encode
@@ -96,6 +97,8 @@ def solve_sheets(problem: IkProblem, T: np.ndarray, coordinates: tuple[int, ...]
     values = grid.range_points(1, grid.size + 1)
     parts, unstable, density = [], np.zeros(k, int), 0
     for s, point in enumerate(values):
+        if s and time_is_over():
+            break
         table = table_of(problem, frozen=tuple(zip(coordinates, point.tolist(), strict=True)))
         density += table.size
         order = _ranked(table.distances(lanes), [min(count, table.size) for count in SURVIVORS])
@@ -125,6 +128,8 @@ def _from_neighbours(problem: IkProblem, lanes: Lanes, coordinates, grid: Grid, 
     poses, numbers, points = [pose], [number], [x]
     theta = decode(number, grid.counts)
     for axis, shift in itertools.product(range(grid.n_parameters), (1, -1)):
+        if time_is_over():
+            break
         target = theta.copy()
         target[:, axis] += shift
         ok = (target[:, axis] >= 1) & (target[:, axis] <= grid.counts[axis])

@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from ..closed_form.forms import Form, all_solutions, form_of, stacked
+from ..clock import time_is_over
 from ..ik_problem import IkProblem
 from ..six_revolute.arm import Arm, merged
 from ..six_revolute.polish import mobile
@@ -84,6 +85,8 @@ def _solved(cuts: Cuts, cut: np.ndarray, X: np.ndarray, allowed) -> tuple[np.nda
         rows, q = np.concatenate([rows, rest[solutions.pose]]), np.concatenate([q, solutions.q])
         own_way = np.concatenate([own_way, rest[~solutions.sure]])
     for s in np.flatnonzero(np.bincount(cut[own_way])):
+        if time_is_over():
+            break
         targets = own_way[cut[own_way] == s]
         row, x, _, _ = all_solutions(cuts.links[s].tobytes(), X[targets], allowed)
         rows, q = np.concatenate([rows, targets[row]]), np.concatenate([q, x])

@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import ShapeError, unknown_name
 from ..checks.distinct import distinct
 from ..checks.judgement import SINGULAR, jacobians
+from ..clock import time_is_over
 from ..ik_problem import IkProblem
 from ..newton import CONVERGED, Lanes, lanes_of, newton
 from ..scan import ACCEPTED, ITERATIONS, STRAGGLERS, _ranked
@@ -68,6 +69,8 @@ def solve_slices(problem: IkProblem, T: np.ndarray, coordinate: int, values: np.
     lanes = lanes_of(problem, T)
     pose, cut, seeds = [], [], []
     for s, table in enumerate(_tables(problem, coordinate, tuple(values.tolist()))):
+        if s and time_is_over():
+            break
         count = min(SURVIVORS, table.size)
         point = _ranked(table.distances(lanes), [count])[:, :count]
         of = np.repeat(np.arange(len(T)), count)

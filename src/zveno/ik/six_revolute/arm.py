@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...kernels.door import compiled
+from ..clock import time_is_over
 from . import roots
 from .back_substitution import from_root, from_vector, shift_matrix
 from .polish import mark, mobile, polish
@@ -168,7 +169,7 @@ class Arm:
         again = np.nonzero(~first.sure)[0]
         pose, q, sure, settled = first.pose, first.q, first.sure & certain, first.settled.astype(int)
         for e in self.chosen[1:]:
-            if not len(again):
+            if not len(again) or time_is_over():
                 break
             more = self._run(e, X, allowed, again if isinstance(which, slice) else which[again])
             pose, q = merged(np.r_[pose, again[more.pose]], np.concatenate([q, more.q]))

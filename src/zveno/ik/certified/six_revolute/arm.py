@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
-from ..balls import NotProved, Rigid, inverse, precision, product
+from ..balls import NotProved, Rigid, inverse, precision, product, require_time
 from ..krawczyk import Isolated, Loop, isolated
 from .back_substitution import candidates
 from .elimination import Elimination, Template
@@ -48,6 +48,7 @@ class SixRevolute:
                 links = loop_links(self.constants(), target())
                 for template in self.templates:
                     try:
+                        require_time()
                         system = self._elimination(template, bits).system(links[0])
                         return Attempt(isolated(Loop(links, "R" * 6), candidates(system)), bits, reasons)
                     except NotProved as obstacle:

@@ -22,6 +22,7 @@ from ..balls import (
     middles,
     nonzero,
     product,
+    require_time,
     turned,
     turned_back,
     widest,
@@ -39,6 +40,7 @@ def candidates(system: System) -> list[list[arb]]:
     found: list[list[arb]] = []
     template = system.template
     for y in real_roots(system.polynomial()):
+        require_time()
         scanned = y.cos(), y.sin()
         for others in _other_angles(system, scanned):
             middle_angles = [*others]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from flint import acb, arb, ctx
 
-from ..balls import NotProved, around_zero
+from ..balls import NotProved, around_zero, require_time
 
 START = 64
 """Cells of the circle at first."""
@@ -122,6 +122,7 @@ class _Polynomial:
         whole: list[tuple[arb, arb]] = []
         seen, least = 0, arb(2) ** (-(ctx.prec // 3))
         while cells:
+            require_time()
             y, r = cells.pop()
             seen += 1
             if seen > MOST_IN_BALLS or len(whole) > MOST_WHOLE:
