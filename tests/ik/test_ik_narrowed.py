@@ -68,3 +68,27 @@ def test_poses_that_nobody_looked_at_are_undecided():
     np.testing.assert_array_equal(long.q, zveno.solve_ik(PUMA, T).q)
     with pytest.raises(zveno.ZvenoError, match="seconds"):
         zveno.solve_ik(PUMA, T, seconds=-1)
+
+
+def test_limits_are_remembered_by_value_and_not_confused():
+    T = PUMA.forward_kinematics(np.array([0.3, -0.8, 0.9, 0.4, 0.5, 0.7]))
+    every = zveno.solve_ik(PUMA, T).of()
+    lower, upper = PUMA.lower.copy(), PUMA.upper.copy()
+    for bound in (0.5, -0.5, 0.5):
+        upper[0] = bound  # the same array with another value is another limit
+        for limits in ((lower, upper), (lower.tolist(), upper.tolist()), {"joint1": (-9.0, bound)}):
+            answer = zveno.solve_ik(PUMA, T, limits=limits)
+            np.testing.assert_allclose(answer.of(), every[every[:, 0] <= bound], atol=1e-12)
+            assert answer.question.upper[0] == bound
+    assert len({np.sum(every[:, 0] <= bound) for bound in (0.5, -0.5)}) == 2
+
+
+def test_what_is_held_is_remembered_by_value_and_not_confused():
+    held = PANDA.neutral()
+    T = PANDA.forward_kinematics(np.full(7, 0.3), frame="link3")
+    first = zveno.solve_ik(PANDA, T, frame="link3", task="rotation", held=held)
+    held[5] = 1.0
+    second = zveno.solve_ik(PANDA, T, frame="link3", task="rotation", held=held)
+    assert (first.of()[:, 5] == 0.0).all()
+    assert (second.of()[:, 5] == 1.0).all()
+    assert len(first) == len(second)

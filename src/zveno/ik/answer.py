@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from .checks.candidates import checked_candidates
-from .checks.claims import lower_claims
+from .checks.claims import decide_double_roots, lower_claims, say_unfinished
 from .checks.draft import Draft, blank, empty_draft
 from .checks.no_solutions import Explained, Outside, explain, take_outside
-from .checks.singular_solutions import decide_double_roots, settle_singular
-from .clock import OVER, time_is_over
+from .checks.singular_solutions import settle_singular
 from .ik_problem import TURN, IkProblem
 from .local import solve_local
 from .objectives import Aim
@@ -42,9 +41,6 @@ def checked_answer(
         decide_double_roots(draft, solver)
     if windings:
         _wind(draft)
-    if time_is_over():
-        for i in np.flatnonzero(draft.codes == UNDECIDED):
-            draft.notes.setdefault(int(i), OVER)
     return concluded(draft, outside, inputs)
 
 
@@ -67,6 +63,7 @@ def concluded(draft: Draft, outside: Outside | None, inputs: str) -> Solutions:
     """
     problem = draft.problem
     n_q = len(problem.held)
+    say_unfinished(draft)
     empty, parts = draft.empty(), blank(draft.targets.batch, n_q)[:4]
     if len(empty):
         told = Explained(*(part.copy() for part in blank((len(draft.targets.T),), n_q)[:4]))

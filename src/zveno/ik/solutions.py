@@ -266,7 +266,8 @@ class Solutions(Result):
             more = "; there may be others" if code == SAMPLED else ""
             return f"{n} configurations, among them families of solutions ({route}): {kinds}{note}{more}"
         if code == WITHIN and not np.any(self.distance[pose]):
-            return f"{n} local nearest configuration{'s' * (n != 1)} within the tolerance{note} ({route}); more may exist"
+            many = f"{n} local nearest configuration{'s' * (n != 1)}"
+            return f"{many} within the tolerance{note} ({route}); more may exist"
         if code == WITHIN:
             metres, radians = self.distance[pose]
             return f"No exact solution ({route}); the nearest misses by {metres:.4g} m and {radians:.4g} rad"

@@ -31,7 +31,6 @@ from .redundant.locked_joints import without_locked
 from .redundant.sampled_answer import sampled_answer
 from .solutions import Solutions, Solver
 from .targets import Targets, checked_targets, pose_array
-from .task import Task
 from .within import Tolerance, within_answer
 
 METHODS = {
@@ -328,7 +327,7 @@ class _ByName(tuple):
 
 def _as_values(given: Any) -> Any:
     """An argument as nested tuples of plain numbers: equal where the values are."""
-    if given is None or isinstance(given, bool | str | Task):
+    if given is None or isinstance(given, bool | str):
         return given
     if isinstance(given, Mapping):
         return _ByName((name, _as_values(pair)) for name, pair in given.items())

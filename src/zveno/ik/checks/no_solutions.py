@@ -52,7 +52,8 @@ def explain(draft: Draft, empty: np.ndarray, outside: Outside, told: Explained) 
     """Statuses of the poses `empty` of a draft, and rows of `told`, filled in."""
     problem, T, aim = draft.problem, draft.targets.T, draft.aim
     if time_is_over():
-        return _not_explained(draft, empty, told)
+        _not_explained(draft, empty, told)
+        return
     proved = (draft.codes[empty] == COMPLETE) & (draft.density.ravel()[empty] == 0)
     draft.codes[empty] = np.where(proved, UNREACHABLE, UNDECIDED)
     for i in empty[proved]:
@@ -66,7 +67,8 @@ def explain(draft: Draft, empty: np.ndarray, outside: Outside, told: Explained) 
             draft.codes[i] = EXCLUDED if told.exceeded[i].any() else UNREACHABLE
             draft.notes[int(i)] = f"{metres:.4g} m out of the arm's reach"
     if time_is_over():
-        return _not_explained(draft, empty, told)
+        _not_explained(draft, empty, told)
+        return
     x, value = scan.nearest(problem, T[empty], objective=aim.objective)
     x = problem.wrapped(x)
     closest = draft.judged(x / problem.units, empty)

@@ -6,15 +6,12 @@ import numpy as np
 
 from ..clock import OVER, time_is_over
 from ..ik_problem import IkProblem
-from ..newton import lanes_of
 from ..redundant.families import Curve, families_of, within_limits
-from ..solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Continuum, Family, Solver
-from .candidates import checked_candidates
+from ..solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Continuum, Family
 from .close_pairs import ALONE, EPSILON, ROUNDING, close_pairs, polished
 from .distinct import SAME
 from .draft import Draft
 from .judgement import SINGULAR, errors, jacobians
-from .multiplicity import countable, sides
 
 NEARLY_SINGULAR, POLISHING, LONGEST = 1e-3, 40, 0.05
 _BETWEEN = np.array([0.25, 0.5, 0.75])
@@ -192,31 +189,3 @@ def _lower(draft: Draft, i: int, why: str) -> None:
     """It is not claimed any more that everything is listed."""
     draft.codes[i] = SAMPLED if i in draft.families else UNDECIDED
     draft.notes[i] = why
-
-
-def decide_double_roots(draft: Draft, solver: Solver) -> None:
-    """Complete is also what is undecided for double roots alone, if counting beside them agrees.
-
-    The draft holds the solutions inside limits that the solver gave.
-    """
-    problem, targets = draft.problem, draft.targets
-    for i, every in draft.roots.items():
-        roots = [root for root in every if problem.inside(problem.wrapped(problem.from_units(root.x)))]
-        if draft.codes[i] != UNDECIDED or i in draft.notes or not countable(problem):
-            continue
-        if not roots or any(root.kind != "double" for root in roots):
-            continue
-        if time_is_over():
-            draft.notes[i] = OVER
-            continue
-        T, split = sides(problem, targets.T[i], roots)
-        raw = solver.solve(problem, T)
-        rows = draft.x[draft.pose == i]
-        held = [int(root.holds(problem, rows).sum()) for root in roots]
-        if held != [2 if root.apart else 1 for root in roots]:
-            continue
-        regular = len(rows) - sum(held)
-        expected = [regular + 2 * number for number in split]
-        pose, rows, _ = checked_candidates(problem, lanes_of(problem, T), raw)
-        if raw.complete.all() and np.bincount(pose[rows.over <= 0], minlength=2).tolist() == expected:
-            draft.codes[i] = COMPLETE

@@ -23,6 +23,14 @@ MEANINGLESS = 1e-2
 """Error of a sixth angle, rad, beyond which Newton's method may take it to another solution."""
 
 
+def _circle(angles: np.ndarray) -> np.ndarray:
+    return np.stack([np.cos(angles), np.sin(angles)], -1)
+
+
+THIRDS: np.ndarray = _circle(np.arange(3) * (2 * np.pi / 3))
+"""Three angles that tell a wave."""
+
+
 def aligned_branches(sines: np.ndarray) -> np.ndarray | None:
     """(k, 8) which branches hold a continuum, by what `three_parallel` says of them; None where none does."""
     return None if sines.min(initial=1.0) >= ALIGNED else sines < ALIGNED
@@ -56,13 +64,12 @@ def parallel_continua(h: Any, a: Any, e: Any, R: Any, p: Any, aligned: np.ndarra
         aligned: (2,) for either first angle whether the sixth axis is parallel to the others.
         edge: margin down to minus which a branch counts as real.
     """
-    thirds = _circle(np.arange(3) * (2 * np.pi / 3))
-    q, margin, square = _kernel()(h, a, e, R, p, thirds)
+    square = _kernel()(h, a, e, R, p, THIRDS)[2]
     curves = []
     for first in np.flatnonzero(aligned):
         rows = slice(2 * first, 2 * first + 2)
         distance = square[:, 2 * first]
-        constant, wave = distance.mean(), (2 / 3) * (distance @ thirds)
+        constant, wave = distance.mean(), (2 / 3) * (distance @ THIRDS)
         for start, end in _arcs(constant, wave, *_reach(h[2], a)):
             whole = end - start >= 2 * np.pi
             angles = np.linspace(start, end, 2 * HALF_SAMPLE if whole else HALF_SAMPLE, endpoint=not whole)
@@ -72,10 +79,6 @@ def parallel_continua(h: Any, a: Any, e: Any, R: Any, p: Any, aligned: np.ndarra
             curve, other = q[:, 2 * first], q[:, 2 * first + 1]
             curves += [curve, other] if whole else [np.concatenate([curve, other[-2:0:-1]])]
     return curves
-
-
-def _circle(angles: np.ndarray) -> np.ndarray:
-    return np.stack([np.cos(angles), np.sin(angles)], -1)
 
 
 def _reach(axis: np.ndarray, a: np.ndarray) -> tuple[float, float]:

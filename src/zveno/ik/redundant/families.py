@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -258,11 +259,13 @@ def _straight_parts(problem: IkProblem, curve: Curve) -> list[tuple[np.ndarray, 
     for k in np.flatnonzero(direction):
         if upper[k] - lower[k] < TURN:
             ends += [float((limit - start[k]) * direction[k]) for limit in (lower[k], upper[k])]
-    ends = np.unique(np.mod(ends, TURN))
+    ends = sorted({end % TURN for end in ends})
     parts: list[list[float]] = []
-    for low, high in zip(ends, [*ends[1:], ends[0] + TURN], strict=True):
-        middle = problem.wrapped(problem.from_units(start + 0.5 * (low + high) * direction))
-        if not problem.inside(middle):
+    ranges = list(zip(ends, [*ends[1:], ends[0] + TURN], strict=True))
+    tried = np.array([*ends, *(0.5 * (low + high) for low, high in ranges)])
+    inside = problem.inside(problem.wrapped(problem.from_units(start + tried[:, None] * direction))).tolist()
+    for (low, high), middle_is_inside in zip(ranges, inside[len(ends) :], strict=True):
+        if not middle_is_inside:
             continue
         if parts and parts[-1][1] == low:
             parts[-1][1] = high
@@ -272,9 +275,8 @@ def _straight_parts(problem: IkProblem, curve: Curve) -> list[tuple[np.ndarray, 
         parts[0][0] = parts.pop()[0] - TURN
     parts += [
         [t, t]  # a joint that its limits hold at one value
-        for t in ends
-        if not any(low <= t + turn <= high for low, high in parts for turn in (-TURN, 0.0, TURN))
-        and problem.inside(problem.wrapped(problem.from_units(start + t * direction)))
+        for t, end_is_inside in zip(ends, inside, strict=False)
+        if end_is_inside and not any(low <= t + turn <= high for low, high in parts for turn in (-TURN, 0.0, TURN))
     ]
     sampled = []
     for low, high in parts:
@@ -287,5 +289,10 @@ def _straight_parts(problem: IkProblem, curve: Curve) -> list[tuple[np.ndarray, 
 
 def _spread(points: np.ndarray) -> np.ndarray:
     """At most `SAMPLE` points of a path, spread evenly; they are points of the path itself, so still solutions."""
-    picks = np.unique(np.round(np.linspace(0, len(points) - 1, min(SAMPLE, len(points)))).astype(int))
-    return points[picks]
+    return points[_evenly(len(points))]
+
+
+@lru_cache(maxsize=64)
+def _evenly(n: int) -> np.ndarray:
+    """At most `SAMPLE` numbers below n, spread evenly, the first and the last among them."""
+    return np.unique(np.round(np.linspace(0, n - 1, min(SAMPLE, n))).astype(int))

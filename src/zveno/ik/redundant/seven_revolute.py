@@ -7,8 +7,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from ..closed_form.forms import Form, all_solutions, form_of, stacked
 from ..clock import time_is_over
+from ..closed_form.forms import Form, all_solutions, form_of, stacked
 from ..ik_problem import IkProblem
 from ..six_revolute.arm import Arm, merged
 from ..six_revolute.polish import mobile
