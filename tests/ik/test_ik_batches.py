@@ -5,6 +5,10 @@ The oracle is damped least squares on NumPy products of its own, from many rando
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from ik_answers import PI, nearest, robot_of, wrapped
@@ -12,7 +16,7 @@ from ik_arms import general_arms, known_arms, turns
 
 import zveno
 from zveno.errors import ZvenoError
-from zveno.ik import solve_ik
+from zveno.ik import parts, solve_ik
 from zveno.ik.checks.judgement import determinant
 from zveno.ik.parts import AT_ONCE
 
@@ -119,3 +123,40 @@ def test_determinants_by_minors():
     for n in range(1, 7):
         A = rng.normal(size=(n, n))
         assert determinant(list(A.T)) == pytest.approx(np.linalg.det(A), rel=1e-9)
+
+
+GROWTH = """
+import resource, sys
+import numpy as np
+from ik_answers import robot_of
+from ik_arms import general_arms
+
+robot = robot_of(general_arms(1, seed=3)[0])
+peaks = []
+for n in (1000, 100_000, 300_000):
+    T = robot.forward_kinematics(np.random.default_rng(0).uniform(-3, 3, (n, 6)))
+    width = robot.ik(T).q.shape[1]
+    peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(width, (peaks[2] - peaks[1]) * 1024 / 200_000, peaks[0] * 1024)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="maximal memory is measured in other units elsewhere")
+def test_a_million_poses_take_a_gigabyte():
+    result = subprocess.run(
+        [sys.executable, "-c", GROWTH], cwd=Path(__file__).parent, capture_output=True, text=True, check=True
+    )
+    width, per_pose, before = map(float, result.stdout.split())
+    held = 2 * 128 + width * 8 * 8  # poses, given and kept; six angles, residual and condition number a solution
+    assert per_pose < 1.1 * held, "something beside the answer grows with the batch"
+    assert per_pose * 1e6 < 1.1e9
+    assert before < 0.3e9
+
+
+def test_rows_are_widened_where_they_are():
+    rows = np.arange(5 * 2 * 3, dtype=float).reshape(5, 2, 3).copy()
+    before = rows.copy()
+    parts._widen(rows, 4, 3)
+    np.testing.assert_array_equal(rows[:4, :2], before[:4])
+    assert np.isnan(rows[:4, 2]).all()

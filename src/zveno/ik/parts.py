@@ -72,18 +72,21 @@ class _Growing:
         places = slice(start, start + part.batch[0])
         for name in PER_POSE:
             values = getattr(part, name)
-            if name not in self.arrays:
-                self.arrays[name] = np.zeros((self.k, *values.shape[1:]), values.dtype)
-            if values.any():  # memory that nobody writes to is not taken
+            blank = np.nan if name == "nearest" else 0
+            if name not in self.arrays:  # memory that nobody writes to is not taken
+                self.arrays[name] = np.broadcast_to(np.array(blank, values.dtype), (self.k, *values.shape[1:]))
+            if not (np.isnan(values) if name == "nearest" else values == 0).all():
+                if not self.arrays[name].flags.writeable:
+                    self.arrays[name] = np.zeros((self.k, *values.shape[1:]), values.dtype)
+                    if name == "nearest":
+                        self.arrays[name][:] = np.nan
                 self.arrays[name][places] = values
         for name in per_solution(part):
             values = getattr(part, name)
-            old = self.arrays.get(name)
-            if old is None or old.shape[1] < values.shape[1]:
+            if name not in self.arrays:
                 self.arrays[name] = np.empty((self.k, *values.shape[1:]))
-                if old is not None:
-                    self.arrays[name][:start, : old.shape[1]] = old[:start]
-                    self.arrays[name][:start, old.shape[1] :] = np.nan
+            elif self.arrays[name].shape[1] < values.shape[1]:
+                _widen(self.arrays[name], start, values.shape[1])
             self.arrays[name][places, : values.shape[1]] = values
             self.arrays[name][places, values.shape[1] :] = np.nan
         self.families |= {start + i: family for i, family in part.families.items()}
@@ -93,6 +96,18 @@ class _Growing:
         assert self.like is not None
         shaped = {name: values.reshape(batch + values.shape[1:]) for name, values in self.arrays.items()}
         return replace(self.like, **shaped, families=self.families, notes=self.notes, batch=batch)
+
+
+def _widen(rows: np.ndarray, filled: int, width: int) -> None:
+    """Room for more solutions in rows (k, m, ...), of which the first are filled, without a second such array."""
+    k, narrow, *rest = rows.shape
+    rows.resize((k, width, *rest), refcheck=False)
+    old = rows.reshape(-1)[: k * narrow * int(np.prod(rest))].reshape(k, narrow, *rest)
+    # From the end: what a pose moves to is what later ones have left.
+    for stop in range(filled, 0, -AT_ONCE):
+        poses = slice(max(0, stop - AT_ONCE), stop)
+        rows[poses, :narrow] = old[poses].copy()
+        rows[poses, narrow:] = np.nan
 
 
 def asked(accept: Accept, q: np.ndarray) -> np.ndarray:
