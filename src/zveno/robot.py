@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from .scale.fold import On
     from .simulation.constraints import Constraint
     from .simulation.controllers import Control
-    from .simulation.drives import ServoDrive
+    from .simulation.drives import DriveModel
     from .simulation.dynamics import Constrained
     from .simulation.events import Event
     from .simulation.trajectory import Trajectory
@@ -134,7 +134,7 @@ class Robot(RobotFunctions):
         control: Control | Callable[..., ArrayLike] | ArrayLike | None = None,
         constraints: Sequence[Constraint] = (), integrator: str | None = None, step: float = 1e-3,
         rtol: float = 1e-6, atol: float | None = None, sample: float | None = None,
-        drive: ServoDrive | None = None, tau0: ArrayLike | None = None, friction: bool = False,
+        drive: DriveModel | None = None, tau0: ArrayLike | None = None, friction: bool = False,
         limits: bool = False, events: Sequence[Event] = (),
         moving_base: Callable[[float], np.ndarray] | None = None, stabilization: float = 20.0,
         projection: bool = False, max_projection: float = 0.1, max_step: float = np.inf,

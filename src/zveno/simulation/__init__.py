@@ -20,6 +20,12 @@ from .dynamics import Constrained as Constrained
 from .dynamics import constrained_dynamics as constrained_dynamics
 from .dynamics import constraint_rows as constraint_rows
 from .events import Event as Event
+from .hydraulics.drive import HydraulicDrive as HydraulicDrive
+from .hydraulics.levers import ConstantLever as ConstantLever
+from .hydraulics.levers import PivotLever as PivotLever
+from .hydraulics.parts import HydraulicCylinder as HydraulicCylinder
+from .hydraulics.parts import HydraulicSupply as HydraulicSupply
+from .hydraulics.parts import ServoValve as ServoValve
 from .simulate import simulate as simulate
 from .trajectory import EventRecord as EventRecord
 from .trajectory import Trajectory as Trajectory

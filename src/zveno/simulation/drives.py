@@ -2,19 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..errors import ModelError, unknown_name
+from ..kernels.math import exp
 from ..mechanism import Mechanism
 from .controllers import clamped, effort_limits, unactuated
 
+Advance = Callable[[Any], Any]
+"""(n_v,) velocities at the end of a step → the drive's states there, (n_z,)."""
+
+
+class DriveModel(ABC):
+    """What turns the controller's commands (n_v,) into torques at the joints, with states z of its own.
+
+    States are scaled to be of order one, so that one tolerance of an integrator suits them all; `physical` tells
+    them in SI units. `torque` and `affine` may be traced.
+    """
+
+    @abstractmethod
+    def prepared(self, mechanism: Mechanism) -> DriveModel:
+        """The same drive, checked and shaped for a mechanism."""
+
+    @abstractmethod
+    def states(self, mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
+        """(name, SI unit) of every state, (n_z,) pairs."""
+
+    @abstractmethod
+    def initial(self, mechanism: Mechanism, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """z (..., n_z) of drives that rest and exert the torques tau (..., n_v) at q (..., n_q)."""
+
+    @abstractmethod
+    def torque(self, mechanism: Mechanism, q: Any, v: Any, z: Any, command: Any) -> tuple[Any, Any]:
+        """(τ, ż): torques at the joints (n_v,) and rates of the states (n_z,)."""
+
+    @abstractmethod
+    def affine(
+        self, mechanism: Mechanism, q: Any, v: Any, z: Any, command: Any, h: Any
+    ) -> tuple[Any, Any, Advance]:
+        """(τ₀, d, advance) of one step of size h: τ = τ₀ − d v⁺, (n_v,) each, and z⁺ = advance(v⁺).
+
+        For steps that are implicit in the velocity v⁺ at their end: d ≥ 0 goes onto the diagonal of the mass
+        matrix as h d, so that stiff drives do not bound the step.
+        """
+
+    def physical(self, z: np.ndarray) -> np.ndarray:
+        """States (..., n_z) in the units of `states`."""
+        return z
+
+    def notes(self, mechanism: Mechanism, t: np.ndarray, z: np.ndarray) -> tuple[str, ...]:
+        """What a user must know about states z (..., n, n_z) at times t (n,)."""
+        return ()
+
 
 @dataclass(frozen=True, eq=False)
-class ServoDrive:
+class ServoDrive(DriveModel):
     """A first-order drive at every actuated joint: lag · τ̇ + τ = gain · command, never beyond ± saturation.
 
     The command is cut before the lag, so that the torque follows it within the lag once it comes back in range.
@@ -49,22 +96,41 @@ class ServoDrive:
         free = unactuated(mechanism)
         return ServoDrive(np.where(free, 0.0, gain), np.where(free, 0.0, lag), saturation)
 
-    def n_states(self, mechanism: Mechanism) -> int:
-        """How many drives have a lag."""
-        return int(np.count_nonzero(self.lag))
+    def states(self, mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
+        """The torque of every drive that has a lag."""
+        return tuple(
+            (f"{name}.torque" + (f"[{k}]" if joint.n_v > 1 else ""), "N*m" if unit == "rad" else "N")
+            for name in mechanism.joint_names
+            for joint in [mechanism.joint(name).type]
+            for k, unit in enumerate(joint.units)
+            if self.lag[mechanism.v_slices[name].start + k]
+        )
 
-    def torque(self, mechanism: Mechanism, command: Any, z: Any) -> tuple[Any, Any]:
-        """(τ, ż): torques at the joints (n_v,) and rates of the drives' states."""
+    def initial(self, mechanism: Mechanism, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """The torques of drives with lag."""
+        return np.asarray(tau)[..., self.lag > 0]
+
+    def torque(self, mechanism: Mechanism, q: Any, v: Any, z: Any, command: Any) -> tuple[Any, Any]:
+        """Torques that follow the command."""
         goal = clamped(self.gain * command, self.saturation)
-        tau, rate, k = [], [], 0
-        for i in range(mechanism.n_v):
-            if self.lag[i]:
-                tau.append(z[k])
-                rate.append((goal[i] - z[k]) / self.lag[i])
-                k += 1
-            else:
-                tau.append(goal[i])
-        return np.array(tau), np.array(rate)
+        lagging = self.lag > 0
+        rate = (goal[lagging] - z) / self.lag[lagging]
+        return self._with_states(goal, z), rate
+
+    def affine(
+        self, mechanism: Mechanism, q: Any, v: Any, z: Any, command: Any, h: Any
+    ) -> tuple[Any, Any, Advance]:
+        """Torques at the end of the step, which motion does not change."""
+        goal = clamped(self.gain * command, self.saturation)
+        lagging = self.lag > 0
+        kept = np.array([exp(-h / lag) for lag in self.lag[lagging]])
+        after = goal[lagging] + kept * (z - goal[lagging])
+        return self._with_states(goal, after), np.zeros(mechanism.n_v), lambda _: after
+
+    def _with_states(self, goal: Any, z: Any) -> Any:
+        """Torques (n_v,): the states where there is a lag, the goal elsewhere."""
+        states = iter(z)
+        return np.array([next(states) if lag else target for lag, target in zip(self.lag, goal, strict=True)])
 
 
 def _shaped(mechanism: Mechanism, value, default: float, what: str) -> np.ndarray:

@@ -61,7 +61,7 @@ class Equations(Layout):
             tau = self.control.torque(self.mechanism, t, q, v) if self.control.traced else u
         rate: Any = np.zeros(0)
         if self.drive is not None:
-            tau, rate = self.drive.torque(self.mechanism, tau, z)
+            tau, rate = self.drive.torque(self.mechanism, q, v, z, tau)
         acting = tau
         if self.friction:
             acting = tau - friction_of.friction_torque(self.mechanism, v, FRICTION_SMOOTHING)

@@ -1,7 +1,7 @@
 """What takes part in a run, and where its parts stand in the state y and the settings c.
 
-y = [q, v, z, W]: z are the torques of drives with lag, W is the work done on the robot so far, which makes the
-energy balance a check of every run. c = [rate of stabilisation, active rows, anchors].
+y = [q, v, z, W]: z are the states of drives (`drives.DriveModel`), W is the work done on the robot so far, which
+makes the energy balance a check of every run. c = [rate of stabilisation, active rows, anchors].
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..mechanism import Mechanism
 from ..robot_functions import RobotFunctions
 from .constraints import Constraint
 from .controllers import Control
-from .drives import ServoDrive
+from .drives import DriveModel
 from .inputs import Sliding, slices
 
 
@@ -28,7 +28,7 @@ class Layout:
     robot: RobotFunctions
     constraints: tuple[Constraint, ...] = ()
     control: Control | None = None
-    drive: ServoDrive | None = None
+    drive: DriveModel | None = None
     friction: bool = False
     moving_base: Callable[..., Any] | None = None
 
@@ -41,8 +41,8 @@ class Layout:
 
     @property
     def n_z(self) -> int:
-        """Number of drives with lag, each with one state."""
-        return 0 if self.drive is None else self.drive.n_states(self.mechanism)
+        """Number of the drives' states."""
+        return 0 if self.drive is None else len(self.drive.states(self.mechanism))
 
     @cached_property
     def works(self) -> bool:

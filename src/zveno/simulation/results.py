@@ -16,7 +16,19 @@ from .rates import Rates, Stopped
 from .redundancy import reported
 from .trajectory import FINISHED, Trajectory
 
-PER_RUN = ("q", "v", "a", "tau", "reactions", "kinetic", "potential", "work", "violation", "violation_rate")
+PER_RUN = (
+    "q",
+    "v",
+    "a",
+    "tau",
+    "drive_states",
+    "reactions",
+    "kinetic",
+    "potential",
+    "work",
+    "violation",
+    "violation_rate",
+)
 """Fields of a trajectory with the axes of the batch."""
 OF_TIME_STEPPING = ("residual", "sweeps")
 """Those that other integrators leave out."""
@@ -24,6 +36,8 @@ LARGEST_IMBALANCE = 0.1
 """Share of the energy exchanged that a run may lose or invent and still count as finished."""
 _ROUNDING = 1e-9
 """Share of the potential energy that rounding may take, where hardly anything moves."""
+_NOTHING = 1e-18
+"""Energy, J, that counts as none: a machine at rest is not judged by its rounding."""
 MAX_CHANGE = 10.0
 """A change of a coordinate in one fixed step, rad or m, beyond which the run has exploded."""
 
@@ -62,7 +76,8 @@ def balanced_status(run: Trajectory) -> Trajectory:
     potential = abs(run.potential - run.potential[..., :1])
     exchanged = np.asarray((run.kinetic + potential + abs(run.work)).max(axis=-1))
     error = np.asarray(abs(run.energy_error).max(axis=-1))
-    lost = ~np.asarray(error <= LARGEST_IMBALANCE * exchanged + _ROUNDING * abs(run.potential).max(axis=-1))
+    allowed = LARGEST_IMBALANCE * exchanged + _ROUNDING * abs(run.potential).max(axis=-1) + _NOTHING
+    lost = ~np.asarray(error <= allowed)
     if not lost.any():
         return run
     remedy = "use a smaller step or tolerance"
@@ -85,6 +100,10 @@ def trajectory(equations: Equations, times: np.ndarray, Y: np.ndarray, C: Any, *
     a, tau, reactions, value, rate, kinetic, potential = _reported(equations, times, Y, C)
     active = 1.0 if C is None else C[..., 1 : 1 + equations.n_rows]
     work = Y[..., -1] - Y[..., :1, -1] if equations.works else np.zeros(Y.shape[:-1])
+    named, states = (), Y[..., equations.z]
+    if equations.drive is not None:
+        facts["notes"] = (*facts.get("notes", ()), *equations.drive.notes(mechanism, times, states))
+        named, states = equations.drive.states(mechanism), equations.drive.physical(states)
     return Trajectory(
         robot=mechanism.name,
         coordinate_names=mechanism.coordinate_names,
@@ -96,6 +115,9 @@ def trajectory(equations: Equations, times: np.ndarray, Y: np.ndarray, C: Any, *
         v=v,
         a=a,
         tau=tau,
+        drive_states=states,
+        drive_state_names=tuple(name for name, _ in named),
+        drive_state_units=tuple(unit for _, unit in named),
         reactions=reactions,
         reaction_names=equations.row_names,
         kinetic=kinetic,

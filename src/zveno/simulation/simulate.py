@@ -21,7 +21,7 @@ from .checks import check_batch, check_times, checked_constraints, checked_state
 from .constraints import Constraint
 from .continuous import continuous_run
 from .controllers import Control, as_control
-from .drives import ServoDrive
+from .drives import DriveModel
 from .events import Event
 from .integration import Method
 from .results import joined
@@ -46,7 +46,7 @@ def simulate(
     rtol: float = 1e-6,
     atol: float | None = None,
     sample: float | None = None,
-    drive: ServoDrive | None = None,
+    drive: DriveModel | None = None,
     tau0: ArrayLike | None = None,
     friction: bool = False,
     limits: bool = False,
@@ -77,9 +77,9 @@ def simulate(
         rtol, atol: tolerances of adaptive methods; atol is rtol/1000 if not given.
         sample: s between the samples kept; every step of fixed-step methods, or 1/1000 of the duration. The last
             sample is at the end of the run, whether or not `sample` divides the duration.
-        drive: servo drives between control and joints.
-        tau0: torques of drives with lag at the start, (n_v,) or a batch; zero if None. A run that goes on from
-            another one takes the last of its `tau`.
+        drive: drives between control and joints: ServoDrive, HydraulicDrive.
+        tau0: torques of the drives at the start, (n_v,) or a batch; zero if None. A run that goes on from another
+            one takes the last of its `tau`.
         friction: whether the drives' friction acts (smoothed around v = 0).
         limits: whether joints stop at their limits.
         events: functions whose zeros are found and reported.

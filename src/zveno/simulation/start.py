@@ -33,12 +33,14 @@ class Start(NamedTuple):
 
 
 def initial_state(equations: Equations, q0: np.ndarray, v0: np.ndarray, tau0: ArrayLike | None) -> np.ndarray:
-    """y (..., n_y) at q0 and v0, with torques tau0 (..., n_v) of drives with lag, zero if None."""
+    """y (..., n_y) at q0 and v0, with drives that exert the torques tau0 (..., n_v), zero if None."""
     y0 = equations.state(q0, v0)
-    if equations.drive is not None and tau0 is not None:
-        torques = equations.mechanism.checked_v(tau0, "tau0")
-        refuse_infinite(torques, "tau0")
-        y0[..., equations.z] = torques[..., equations.drive.lag > 0]
+    if equations.drive is not None:
+        torques = np.zeros(equations.mechanism.n_v)
+        if tau0 is not None:
+            torques = equations.mechanism.checked_v(tau0, "tau0")
+            refuse_infinite(torques, "tau0")
+        y0[..., equations.z] = equations.drive.initial(equations.mechanism, q0, torques)
     return y0
 
 

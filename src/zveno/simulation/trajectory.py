@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import MissingExtraError, ModelError, ZvenoError
+from ..errors import MissingExtraError, ModelError, ZvenoError, unknown_name
 from ..io.files import replacing
 from ..io.npz import read_npz
 from ..io.results import Result, decode, encode, rebuilt, registered
@@ -42,6 +42,8 @@ class Trajectory(Result):
         t: (n,), s.
         q, v, a: (..., n, n_q), (..., n, n_v), (..., n, n_v).
         tau: torques that controller and drives applied, (..., n, n_v); friction and reactions are apart.
+        drive_states: of the drives, SI units, (..., n, n_z): torques of drives with lag, pressures, spools.
+        drive_state_names, drive_state_units: (n_z,), "knee.pressure_a" and "Pa".
         reactions: of the constraints' rows, (..., n, m), zero while a row is not active. They act on the first
             frame of the constraint; the axes are those its class describes.
         reaction_names: (m,).
@@ -88,6 +90,9 @@ class Trajectory(Result):
     mechanism: Mechanism | None = None
     residual: np.ndarray | None = None
     sweeps: np.ndarray | None = None
+    drive_states: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    drive_state_names: tuple[str, ...] = ()
+    drive_state_units: tuple[str, ...] = ()
 
     kind: ClassVar[str] = "trajectory"
 
@@ -121,10 +126,14 @@ class Trajectory(Result):
         """Reactions of one constraint by its label, (..., n, rows)."""
         rows = [k for k, row in enumerate(self.reaction_names) if row == name or row.startswith(f"{name}[")]
         if not rows:
-            from ..errors import unknown_name
-
             raise unknown_name("constraint", name, sorted({row.split("[")[0] for row in self.reaction_names}))
         return self.reactions[..., rows]
+
+    def drive_state(self, name: str) -> np.ndarray:
+        """One state of the drives by its name, "knee.pressure_a", (..., n)."""
+        if name not in self.drive_state_names:
+            raise unknown_name("state of a drive", name, self.drive_state_names)
+        return self.drive_states[..., self.drive_state_names.index(name)]
 
     @property
     def summary(self) -> str:
@@ -173,7 +182,9 @@ class Trajectory(Result):
         """A trajectory from a .npz file written by `save` (.json files: `zveno.load_result`)."""
         data = read_npz(path)
         try:
-            run = rebuilt(Trajectory, {name: _from_npz(data, name) for name in _FIELDS})
+            run = rebuilt(
+                Trajectory, {name: _from_npz(data, name) for name in _FIELDS if name in data or name not in _NEWER}
+            )
             repr(run)  # fails where shapes do not fit each other
             return run
         except ZvenoError as error:
@@ -203,6 +214,8 @@ class Trajectory(Result):
         add("v", names, self.velocity_units, "/s")
         add("a", names, self.velocity_units, "/s^2")
         add("tau", names, ["N*m" if unit == "rad" else "N" for unit in self.velocity_units])
+        states = zip(self.drive_state_names, self.drive_state_units, strict=True)
+        table |= {with_unit(name, unit): self.drive_states[:, k] for k, (name, unit) in enumerate(states)}
         table |= {f"reaction.{name} (N or N*m)": self.reactions[:, k] for k, name in enumerate(self.reaction_names)}
         table |= {f"{key} (J)": getattr(self, key) for key in ("kinetic", "potential", "work")}
         return table | {"violation (m or rad)": self.violation, "violation_rate (1/s)": self.violation_rate}
@@ -239,6 +252,8 @@ class Trajectory(Result):
 
 
 _FIELDS = tuple(item.name for item in fields(Trajectory))
+_NEWER = ("drive_states", "drive_state_names", "drive_state_units")
+"""Fields that files of earlier versions do not have."""
 
 
 def _from_npz(data, name: str):

@@ -1,0 +1,1 @@
+"""Electrohydraulic servo drives: valve, cylinder, lever, shared supply (document 003's machine has them)."""
