@@ -230,7 +230,7 @@ class HydraulicDrive(DriveModel):
     # --- judgement
 
     def notes(self, mechanism: Mechanism, t: np.ndarray, z: np.ndarray) -> tuple[str, ...]:
-        """Chambers and lines whose pressure falls below zero: oil cavitates there, which the model does not know."""
+        """Chambers and lines whose pressure falls below zero: there oil cavitates, which is left out."""
         notes, pressures = [], self.physical(z)
         for k, (name, unit) in enumerate(self.states(mechanism)):
             if unit == "Pa":
