@@ -87,7 +87,8 @@ class Robot(RobotFunctions):
         self, T_world_tool: ArrayLike | Mapping[str, Any], frame: str | None = None, relative_to: str | None = None,
         limits: Any = True, task: Any = "pose", method: str = "auto", *, windings: bool = False,
         start: ArrayLike | None = None, slices: int | None = None, redundant: str | Sequence[str] | None = None,
-        objective: str = "squares", tolerance: Tolerance | tuple[float, float] | None = None,
+        objective: str = "squares",
+        tolerance: Tolerance | tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
         percent: float | None = None, held: ArrayLike | None = None, center_of_mass: ArrayLike | None = None,
         accept: Callable[[np.ndarray], np.ndarray] | Clearance | None = None, seconds: float | None = None,
         on: On = None, checkpoint: str | PathLike[str] | None = None, progress: Progress = None

@@ -55,7 +55,7 @@ def solve_ik(
     slices: int | None = None,
     redundant: str | Sequence[str] | None = None,
     objective: str = "squares",
-    tolerance: Tolerance | tuple[float, float] | None = None,
+    tolerance: Tolerance | tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
     percent: float | None = None,
     held: ArrayLike | None = None,
     center_of_mass: ArrayLike | None = None,
@@ -90,7 +90,7 @@ def solve_ik(
             solution: "squares", "norm" or "absolute", formulas (13), (11) and (12) of document 004.
         tolerance: a `Tolerance`: every local nearest configuration inside that region about the pose, for any
             number of joints. Or (metres, radians): without an exact solution, the nearest one counts if it misses
-            by no more.
+            by no more. With targets by name as `solve_postures` takes it.
         percent: the same in the document's percent: of the distances of the frame's origin, and of the points one
             metre from it along its axes, from the reference's origin. With both, both must hold.
         held: q of the joints outside the chain; neutral if not given.

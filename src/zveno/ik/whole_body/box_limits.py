@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,20 +15,29 @@ from .velocity_rows import plain_velocities
 
 def coordinate_limits(mechanism: Mechanism, limits: Any) -> tuple[np.ndarray, np.ndarray]:
     """(lower, upper) of q, (n_q,), infinite where there is none; quaternions have none."""
-    low, high = np.full(mechanism.n_q, -np.inf), np.full(mechanism.n_q, np.inf)
-    plain = list(plain_velocities(mechanism).values())
     if limits is False:
+        return np.full(mechanism.n_q, -np.inf), np.full(mechanism.n_q, np.inf)
+    low, high = (own.copy() for own in _own_limits(mechanism))
+    if limits is True:
         return low, high
-    low[plain], high[plain] = mechanism.lower[plain], mechanism.upper[plain]
-    if limits is not True:
-        below, above = given_limits(mechanism, limits)
-        low[plain], high[plain] = np.maximum(low, below)[plain], np.minimum(high, above)[plain]
+    plain = list(plain_velocities(mechanism).values())
+    below, above = given_limits(mechanism, limits)
+    low[plain], high[plain] = np.maximum(low, below)[plain], np.minimum(high, above)[plain]
     for i in np.flatnonzero(low > high):
         raise ZvenoError(
             f"its limits are empty: {low[i]:g} > {high[i]:g}",
             element=f"joint {mechanism.coordinate_names[i]}",
             remedy="Give a lower limit that is not above the upper one, inside the model's limits",
         )
+    return low, high
+
+
+@lru_cache(maxsize=64)
+def _own_limits(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray]:
+    """The model's limits of q."""
+    low, high = np.full(mechanism.n_q, -np.inf), np.full(mechanism.n_q, np.inf)
+    plain = list(plain_velocities(mechanism).values())
+    low[plain], high[plain] = mechanism.lower[plain], mechanism.upper[plain]
     return low, high
 
 

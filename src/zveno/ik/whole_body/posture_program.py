@@ -8,6 +8,7 @@ that steps far from the target are short and those near it are Newton's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,7 +19,7 @@ from ...algorithms.linear import solve
 from ...kernels.math import abs, greater, less, less_equal, logical_and, logical_or, maximum, minimum, select, sqrt
 from ...kernels.structured.build import Builder
 from ...mechanism import Mechanism
-from .task_rows import all_rows
+from .task_rows import TaskRows, all_rows
 from .tasks import FrameTask, Task, target_size
 from .velocity_rows import plain_velocities
 
@@ -49,23 +50,28 @@ class PostureProblem:
 
 
 def posture_program(program: Builder, problem: PostureProblem) -> None:
-    """(q0 (n_q,), targets, lower (n_q,), upper (n_q,)) → q (n_q,) after at most so many steps."""
-    n_q, n_targets = problem.mechanism.n_q, problem.n_targets
+    """(q0 (n_q,), targets, slack, lower (n_q,), upper (n_q,)) → q (n_q,) after at most so many steps.
+
+    `slack` are metres and radians for each task by which its target may be missed, (2 tasks,).
+    """
+    n_q, n_targets, n_slack = problem.mechanism.n_q, problem.n_targets, 2 * len(problem.tasks)
     start, targets = program.input("q0", (n_q,), n_q), program.input("targets", (n_targets,), n_targets)
+    slack = program.input("slack", (n_slack,), n_slack)
     lower, upper = program.input("lower", (n_q,), n_q), program.input("upper", (n_q,), n_q)
     q_out = program.output("q", (n_q,), n_q)
     q, again = program.scratch("x", 1, n_q, zero=True), program.scratch("again", 1, 1, zero=True)
     q[0], again[0] = program.step(_started, start[0], lower[0], upper[0])
     with program.repeat_while(again, problem.most_steps):
-        q[0], again[0] = program.step(partial(stepped, problem), q[0], targets[0], lower[0], upper[0])
+        q[0], again[0] = program.step(partial(stepped, problem), q[0], targets[0], slack[0], lower[0], upper[0])
     q_out[0] = program.step(_same, q[0])
 
 
-def stepped(problem: PostureProblem, q: Any, targets: Any, lower: Any, upper: Any) -> tuple[Any, Any]:
+def stepped(problem: PostureProblem, q: Any, targets: Any, slack: Any, lower: Any, upper: Any) -> tuple[Any, Any]:
     """q after a step, and whether the error before it was not small."""
     mechanism, n = problem.mechanism, problem.mechanism.n_v
     rows = all_rows(mechanism, problem.tasks, q, targets)
-    e, J = np.concatenate([row.e for row in rows]), np.concatenate([row.J for row in rows])
+    e = np.concatenate([_beyond(part, slack[k]) for k, part in enumerate(_parts(problem.tasks, rows))])
+    J = np.concatenate([row.J for row in rows])
     squared = (e * e).sum()
     pull = [_dot(J[:, i], e) for i in range(n)]
     free: list[Any] = [1.0] * n
@@ -95,11 +101,25 @@ def stepped(problem: PostureProblem, q: Any, targets: Any, lower: Any, upper: An
 def task_misses(problem: PostureProblem, q: Any, targets: Any) -> Any:
     """(tasks, 2): by how much each task is missed, m and rad."""
     rows = all_rows(problem.mechanism, problem.tasks, q, targets)
-    misses = []
-    for task, row in zip(problem.tasks, rows, strict=True):
+    return np.array([_norm(part) for part in _parts(problem.tasks, rows)]).reshape(-1, 2)
+
+
+def _parts(tasks: tuple[Task, ...], rows: Sequence[TaskRows]) -> list[Any]:
+    """Errors of every task in metres, and those in radians; either may be empty."""
+    parts = []
+    for task, row in zip(tasks, rows, strict=True):
         cut = 0 if isinstance(task, FrameTask) and task.kind == "rotation" else 3
-        misses.append([_norm(row.e[:cut]), _norm(row.e[cut:])])
-    return np.array(misses)
+        parts += [row.e[:cut], row.e[cut:]]
+    return parts
+
+
+def _beyond(e: Any, slack: Any) -> Any:
+    """What of an error is beyond the slack; all of it without slack, and of what is not finite."""
+    if not len(e):
+        return e
+    norm = _norm(e)
+    outside = 1.0 - slack / select(greater(norm, slack), norm, 1.0)
+    return select(less_equal(norm, slack), 0.0, outside) * e
 
 
 def _started(q: Any, lower: Any, upper: Any) -> Any:

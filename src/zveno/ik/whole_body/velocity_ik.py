@@ -145,20 +145,30 @@ class VelocityIk:
             support: other corners of the support polygon than those that were compiled, as many.
         """
         q = np.asarray(q, dtype=float)
-        numbers = self._numbers(targets or {})
-        v_before, warm = (self._at_rest, self._at_rest) if before is None else (before.v, before.active)
         corners = self._flat_corners if support is None else self._other_support(support).ravel()
         try:
-            answer = self._kernel(q, v_before, numbers, self._weights, self._limits, corners, self._settings, warm)
+            step = self.stepped(q, self._numbers(targets or {}), before, corners)
         except ShapeError:
             self.robot.mechanism.checked_q(q)
             raise
+        if step.codes == NOT_FINITE if step.v.ndim == 1 else (step.codes == NOT_FINITE).any():
+            self._refuse(q, targets or {})
+        return step
+
+    def stepped(
+        self,
+        q: np.ndarray,
+        numbers: np.ndarray,
+        before: VelocityStep | None = None,
+        corners: np.ndarray | None = None,
+    ) -> VelocityStep:
+        """The same for targets as the kernel takes them, unchecked; what is not finite has such a code."""
+        v_before, warm = (self._at_rest, self._at_rest) if before is None else (before.v, before.active)
+        corners = self._flat_corners if corners is None else corners
+        answer = self._kernel(q, v_before, numbers, self._weights, self._limits, corners, self._settings, warm)
         v, q_next, active, errors = answer[:4]
         rows = answer[4] if self.problem.n_rows else np.zeros((*v.shape[:-1], 0)) if v.ndim > 1 else self._no_rows
-        codes = answer[-2]
-        if codes == NOT_FINITE if v.ndim == 1 else (codes == NOT_FINITE).any():
-            self._refuse(q, targets or {})
-        return VelocityStep(v, q_next, active, rows, errors, codes)
+        return VelocityStep(v, q_next, active, rows, errors, answer[-2])
 
     # --- targets
 

@@ -1,0 +1,97 @@
+"""What a call of `solve_postures` asks for: tasks, made once for the frames and kinds of targets, and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...errors import ShapeError, ZvenoError
+from ...mechanism import Mechanism
+from .tasks import RIGID, CenterOfMassTask, FrameTask, Task, checked_tasks, target_numbers
+
+KINDS = {(4, 4): "pose", (3,): "position", (3, 3): "rotation"}
+"""Of a target by its shape."""
+
+
+def tasks_and_numbers(
+    mechanism: Mechanism, targets: Mapping[str, Any], center_of_mass: ArrayLike | None
+) -> tuple[tuple[Task, ...], list[np.ndarray]]:
+    """Tasks and the numbers of their targets."""
+    kinds = tuple(_kind_of(name, target) for name, target in targets.items())
+    tasks, shared = _tasks(mechanism, tuple(targets), kinds, center_of_mass is not None)
+    for frames in shared:
+        _refuse_contradiction(mechanism, frames, targets)
+    numbers = _plain_poses(targets) if kinds.count("pose") == len(kinds) else None
+    if numbers is None:
+        numbers = [target_numbers(mechanism, task, targets[task.name]) for task in tasks[: len(targets)]]
+    if center_of_mass is not None:
+        numbers.append(target_numbers(mechanism, tasks[-1], center_of_mass))
+    for task, given in zip(tasks, numbers, strict=True):
+        if given.ndim != 1:
+            raise ShapeError("is a batch", element=f"target {task.name}", remedy="Give one set of targets a call")
+    return tasks, numbers
+
+
+@lru_cache(maxsize=256)
+def _tasks(
+    mechanism: Mechanism, frames: tuple[str, ...], kinds: tuple[str, ...], with_center: bool
+) -> tuple[tuple[Task, ...], tuple[tuple[str, ...], ...]]:
+    """Tasks, and the frames with poses that are on one link."""
+    tasks: list[Task] = [FrameTask(name, kind=kind) for name, kind in zip(frames, kinds, strict=True)]
+    if with_center:
+        tasks.append(CenterOfMassTask())
+    checked = checked_tasks(mechanism, tasks)
+    links: dict[str, list[str]] = {}
+    for name, kind in zip(frames, kinds, strict=True):
+        if kind == "pose":
+            links.setdefault(mechanism.frame(name).link, []).append(name)
+    return checked, tuple(tuple(names) for names in links.values() if len(names) > 1)
+
+
+def _plain_poses(targets: Mapping[str, Any]) -> list[np.ndarray] | None:
+    """The numbers of poses that are rigid arrays (4, 4); None where one is not, so that it is named."""
+    poses = list(targets.values())
+    if not poses or not all(type(pose) is np.ndarray and pose.dtype == np.float64 for pose in poses):
+        return None
+    T = np.array(poses)
+    R = T[:, :3, :3]
+    off = abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max()
+    is_rigid = off <= RIGID and np.isfinite(T).all() and (abs(T[:, 3] - (0.0, 0.0, 0.0, 1.0)) <= RIGID).all()
+    if not is_rigid or (np.linalg.det(R) < 0).any():
+        return None
+    return list(T[:, :3].reshape(len(T), 12))
+
+
+def _refuse_contradiction(mechanism: Mechanism, frames: tuple[str, ...], targets: Mapping[str, Any]) -> None:
+    """An error where frames of one link are asked for poses that the link cannot have at once."""
+    placed = [
+        np.asarray(targets[name], dtype=float) @ np.linalg.inv(mechanism.frame(name).T_link_frame)
+        for name in frames
+    ]
+    for name, other in zip(frames[1:], placed[1:], strict=True):
+        if abs(other - placed[0]).max() > 1e-6:
+            raise ZvenoError(
+                f"{frames[0]!r} and {name!r} are both on it, and their targets contradict each other",
+                element=f"link {mechanism.frame(name).link}",
+                remedy="Leave one of them out",
+            )
+
+
+def _kind_of(name: str, target: Any) -> str:
+    if isinstance(target, tuple | list) and len(target) == 2 and all(np.shape(part) == (3,) for part in target):
+        return "position+axis"
+    try:
+        shape = np.shape(target)
+    except ValueError:
+        shape = ()
+    if shape not in KINDS:
+        raise ShapeError(
+            f"has shape {shape}",
+            element=f"target {name}",
+            remedy="Give a pose (4, 4), a point (3,), a rotation (3, 3), or (point, axis)",
+        )
+    return KINDS[shape]
