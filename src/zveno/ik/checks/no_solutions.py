@@ -18,6 +18,10 @@ from ..solutions import COMPLETE, EXCLUDED, UNDECIDED, UNREACHABLE, WITHIN
 from .draft import Draft
 from .judgement import EXACT, SLACK
 
+NEARLY = 1e-8
+"""Metres (for arms of up to some metres) and radians: a pose that is missed by no more is not called unreachable,
+since at roots of high multiplicity rounding moves solutions by its own roots."""
+
 
 class Outside(NamedTuple):
     """Solutions that limits exclude."""
@@ -82,6 +86,9 @@ def explain(draft: Draft, empty: np.ndarray, outside: Outside, told: Explained) 
         draft.add(empty[solving], closest.x[solving])
         left = (~solving).nonzero()[0]
         empty, x, value, closest = empty[left], x[left], value[left], closest.taken(left)
+    nearly = empty[(closest.miss <= NEARLY) & (draft.codes[empty] == UNREACHABLE)]
+    draft.codes[nearly] = UNDECIDED
+    draft.notes.update((int(i), "nearly reached, so that rounding may decide") for i in nearly)
     told.value[empty] = value
     told.nearest[empty] = problem.to_q(x)
     told.distance[empty] = np.stack([closest.metres, closest.radians], axis=1)

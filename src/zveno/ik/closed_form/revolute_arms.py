@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 
 from ...kernels import math as zm
-from .subproblems import back, cross, to_cone, to_direction, to_distance, to_plane, turned
+from .subproblems import across, back, cross, to_cone, to_direction, to_distance, to_plane, turned
 
+BLUR = 0.01
+"""Shares of a gap that rounding leaves: with lengths of about 1, of a margin times the root of a gap times a lever,
+1e-12 then counts as where branches meet."""
 Choose = Callable[[Any], list[tuple[Any, Any]]]
 """Which solutions of a subproblem are followed: pairs of a solution and its edge, see `branches`."""
 
@@ -44,6 +47,17 @@ def _at(h, a, angle, point):
     return turned(h, angle, point - a) + a
 
 
+def after(edge: Any, lever: Any, solved: Any) -> Any:
+    """A subproblem that turns a vector whose part across the axis is `lever`, after one with an edge.
+
+    Rounding moves the vector by its size over the root of the first gap, and so the margin by that over the lever:
+    where it could change the sign, the gap vanishes.
+    """
+    angles, margin = solved
+    certain = BLUR * zm.sqrt(edge[1] * (lever @ lever))
+    return angles, margin, zm.abs(margin) * zm.minimum(1.0, certain)
+
+
 def _second_and_third_parallel(h, a, start, goal, choose):
     for first, edge in choose(to_plane(-h[0], goal - a[0], h[1], h[1] @ (start - a[0]))):
         seen = _at(h[0], a[0], back(first), goal)
@@ -57,7 +71,7 @@ def _first_and_second_meet(h, a, start, goal, choose):
     d = goal - a[0]
     for third, edge in choose(to_distance(h[2], start - a[2], a[0] - a[2], d @ d)):
         u = _at(h[2], a[2], third, start) - a[0]
-        for second, edge2 in choose(to_plane(h[1], u, h[0], h[0] @ d)):
+        for second, edge2 in choose(after(edge, across(h[1], u), to_plane(h[1], u, h[0], h[0] @ d))):
             yield (to_direction(h[0], turned(h[1], second, u), d), second, third), (edge, edge2)
 
 
@@ -65,7 +79,8 @@ def _first_and_second_parallel(h, a, start, goal, choose):
     for third, edge in choose(to_plane(h[2], start - a[2], h[0], h[0] @ (goal - a[2]))):
         u = _at(h[2], a[2], third, start)
         d = goal - a[0]
-        for second, edge2 in choose(to_distance(h[1], u - a[1], a[0] - a[1], d @ d)):
+        solved = to_distance(h[1], u - a[1], a[0] - a[1], d @ d)
+        for second, edge2 in choose(after(edge, across(h[1], u - a[1]), solved)):
             first = to_direction(h[0], _at(h[1], a[1], second, u) - a[0], d)
             yield (first, second, third), (edge, edge2)
 

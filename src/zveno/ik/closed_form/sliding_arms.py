@@ -11,6 +11,7 @@ from typing import Any
 from ...kernels import math as zm
 from .revolute_arms import (
     Choose,
+    after,
     branches,
     coordinates,
     last_angle,
@@ -20,7 +21,7 @@ from .revolute_arms import (
     with_wrist,
     without_first,
 )
-from .subproblems import cross, to_direction, to_distance, to_plane, turned
+from .subproblems import across, cross, to_direction, to_distance, to_plane, turned
 
 
 def _lengths(square, linear, constant):
@@ -43,7 +44,7 @@ def _turn_turn_slide_meeting(h, a, start, goal, choose):
     u, g = start - a[0], goal - a[0]
     for third, edge in choose(_lengths(1.0, h[2] @ u, u @ u - g @ g)):
         v = u + third * h[2]
-        for second, edge2 in choose(to_plane(h[1], v, h[0], h[0] @ g)):
+        for second, edge2 in choose(after(edge, across(h[1], v), to_plane(h[1], v, h[0], h[0] @ g))):
             yield (to_direction(h[0], turned(h[1], second, v), g), second, third), (edge, edge2)
 
 
