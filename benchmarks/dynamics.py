@@ -24,6 +24,8 @@ def run() -> list[Row]:
         pair = Pair(*arguments)
         rows += _batches(name, pair, bar_inverse, bar_forward)
         rows += _python_loops(name, pair)
+    rows += _held("UR5", Pair("ur5_robot.urdf"))
+    rows += _held("Panda arm", Pair("panda.urdf", 1024, ("panda_finger_joint1",)))
     rows += _single_calls(Pair("ur5_robot.urdf"))
     rows += _long_chain()
     zveno.set_threads(None)
@@ -103,6 +105,32 @@ def _python_loops(name: str, pair: Pair) -> list[Row]:
             Row(f"{name}: {what}, batch 1024", mine["ours"] / pair.n, mine["theirs"] / len(few), "Python call", bar)
         )
     return rows
+
+
+def _held(name: str, pair: Pair) -> list[Row]:
+    """Derivatives of constrained dynamics: the last joint's origin is held at its place."""
+    model, data = pair.model, pair.data
+    joint = model.joints[model.njoints - 1].id
+    link = pair.robot.mechanism.joint(model.names[joint]).child
+    contacts, states = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    contacts.append(pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, model, joint, pin.LOCAL_WORLD_ALIGNED))
+    states.append(contacts[0].createData())
+    pin.initConstraintDynamics(model, data, contacts)
+    settings = pin.ProximalSettings(1e-12, 0.0, 10)
+    few = [tuple(x[i] for x in pair.pin_states) for i in range(64)]
+    held = [zveno.PointContact(link)]
+
+    def theirs():
+        for q, v, tau in few:
+            pin.constraintDynamics(model, data, q, v, tau, contacts, states, settings)
+            pin.computeConstraintDynamicsDerivatives(model, data, contacts, states, settings)
+
+    def ours():
+        return zveno.constrained_dynamics_derivatives(pair.robot, pair.q, pair.v, pair.a, held)
+
+    times = interleaved({"ours": ours, "theirs": theirs}, 1, repeats=9)
+    label = f"{name}: derivatives of constrained dynamics, batch 1024"
+    return [Row(label, times["ours"] / pair.n, times["theirs"] / len(few), "Python call", 8)]
 
 
 def _single_calls(pair: Pair) -> list[Row]:

@@ -135,6 +135,10 @@ from .simulation.drives import ServoDrive as ServoDrive
 from .simulation.dynamics import Constrained as Constrained
 from .simulation.dynamics import constrained_dynamics as constrained_dynamics
 from .simulation.dynamics import constraint_rows as constraint_rows
+from .simulation.dynamics_derivatives import ConstrainedSlopes as ConstrainedSlopes
+from .simulation.dynamics_derivatives import (
+    constrained_dynamics_derivatives as constrained_dynamics_derivatives,
+)
 from .simulation.events import Event as Event
 from .simulation.hydraulics.drive import HydraulicDrive as HydraulicDrive
 from .simulation.hydraulics.levers import ConstantLever as ConstantLever

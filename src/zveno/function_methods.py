@@ -253,10 +253,11 @@ class FunctionMethods(ABC):
         a: ArrayLike,
         friction: bool = False,
         out: Outputs = None,
+        external: ArrayLike | None = None,
         **constants: ArrayLike,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(∂τ/∂q, ∂τ/∂v, ∂τ/∂a), (..., n_v, n_v) each, by q in its tangent."""
-        return self._run(("inverse_dynamics_derivatives", friction), (q, v, a), out, constants)
+        """(∂τ/∂q, ∂τ/∂v, ∂τ/∂a), (..., n_v, n_v) each, by q in its tangent; `external` turns with the links."""
+        return self._run(("inverse_dynamics_derivatives", friction), (q, v, a), out, constants, external)
 
     def forward_dynamics_derivatives(
         self,
@@ -265,10 +266,11 @@ class FunctionMethods(ABC):
         tau: ArrayLike,
         friction: bool = False,
         out: Outputs = None,
+        external: ArrayLike | None = None,
         **constants: ArrayLike,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(∂a/∂q, ∂a/∂v, ∂a/∂τ), (..., n_v, n_v) each, by q in its tangent."""
-        return self._run(("forward_dynamics_derivatives", friction), (q, v, tau), out, constants)
+        """(∂a/∂q, ∂a/∂v, ∂a/∂τ), (..., n_v, n_v) each, by q in its tangent; `external` turns with the links."""
+        return self._run(("forward_dynamics_derivatives", friction), (q, v, tau), out, constants, external)
 
 
 _FRAME = ("frame", "reference")

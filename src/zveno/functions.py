@@ -68,15 +68,15 @@ def _forward_dynamics(mechanism, q, v, tau, external=None, friction=False):
     return forward_dynamics.forward_dynamics(mechanism, q, v, tau, external)
 
 
-def _inverse_dynamics_derivatives(mechanism, q, v, a, friction=False):
-    by_q, by_v, M = slopes.inverse_dynamics_derivatives(mechanism, q, v, a)
+def _inverse_dynamics_derivatives(mechanism, q, v, a, external=None, friction=False):
+    by_q, by_v, M = slopes.inverse_dynamics_derivatives(mechanism, q, v, a, external)
     return by_q, by_v + np.diag(drives.friction_slope(mechanism, v)) if friction else by_v, M
 
 
-def _forward_dynamics_derivatives(mechanism, q, v, tau, friction=False):
+def _forward_dynamics_derivatives(mechanism, q, v, tau, external=None, friction=False):
     """∂a/∂x = −M⁻¹ ∂τ/∂x at the acceleration found, and ∂a/∂τ = M⁻¹ (Carpentier and Mansard 2018)."""
-    a = _forward_dynamics(mechanism, q, v, tau, friction=friction)
-    by_q, by_v, M = slopes.inverse_dynamics_derivatives(mechanism, q, v, a)
+    a = _forward_dynamics(mechanism, q, v, tau, external, friction)
+    by_q, by_v, M = slopes.inverse_dynamics_derivatives(mechanism, q, v, a, external)
     if friction:
         by_v = by_v + np.diag(drives.friction_slope(mechanism, v, FRICTION_SMOOTHING))
     M_inverse = linear.inverse(M)

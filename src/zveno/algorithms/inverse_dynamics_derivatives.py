@@ -57,16 +57,18 @@ class _Flow(NamedTuple):
 
 
 def inverse_dynamics_derivatives(
-    mechanism: Mechanism, q: np.ndarray, v: np.ndarray, a: np.ndarray
+    mechanism: Mechanism, q: np.ndarray, v: np.ndarray, a: np.ndarray, external: Any = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """∂τ/∂q in the tangent, ∂τ/∂v and ∂τ/∂a, the mass matrix; (n_v, n_v) each. Rotors count, friction does not.
 
     Args:
         mechanism: the mechanism.
         q, v, a: (n_q,), (n_v,), (n_v,).
+        external: wrenches on the links as in `inverse_dynamics`, (n_links, 6). They turn with the links: a joint
+            carries them as it carries inertial forces.
     """
     motions = body_motions(mechanism, q, v, a, falling(AT_REST, mechanism.gravity))
-    wrenches = joint_wrenches(mechanism, q, v, a)
+    wrenches = joint_wrenches(mechanism, q, v, a, external)
     q_own = mechanism.joint_positions(q)
     v_own, a_own = mechanism.joint_velocities(v), mechanism.joint_velocities(a)
     T: list[Any] = [None]

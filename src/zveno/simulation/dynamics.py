@@ -83,7 +83,7 @@ def constrained_dynamics(
         stabilization: as in `simulate`.
         friction: whether the drives' friction acts.
     """
-    equations, given = _equations_of(robot, tuple(constraints), friction)
+    equations, given = equations_of(robot, tuple(constraints), friction)
     with np.errstate(all="ignore"):  # rows that depend on one another divide by zero, and are solved below
         a, reactions, value, speed, quality = equations.direct(t, stabilization, q, v, tau, *given)
     solution = Constrained(a, reactions, value, speed, equations.row_names)
@@ -154,7 +154,7 @@ class _Hashed:
 
 
 @lru_cache(maxsize=32)
-def _equations_of(
+def equations_of(
     robot: RobotFunctions, constraints: tuple[Constraint, ...], friction: bool
 ) -> tuple[Equations, tuple[np.ndarray, ...]]:
     """The equations by the very objects, which is quick, and else by what they say; and the anchors given."""

@@ -210,14 +210,17 @@ class Equations(Layout):
         trace(run, {"q": (self.mechanism.n_q,)})
         return np.array(given)
 
+    def anchors_at(self, q: Any, given: Any = ()) -> Any:
+        """The anchors of all constraints at q, those of `given_anchors` taken from `given`."""
+        left = iter(given)
+        return np.array([next(left) if isinstance(x, float) else x for x in self._anchors(q)])
+
     @cached_property
     def direct(self) -> Kernel:
         """(t, k, q, v, u, given anchors) → what `solution` says, all constraints active and anchored at q."""
 
         def run(t, k, q, v, u, given=()):
-            left = iter(given)
-            anchors = [next(left) if isinstance(x, float) else x for x in self._anchors(q)]
-            c = np.concatenate([np.array([k]), np.ones(self.n_rows), np.array(anchors)])
+            c = np.concatenate([np.array([k]), np.ones(self.n_rows), self.anchors_at(q, given)])
             _, acting, _ = self.forces(t, q, v, None, u)
             return self.solved(t, q, v, acting, c)[:5]
 
