@@ -115,7 +115,7 @@ def _held(name: str, pair: Pair) -> list[Row]:
     contacts, states = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
     contacts.append(pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, model, joint, pin.LOCAL_WORLD_ALIGNED))
     states.append(contacts[0].createData())
-    pin.initConstraintDynamics(model, data, contacts)
+    pin.initConstraintDynamics(model, data, contacts, states)
     settings = pin.ProximalSettings(1e-12, 0.0, 10)
     few = [tuple(x[i] for x in pair.pin_states) for i in range(64)]
     held = [zveno.PointContact(link)]
