@@ -53,12 +53,12 @@ def load(name_or_path: str | PathLike[str] | Any, *, snap: bool | None = None, f
     """A robot from a built-in name, a file, a product of elementary transforms, or a model of another library.
 
     Args:
-        name_or_path: a built-in such as "puma560"; a path to a .urdf, .xml (MJCF or URDF), .toml (DH table) or
-            .ets (elementary transforms) file; elementary transforms as text, "Rz(q1) Tx(0.3) Rz(q2)"; or an open
-            `pinocchio.Model` or `mujoco.MjModel`.
+        name_or_path: a built-in such as "puma560"; a path to a .urdf, .xacro, .xml (MJCF or URDF), .toml (DH table)
+            or .ets (elementary transforms) file; elementary transforms as text, "Rz(q1) Tx(0.3) Rz(q2)"; a name of
+            the package robot_descriptions, "panda_description"; or an open `pinocchio.Model` or `mujoco.MjModel`.
         snap: whether angles that were meant to be exact (1.5708) are made so; by default only tables typed by hand
             are, and others are reported in the mechanism's notes.
-        format: "urdf", "mjcf", "dh" or "elementary" where the suffix does not say.
+        format: "urdf", "xacro", "mjcf", "dh" or "elementary" where the suffix does not say.
     """
     from .io.load import load_mechanism
 

@@ -7,17 +7,16 @@ import sys
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
 from ..errors import UNSEEN, ZvenoError, visible
-from ..io.files import check_replaceable, write_text
-from ..io.results import Result
-from ..report.html.page import checked_report
-from ..report.text.console import WHOLE, ReportConsole, text_of
 from .options import Output
+
+if TYPE_CHECKING:  # so that the help of a verb comes without numpy
+    from rich.console import Console
+
+    from ..io.results import Result
 
 
 @dataclass(frozen=True)
@@ -46,10 +45,14 @@ def protect(
         targets: files that will be written beside --out.
         reports: whether the verb has a result that --report can show.
     """
+    from ..io.files import check_replaceable
+
     if output.report is not None:
         if not reports:
             remedy = "Verbs with reports: base, ik, simulate, plan, calibrate, excite, identify"
             raise ZvenoError("this verb has no report", element="--report", remedy=remedy)
+        from ..report.html.page import checked_report
+
         checked_report(output.report)
     read = [path for path in inputs if path is not None and _is_file(path)]
     written: set[Path] = set()
@@ -71,6 +74,9 @@ def _is_file(path: str | Path) -> bool:
 
 def deliver(answer: Answer, output: Output) -> None:
     """Print the answer, or write it to the file asked for."""
+    from ..io.files import write_text
+    from ..report.text.console import WHOLE, ReportConsole, text_of
+
     if output.out is None:
         if output.json:
             print(as_json(answer.data()))

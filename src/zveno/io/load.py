@@ -18,6 +18,7 @@ from .open_models import is_open_model, open_model
 
 FORMATS: dict[str, tuple[str, ...]] = {
     "urdf": (".urdf",),
+    "xacro": (".xacro",),
     "mjcf": (".mjcf",),
     "dh": (".toml",),
     "elementary": (".ets", ".txt"),
@@ -37,12 +38,12 @@ def load_mechanism(
 
     Args:
         name_or_path: a built-in name (`"puma560"`; a generator with its arguments, `"chain(10)"`), the path of a
-            .urdf, .xml (MJCF or URDF), .toml (Denavit–Hartenberg table), .ets or .txt (elementary transforms)
-            file, or elementary transforms themselves (`"Rz(q1) Tx(1)"`); or a `pinocchio.Model` or
-            `mujoco.MjModel`.
+            .urdf, .xacro (with arguments: `"arm.xacro name:=value"`), .xml (MJCF or URDF), .toml (DH table), .ets or
+            .txt (elementary transforms) file, elementary transforms themselves (`"Rz(q1) Tx(1)"`), a name of the
+            package robot_descriptions (`"panda_description"`); or a `pinocchio.Model` or `mujoco.MjModel`.
         snap: whether angles near a multiple of 15° are made exact; None leaves it to the format: yes for tables and
             elementary transforms, no for URDF and MJCF.
-        format: "urdf", "mjcf", "dh" or "elementary", where the suffix does not say it.
+        format: "urdf", "xacro", "mjcf", "dh" or "elementary", where the suffix does not say it.
     """
     if format is not None and format not in FORMATS:
         raise unknown_name("format", format, FORMATS)
@@ -65,13 +66,19 @@ def load_mechanism(
 
 def _from_text(text: str, snap: bool | None, format: str | None) -> Mechanism | None:
     """The mechanism a string stands for by itself, or None if it is a path."""
+    from .descriptions import ENDING, described_mechanism
     from .elementary import elementary_mechanism, is_elementary_text
+    from .xacro import read_xacro, split_arguments
 
     if format is None and text in robots.data_names():
         return _read("dh", robots.data_file(text), snap)
     call = _CALL.fullmatch(text)
     if format is None and (text in robots.generators or (call and call.group(1) in robots.generators)):
         return _generated(text if call is None else call.group(1), "" if call is None else call.group(2))
+    if format is None and text.endswith(ENDING) and text.isidentifier():
+        return described_mechanism(text, snap)
+    if format in (None, "xacro") and (call_of_xacro := split_arguments(text)) and not _exists(text):
+        return read_xacro(call_of_xacro[0], snap=snap, arguments=call_of_xacro[1])
     if (format in (None, "elementary")) and is_elementary_text(text) and not _exists(text):
         return elementary_mechanism(text, snap=snap)
     if format is None and not (text and _exists(text)) and not Path(text).suffix and not re.search(r"[/\\]", text):
@@ -94,8 +101,6 @@ def _format_of(path: Path) -> str:
             return format
     if suffix == ".xml":
         return _xml_format(path)
-    if suffix == ".xacro":
-        return "urdf"  # its reader says how to expand it
     known = ", ".join(sorted(ending for suffixes in FORMATS.values() for ending in suffixes) + [".xml"])
     raise ModelError(
         f"its suffix {suffix!r} is not that of a model file" if suffix else "it has no suffix",
