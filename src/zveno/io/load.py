@@ -38,7 +38,7 @@ def load_mechanism(
 
     Args:
         name_or_path: a built-in name (`"puma560"`; a generator with its arguments, `"chain(10)"`), the path of a
-            .urdf, .xacro (with arguments: `"arm.xacro name:=value"`), .xml (MJCF or URDF), .toml (DH table), .ets or
+            .urdf, .xacro (with arguments: `"arm.xacro name:=value"`), .xml (MJCF or URDF), .toml (DH), .ets or
             .txt (elementary transforms) file, elementary transforms themselves (`"Rz(q1) Tx(1)"`), a name of the
             package robot_descriptions (`"panda_description"`); or a `pinocchio.Model` or `mujoco.MjModel`.
         snap: whether angles near a multiple of 15° are made exact; None leaves it to the format: yes for tables and
