@@ -78,6 +78,7 @@ METHODS = {
     "identify": "identify",
     "plan_poses": "plan_poses",
     "export_c": "export_c",
+    "joint_path": "joint_path",
 }
 """Methods of a robot that are functions of `zveno` with the robot as first argument."""
 ERRORS = (

@@ -37,6 +37,7 @@ from .design.curve import accuracy_curve as accuracy_curve
 from .design.excitation.plan_excitation import plan_excitation as plan_excitation
 from .design.excitation.recording import simulated_log as simulated_log
 from .design.excitation.result import Excitation as Excitation
+from .design.joint_path import joint_path as joint_path
 from .design.poses import judge_poses as judge_poses
 from .design.poses import plan_poses as plan_poses
 from .design.result import Curve as Curve

@@ -260,6 +260,17 @@ class Robot(RobotFunctions):
             starts=starts, draws=draws, seconds=seconds, rng=rng, progress=progress
         )
 
+    def joint_path(
+        self, q0: ArrayLike, q1: ArrayLike, *, velocity: Bound = None, acceleration: Bound = None,
+        jerk: Bound = None, straight: bool = False, rate: float = 1000.0
+    ) -> Trajectory:
+        """The quickest motion from rest at q0 to rest at q1 within limits; see `zveno.joint_path`."""
+        from .design.joint_path import joint_path
+
+        return joint_path(
+            self, q0, q1, velocity=velocity, acceleration=acceleration, jerk=jerk, straight=straight, rate=rate
+        )
+
     def export_c(
         self, functions: Sequence[str] | None = None, directory: str | PathLike[str] = ".", *,
         single: bool = False, frame: str | None = None, parameters: Sequence[str] = (), timed: bool = True,
@@ -272,16 +283,9 @@ class Robot(RobotFunctions):
             self, functions, directory, single=single, frame=frame, parameters=parameters, timed=timed,
             force=force
         )
-    # fmt: on
-
     def base_regressor(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        *,
-        drives: bool | Sequence[str] | None = None,
-        out: np.ndarray | None = None,
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, drives: bool | Sequence[str] | None = None,
+        out: np.ndarray | None = None
     ) -> np.ndarray:
         """W (..., n_v, r) with one column for each base parameter p̃ of the tree; W p̃ are joint torques.
 
@@ -324,12 +328,8 @@ class Robot(RobotFunctions):
         return write_model(self.mechanism, path)
 
     def plot(
-        self,
-        path: str | PathLike[str],
-        q: ArrayLike | None = None,
-        *,
-        frames: Sequence[str] = (),
-        caption: str | None = None,
+        self, path: str | PathLike[str], q: ArrayLike | None = None, *, frames: Sequence[str] = (),
+        caption: str | None = None
     ) -> Path:
         """Draw the robot at q (neutral if not given) as .png or .svg.
 
@@ -345,3 +345,4 @@ class Robot(RobotFunctions):
         if q is not None and np.ndim(q) == 2:
             return draw_motion(self.mechanism, np.asarray(q, dtype=float), path, caption=caption)
         return draw_mechanism(self.mechanism, path, q, frames=frames, caption=caption)
+    # fmt: on

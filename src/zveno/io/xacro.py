@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from ..errors import MissingExtraError, ModelError
 from ..mechanism import Mechanism
@@ -36,7 +37,7 @@ def read_xacro(
         ) from None
     read_bytes(source)  # what cannot be read or is too large is refused in our words
     try:
-        document = xacro.process_file(str(source), mappings=dict(arguments or {}))
+        document: Any = xacro.process_file(str(source), mappings=dict(arguments or {}))
     except Exception as error:  # whatever an expression in the file raises
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ModelError(

@@ -18,6 +18,11 @@ def coordinate_units(mechanism: Mechanism) -> tuple[str, ...]:
     return tuple(unit for name in mechanism.joint_names for unit in joint_units(mechanism.joint(name)))
 
 
+def velocity_units(mechanism: Mechanism) -> tuple[str, ...]:
+    """Units of v, a second: "rad" or "m", in the order of velocities."""
+    return tuple(unit for name in mechanism.joint_names for unit in mechanism.joint(name).type.units)
+
+
 def with_unit(name: str, unit: str) -> str:
     """The header of a column: `joint1 (rad)`."""
     return f"{name} ({unit})" if unit else name

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..io.results import hash_of
-from ..mechanism.units import coordinate_units
+from ..mechanism.units import coordinate_units, velocity_units
 from .equations import Equations
 from .inputs import Inputs
 from .rates import Rates, Stopped
@@ -108,7 +108,7 @@ def trajectory(equations: Equations, times: np.ndarray, Y: np.ndarray, C: Any, *
         robot=mechanism.name,
         coordinate_names=mechanism.coordinate_names,
         coordinate_units=coordinate_units(mechanism),
-        velocity_units=tuple(unit for name in mechanism.joint_names for unit in mechanism.joint(name).type.units),
+        velocity_units=velocity_units(mechanism),
         joint_names=mechanism.joint_names,
         t=times,
         q=q,

@@ -73,26 +73,27 @@ def motion_limits(
     endless = [n for n in mechanism.coordinate_names if not _limited(mechanism, n) and n not in (limits or {})]
     if endless:
         notes.append(f"{', '.join(endless)}: no limits, kept within ±180° or ±1 m")
-    v = _bound(mechanism, velocity, _model_limits(mechanism, "velocity"), "velocity")
+    v = bound_of(mechanism, velocity, model_limits(mechanism, "velocity"), "velocity")
     unknown = ~np.isfinite(v)
     if unknown.any():
         notes.append(f"{_named(mechanism, unknown)}: no velocity limit, {USUAL_VELOCITY:g} rad/s or m/s assumed")
         v = np.where(unknown, USUAL_VELOCITY, v)
-    a = _bound(mechanism, acceleration, np.full(mechanism.n_v, np.inf), "acceleration")
+    a = bound_of(mechanism, acceleration, np.full(mechanism.n_v, np.inf), "acceleration")
     unknown = ~np.isfinite(a)
     if unknown.any():
         notes.append(
             f"{_named(mechanism, unknown)}: no acceleration limit, full speed in {FULL_SPEED_WITHIN:g} s assumed"
         )
         a = np.where(unknown, v / FULL_SPEED_WITHIN, a)
-    j = _bound(mechanism, jerk, np.full(mechanism.n_v, np.inf), "jerk")
-    tau = _bound(mechanism, torque, _model_limits(mechanism, "effort"), "torque")
+    j = bound_of(mechanism, jerk, np.full(mechanism.n_v, np.inf), "jerk")
+    tau = bound_of(mechanism, torque, model_limits(mechanism, "effort"), "torque")
     if not np.isfinite(tau).all():
         notes.append(f"{_named(mechanism, ~np.isfinite(tau))}: no torque limit, torques are not looked at")
     return MotionLimits(lower, upper, v, a, j, tau * (1.0 - torque_margin)), tuple(notes)
 
 
-def _bound(mechanism: Mechanism, given: Bound, usual: np.ndarray, what: str) -> np.ndarray:
+def bound_of(mechanism: Mechanism, given: Bound, usual: np.ndarray, what: str) -> np.ndarray:
+    """(n_v,) a limit of all joints, as given or else as `usual`; `what` it is of, for errors."""
     if given is None:
         return usual
     bound = usual.copy()
@@ -117,7 +118,7 @@ def _bound(mechanism: Mechanism, given: Bound, usual: np.ndarray, what: str) -> 
     return bound
 
 
-def _model_limits(mechanism: Mechanism, name: str) -> np.ndarray:
+def model_limits(mechanism: Mechanism, name: str) -> np.ndarray:
     """(n_v,) limits of the model; infinite where there is none or a zero stands for none."""
     bound = np.full(mechanism.n_v, np.inf)
     for joint in mechanism.joints:

@@ -17,6 +17,7 @@ from ...algorithms.mass_matrix import mass_matrix
 from ...algorithms.singular import refuse_singular
 from ...functions import function_named
 from ...mechanism import Mechanism
+from ...mechanism.units import velocity_units
 
 MOST_COLUMNS = 40
 """Larger matrices are only written as JSON."""
@@ -110,11 +111,6 @@ def _computed(name: str, mechanism: Mechanism, q, v, last, friction: bool):
     function = function_named(name).compute
     assert function is not None
     return function(mechanism, q, v, last, friction=friction)
-
-
-def velocity_units(mechanism: Mechanism) -> tuple[str, ...]:
-    """ "rad" or "m" for every velocity: the unit that it is a rate of."""
-    return tuple(unit for name in mechanism.joint_names for unit in mechanism.joint(name).type.units)
 
 
 def _state_table(data: dict[str, Any], degrees: bool) -> Table:
