@@ -1,7 +1,8 @@
 """Time steps as a structured program: many of them in a call, every state in a lane, without Python in between.
 
 A step is a straight-line program up to its contacts, a loop of sweeps that each lane leaves when its forces no
-longer change, and a straight-line program for the rest.
+longer change, accelerated sweeps in the lanes where they still do, and a straight-line program for the rest.
+Bodies that spin fast are solved twice, with the forces of the middle of the step (`step.corrected`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import numpy as np
 from ...kernels.math import greater, maximum, select
 from ...kernels.structured.build import Builder
 from ..fixed_steps import USERS
-from .step import Prepared, Problem, ended, prepared
+from .acceleration import MEMORY, History, accelerated
+from .step import Prepared, Problem, corrected, ended, prepared, spinning, spins
 from .stepping import Stepping
 from .sweeps import sweep
 from .touching import cell_numbers
@@ -23,8 +25,10 @@ from .touching import cell_numbers
 if TYPE_CHECKING:
     from ...kernels.structured.kernel import StructuredKernel
 
-MOST_SWEEPS = 100
-"""In one step."""
+PLAIN = 24
+"""Plain sweeps of one step."""
+ACCELERATED = 100
+"""Accelerated sweeps of one step at most, where plain ones have not ended."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +71,10 @@ def time_steps(program: Builder, steps: TimeSteps) -> None:
     sizes = (m * (m + 1) // 2, m, m, m, n, n * (n - 1) // 2, n, m * n, n, n, n, n, 1)
     parts = [program.scratch(f"part{k}", 1, max(size, 1), zero=True) for k, size in enumerate(sizes)]
     row, extra = program.scratch("state", 1, n_row), program.scratch("extra", 1, 2 * n)
-    impulses = program.scratch("impulses", 1, max(m, 1), zero=True)
-    running, quality = program.scratch("running", 1, 1, zero=True), program.scratch("quality", 1, 2, zero=True)
-    change, count, done = (program.scratch(name, 1, 1, zero=True) for name in ("change", "count", "done"))
+    quality, done = program.scratch("quality", 1, 2, zero=True), program.scratch("done", 1, 1, zero=True)
+    fast, pending, again = (program.scratch(name, 1, 1, zero=True) for name in ("fast", "pending", "again"))
+    solver = _Solver(program, stepping) if m else None
+    impulses = (program.scratch("none", 1, 1, zero=True) if solver is None else solver.impulses)[0]
     grounds = _Grounds(program, stepping)
 
     row[0] = program.step(_same, start[0])
@@ -77,22 +82,71 @@ def time_steps(program: Builder, steps: TimeSteps) -> None:
         quality[0], done[0] = program.step(_begun)
         with program.each(steps.every):
             given = [t[k], h[k], done[0], row[0], settings[0], *command, *grounds.looked_up(row[0])]
-            values = program.step(partial(_prepared, stepping, sizes), *given)
-            for part, value in zip(parts, values[:-3], strict=True):
+            *values, fast[0] = program.step(partial(_prepared, stepping, sizes), *given)
+            for part, value in zip(parts, values, strict=True):
                 part[0] = value
-            impulses[0], running[0], count[0] = values[-3:]
-            if m:
-                with program.repeat_while(running, MOST_SWEEPS):
-                    impulses[0], change[0], count[0], running[0] = program.step(
-                        partial(_swept, stepping, sizes),
-                        *(h[k], settings[0], impulses[0], count[0], *(part[0] for part in parts[:4])),
+            if solver is not None:
+                solver.start(row[0])
+            # Once, and once more where something spins fast, with the forces of the middle of the step.
+            pending[0], again[0] = program.step(_first_round)
+            with program.repeat_while(pending, 2 if spinning(stepping.mechanism) else 1):
+                with program.repeat_while(again, 1):
+                    rest = [part[0] for part in parts[4:]]
+                    parts[1][0], parts[4][0], again[0], fast[0] = program.step(
+                        partial(_corrected, stepping, sizes), h[k], row[0], parts[1][0], impulses, *rest
                     )
+                if solver is not None:
+                    solver.solve(h[k], settings[0], parts)
+                pending[0], again[0] = program.step(_next_round, fast[0])
             rest = [part[0] for part in parts[4:]]
+            found = [impulses] if solver is None else [impulses, solver.change[0], solver.count[0]]
             row[0], extra[0], quality[0], done[0] = program.step(
-                partial(_ended, stepping, sizes),
-                *(h[k], row[0], impulses[0], change[0], count[0], quality[0], done[0], *rest),
+                partial(_ended, stepping, sizes, len(found)), h[k], row[0], quality[0], done[0], *found, *rest
             )
         samples[k] = program.step(_sample, row[0], extra[0], parts[-1][0], quality[0])
+
+
+class _Solver:
+    """Sweeps over the contacts of a step, plain and then accelerated."""
+
+    def __init__(self, program: Builder, stepping: Stepping):
+        self.program, self.stepping = program, stepping
+        m = stepping.n_rows
+        self.impulses = program.scratch("impulses", 1, m, zero=True)
+        self.running = program.scratch("running", 1, 1, zero=True)
+        self.change = program.scratch("change", 1, 1, zero=True)
+        self.count = program.scratch("count", 1, 1, zero=True)
+        widths = (m, m, 1, 1, m, m, MEMORY * m, MEMORY * m)
+        self.history = [program.scratch(f"history{k}", 1, width, zero=True) for k, width in enumerate(widths)]
+
+    def start(self, row: Any) -> None:
+        """From the impulses of the last step."""
+        self.impulses[0], self.count[0] = self.program.step(partial(_started, self.stepping), row)
+
+    def solve(self, h: Any, settings: Any, parts: list[Any]) -> None:
+        """Impulses for the problem in the first four parts."""
+        program, stepping = self.program, self.stepping
+        self.running[0] = program.step(_one)
+        with program.repeat_while(self.running, PLAIN):
+            self.impulses[0], self.change[0], self.count[0], self.running[0] = program.step(
+                partial(_swept, stepping),
+                *(h, settings, self.impulses[0], self.count[0], *(part[0] for part in parts[:4])),
+            )
+        for part, value in zip(self.history, program.step(_remembered, self.impulses[0]), strict=True):
+            part[0] = value
+        with program.repeat_while(self.running, ACCELERATED):
+            *carried, self.impulses[0], self.change[0], self.count[0], self.running[0] = program.step(
+                partial(_accelerated, stepping),
+                *(
+                    h,
+                    settings,
+                    self.count[0],
+                    *(part[0] for part in parts[:4]),
+                    *(part[0] for part in self.history),
+                ),
+            )
+            for part, value in zip(self.history, carried, strict=True):
+                part[0] = value
 
 
 class _Grounds:
@@ -133,38 +187,73 @@ def _cells(stepping: Stepping, row: Any) -> tuple[Any, ...]:
     return tuple(np.array([number]) for number in cell_numbers(stepping, row[stepping.q]))
 
 
-def _prepared(stepping: Stepping, sizes: tuple[int, ...], t: Any, h: Any, done: Any, row: Any, c: Any, *rest: Any):
+def _prepared(
+    stepping: Stepping, sizes: tuple[int, ...], t: Any, h: Any, done: Any, row: Any, c: Any, *rest: Any
+) -> tuple[Any, ...]:
     commanded = stepping.equations.commanded
     u, cells = (rest[0], rest[1:]) if commanded else (None, rest)
     values = prepared(stepping, t[0] + done[0] * h[0], h[0], row, c, u, list(cells)).rows()
     filled = [np.zeros(1) if not size else value for size, value in zip(sizes, values, strict=True)]
-    impulses = row[stepping.impulses] if stepping.n_rows else np.zeros(1)
-    return (*filled, impulses, np.ones(1), np.zeros(1))
+    return (*filled, np.array([spins(stepping.mechanism, row[stepping.v], h[0])]))
 
 
-def _swept(stepping: Stepping, sizes: tuple[int, ...], h: Any, c: Any, impulses: Any, count: Any, *problem: Any):
+def _started(stepping: Stepping, row: Any) -> tuple[Any, Any]:
+    return row[stepping.impulses], np.zeros(1)
+
+
+def _first_round() -> tuple[Any, Any]:
+    return np.ones(1), np.zeros(1)
+
+
+def _next_round(fast: Any) -> tuple[Any, Any]:
+    return fast, fast
+
+
+def _one() -> Any:
+    return np.ones(1)
+
+
+def _swept(stepping: Stepping, h: Any, c: Any, impulses: Any, count: Any, *problem: Any) -> tuple[Any, ...]:
     after, change = sweep(stepping.groups, Problem(*problem), impulses)
     goes_on = select(greater(change, c[0] * h[0]), 1.0, 0.0)
     return after, np.array([change]), count + 1.0, np.array([goes_on])
 
 
+def _remembered(impulses: Any) -> tuple[Any, ...]:
+    m = len(impulses)
+    nothing = np.zeros(MEMORY * m)
+    return (impulses, impulses, np.array([np.inf]), np.array([-1.0]), np.zeros(m), np.zeros(m), nothing, nothing)
+
+
+def _accelerated(stepping: Stepping, h: Any, c: Any, count: Any, *rest: Any) -> tuple[Any, ...]:
+    after = accelerated(stepping.groups, Problem(*rest[:4]), History(*rest[4:]))
+    goes_on = select(greater(after.least[0], c[0] * h[0]), 1.0, 0.0)
+    return (*after, after.best, after.least, count + 1.0, np.array([goes_on]))
+
+
+def _of(sizes: tuple[int, ...], rest: Any, problem: Any = ()) -> Prepared:
+    """What the parts after the problem say."""
+    given = (np.zeros(0), *problem, np.zeros(0), np.zeros(0)) if problem else [np.zeros(0)] * 4
+    return Prepared.of((*given, *(value[:size] for value, size in zip(rest, sizes[4:], strict=True))))
+
+
+def _corrected(
+    stepping: Stepping, sizes: tuple[int, ...], h: Any, row: Any, b: Any, impulses: Any, *rest: Any
+) -> tuple[Any, ...]:
+    at = _of(sizes, rest, (b[: sizes[1]],))
+    b_after, free = corrected(stepping, h[0], row, at, impulses[: stepping.n_rows])
+    return (b_after if sizes[1] else np.zeros(1)), free, np.zeros(1), np.zeros(1)
+
+
 def _ended(
-    stepping: Stepping,
-    sizes: tuple[int, ...],
-    h: Any,
-    row: Any,
-    impulses: Any,
-    change: Any,
-    count: Any,
-    quality: Any,
-    done: Any,
-    *rest: Any,
+    stepping: Stepping, sizes: tuple[int, ...], n: int, h: Any, row: Any, quality: Any, done: Any, *rest: Any
 ):
-    empty = [np.zeros(0)] * 4
-    at = Prepared.of((*empty, *(value[:size] for value, size in zip(rest, sizes[4:], strict=True))))
-    end = ended(stepping, h[0], row, at, impulses[: stepping.n_rows])
-    seen = np.array([maximum(quality[0], change[0] / h[0]), maximum(quality[1], count[0])])
-    return end.row, np.concatenate([end.a, end.tau]), seen, done + 1.0
+    found, rest = rest[:n], rest[n:]
+    end = ended(stepping, h[0], row, _of(sizes, rest), found[0][: stepping.n_rows])
+    if n > 1:
+        _, change, count = found
+        quality = np.array([maximum(quality[0], change[0] / h[0]), maximum(quality[1], count[0])])
+    return end.row, np.concatenate([end.a, end.tau]), quality, done + 1.0
 
 
 def _sample(row: Any, extra: Any, deepest: Any, quality: Any) -> Any:

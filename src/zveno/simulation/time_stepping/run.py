@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ PER_OPERATION = 1e-10
 USUAL_SWEEPS = 10
 """Of which the time of a step is guessed."""
 UNSOLVED = 1e-3
-"""Share of the weight: a residual beyond it is part of the status."""
+"""Share of the weight, or of a larger reaction: a residual beyond it is part of the status."""
 
 
 def time_stepped(
@@ -41,7 +42,7 @@ def time_stepped(
 ) -> Trajectory:
     """The trajectory from states (..., n_q), (..., n_v), sampled at the times (n,); `parts` as in `stepping_of`."""
     stepping = stepping_of(*parts)
-    check_mass(stepping.equations, stepping.equations.state(q0, v0))
+    check_mass(stepping.equations, stepping.equations.state(*(x.reshape(-1, x.shape[-1])[:1] for x in (q0, v0))))
     start = np.zeros((*q0.shape[:-1], stepping.n_row + stepping.n_extra))
     start[..., stepping.q], start[..., stepping.v] = q0, v0
     start[..., stepping.n_row + 2 * stepping.mechanism.n_v] = np.inf
@@ -58,6 +59,24 @@ def time_stepped(
         sizes[first + 1 : first + n + 1] = between / every
         first, n_steps = first + n, n_steps + n * every
     return _trajectory(stepping, times, samples, sizes, n_steps=n_steps, n_evaluations=n_steps, **facts)
+
+
+class _Identified:
+    """What takes part in a run; equal to every other that leads to the same kernels."""
+
+    def __init__(self, stepping: Stepping):
+        self.stepping, self.key = stepping, stepping.identity
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identified) and self.key == other.key
+
+
+@lru_cache(maxsize=128)
+def _kernel(identified: _Identified, n_samples: int, every: int) -> Kernel:
+    return time_steps_kernel(identified.stepping, n_samples, every)
 
 
 class _Block:
@@ -86,17 +105,12 @@ class _Block:
             self.progress(float(times[k + count]))
 
     def _operations(self) -> float:
-        """Of one step with the usual number of sweeps."""
-        kernel = self._kernel(1, 1)
-        groups, m = len(self.stepping.groups), self.stepping.n_rows
-        sweeps = 100.0 * (2.0 * m * m + 20.0 * groups)
-        return max(kernel.operations.total - sweeps, 0.2 * kernel.operations.total) * (1.0 + 0.01 * USUAL_SWEEPS)
+        """Of one step, roughly: mass matrix and rows, and the usual number of sweeps."""
+        n, m = self.stepping.mechanism.n_v, self.stepping.n_rows
+        return 500.0 + 60.0 * n * n + 2.0 * USUAL_SWEEPS * m * m
 
     def _kernel(self, n_samples: int, every: int) -> Kernel:
-        key = n_samples, every
-        if key not in self.stepping._kernels:
-            self.stepping._kernels[key] = time_steps_kernel(self.stepping, n_samples, every)
-        return self.stepping._kernels[key]
+        return _kernel(_Identified(self.stepping), n_samples, every)
 
     def _call(self, times: np.ndarray, row: np.ndarray, every: int, *command: Any) -> np.ndarray:
         n = len(times)
@@ -159,8 +173,8 @@ def _trajectory(
         notes = (
             f"contact forces still changed by up to {worst:.3g} N in the last of {int(np.nanmax(sweeps))} sweeps",
         )
-        weight = tolerance * UNSOLVED / TOLERANCE
-        if status == FINISHED and worst > weight:
+        largest = np.nanmax(abs(samples[..., stepping.impulses]).max(axis=-1) / sizes)
+        if status == FINISHED and worst > UNSOLVED * max(tolerance / TOLERANCE, float(largest)):
             status = f"{FINISHED}: contact forces are off by {worst:.3g} N or more"
     depth = np.maximum(-extra[..., -3], 0.0)
     return Trajectory(

@@ -38,6 +38,8 @@ SHARE = 0.2
 """Share of a penetration that a step takes back."""
 FASTEST = 0.3
 """m/s, at which penetration is taken back at most."""
+SPIN = 0.03
+"""Turn of a body in one step, rad, beyond which its forces are taken in the middle of the step."""
 BOUNCE = 2.0
 """Approaches slower than this many steps of free fall, g h, do not bounce."""
 TINY = 1e-300
@@ -101,10 +103,7 @@ def prepared(stepping: Stepping, t: Any, h: Any, row: Any, c: Any, u: Any, cells
     implicit = damping + h * stiffness
     L, r = linear.factor(M + np.diag(h * implicit))
     r = np.array(r)
-    free = v + h * linear.down(L, r * linear.up(L, force))
-    for at in free_joints(mechanism):
-        w = v[at + 3 : at + 6]
-        free = np.concatenate([free[:at], free[at : at + 3] + h * cross(w, v[at : at + 3]), free[at + 3 :]])
+    free = _classical(mechanism, v + h * linear.down(L, r * linear.up(L, force)), v, h)
     rows = Rows(stepping, q, cells)
     offsets, bound = _offsets(stepping, rows, v, h, c)
     Y = [linear.up(L, one) for one in rows.J]
@@ -226,6 +225,65 @@ def _scales(stepping: Stepping, W: Any) -> Any:
     return np.array(scales)
 
 
+def spinning(mechanism: Mechanism) -> list[int]:
+    """Where the angular velocities of free and ball joints begin."""
+    found = []
+    for name in mechanism.joint_names:
+        joint = mechanism.joint(name).type
+        if joint.n_q > joint.n_v:
+            found.append(mechanism.v_slices[name].stop - 3)
+    return found
+
+
+def spins(mechanism: Mechanism, v: Any, h: Any) -> Any:
+    """1 where a body turns by more than `SPIN` in a step, else 0."""
+    most: Any = 0.0
+    for at in spinning(mechanism):
+        most = maximum(most, v[at : at + 3] @ v[at : at + 3])
+    return select(greater(most * h * h, SPIN * SPIN), 1.0, 0.0)
+
+
+def corrected(stepping: Stepping, h: Any, row: Any, at: Prepared, impulses: Any) -> tuple[Any, Any]:
+    """(b, v_f) with H of the middle of the step, from the impulses of a first solution.
+
+    Explicit gyroscopic moments feed energy into a fast top: by (h Ω)²/2 a step, and by (h Ω)⁴/8 with this.
+    """
+    mechanism, dynamic = stepping.mechanism, stepping.equations.dynamic
+    q, v = row[stepping.q], row[stepping.v]
+    L = _lower(at.L, mechanism.n_v)
+    mean = 0.5 * (v + at.free + linear.down(L, at.r * _pushed(stepping, at, impulses)))
+    force = at.acting - bias(dynamic, q, mean)
+    free = v + h * linear.down(L, at.r * linear.up(L, force))
+    free = _classical(mechanism, free, mean, h)
+    shift = free - at.free
+    half = np.array([shift[i] + sum((L[i][j] * shift[j] for j in range(i)), 0.0) for i in range(len(shift))])
+    n = mechanism.n_v
+    changes = [at.Y[k * n : (k + 1) * n] @ half for k in range(stepping.n_rows)]  # J = Yᵀ L
+    return at.problem.b + np.array(changes) if changes else at.problem.b, free
+
+
+def _classical(mechanism: Mechanism, free: Any, v: Any, h: Any) -> Any:
+    """Velocities of free joints with h ω × v, in axes that do not turn."""
+    for at in free_joints(mechanism):
+        w = v[at + 3 : at + 6]
+        free = np.concatenate([free[:at], free[at : at + 3] + h * cross(w, v[at : at + 3]), free[at + 3 :]])
+    return free
+
+
+def _lower(below: Any, n: int) -> list[Any]:
+    """Rows of L from the numbers below its diagonal."""
+    return [below[i * (i - 1) // 2 : i * (i + 1) // 2] for i in range(n)]
+
+
+def _pushed(stepping: Stepping, at: Prepared, impulses: Any) -> Any:
+    """Y λ = L⁻ᵀ Jᵀ λ, (n_v,)."""
+    n = stepping.mechanism.n_v
+    half: Any = np.zeros(n)
+    for k in range(stepping.n_rows):
+        half = half + at.Y[k * n : (k + 1) * n] * impulses[k]
+    return half
+
+
 class Ended(NamedTuple):
     """A step's end."""
 
@@ -241,11 +299,8 @@ def ended(stepping: Stepping, h: Any, row: Any, at: Prepared, impulses: Any) -> 
     """The row after a step with the impulses λ (m,)."""
     mechanism = stepping.mechanism
     q, v = row[stepping.q], row[stepping.v]
-    n, m = mechanism.n_v, stepping.n_rows
-    L = [at.L[i * (i - 1) // 2 : i * (i + 1) // 2] for i in range(n)]
-    half: Any = np.zeros(n)
-    for k in range(m):
-        half = half + at.Y[k * n : (k + 1) * n] * impulses[k]
+    n = mechanism.n_v
+    L, half = _lower(at.L, n), _pushed(stepping, at, impulses)
     after = at.free + linear.down(L, at.r * half)
     mean = 0.5 * (v + after)
     pushed = half + np.array([sum((L[i][j] * half[i] for i in range(j + 1, n)), 0.0) for j in range(n)])  # Jᵀ λ

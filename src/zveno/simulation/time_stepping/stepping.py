@@ -7,7 +7,7 @@ work done on the robot so far, and the impulses of the last step, from which the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -58,7 +58,6 @@ class Stepping:
     contacts: tuple[Contact, ...] = ()
     limits: bool = False
     friction: bool = False
-    _kernels: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -207,3 +206,10 @@ class Stepping:
             return None
         structures = [repr(contact.structure) for contact in self.contacts]
         return hash_of(known, structures, self.limits, self.friction)
+
+    @cached_property
+    def identity(self) -> str:
+        """Equal where the code and the tables of heights are; never equal to another with functions of the user."""
+        if self.fingerprint is None:
+            return f"object {id(self)}"
+        return hash_of(self.fingerprint, *(contact.surface.cells for _, contact in self.fields))
