@@ -1,14 +1,15 @@
-"""Capsules around the links, taken from the kinematics alone, and how far they keep from each other and the ground.
+"""Capsules around the links, and how far they keep from each other and the ground.
 
-A link is a bar from its own joint to each joint it carries, or to its frames where it carries none, as thick as its
-radius says. That is coarse, but needs no meshes: a posture whose bars cross is not one to measure in.
+They are taken from the kinematics alone: a link is a bar from its own joint to each joint it carries, or to its
+frames where it carries none, as thick as its radius says. That is coarse, but needs no meshes: a posture whose bars
+cross is not one to measure in. Or each of a link's shapes in the model's file is held by one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..kernels.kernel import Kernel
 from ..mechanism import Mechanism
 from ..mechanism.bars import link_bars
 from ..robot_functions import RobotFunctions
+from .bounding import bounding_capsule
 from .distances import Layout, distances, distances_and_slopes
 from .segments import segment_distance
 
@@ -39,12 +41,15 @@ class Clearance:
         links: whether links must keep clear of each other.
         pairs: names of the two links of every pair that is looked at. By default all pairs but those of
             neighbours, and of links that touch in every posture of a sample.
+        shapes: links that have shapes in the model's file (URDF) are taken as these: a capsule about each of them,
+            meshes in STL and OBJ included; collision shapes before visual ones. Other links are bars.
     """
 
     radius: float | Mapping[str, float] | None = None
     ground: float | None = None
     links: bool = True
     pairs: Sequence[tuple[str, str]] | None = None
+    shapes: bool = False
 
 
 class Capsules:
@@ -64,11 +69,16 @@ class Capsules:
         mechanism = robot.mechanism
         given = clearance.radius if isinstance(clearance.radius, Mapping) else {}
         bars = link_bars(mechanism, tuple(given))
+        held = shape_capsules(mechanism) if clearance.shapes else []
+        shaped = {i for i, _, _, _ in held}
+        bars = [bar for bar in bars if bar[0] not in shaped] + [capsule[:3] for capsule in held]
         self.links: np.ndarray = np.array([i for i, _, _ in bars], dtype=int)
         self.ends: np.ndarray = np.array([[a, b] for _, a, b in bars]).reshape(len(bars), 2, 3)
         usual = DEFAULT_SHARE * self.reach if clearance.radius is None or given else clearance.radius
         names = [mechanism.link_names[i] for i in self.links]
         self.radii: np.ndarray = np.array([_radius(given.get(name, usual), name) for name in names])
+        if held:
+            self.radii[-len(held) :] = [radius for _, _, _, radius in held]
         named = clearance.pairs is not None
         pairs = _named(clearance.pairs, names, mechanism) if named else _apart(mechanism, self.links)
         self.pairs: np.ndarray = np.array(pairs, dtype=int).reshape(-1, 2)
@@ -155,6 +165,18 @@ def acceptance(
     if not isinstance(accept, Clearance):
         return accept
     return Capsules(RobotFunctions(robot) if isinstance(robot, Mechanism) else robot, accept).clear
+
+
+@lru_cache(maxsize=16)
+def shape_capsules(mechanism: Mechanism) -> list[tuple[int, np.ndarray, np.ndarray, float]]:
+    """(link, start, end, radius) about every shape of the links."""
+    from ..io.shapes import link_shapes  # not needed to import the package
+
+    capsules = []
+    for shape in link_shapes(mechanism):
+        start, end, radius = bounding_capsule(shape.corners)
+        capsules.append((mechanism.link_number(shape.link), start, end, radius + shape.radius))
+    return capsules
 
 
 def _apart(mechanism: Mechanism, links: np.ndarray) -> list[tuple[int, int]]:

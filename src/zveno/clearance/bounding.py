@@ -1,0 +1,65 @@
+"""The thinnest capsule, of a few directions tried, that holds a cloud of points."""
+
+from __future__ import annotations
+
+import numpy as np
+
+MANY = 64
+"""Fewer points are taken as they are."""
+
+
+def bounding_capsule(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """(start, end, radius) of a capsule that holds points (n, 3).
+
+    Its axis is one of the principal axes of the points and of their box, through the middle of what they span;
+    the one of least volume is taken. The capsule always holds all points; that it is the least one is not claimed.
+    """
+    points = _outer(points)
+    middle = points.mean(axis=0)
+    directions = [*np.eye(3), *np.linalg.svd(points - middle, full_matrices=False)[2]]
+    return min((_along(points, axis) for axis in directions), key=lambda capsule: _volume(*capsule))
+
+
+def _outer(points: np.ndarray) -> np.ndarray:
+    """The corners of the convex hull: a capsule that holds them holds all. Flat clouds stay as they are."""
+    if len(points) < MANY:
+        return points
+    from scipy.spatial import ConvexHull, QhullError  # not needed to import the package
+
+    try:
+        return points[ConvexHull(points).vertices]
+    except QhullError:
+        return np.unique(points, axis=0)
+
+
+def _along(points: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    along = points @ axis
+    beside = points - along[:, None] * axis
+    center = _middle_of_disc(beside)
+    center = center - (center @ axis) * axis
+    distance = np.linalg.norm(beside - center, axis=1)
+    radius = float(distance.max())
+    # A point is held by the round end at t where |along − t| ≤ √(radius² − distance²).
+    reach = np.sqrt(np.maximum(radius**2 - distance**2, 0.0))
+    low, high = float((along + reach).min()), float((along - reach).max())
+    if low > high:
+        low = high = 0.5 * (low + high)
+        radius = float(np.linalg.norm(points - (center + low * axis), axis=1).max())
+    return center + low * axis, center + high * axis, radius
+
+
+def _middle_of_disc(points: np.ndarray, steps: int = 60) -> np.ndarray:
+    """A centre whose distance to the farthest point is near the least (Bădoiu and Clarkson 2003)."""
+    center = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    best, least = center, np.inf
+    for k in range(steps):
+        distance = np.linalg.norm(points - center, axis=1)
+        farthest = int(distance.argmax())
+        if distance[farthest] < least:
+            best, least = center, distance[farthest]
+        center = center + (points[farthest] - center) / (k + 2)
+    return best
+
+
+def _volume(start: np.ndarray, end: np.ndarray, radius: float) -> float:
+    return float(np.pi * radius**2 * (np.linalg.norm(end - start) + 4.0 / 3.0 * radius))
