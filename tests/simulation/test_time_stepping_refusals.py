@@ -29,7 +29,6 @@ HOLES[1, 2] = np.nan
         ),
         (zveno.Contact("nothing", friction=0.5), "nothing"),
         (zveno.Contact("b", friction=0.0, rolling=0.1), "need friction"),
-        (zveno.Weld("b"), "does not know Weld"),
     ],
 )
 def test_bad_contacts_are_refused(contact, says):

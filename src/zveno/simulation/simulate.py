@@ -123,9 +123,15 @@ def simulate(
     with ProgressBar("simulating", progress) as show:
         times = method.times(duration, sample)
         if method.stepped:
-            facts = {"method": method.settings, "inputs_hash": key}
             return time_stepped(
-                (robot, constraints, limits, *acting), q0, v0, times, step, lambda t: show(t, duration), **facts
+                (robot, constraints, limits, *acting),
+                (q0, v0, tau0),
+                max_projection,
+                times,
+                step,
+                lambda t: show(t, duration),
+                method=method.settings,
+                inputs_hash=key,
             )
         held = checked_constraints(robot, constraints, limits)
         return continuous_run(

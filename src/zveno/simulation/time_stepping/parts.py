@@ -27,19 +27,20 @@ def stepping_of(
 ) -> Stepping:
     """What takes part in a run, refused where time stepping does not know it."""
     known = checked_constraints(robot, constraints)
-    contacts = []
+    contacts, held = [], []
     for one in known:
         if isinstance(one, GroundContact):
             one = Contact.of(one)
-        if not isinstance(one, Contact):
+        if isinstance(one, Contact):
+            contacts.append(one)
+        elif not one.unilateral:
+            held.append(one)
+        else:
             raise ModelError(
                 f"time stepping does not know {type(one).__name__}",
                 element=f"constraint {one.label}",
                 remedy="Use Contact or GroundContact, or another integrator",
             )
-        contacts.append(one)
-    if moving_base is not None or drive is not None:
-        raise ZvenoError(
-            "time stepping has no moving base and no drives", element="integrator", remedy="Use another integrator"
-        )
-    return Stepping(Equations(robot, (), control), tuple(contacts), limits, friction)
+    if moving_base is not None:
+        raise ZvenoError("time stepping has none", element="moving_base", remedy="Use another integrator")
+    return Stepping(Equations(robot, tuple(held), control, drive), tuple(contacts), limits, friction)

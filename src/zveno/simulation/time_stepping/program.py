@@ -63,12 +63,13 @@ def time_steps(program: Builder, steps: TimeSteps) -> None:
     n, m, n_row = stepping.mechanism.n_v, stepping.n_rows, stepping.n_row
     t, h = program.input("t", (steps.n_samples,)), program.input("h", (steps.n_samples,))
     start = program.input("row", (n_row,), n_row)
-    n_c = len(stepping.settings)
+    n_c = len(stepping.settings) + (stepping.equations.n_c if stepping.n_held else 0)
     settings = program.input("c", (n_c,), n_c)
     command = [program.input("u", (n,), n)[0]] if stepping.equations.commanded else []
     width = n_row + stepping.n_extra
     samples = program.output("samples", (steps.n_samples, width), width)
-    sizes = (m * (m + 1) // 2, m, m, m, n, n * (n - 1) // 2, n, m * n, n, n, n, n, 1)
+    p = stepping.n_held
+    sizes = (m * (m + 1) // 2, m, m, m, n, n * (n - 1) // 2, n, m * n, n, n, n, n, p, m * p, 1)
     parts = [program.scratch(f"part{k}", 1, max(size, 1), zero=True) for k, size in enumerate(sizes)]
     row, extra = program.scratch("state", 1, n_row), program.scratch("extra", 1, 2 * n)
     quality, done = program.scratch("quality", 1, 2, zero=True), program.scratch("done", 1, 1, zero=True)
@@ -89,7 +90,7 @@ def time_steps(program: Builder, steps: TimeSteps) -> None:
                 solver.start(row[0])
             # Once, and once more where something spins fast, with the forces of the middle of the step.
             pending[0], again[0] = program.step(_first_round)
-            with program.repeat_while(pending, 2 if spinning(stepping.mechanism) else 1):
+            with program.repeat_while(pending, 2 if spinning(stepping) else 1):
                 with program.repeat_while(again, 1):
                     rest = [part[0] for part in parts[4:]]
                     parts[1][0], parts[4][0], again[0], fast[0] = program.step(
@@ -194,7 +195,7 @@ def _prepared(
     u, cells = (rest[0], rest[1:]) if commanded else (None, rest)
     values = prepared(stepping, t[0] + done[0] * h[0], h[0], row, c, u, list(cells)).rows()
     filled = [np.zeros(1) if not size else value for size, value in zip(sizes, values, strict=True)]
-    return (*filled, np.array([spins(stepping.mechanism, row[stepping.v], h[0])]))
+    return (*filled, np.array([spins(stepping, row[stepping.v], h[0])]))
 
 
 def _started(stepping: Stepping, row: Any) -> tuple[Any, Any]:

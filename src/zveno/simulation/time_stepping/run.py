@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...errors import ZvenoError
 from ...kernels.kernel import Kernel
@@ -14,6 +15,7 @@ from ...mechanism.units import coordinate_units
 from ..checks import check_mass
 from ..rates import joint_of_velocity, steps_in
 from ..results import MAX_CHANGE, final_status
+from ..start import initial_state, start_of_run
 from ..trajectory import FINISHED, Trajectory
 from .parts import stepping_of
 from .program import time_steps_kernel
@@ -33,18 +35,30 @@ UNSOLVED = 1e-3
 
 def time_stepped(
     parts: tuple[Any, ...],
-    q0: np.ndarray,
-    v0: np.ndarray,
+    state: tuple[np.ndarray, np.ndarray, ArrayLike | None],
+    far: float,
     times: np.ndarray,
     step: float,
     progress: Callable[[float], None],
     **facts: Any,
 ) -> Trajectory:
-    """The trajectory from states (..., n_q), (..., n_v), sampled at the times (n,); `parts` as in `stepping_of`."""
+    """The trajectory from q0 (..., n_q), v0 and the drives' torques (..., n_v), sampled at the times (n,).
+
+    `parts` are those of `stepping_of`; `far` says how far, rad or m, constraints may move the start.
+    """
+    q0, v0, _ = state
     stepping = stepping_of(*parts)
     check_mass(stepping.equations, stepping.equations.state(*(x.reshape(-1, x.shape[-1])[:1] for x in (q0, v0))))
     start = np.zeros((*q0.shape[:-1], stepping.n_row + stepping.n_extra))
-    start[..., stepping.q], start[..., stepping.v] = q0, v0
+    equations = stepping.equations
+    begun = start_of_run(equations, initial_state(equations, *state), 0.0, step, far)
+    for ours, theirs in ((stepping.q, equations.q), (stepping.v, equations.v), (stepping.z, equations.z)):
+        start[..., ours] = begun.y[..., theirs]
+    settings = stepping.settings
+    if stepping.n_held and begun.c is not None:
+        settings = np.concatenate(
+            [np.broadcast_to(settings, (*begun.c.shape[:-1], len(settings))), begun.c], axis=-1
+        )
     start[..., stepping.n_row + 2 * stepping.mechanism.n_v] = np.inf
     samples = np.empty((*q0.shape[:-1], len(times), start.shape[-1]))
     samples[..., 0, :] = start
@@ -55,10 +69,13 @@ def time_stepped(
         same = np.diff(times[first:]) > between * (1 - 1e-9)
         n = len(same) if same.all() else max(int(np.argmin(same)), 1)
         every = steps_in(between, step)
-        _Block(stepping, between / every, every, progress).go(times[first : first + n + 1], samples[..., first:, :])
+        _Block(stepping, settings, between / every, every, progress).go(
+            times[first : first + n + 1], samples[..., first:, :]
+        )
         sizes[first + 1 : first + n + 1] = between / every
         first, n_steps = first + n, n_steps + n * every
-    return _trajectory(stepping, times, samples, sizes, n_steps=n_steps, n_evaluations=n_steps, **facts)
+    facts |= {"n_steps": n_steps, "n_evaluations": n_steps, "moved": begun.moved}
+    return _trajectory(stepping, times, samples, sizes, begun.notes, **facts)
 
 
 class _Identified:
@@ -82,8 +99,11 @@ def _kernel(identified: _Identified, n_samples: int, every: int) -> Kernel:
 class _Block:
     """Samples at equal times, each after `every` steps of the size h."""
 
-    def __init__(self, stepping: Stepping, h: float, every: int, progress: Callable[[float], None]):
-        self.stepping, self.h, self.every, self.progress = stepping, h, every, progress
+    def __init__(
+        self, stepping: Stepping, settings: np.ndarray, h: float, every: int, progress: Callable[[float], None]
+    ):
+        self.stepping, self.settings = stepping, settings
+        self.h, self.every, self.progress = h, every, progress
 
     def go(self, times: np.ndarray, samples: np.ndarray) -> None:
         """Fills `samples` (..., n + 1, n_row + n_extra) behind the first, which is the start."""
@@ -114,7 +134,7 @@ class _Block:
 
     def _call(self, times: np.ndarray, row: np.ndarray, every: int, *command: Any) -> np.ndarray:
         n = len(times)
-        return self._kernel(n, every)(times, np.full(n, self.h), row, self.stepping.settings, *command)
+        return self._kernel(n, every)(times, np.full(n, self.h), row, self.settings, *command)
 
     def _go_far(self, t: float, samples: np.ndarray, most: int) -> None:
         """One sample, some of its steps in every call."""
@@ -151,7 +171,12 @@ class _Block:
 
 
 def _trajectory(
-    stepping: Stepping, times: np.ndarray, samples: np.ndarray, sizes: np.ndarray, **facts: Any
+    stepping: Stepping,
+    times: np.ndarray,
+    samples: np.ndarray,
+    sizes: np.ndarray,
+    notes: tuple[str, ...],
+    **facts: Any,
 ) -> Trajectory:
     mechanism, n = stepping.mechanism, stepping.mechanism.n_v
     moved = abs(samples[..., stepping.v]).max(axis=-1, initial=0.0) * sizes
@@ -166,17 +191,21 @@ def _trajectory(
     q, v = np.ascontiguousarray(samples[..., stepping.q]), np.ascontiguousarray(samples[..., stepping.v])
     kinetic, potential = stepping.robot.energy(q, v)
     residual, sweeps = extra[..., -2], extra[..., -1]
-    notes: tuple[str, ...] = ()
     tolerance = float(stepping.settings[0])
     worst = float(np.nanmax(residual, initial=0.0))
     if worst > 1.001 * tolerance:
         notes = (
+            *notes,
             f"contact forces still changed by up to {worst:.3g} N in the last of {int(np.nanmax(sweeps))} sweeps",
         )
         largest = np.nanmax(abs(samples[..., stepping.impulses]).max(axis=-1) / sizes)
         if status == FINISHED and worst > UNSOLVED * max(tolerance / TOLERANCE, float(largest)):
             status = f"{FINISHED}: contact forces are off by {worst:.3g} N or more"
     depth = np.maximum(-extra[..., -3], 0.0)
+    drive, states = stepping.equations.drive, samples[..., stepping.z]
+    named = () if drive is None else drive.states(mechanism)
+    if drive is not None:
+        notes, states = (*notes, *drive.notes(mechanism, times, states)), drive.physical(states)
     return Trajectory(
         robot=mechanism.name,
         coordinate_names=mechanism.coordinate_names,
@@ -188,7 +217,10 @@ def _trajectory(
         v=v,
         a=np.ascontiguousarray(extra[..., :n]),
         tau=np.ascontiguousarray(extra[..., n : 2 * n]),
-        reactions=samples[..., stepping.impulses] / sizes[:, None],
+        drive_states=states,
+        drive_state_names=tuple(name for name, _ in named),
+        drive_state_units=tuple(unit for _, unit in named),
+        reactions=samples[..., stepping.impulses.start : stepping.n_row] / sizes[:, None],
         reaction_names=stepping.row_names,
         kinetic=kinetic,
         potential=potential,

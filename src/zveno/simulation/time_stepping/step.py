@@ -30,7 +30,9 @@ from ...algorithms.mass_matrix import mass_matrix
 from ...kernels.math import greater, less, logical_and, maximum, minimum, select, sqrt
 from ...mechanism import Mechanism
 from ...spatial.rotations import from_quaternion
-from ...spatial.vectors import cross, skew
+from ...spatial.vectors import cross
+from .gyroscopic import free_joints, turning
+from .holding import held
 from .stepping import Stepping
 from .touching import Rows
 
@@ -72,20 +74,25 @@ class Prepared:
     Y: Any
     """(m · n_v,)"""
     tau: Any
-    """what control and drives apply at v, (n_v,)"""
+    """what control and drives apply at v⁺ = v, (n_v,)"""
     acting: Any
-    """τ − h k v less friction, (n_v,)"""
+    """the same less friction, (n_v,)"""
     implicit: Any
     """d + h k, (n_v,)"""
     command: Any
     """(n_v,)"""
+    impulses: Any
+    """of constraints that hold both ways, without contacts, (p,)"""
+    coupling: Any
+    """their change for unit impulses of the contacts, (m · p,)"""
     deepest: Any
-    """the least gap, (1,), m or rad"""
+    """the least gap, or less the largest violation, (1,), m or rad"""
 
     def rows(self) -> tuple[Any, ...]:
         """All of it, as rows of numbers."""
-        rest = self.free, self.L, self.r, self.Y, self.tau, self.acting, self.implicit, self.command, self.deepest
-        return (*self.problem, *rest)
+        dynamics = self.free, self.L, self.r, self.Y
+        forces = self.tau, self.acting, self.implicit, self.command, self.impulses, self.coupling
+        return (*self.problem, *dynamics, *forces, self.deepest)
 
     @staticmethod
     def of(rows: tuple[Any, ...]) -> Prepared:
@@ -99,7 +106,7 @@ def prepared(stepping: Stepping, t: Any, h: Any, row: Any, c: Any, u: Any, cells
     q, v = row[stepping.q], row[stepping.v]
     tau, acting, stiffness, damping, command = _forces(stepping, t, h, row, u)
     M = mass_matrix(dynamic, q)
-    force = acting - bias(dynamic, q, v) + _turning(mechanism, M, v, h)
+    force = acting - bias(dynamic, q, v) + turning(mechanism, M, v, h)
     implicit = damping + h * stiffness
     L, r = linear.factor(M + np.diag(h * implicit))
     r = np.array(r)
@@ -107,65 +114,42 @@ def prepared(stepping: Stepping, t: Any, h: Any, row: Any, c: Any, u: Any, cells
     rows = Rows(stepping, q, cells)
     offsets, bound = _offsets(stepping, rows, v, h, c)
     Y = [linear.up(L, one) for one in rows.J]
+    deepest: Any = np.inf
+    for gap in rows.gaps:
+        deepest = minimum(deepest, gap)
+    impulses, coupling = np.zeros(0), np.zeros(0)
+    if stepping.n_held:
+        free, Y, impulses, coupling, violation = held(stepping, t, h, q, v, c, (L, r), free, Y)
+        deepest = minimum(deepest, -violation)
     b = np.array([one @ free for one in rows.J]) + offsets
     W = np.array([(Y[i] * r) @ Y[j] for i in range(len(Y)) for j in range(i + 1)])
     problem = Problem(W, b, _scales(stepping, W), bound)
     below = np.array([L[i][j] for i in range(len(r)) for j in range(i)])
-    deepest: Any = np.inf
-    for gap in rows.gaps:
-        deepest = minimum(deepest, gap)
     Y_row = np.concatenate([np.zeros(0), *Y])
-    return Prepared(problem, free, below, r, Y_row, tau, acting, implicit, command, np.array([deepest]))
-
-
-def free_joints(mechanism: Mechanism) -> list[int]:
-    """Where the velocities of free joints begin."""
-    kinds = ((name, mechanism.joint(name).type.kind) for name in mechanism.joint_names)
-    return [mechanism.v_slices[name].start for name, kind in kinds if kind == "free"]
+    holding = impulses, coupling, np.array([deepest])
+    return Prepared(problem, free, below, r, Y_row, tau, acting, implicit, command, *holding)
 
 
 def _forces(stepping: Stepping, t: Any, h: Any, row: Any, u: Any) -> tuple[Any, ...]:
-    """(τ at v, what acts at v⁺ = v, stiffness, damping, command), (n_v,) each."""
+    """(τ − h k v at v, the same less friction, stiffness, damping, command), (n_v,) each."""
     equations, mechanism = stepping.equations, stepping.mechanism
     q, v = row[stepping.q], row[stepping.v]
     stiffness = damping = command = np.zeros(mechanism.n_v)
     if equations.control is not None:
         command = equations.control.torque(mechanism, t, q, v) if equations.control.traced else u
         stiffness, damping = equations.control.gains(mechanism, t, q, v)
-    tau = command
-    acting = tau - h * stiffness * v
+    if equations.drive is not None:
+        at_rest, damping, _ = equations.drive.affine(mechanism, q, v, row[stepping.z], command, h)
+        tau, stiffness = at_rest - damping * v, np.zeros(mechanism.n_v)
+    else:
+        tau = command - h * stiffness * v
+    acting = tau
     if stepping.friction:
-        viscous = stepping.drive_numbers("viscous")
-        acting, damping = acting - viscous * v - stepping.drive_numbers("offset"), damping + viscous
+        acting, damping = (
+            acting - stepping.viscous * v - stepping.drive_numbers("offset"),
+            damping + stepping.viscous,
+        )
     return tau, acting, stiffness, damping, command
-
-
-def _turning(mechanism: Mechanism, M: Any, v: Any, h: Any) -> Any:
-    """What makes the gyroscopic moment of a free body that of the middle of the step, (n_v,).
-
-    With I about the centre of mass of all that the joint carries, ω × I ω of the beginning is replaced by
-    I (ω − ω′)/h, ω′ being one Newton step of the midpoint rule: taken explicitly, spinning bodies gain energy.
-    """
-    force: Any = np.zeros(mechanism.n_v)
-    for at in free_joints(mechanism):
-        w = v[at + 3 : at + 6]
-        mass, first = M[at, at], M[at : at + 3, at + 3 : at + 6]  # m and −[m c]×
-        c = np.array([first[1, 2], first[2, 0], first[0, 1]]) * (1.0 / mass)
-        spread = mass * (np.eye(3) * (c @ c) - np.outer(c, c))
-        inertia = M[at + 3 : at + 6, at + 3 : at + 6] - spread
-        momentum = inertia @ w
-        moment = cross(w, momentum)
-        slope = inertia + (0.5 * h) * (skew(w) @ inertia - skew(momentum))
-        moment = moment - inertia @ _solved(slope, moment)
-        force = np.concatenate([force[: at + 3], moment, force[at + 6 :]])
-    return force
-
-
-def _solved(A: Any, b: Any) -> Any:
-    """x with A x = b for a regular A (3, 3), by Cramer's rule."""
-    columns = [A[:, 0], A[:, 1], A[:, 2]]
-    across = [cross(columns[1], columns[2]), cross(columns[2], columns[0]), cross(columns[0], columns[1])]
-    return np.array([b @ part for part in across]) / (columns[0] @ across[0])
 
 
 def _offsets(stepping: Stepping, rows: Rows, v: Any, h: Any, c: Any) -> tuple[Any, Any]:
@@ -225,9 +209,11 @@ def _scales(stepping: Stepping, W: Any) -> Any:
     return np.array(scales)
 
 
-def spinning(mechanism: Mechanism) -> list[int]:
-    """Where the angular velocities of free and ball joints begin."""
-    found = []
+def spinning(stepping: Stepping) -> list[int]:
+    """Where the angular velocities of free and ball joints begin; none with constraints that hold both ways."""
+    found, mechanism = [], stepping.mechanism
+    if stepping.n_held:
+        return []
     for name in mechanism.joint_names:
         joint = mechanism.joint(name).type
         if joint.n_q > joint.n_v:
@@ -235,10 +221,10 @@ def spinning(mechanism: Mechanism) -> list[int]:
     return found
 
 
-def spins(mechanism: Mechanism, v: Any, h: Any) -> Any:
+def spins(stepping: Stepping, v: Any, h: Any) -> Any:
     """1 where a body turns by more than `SPIN` in a step, else 0."""
     most: Any = 0.0
-    for at in spinning(mechanism):
+    for at in spinning(stepping):
         most = maximum(most, v[at : at + 3] @ v[at : at + 3])
     return select(greater(most * h * h, SPIN * SPIN), 1.0, 0.0)
 
@@ -292,7 +278,7 @@ class Ended(NamedTuple):
     a: Any
     """change of v over h, (n_v,)"""
     tau: Any
-    """(n_v,)"""
+    """what control and drives applied, (n_v,)"""
 
 
 def ended(stepping: Stepping, h: Any, row: Any, at: Prepared, impulses: Any) -> Ended:
@@ -307,8 +293,14 @@ def ended(stepping: Stepping, h: Any, row: Any, at: Prepared, impulses: Any) -> 
     work = row[stepping.work] + mean @ (pushed + h * (at.acting - at.implicit * (after - v)))
     moved, turned = carried(mechanism, q, after, h)
     rest = row[stepping.z]
-    new = np.concatenate([moved, turned, rest, np.array([work]), impulses])
-    return Ended(new, (turned - v) * (1.0 / h), at.tau)
+    if stepping.equations.drive is not None:
+        rest = stepping.equations.drive.affine(mechanism, q, v, rest, at.command, h)[2](after)
+    held_by = at.impulses
+    p = stepping.n_held
+    for k in range(stepping.n_rows):
+        held_by = held_by + at.coupling[k * p : (k + 1) * p] * impulses[k]
+    new = np.concatenate([moved, turned, rest, np.array([work]), impulses, held_by])
+    return Ended(new, (turned - v) * (1.0 / h), at.tau - (at.implicit - stepping.viscous) * (after - v))
 
 
 def carried(mechanism: Mechanism, q: Any, after: Any, h: Any) -> tuple[Any, Any]:

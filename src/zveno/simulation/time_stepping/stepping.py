@@ -1,7 +1,8 @@
 """What takes part in time stepping, and where its parts stand.
 
-A state is carried from step to step as one row [q, v, z, work, λ]: coordinates, velocities, states of the drives,
-work done on the robot so far, and the impulses of the last step, from which the next one starts its iterations.
+A state is carried from step to step as one row [q, v, z, work, λ, μ]: coordinates, velocities, states of drives,
+work done on the robot so far, the impulses of contacts in the last step, from which the next one starts its
+iterations, and those of constraints that hold both ways.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Stepping:
     """A robot with its contacts, control and drives.
 
     Attributes:
-        equations: the robot, its control and drives, without constraints.
+        equations: the robot, its control and drives, and the constraints that hold both ways.
         contacts: shapes that may touch.
         limits: whether joints stop at the ends of their ranges.
         friction: whether the friction of the joints acts.
@@ -95,6 +96,11 @@ class Stepping:
         """N·m or N for every velocity, (n_v,)."""
         return self.drive_numbers("coulomb")
 
+    @cached_property
+    def viscous(self) -> np.ndarray:
+        """Viscous friction that acts, N·m·s/rad or N·s/m for every velocity, (n_v,)."""
+        return self.drive_numbers("viscous") if self.friction else np.zeros(self.mechanism.n_v)
+
     def drive_numbers(self, what: str) -> np.ndarray:
         """One of the numbers of the joints' drives, zero where there is none, (n_v,)."""
         parts = [
@@ -128,13 +134,18 @@ class Stepping:
         """Number of all rows m."""
         return sum(group.size for group in self.groups)
 
+    @property
+    def n_held(self) -> int:
+        """Rows of constraints that hold both ways, p."""
+        return self.equations.n_rows
+
     @cached_property
     def row_names(self) -> tuple[str, ...]:
-        """A name for every row."""
+        """A name for every row, and for those that hold both ways."""
         names = [name for contact in self.contacts for name in contact.row_names]
         names += [f"limit of {joint}" for joint in self.limited]
         owners = [name for name in self.mechanism.joint_names for _ in range(self.mechanism.joint(name).type.n_v)]
-        return (*names, *(f"friction of {owners[k]}" for k in self.dry))
+        return (*names, *(f"friction of {owners[k]}" for k in self.dry), *self.equations.row_names)
 
     # --- the row that is carried, and the settings
 
@@ -166,7 +177,7 @@ class Stepping:
     @property
     def n_row(self) -> int:
         """Length of the row."""
-        return self.impulses.stop
+        return self.impulses.stop + self.n_held
 
     @property
     def n_extra(self) -> int:
