@@ -12,7 +12,7 @@ help:
 	@echo "make test    all tests, README and examples included"
 	@echo "make check   lint, format and types"
 	@echo "make format  rewrite the sources as the linter wants them"
-	@echo "make docs    draw the pictures again and run what the pages say"
+	@echo "make docs    draw the pictures, build the site (out/site) and run what the pages say"
 	@echo "make web     build the script of HTML reports again (needs node and npm)"
 	@echo "make bench   ratios against the peers, measured in one run"
 	@echo "make clean   remove the environment and what was built"
@@ -43,6 +43,8 @@ format: setup
 
 docs: setup
 	$(BIN)/python docs/pictures/draw.py
+	$(BIN)/python docs/generate.py
+	$(BIN)/zensical build --strict
 	$(BIN)/python -m pytest tests/test_readme_and_docs.py
 
 web:

@@ -20,7 +20,7 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
-    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "reference"),
 ]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
@@ -167,6 +167,29 @@ def test_deep_names_are_found():
     assert deep_names("from zveno.documents.calibration_001 import plan_study as study") != []
 
 
-def test_readme_leads_to_every_page():
-    linked = {link.partition("#")[0] for link in LINK.findall((ROOT / "README.md").read_text(encoding="utf-8"))}
-    assert {page.relative_to(ROOT).as_posix() for page in (ROOT / "docs").glob("*.md")} <= linked
+def links_of(page: Path) -> set[Path]:
+    targets = LINK.findall(page.read_text(encoding="utf-8"))
+    return {(page.parent / target.partition("#")[0]).resolve() for target in targets if ":" not in target}
+
+
+def test_readme_and_the_start_page_lead_to_every_page():
+    start = ROOT / "docs" / "index.md"
+    documents = ROOT / "docs" / "documents" / "index.md"
+    assert {start, documents} <= links_of(ROOT / "README.md") | links_of(start)
+    linked = links_of(ROOT / "README.md") | links_of(start) | links_of(documents) | {start}
+    written = {page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "reference"}
+    assert written <= linked
+
+
+def test_the_site_has_every_page_in_its_list():
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = set(re.findall(r"(\S+\.md)$", text.partition("nav:")[2], re.MULTILINE))
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    assert listed == pages | {"reference/api.md", "reference/commands.md"}
+
+
+def test_figures_of_the_readme_are_those_of_the_comparison():
+    numbers = re.compile(r"\d+\.\d+")
+    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Measured")[2].partition("\n## ")[0]
+    page = (ROOT / "docs" / "peers.md").read_text(encoding="utf-8")
+    assert set(numbers.findall(table)) <= set(numbers.findall(page))
