@@ -27,7 +27,11 @@ def every_result(directory: Path) -> dict[str, zveno.Result]:
     v = np.gradient(motion, t, axis=0)
     torques = robot.inverse_dynamics(motion, v, np.gradient(v, t, axis=0)) + 0.2 * np.sign(v) + 0.1 * v
     log = zveno.Log.of(robot, t, motion, torques)
+    dog = zveno.load("quadruped")
+    bent = {name: 0.6 if "pitch" in name else -1.2 for name in dog.joint_names if name.endswith(("pitch", "knee"))}
+    paws = [name for name in dog.frame_names if name.endswith("_foot")]
     found = [
+        zveno.plan_walk(dog, paws, dog.pack(bent), cycles=1, samples=2, stride=(0.05, 0.0)),
         puma.ik(puma.forward_kinematics(puma.random((), 2))),
         zveno.prove(puma.ik(puma.forward_kinematics(puma.random((), 2)))),
         robot.ik_path(np.stack([T, T]), task="position"),

@@ -28,6 +28,7 @@ LAYERS = (
     "clearance",
     "ik",
     "simulation",
+    "walking",
     "base_parameters",
     "export",
     "calibration",

@@ -162,3 +162,10 @@ from .spatial import angles as angles
 from .spatial import inertia as inertia
 from .spatial import rotations as rotations
 from .spatial import transforms as transforms
+from .walking.feet import Foot as Foot
+from .walking.plan import plan_walk as plan_walk
+from .walking.result import WalkPlan as WalkPlan
+from .walking.support import stability_margin as stability_margin
+from .walking.support import support_polygon as support_polygon
+from .walking.timing import GaitTiming as GaitTiming
+from .walking.timing import trot_timing as trot_timing

@@ -68,6 +68,7 @@ def test_same_as_complex_steps_for_every_joint(kind):
     assert same_as_complex_steps(mechanism, [PointOnPlane("tool", normal=(1.0, 1.0, 0.2))], 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", range(10))
 def test_same_as_complex_steps_for_every_constraint(k):
     kinds = ("revolute", "prismatic", "spherical", "universal", "planar")

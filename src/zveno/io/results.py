@@ -51,6 +51,7 @@ HOMES = {
     "Postures": "zveno.ik.whole_body.posture_result",
     "Solutions": "zveno.ik.solutions",
     "Study": "zveno.documents.calibration_001.plan_study",
+    "WalkPlan": "zveno.walking.result",
     "Trajectory": "zveno.simulation.trajectory",
     "Trials": "zveno.design.trials",
 }

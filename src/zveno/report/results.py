@@ -46,6 +46,7 @@ _DRAWN = {
     "Plan": "pictures.plan:draw_plan",
     "Curve": "pictures.plan:draw_accuracy_curve",
     "Trials": "pictures.plan:draw_trials",
+    "WalkPlan": "pictures.walking:draw_walk",
 }
 """Class of a result → function of (result, path)."""
 

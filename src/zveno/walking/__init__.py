@@ -1,0 +1,1 @@
+"""Walking: support polygons, footholds on terrain, gaits of trees with feet."""

@@ -1,0 +1,70 @@
+"""Whether a machine can stand: contact forces within friction that carry it, and the torques they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ZvenoError
+from ..robot_functions import RobotFunctions
+from ..simulation.controllers import effort_limits, unactuated
+from .feet import Foot, contact_points
+from .support import stability_margin, support_polygon
+
+
+def torque_share(robot: RobotFunctions, feet: Sequence[Foot], q: Any, friction: float) -> float:
+    """Largest static torque over its limit, as small as contact forces inside friction pyramids can make it.
+
+    Raises:
+        ZvenoError: nothing holds the machine (its centre of mass is not supported), or a motor is too weak.
+    """
+    from scipy.optimize import linprog
+
+    mechanism = robot.mechanism
+    points = contact_points(robot, feet, q)
+    columns = []
+    for foot, places in zip(feet, points, strict=True):
+        J, origin = (
+            robot.jacobian(q, foot.frame, "aligned"),
+            robot.forward_kinematics(q, frame=foot.frame)[:3, 3],
+        )
+        for place in places:
+            arm = place - origin
+            rows = J[:3] - np.cross(arm, J[3:].T).T
+            for side in ((1, 0), (-1, 0), (0, 1), (0, -1)):
+                columns.append(rows.T @ np.array([friction * side[0], friction * side[1], 1.0]))
+    pull, weight = np.array(columns).T, robot.gravity_torque(q)
+    free, limits = unactuated(mechanism), effort_limits(mechanism)
+    bounded = ~free & np.isfinite(limits)
+    scaled, wanted = pull[bounded] / limits[bounded, None], weight[bounded] / limits[bounded]
+    # Unknowns: edge forces f ≥ 0 and the share t; |weight − pull f| ≤ t limit, and the base carries nothing itself.
+    ones = np.ones((len(scaled), 1))
+    solution = linprog(
+        np.append(np.zeros(pull.shape[1]), 1.0),
+        A_ub=np.block([[-scaled, -ones], [scaled, -ones]]) if len(scaled) else None,
+        b_ub=np.concatenate([-wanted, wanted]) if len(scaled) else None,
+        A_eq=np.column_stack([pull[free], np.zeros(int(free.sum()))]) if free.any() else None,
+        b_eq=weight[free] if free.any() else None,
+    )
+    if solution.status != 0:
+        gap = float(stability_margin(support_polygon(np.concatenate(points)), robot.center_of_mass(q)))
+        where = f"{-gap:.3f} m outside" if gap < 0 else f"{gap:.3f} m inside"
+        raise ZvenoError(
+            f"no contact forces hold it: its centre of mass is {where} the support polygon of "
+            f"{', '.join(foot.frame for foot in feet)}, friction {friction:g}",
+            element=f"{mechanism.name} cannot stand",
+            remedy="Move the centre of mass above the feet, or place the feet further apart",
+        )
+    share = float(solution.x[-1]) if len(scaled) else 0.0
+    if share > 1.0 + 1e-9:
+        left = weight - pull @ solution.x[:-1]
+        worst = int(np.argmax(np.where(bounded, abs(left) / np.where(bounded, limits, 1.0), 0.0)))
+        joint = next(name for name in mechanism.joint_names if worst < mechanism.v_slices[name].stop)
+        raise ZvenoError(
+            f"joint {joint} would need {abs(left[worst]):.3g} N·m or N where its limit is {limits[worst]:.3g}",
+            element=f"{mechanism.name} cannot stand",
+            remedy="Straighten the legs, take off load, or give stronger drives",
+        )
+    return share
