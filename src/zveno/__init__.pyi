@@ -163,6 +163,7 @@ from .spatial import inertia as inertia
 from .spatial import rotations as rotations
 from .spatial import transforms as transforms
 from .walking.feet import Foot as Foot
+from .walking.footholds import reachable_footholds as reachable_footholds
 from .walking.plan import plan_walk as plan_walk
 from .walking.result import WalkPlan as WalkPlan
 from .walking.support import stability_margin as stability_margin

@@ -167,6 +167,25 @@ def test_bad_input(change, message):
         zveno.plan_walk(robot, **options)
 
 
+def test_a_leg_reaches_what_its_length_and_limits_let_it():
+    robot, paws, start = dog()
+    # Thigh of 0.21 m and shin of 0.22 m hang at hip_pitch, 0.06 m beside the axis of the hip's roll.
+    axis = robot.forward_kinematics(start, frame="front_left_hip_link")[:3, 3]
+    rng = np.random.default_rng(3)
+    places = axis + rng.uniform((-0.5, -0.3, -0.5), (0.5, 0.5, -0.1), size=(30, 3))
+    verdicts = zveno.reachable_footholds(robot, paws[0], places, start)
+    reach = 0.21 + 0.22
+    for place, verdict in zip(places - axis, verdicts, strict=True):
+        square = place @ place - 0.06**2  # from the axis of hip_pitch, in the plane of the leg
+        if square > reach**2 or square < 0:
+            assert verdict == "unreachable"
+        if verdict == "reachable":
+            assert square <= reach**2 + 1e-12
+    assert {"reachable", "unreachable"} <= set(verdicts)
+    with pytest.raises(ZvenoError, match="places"):
+        zveno.reachable_footholds(robot, paws[0], [[0.0, 0.0]], start)
+
+
 def test_trot_timing():
     robot, paws, start = dog()
     trot = zveno.trot_timing(robot, paws, start, period=0.4, duty=0.6)
