@@ -10,6 +10,7 @@ import pytest
 from ik_answers import robot_of, wrapped
 from ik_arms import general_arms
 from ik_edges import edge_poses
+from sliding_arms import sliding_edges
 
 import zveno
 from zveno.ik.ik_problem import problem_of
@@ -55,10 +56,10 @@ int main(void) {{ while ({reads}) {{ {name}(&memory, {calls}); {writes} }} retur
     return [part.reshape(k, *shape) for part, shape in zip(np.split(flat, sizes, axis=1), shapes, strict=True)]
 
 
-@pytest.mark.parametrize("name", ["puma560", "ur5"])
+@pytest.mark.parametrize("name", ["puma560", "ur5", "scara", "stanford"])
 def test_claims_in_c_are_those_of_python(name, tmp_path):
     robot = zveno.load(name)
-    T = edge_poses(robot, 12, seed=5)
+    T = (edge_poses if name in ("puma560", "ur5") else sliding_edges)(robot, 12, seed=5)
     q, count, status = run(robot, tmp_path, [T])
     careful = robot.ik(T, method="closed_form")
     assert set(status) <= {COMPLETE, UNREACHABLE, EXCLUDED, UNDECIDED}
@@ -69,7 +70,7 @@ def test_claims_in_c_are_those_of_python(name, tmp_path):
     for i in np.flatnonzero(status == COMPLETE):
         n = int(count[i])
         assert abs(wrapped(q[i, :n] - careful.q[i, :n])).max() < 1e-9
-    listed = np.arange(8) < count[:, None]
+    listed = np.arange(q.shape[1]) < count[:, None]
     np.testing.assert_array_equal(np.isnan(q).any(axis=2), ~listed)
     assert abs(robot.forward_kinematics(q[listed]) - T[np.nonzero(listed)[0]]).max() < 1e-8
     assert ((q[listed] >= robot.lower) & (q[listed] <= robot.upper)).all()

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ShapeError, ZvenoError
 from .checks.candidates import checked_candidates
 from .checks.claims import decide_double_roots, lower_claims, say_unfinished
 from .checks.draft import Draft, blank, empty_draft
@@ -44,13 +45,29 @@ def checked_answer(
     return concluded(draft, outside, inputs)
 
 
-def local_answer(problem: IkProblem, targets: Targets, seed: Any, aim: Aim, inputs: str) -> Solutions:
-    """One solution a pose, from a seed; where none is found nothing is proved, so the status stays undecided."""
-    x, solved, _ = solve_local(problem, targets.T, seed)
+def local_answer(problem: IkProblem, targets: Targets, start: Any, aim: Aim, inputs: str) -> Solutions:
+    """One solution a pose, from a start; where none is found nothing is proved, so the status stays undecided."""
+    x, solved, _ = solve_local(problem, targets.T, _start(problem, start, targets.batch))
     draft = empty_draft(problem, targets, "local", aim)
     good = np.flatnonzero(solved)
     draft.add(good, problem.in_units(x[good]))
     return concluded(draft, None, inputs)
+
+
+def _start(problem: IkProblem, start: Any, batch: tuple[int, ...]) -> np.ndarray | None:
+    """Chain coordinates (n,) or (k, n) of a configuration to start from."""
+    if start is None:
+        return None
+    q = problem.mechanism.checked_q(start, "start")
+    if not np.isfinite(q).all():
+        raise ShapeError("holds NaN or infinity", element="start")
+    index = [
+        step.index for step in sorted(problem.steps, key=lambda step: step.coordinate) if step.index is not None
+    ]
+    if len(dict.fromkeys(index)) != problem.n:
+        raise ZvenoError("a chain with ball joints has no coordinates to start from", element="start")
+    x = q[..., list(dict.fromkeys(index))]
+    return x if x.ndim == 1 else np.broadcast_to(x, (*batch, problem.n)).reshape(-1, problem.n)
 
 
 def concluded(draft: Draft, outside: Outside | None, inputs: str) -> Solutions:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from ..clearance import Clearance
 from ..clearance.capsules import acceptance
-from ..errors import ShapeError, ZvenoError, unknown_name
+from ..errors import ZvenoError, unknown_name
 from ..mechanism import Mechanism
 from ..progress import Progress
 from ..robot_functions import RobotFunctions
@@ -107,6 +107,13 @@ def solve_ik(
     Solutions of a pose are ordered by their first coordinate, then by a fixed function of all, whatever batch they
     were solved in. Large batches are solved in parts. An argument that the method does not use is refused.
     """
+    plain = method == "auto" and not windings and objective == "squares"
+    plain = plain and (tolerance is percent is accept is seconds is start is slices is redundant is on is None)
+    plain = plain and checkpoint is None
+    if plain and (held is center_of_mass is None):
+        answer = one_natively(robot, T_world_tool, frame, relative_to, limits, task)
+        if answer is not None:
+            return answer
     # Whether something is a mapping takes 0.6 µs to find out, and arrays are none.
     if center_of_mass is not None or (type(T_world_tool) is not np.ndarray and isinstance(T_world_tool, Mapping)):
         refused = {"frame": frame, "relative_to": relative_to, "slices": slices, "redundant": redundant}
@@ -121,12 +128,6 @@ def solve_ik(
         options |= {"tolerance": tolerance, "percent": percent, "held": held, "accept": accept}
         asked = SolveCall(robot, (frame, relative_to, limits, task, method), options)
         return solved_on(asked, problem, T_world_tool, start, seconds, on, checkpoint, progress)
-    plain = method == "auto" and tolerance is None and percent is None and accept is None and seconds is None
-    plain = plain and start is None and slices is None and redundant is None and not windings
-    if plain and objective == "squares":
-        answer = _natively().one_natively(problem, T_world_tool)
-        if answer is not None:
-            return answer
     if accept is not None or seconds is not None:
         options = {"windings": windings, "start": start, "slices": slices, "redundant": redundant}
         options |= {"objective": objective, "tolerance": tolerance, "percent": percent, "held": held}
@@ -145,7 +146,7 @@ def solve_ik(
         answer = _in_parts(problem, T_world_tool, start, asked, options)
         if answer is not None:
             return answer
-    if plain and objective == "squares":
+    if plain:
 
         def careful(poses: np.ndarray, name: str) -> Solutions:
             return solve_ik(robot, poses, frame, relative_to, limits, task, name, held=held)
@@ -168,7 +169,7 @@ def solve_ik(
             exact = solve_ik(robot, targets.T, frame, relative_to, limits, task, method, held=held)
         return within_answer(problem, targets, region, exact, aim, inputs)
     if method == "local":
-        return local_answer(problem, targets, _start(problem, start, targets.batch), aim, inputs)
+        return local_answer(problem, targets, start, aim, inputs)
     if problem.redundancy:
         if method not in ("auto", "scan"):
             raise ZvenoError(
@@ -253,6 +254,23 @@ def _in_parts(problem: IkProblem, poses: np.ndarray, start, asked: tuple, option
     return in_parts(poses.reshape(-1, *shape), batch, solve)
 
 
+def one_natively(robot: Any, T: Any, frame: Any, relative_to: Any, limits: Any, task: Any) -> Solutions | None:
+    """All solutions of one pose T (4, 4) by a compiled program, None where there is none for it or it is not sure.
+
+    For calls of `solve_ik` that give nothing but these arguments: what is looked up here is looked up for every
+    pose, and takes as long as a fifth of the solving.
+    """
+    if type(T) is not np.ndarray or T.shape != (4, 4) or type(limits) is not bool or type(task) is not str:
+        return None
+    solver = _native_solver(getattr(robot, "mechanism", robot), frame, relative_to, limits, task)
+    return None if solver is None else solver.one(T)
+
+
+@lru_cache(maxsize=32)
+def _native_solver(mechanism, frame, relative_to, limits, task) -> Any:
+    return _natively().native_solver(_remembered(mechanism, frame, relative_to, limits, task, None))
+
+
 @lru_cache(maxsize=1)
 def _natively() -> Any:
     return importlib.import_module("zveno.ik.native.answer")
@@ -285,22 +303,6 @@ def _solver(name: str) -> Solver | None:
     if importlib.util.find_spec(module) is None:
         return None
     return getattr(importlib.import_module(module), "solver", None)
-
-
-def _start(problem: IkProblem, start: ArrayLike | None, batch: tuple[int, ...]) -> np.ndarray | None:
-    """Chain coordinates (n,) or (k, n) of a configuration to start from."""
-    if start is None:
-        return None
-    q = problem.mechanism.checked_q(start, "start")
-    if not np.isfinite(q).all():
-        raise ShapeError("holds NaN or infinity", element="start")
-    index = [
-        step.index for step in sorted(problem.steps, key=lambda step: step.coordinate) if step.index is not None
-    ]
-    if len(dict.fromkeys(index)) != problem.n:
-        raise ZvenoError("a chain with ball joints has no coordinates to start from", element="start")
-    x = q[..., list(dict.fromkeys(index))]
-    return x if x.ndim == 1 else np.broadcast_to(x, (*batch, problem.n)).reshape(-1, problem.n)
 
 
 def _problem(robot, frame, relative_to, limits, task, held) -> IkProblem:

@@ -11,21 +11,21 @@ from typing import Any
 import numpy as np
 
 from ...kernels import math as zm
-from .revolute_arms import coordinates, last_angle, least, three_turns, unturned
+from .revolute_arms import Choose, branches, coordinates, last_angle, least, three_turns, unturned
 from .subproblems import cross, to_direction, turned
 
 APART = (1.0, 1.0)
 """Margin and gap of what has one solution."""
 
 
-def turns_then_slides(h: Any, a: Any, e: Any, R: Any, p: Any, *, kinds: str) -> Any:
+def turns_then_slides(h: Any, a: Any, e: Any, R: Any, p: Any, *, kinds: str, choose: Choose = branches) -> Any:
     """Coordinates (branches, n), margins, see `least`, and the squared error of the pose, (branches,).
 
     An arm of fewer than six joints reaches a pose only where the error vanishes.
     """
     turning = [i for i, kind in enumerate(kinds) if kind == "R"]
     rows, margins, errors = [], [], []
-    for angles, edge in _turns([h[i] for i in turning], [e[i] for i in turning], R):
+    for angles, edge in _turns([h[i] for i in turning], [e[i] for i in turning], R, choose):
         by_joint = dict(zip(turning, angles, strict=True))
         lengths, volume = _slides(kinds, h, a, by_joint, p)
         row = [by_joint[i] if kind == "R" else lengths.pop(0) for i, kind in enumerate(kinds)]
@@ -35,10 +35,10 @@ def turns_then_slides(h: Any, a: Any, e: Any, R: Any, p: Any, *, kinds: str) -> 
     return coordinates(rows), *least(margins), np.array(errors)
 
 
-def _turns(h, e, R):
+def _turns(h, e, R, choose):
     """Angles of up to three turns whose product is R, as pairs (cos, sin), and the margin; one entry a branch."""
     if len(h) == 3:
-        yield from three_turns(h, e, R)
+        yield from three_turns(h, e, R, choose)
     elif len(h) == 2:
         first = to_direction(h[0], h[1], R @ h[1])
         yield [first, last_angle(h[1], e[1], unturned(h[:1], (first,), R))], APART

@@ -40,14 +40,6 @@ def _is_float(dtype: np.dtype) -> bool:
     return dtype is _FLOAT or dtype == _FLOAT  # arrays from other processes have a dtype object of their own
 
 
-def one_natively(problem: IkProblem, T: Any) -> Solutions | None:
-    """All solutions of one pose T (4, 4), as `many_natively` says them."""
-    if type(T) is not _NDARRAY or T.shape != _POSE or not _is_float(T.dtype):
-        return None
-    solver = native_solver(problem)
-    return None if solver is None else solver.one(T)
-
-
 def many_natively(problem: IkProblem, T: Any, careful: Careful) -> Solutions | None:
     """All solutions of poses T (..., 4, 4); None where there is no program for the arm, or no pose is sure.
 
@@ -90,7 +82,9 @@ class NativeSolver:
         return compiled_structured(self._write, self.arm, name=f"ik_{self.method}_one", state_by_state=True)
 
     def one(self, T: np.ndarray) -> Solutions | None:
-        """The answer for one pose (4, 4), None where it is not sure."""
+        """The answer for one pose, an array (4, 4); None where it holds no doubles, or the answer is not sure."""
+        if not _is_float(T.dtype):
+            return None
         table = self._single(T)
         if not table.item(self._sure):
             return None

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ...kernels.door import identity
-from ..checks.distinct import SAME
-from ..checks.judgement import EXACT, SINGULAR, SLACK, orientable
-from ..checks.singular_solutions import ROUNDING
+from ..checks.judgement import orientable
 from ..closed_form.forms import Form
-from ..closed_form.other_forms import EDGE
+from ..closed_form.other_forms import SlidingForm
+from ..closed_form.revolute_arms import three_parallel
+from ..closed_form.turns_then_slides import turns_then_slides
 from ..ik_problem import IkProblem
 from ..steps import Step
-from ..targets import EXACT as RIGID
 from ..task import Task
+from .bounds import DOUBLE, Bounds
 
 
 class Numbers(NamedTuple):
@@ -52,79 +52,17 @@ class Numbers(NamedTuple):
     length: Any
 
 
-class Bounds(NamedTuple):
-    """Bounds from which on rounding cannot change a decision.
-
-    Attributes:
-        rigid: how far a pose may be from a rigid transform.
-        real, absent: margins above which a branch certainly exists, and below which it certainly does not.
-        meeting: gaps from which on branches do not meet, and squared sines from which on no axes line up.
-        closed: error of a pose from which on another step of Newton's is made.
-        sharp: error of a pose up to which coordinates are as exact as can be.
-        exact: error of a pose up to which a configuration is a solution.
-        singular: least singular value from which on a solution is regular.
-        slack: how near a limit, rad, a coordinate can be inside or outside of it.
-        seam: how near a whole turn's seam, rad, it can be on either side.
-        steps: steps a radian in which first coordinates are compared.
-        half: how near the middle between two steps, in steps, a first coordinate can be nearer to either.
-        same: difference of coordinates, rad, from which on solutions are two.
-    """
-
-    rigid: float
-    real: float
-    absent: float
-    meeting: float
-    closed: float
-    sharp: float
-    exact: float
-    singular: float
-    slack: float
-    seam: float
-    steps: float
-    half: float
-    same: float
-
-
-DOUBLE = Bounds(
-    rigid=RIGID,
-    real=0.1 * EDGE,
-    absent=-2.0 * EDGE,
-    meeting=1e-10,
-    closed=2e-14,
-    sharp=ROUNDING,
-    exact=EXACT,
-    singular=2.0 * SINGULAR,
-    slack=2.0 * SLACK,
-    seam=1e-8,
-    steps=1e6,
-    half=1e-4,
-    same=2.0 * SAME,
-)
-"""For `double`. They leave room to those of `zveno.ik.checks`, so that nothing sure is decided otherwise there."""
-SINGLE = Bounds(
-    rigid=1e-5,
-    real=1e-5,
-    absent=-1e-5,
-    meeting=1e-5,
-    closed=4e-6,
-    sharp=1e-5,
-    exact=1e-4,
-    singular=5e-3,
-    slack=1e-4,
-    seam=1e-3,
-    steps=1e2,
-    half=5e-2,
-    same=2e-3,
-)
-"""For `float`, whose numbers have seven digits, products of Jacobians four."""
-
-
 class JudgedClass(Protocol):
     """What judgement needs of a class of arms."""
 
     @property
     def n(self) -> int:
-        """Number of joints, which turn."""
+        """Number of joints."""
+        ...
+
+    @property
+    def kinds(self) -> str:
+        """One letter a joint: R turns, P slides."""
         ...
 
     @property
@@ -155,7 +93,7 @@ class ArmClass:
         function: of `zveno.ik.closed_form`, gives branches from axes and a displacement.
         options: of the function.
         backwards: whether the arm is solved from its last joint to its first.
-        n: number of joints, which turn.
+        kinds: one letter a joint: R turns, P slides.
         oriented: whether signs of det J must cancel, see `zveno.ik.checks.orientation`.
         n_signs: square roots whose sign tells one branch from another.
         bounds: within which nothing is sure.
@@ -164,10 +102,15 @@ class ArmClass:
     function: Callable[..., Any]
     options: tuple[tuple[str, str], ...]
     backwards: bool
-    n: int
+    kinds: str
     oriented: bool
     n_signs: int
     bounds: Bounds = DOUBLE
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.kinds)
 
     @property
     def n_branches(self) -> int:
@@ -176,8 +119,18 @@ class ArmClass:
 
     @property
     def signs(self) -> np.ndarray:
-        """(branches, n_signs): the signs of every branch."""
-        return np.array(list(product((1.0, -1.0), repeat=self.n_signs)))
+        """(branches, n_signs): the signs of every branch; a column that is not read where there is one branch."""
+        return np.array(list(product((1.0, -1.0), repeat=self.n_signs)) if self.n_signs else [[1.0]])
+
+    @property
+    def tells_sines(self) -> bool:
+        """Whether the function tells squared sines, and gaps, of axes that may line up."""
+        return self.function is three_parallel
+
+    @property
+    def tells_error(self) -> bool:
+        """Whether the function tells the squared error of the pose."""
+        return self.function is turns_then_slides
 
     @property
     def shapes(self) -> Numbers:
@@ -213,12 +166,11 @@ class Chain(NamedTuple):
     length: float
 
 
-def chain_of(links: Any) -> Chain:
-    """An arm of n revolute joints with links (n − 1, 3, 4), for functions that walk along a chain."""
+def chain_of(kinds: str, links: Any) -> Chain:
+    """An arm of n joints with links (n − 1, 3, 4), for functions that walk along a chain."""
     before = [np.eye(4)[:3], *links]
-    n = len(before)
-    steps = [Step("R", before[i], i, 1.0, 0.0, "", i) for i in range(n)]
-    return Chain(tuple(steps), n, Task(), np.ones(n, bool), 1.0)
+    steps = [Step(kind, before[i], i, 1.0, 0.0, "", i) for i, kind in enumerate(kinds)]
+    return Chain(tuple(steps), len(kinds), Task(), np.array([kind == "R" for kind in kinds]), 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,15 +203,27 @@ def links_between(problem: IkProblem) -> np.ndarray:
     return links
 
 
-def arm_tables(problem: IkProblem, form: Form, bounds: Bounds = DOUBLE) -> ArmTables:
-    """The tables of an arm that a closed form of six revolute joints fits."""
+def arm_tables(problem: IkProblem, form: Form | SlidingForm, bounds: Bounds = DOUBLE) -> ArmTables:
+    """The tables of an arm that a closed form fits."""
     before, after = problem.end_transforms
     links = links_between(problem)
     lower, upper, middle, length = problem.judging
+    if isinstance(form, Form):
+        scale, backwards, a, end = form.scale[0], form.backwards, form.a, form.end_inverse[:3]
+    else:  # slides come out in the units that judgement wants
+        scale, backwards, a, end = 1.0 / problem.length, False, form.a / problem.length, form.end_inverse[:3].copy()
+        end[:, 3] /= problem.length
     numbers = Numbers(
-        *(before[:3], after[:3], form.scale[0], form.h, form.a, form.e, form.end_inverse[:3], links),
+        *(before[:3], after[:3], scale, form.h, a, form.e, end, links),
         *(problem.tool, lower, upper, middle, length),
     )
-    oriented = orientable(problem)
-    of_class = ArmClass(form.function, form.options, form.backwards, problem.n, oriented, 3, bounds)
+    n_signs = _square_roots(form.function, form.options, form.h, a, form.e)
+    of_class = ArmClass(form.function, form.options, backwards, problem.kinds, orientable(problem), n_signs, bounds)
     return ArmTables(of_class, numbers)
+
+
+def _square_roots(function: Callable[..., Any], options: tuple[Any, ...], h: Any, a: Any, e: Any) -> int:
+    """How many square roots, each with two signs, make the branches of a closed form."""
+    with np.errstate(all="ignore"):  # the values do not matter
+        branches = function(h, a, e, np.eye(3), np.zeros(3), **dict(options))[0]
+    return (len(branches) - 1).bit_length()

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from ...kernels.math import less, less_equal, logical_and, logical_or
-from ..checks.judgement import N_KNOWN
 from ..closed_form.revolute_arms import OneBranch
 from ..six_revolute.equations import product
 from ..six_revolute.templates import FLIP
 from ..targets import place
 from .arm_tables import ArmClass
+from .verdicts import N_JUDGED
 
 
 def seen_from_arm(kind: ArmClass, row: Any, T: Any) -> Any:
@@ -34,12 +34,17 @@ def branch(kind: ArmClass, row: Any, signs: Any, displacement: Any) -> Any:
     """
     arm, D = kind.numbers(row), displacement.reshape(3, 4)
     options = dict(kind.options)
-    q, margin, gap, *sines = kind.function(
+    q, margin, gap, *more = kind.function(
         arm.h, arm.a, arm.e, D[:, :3], D[:, 3], **options, choose=OneBranch(signs)
     )
-    exists = less(kind.bounds.real, margin[0])
-    clear = logical_and(logical_or(exists, less(margin[0], kind.bounds.absent)), less(kind.bounds.meeting, gap[0]))
-    for sine in sines:
+    exists, absent = less(kind.bounds.real, margin[0]), less(margin[0], kind.bounds.absent)
+    if kind.tells_error:
+        # An arm of few joints reaches a pose by some branches only.
+        size = 1.0 + D[:, 3] @ D[:, 3] + (arm.a * arm.a).sum()
+        exists = logical_and(exists, less(more[0][0], kind.bounds.reached * size))
+        absent = logical_or(absent, less(kind.bounds.missed * size, more[0][0]))
+    clear = logical_and(logical_or(exists, absent), less(kind.bounds.meeting, gap[0]))
+    for sine in more if kind.tells_sines else ():
         clear = logical_and(clear, less(kind.bounds.meeting, sine[0]))
     x = q[0][::-1] if kind.backwards else q[0]
-    return x, np.array([exists, clear]), exists, np.zeros(kind.n + N_KNOWN)
+    return x, np.array([exists, clear]), exists, np.zeros(kind.n + N_JUDGED)

@@ -34,7 +34,7 @@ def program_of(problem: IkProblem) -> ArmProgram | None:
         return None
     if forms.solver.applies(problem):
         form = forms.form_of_problem(problem)
-        if not isinstance(form, forms.Form):
+        if not isinstance(form, forms.Form | forms.SlidingForm):
             return None
         return ArmProgram(forms.solver.name, closed_form.all_solutions, arm_tables(problem, form))
     arm = general_arm(problem)

@@ -16,10 +16,9 @@ from typing import Any
 from ...kernels.structured.build import Builder
 from ...kernels.structured.parts import Part, Rows, Value
 from ...kernels.structured.statements import Lane, Variable
-from ..checks.judgement import N_KNOWN
 from .arm_tables import ArmTables, JudgedClass
 from .branches import branch, seen_from_arm
-from .verdicts import N_KEYS, N_ROW, concluded, judged, ranked, told
+from .verdicts import N_JUDGED, N_KEYS, N_ROW, concluded, judged, ranked, told
 
 MOST_STEPS = 4
 """Newton steps at most; a closed form needs one, and only near singularities."""
@@ -47,7 +46,7 @@ def _branch_solver(program: Builder, arm: ArmTables) -> tuple[Callable[[Rows], N
     numbers = program.table("arm", arm.row)
     target, displacement = program.scratch("target", 1, 12), program.scratch("displacement", 1, 12)
     x, again = program.scratch("x", 1, n), program.scratch("again", 1, 1)
-    edges, verdict = program.scratch("edges", 1, 2), program.scratch("verdict", 1, n + N_KNOWN)
+    edges, verdict = program.scratch("edges", 1, 2), program.scratch("verdict", 1, n + N_JUDGED)
     rigid = program.scratch("rigid", 1, 1)
 
     def seen(T: Rows) -> None:

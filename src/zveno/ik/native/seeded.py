@@ -13,7 +13,7 @@ from ..ik_problem import IkProblem
 from ..newton import DAMPING, LEAST_DAMPING, damped_step
 from ..pose_error import error
 from ..targets import place
-from .arm_tables import Bounds
+from .bounds import Bounds
 from .verdicts import NO_POSE
 
 MOST_STEPS = 60

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...kernels.math import abs as absolute
 from ...kernels.math import (
+    cos,
     equal,
     floor,
     less,
@@ -20,17 +21,19 @@ from ...kernels.math import (
     select,
     sign,
 )
-from ..checks.judgement import FLOOR, judge, spread_of_marks
+from ..checks.judgement import FLOOR, N_KNOWN, judge, spread_of_marks
 from ..checks.singular_solutions import NEARLY_SINGULAR, SHARP
 from ..ik_problem import TURN
 from ..newton import damped_step
 from ..pose_error import error
 from ..solutions import COMPLETE, EXCLUDED, UNDECIDED, UNREACHABLE
-from .arm_tables import JudgedClass, chain_of
+from .arm_tables import Chain, JudgedClass, chain_of
 
 N_ROW = 8
 """Numbers of a row of the answer: q, residual and condition."""
-N_KEYS = 6
+N_KEYS = 7
+N_JUDGED = N_KNOWN + 1
+"""Numbers of a judgement beside coordinates: those of `judge`, and a second mark."""
 NO_POSE = -1.0
 """Status of what is no rigid transform."""
 NOT_A_NUMBER = float("nan")
@@ -39,14 +42,34 @@ NOT_A_NUMBER = float("nan")
 def judged(kind: JudgedClass, row: Any, x: Any, target: Any) -> Any:
     """Judgement of x, x after a Newton step where the loop is not closed, and whether it is not."""
     arm = kind.numbers(row)
-    chain: Any = chain_of(arm.links)
+    chain: Any = chain_of(kind.kinds, arm.links)
     target = target.reshape(3, 4)
     verdict = judge(chain, kind.oriented, x, target, arm.tool, arm.lower, arm.upper, arm.middle, arm.length)
     at = error(chain, verdict[: kind.n], target, arm.tool, exact=True)
     step = damped_step(at.J, at.e, FLOOR)
     miss, least = verdict[kind.n + 4], verdict[kind.n + 6]
     open_loop = less(minimum(kind.bounds.closed, _sharp(kind, least)), miss)
-    return verdict, np.array([select(open_loop, v - d, v) for v, d in zip(x, step, strict=True)]), open_loop
+    moved = np.array([select(open_loop, v - d, v) for v, d in zip(x, step, strict=True)])
+    return np.array([*verdict, second_mark(chain, verdict)]), moved, open_loop
+
+
+def second_mark(chain: Chain, x: Any) -> Any:
+    """A number like `zveno.ik.checks.judgement.mark` and independent of it: one pair in a thousand has equal marks.
+
+    Configurations that differ by no more than t in every coordinate have second marks that differ by no more than
+    t times `spread_of_second_marks`; the cosines are those of the walk along the chain.
+    """
+    parts = [cos(x[k]) if chain.turning[k] else x[k] for k in range(chain.n)]
+    return sum(weight * part for weight, part in zip(_weights(chain.n), parts, strict=True))
+
+
+def spread_of_second_marks(n: int) -> float:
+    """What the difference of two second marks of n coordinates is at most, for a greatest difference of 1."""
+    return sum(_weights(n))
+
+
+def _weights(n: int) -> list[float]:
+    return [1.0 + (n - k + 0.3) ** 0.5 for k in range(n)]
 
 
 def _sharp(kind: JudgedClass, least: Any) -> Any:
@@ -58,14 +81,15 @@ def concluded(kind: JudgedClass, row: Any, edges: Any, rigid: Any, verdict: Any)
     """A row of the answer, and its keys.
 
     Keys are: the first coordinate in steps of 1e-6, not rounded; the mark; 0 if there is no solution, 1 if limits
-    exclude it and 2 if they do not; whether that is sure; the sign of det J; whether the pose is rigid.
+    exclude it and 2 if they do not; whether that is sure; the sign of det J; whether the pose is rigid; and the
+    second mark.
     """
     arm, n, bounds = kind.numbers(row), kind.n, kind.bounds
     x = verdict[:n]
-    over, _, _, residual, miss, condition, least, mark, determinant = verdict[n:]
+    over, _, _, residual, miss, condition, least, mark, determinant, second = verdict[n:]
     exists, clear = edges
-    seam = absolute(x[0] - arm.middle[0])
-    for k in range(1, n):
+    seam: Any = 0.0
+    for k in _turning(kind):
         seam = maximum(seam, absolute(x[k] - arm.middle[k]))
     regular = logical_and(less(bounds.singular, least), less_equal(miss, _sharp(kind, least)))
     # So far outside that at the limit the pose is missed: what moves it less could count as a solution there.
@@ -74,18 +98,20 @@ def concluded(kind: JudgedClass, row: Any, edges: Any, rigid: Any, verdict: Any)
     sure = logical_and(regular, logical_and(clear_of_limits, clear_of_seams))
     sure = logical_and(clear, select(exists, sure, 1.0))
     inside = logical_and(exists, logical_and(less_equal(miss, bounds.exact), less_equal(over, 0.0)))
-    answer = [select(inside, value, NOT_A_NUMBER) for value in (*x, residual, condition)]
+    q = [value if kind.kinds[k] == "R" else value * arm.length for k, value in enumerate(x)]
+    answer = [select(inside, value, NOT_A_NUMBER) for value in (*q, residual, condition)]
     turned_round = select(exists, sign(determinant), 0.0) if kind.oriented else 0.0
-    keys = [x[0] * bounds.steps, mark, exists + inside, logical_and(sure, rigid[0]), turned_round, rigid[0]]
+    keys = [x[0] * bounds.steps, mark, exists + inside, logical_and(sure, rigid[0]), turned_round, rigid[0], second]
     return np.array([*answer, *[NOT_A_NUMBER] * (N_ROW - len(answer))]), np.array(keys)
 
 
 def ranked(kind: JudgedClass, keys: Any) -> Any:
     """The places of rows in the answer, and its last row."""
-    steps, mark, state, sure, signs, rigid = keys.reshape(kind.n_branches, N_KEYS).T
+    steps, mark, state, sure, signs, rigid, second = keys.reshape(kind.n_branches, N_KEYS).T
     first = np.array([floor(step + 0.5) for step in steps])
     between = [less(0.5 - kind.bounds.half, absolute(a - b)) for a, b in zip(steps, first, strict=True)]
-    apart = kind.bounds.same * spread_of_marks(kind.n)
+    same, tied = kind.bounds.same, kind.bounds.tied
+    apart, second_apart = same * spread_of_marks(kind.n), same * spread_of_second_marks(kind.n)
     ranks = [0.0] * kind.n_branches
     every: Any = 1.0
     count: Any = 0.0
@@ -98,13 +124,16 @@ def ranked(kind: JudgedClass, keys: Any) -> Any:
         for j in range(i):
             both = logical_and(exists, less(0.5, state[j]))
             turned = absolute(steps[i] - steps[j])
-            turned = minimum(turned, TURN * kind.bounds.steps - turned)
-            different = logical_or(
-                less(apart, absolute(mark[i] - mark[j])), less(kind.bounds.same * kind.bounds.steps, turned)
-            )
+            if kind.kinds[0] == "R":
+                turned = minimum(turned, TURN * kind.bounds.steps - turned)
+            off = absolute(mark[i] - mark[j])
+            different = logical_or(less(apart, off), less(same * kind.bounds.steps, turned))
+            different = logical_or(different, less(second_apart, absolute(second[i] - second[j])))
             every = logical_and(every, logical_or(logical_not(both), different))
             # What can be rounded either way must not be what decides the order.
-            near = logical_and(logical_or(between[i], between[j]), less(absolute(first[i] - first[j]), 1.5))
+            step = absolute(first[i] - first[j])
+            near = logical_and(logical_or(between[i], between[j]), less(step, 1.5))
+            near = logical_or(near, logical_and(less(off, tied), less(step, 0.5)))
             every = logical_and(every, logical_not(logical_and(both, near)))
             before = logical_or(
                 less(first[j], first[i]), logical_and(equal(first[j], first[i]), less(mark[j], mark[i]))
@@ -119,6 +148,11 @@ def ranked(kind: JudgedClass, keys: Any) -> Any:
         every = logical_and(every, equal(balance, 0.0))
     some = logical_and(every, less(0.5, count))
     return np.array(ranks), np.array([count, some, excluded, rigid[0], every, *[0.0] * (N_ROW - 5)])
+
+
+def _turning(kind: JudgedClass) -> list[int]:
+    """Numbers of the joints that turn."""
+    return [k for k in range(kind.n) if kind.kinds[k] == "R"]
 
 
 def told(last: Any) -> Any:

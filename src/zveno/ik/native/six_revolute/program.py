@@ -19,11 +19,10 @@ import numpy as np
 from ....kernels.math import less, less_equal, logical_and, logical_not, logical_or, select
 from ....kernels.structured.build import Builder
 from ....kernels.structured.parts import Rows
-from ...checks.judgement import N_KNOWN
 from ...six_revolute.back_substitution import SPURIOUS, better_from_root
 from ...six_revolute.equations import SIZE
 from ..program import as_it_is, put_in_order, tell_in_order
-from ..verdicts import N_KEYS, N_ROW, NOT_A_NUMBER, concluded, judged
+from ..verdicts import N_JUDGED, N_KEYS, N_ROW, NOT_A_NUMBER, concluded, judged
 from .elimination import eliminate, polynomial, seen_from_arm
 from .search import MOST_ROOTS, isolate, refine
 from .tables import N_JOINTS, SixRevoluteClass, SixRevoluteTables
@@ -60,7 +59,7 @@ def judged_candidates(program: Builder, arm: SixRevoluteTables, T: Rows) -> tupl
     candidates, state = _candidates(program, arm, numbers, X)
     rows, keys = program.scratch("rows", kind.n_branches, N_ROW), program.scratch("keys", kind.n_branches, N_KEYS)
     x, again, is_there = (program.scratch(name, 1, width) for name, width in (("x", 6), ("again", 1), ("there", 1)))
-    edges, verdict = program.scratch("edges", 1, 2), program.scratch("verdict", 1, N_JOINTS + N_KNOWN)
+    edges, verdict = program.scratch("edges", 1, 2), program.scratch("verdict", 1, N_JOINTS + N_JUDGED)
     place = program.table("place", _numbered(kind.n_branches))
     with program.each(kind.n_branches) as i:
         rows[i], keys[i], is_there[0] = program.step(nothing, rigid[0], state[0], place[i])
@@ -130,10 +129,10 @@ def accepted(kind: SixRevoluteClass, defect: Any, root: Any, state: Any) -> Any:
 def nothing(rigid: Any, state: Any, place: Any) -> Any:
     """A row and keys of no solution, as sure as all candidates are known, and whether there is one in its place."""
     sure = logical_and(rigid[0], logical_not(state[1]))
-    keys = np.array([0.0, 0.0, 0.0, sure, 0.0, rigid[0]])
+    keys = np.array([0.0, 0.0, 0.0, sure, 0.0, rigid[0], 0.0])
     return np.array([NOT_A_NUMBER] * N_ROW), keys, logical_and(sure, less(place[0], state[0]))
 
 
 def begun(candidate: Any) -> Any:
     """A candidate, which exists beyond doubt; that it must be judged, and what its judgement is until then."""
-    return candidate, np.array([1.0, 1.0]), 1.0, np.zeros(N_JOINTS + N_KNOWN)
+    return candidate, np.array([1.0, 1.0]), 1.0, np.zeros(N_JOINTS + N_JUDGED)

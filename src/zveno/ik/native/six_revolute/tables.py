@@ -14,7 +14,8 @@ from ...ik_problem import IkProblem
 from ...six_revolute.arm import N_EQUATIONS, Arm
 from ...six_revolute.equations import N_FEATURES
 from ...six_revolute.route import arm_of, links_of, solver
-from ..arm_tables import DOUBLE, Bounds, links_between, parts_of
+from ..arm_tables import links_between, parts_of
+from ..bounds import DOUBLE, Bounds
 
 N_JOINTS = 6
 MOST_SOLUTIONS = 16
@@ -76,6 +77,11 @@ class SixRevoluteClass:
     def n(self) -> int:
         """Number of joints."""
         return N_JOINTS
+
+    @property
+    def kinds(self) -> str:
+        """One letter a joint: all turn."""
+        return "R" * N_JOINTS
 
     @property
     def n_branches(self) -> int:

@@ -1,0 +1,77 @@
+"""What a user of exported inverse kinematics must know: pages of the README, in Markdown."""
+
+from __future__ import annotations
+
+from ..ik_problem import IkProblem
+from ..solutions import COMPLETE, EXCLUDED, STATUSES, UNDECIDED, UNREACHABLE
+from . import program, seeded
+from .six_revolute import program as six_revolute
+from .six_revolute import search
+from .six_revolute.tables import MOST_SOLUTIONS
+from .verdicts import NO_POSE
+
+
+def _order(problem: IkProblem) -> str:
+    joints = dict.fromkeys(step.joint for step in problem.steps)
+    return f"of frame `{problem.frame}` in the world, q in the order {', '.join(f'`{name}`' for name in joints)}"
+
+
+def page_of_closed_form(problem: IkProblem, form: str, branches: int) -> str:
+    """Of all solutions by a closed form of that name."""
+    steps = program.MOST_STEPS
+    how = f"""by a closed form
+({form}). The first `count` rows of `q` are solutions, ordered by the first
+coordinate; the others are NaN. At most {branches} solutions, and at most {branches * steps} steps of Newton's
+method ({steps} a solution): the operations above are this worst case."""
+    return _page_of_all(problem, how, "no branch of the closed form is real")
+
+
+def page_of_general(problem: IkProblem) -> str:
+    """Of all solutions of six revolute joints."""
+    cells, zeros, steps = search.MOST_SPLITS, search.MOST_ROOTS, six_revolute.MOST_STEPS
+    narrowing = search.MOST_NEWTON * search.NEWTON_STEPS
+    how = f"""by the
+roots of a polynomial of one angle. The first `count` rows of `q` are solutions, ordered by the first coordinate;
+the others are NaN. At most {cells} cells of the angle are split, at most {zeros} roots narrowed down in at most
+{narrowing} steps each, and at most {MOST_SOLUTIONS} solutions polished by at most {steps} steps of Newton's method
+each: the operations above are this worst case, which no pose comes near."""
+    return _page_of_all(problem, how, "the polynomial has no real root")
+
+
+def _page_of_all(problem: IkProblem, how: str, why_unreachable: str) -> str:
+    meanings = {
+        COMPLETE: "all solutions are listed",
+        UNREACHABLE: why_unreachable,
+        EXCLUDED: "there are solutions, and none inside limits",
+        UNDECIDED: "too near a singularity, a limit or a half turn for rounding not to matter: the list may lack "
+        "solutions, or hold one twice",
+    }
+    rows = [f"| {code} | {STATUSES[code]}: {meaning} |" for code, meaning in meanings.items()]
+    return f"""
+## Inverse kinematics
+
+All solutions inside limits for the pose `T` {_order(problem)}, {how}
+
+| status | meaning |
+|---|---|
+{chr(10).join(rows)}
+| {NO_POSE:.0f} | `T` is no rigid transform, or holds NaN |
+"""
+
+
+def page_of_one(problem: IkProblem) -> str:
+    """Of one solution from a seed."""
+    return f"""
+## Inverse kinematics
+
+One solution inside limits near the seed `q0` for the pose `T` {_order(problem)}.
+This chain ({problem.kinds}: R turns, P slides, H screws) has no list of all solutions that is exported, so it
+is damped Newton's method, at most {seeded.MOST_STEPS} steps; the operations above are this worst case. Another
+seed may reach another solution.
+
+| status | meaning |
+|---|---|
+| {seeded.REACHED:.0f} | `q` is a solution inside limits |
+| {seeded.NOT_REACHED:.0f} | none was reached from this seed, which proves nothing |
+| {NO_POSE:.0f} | `T` is no rigid transform, or holds NaN |
+"""
