@@ -6,6 +6,7 @@ This is the one module that may use every task. Each is imported where it is cal
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -65,12 +66,8 @@ def load(name_or_path: str | PathLike[str] | Any, *, snap: bool | None = None, f
     return Robot(load_mechanism(name_or_path, snap=snap, format=format))
 
 
-@cache
-def _ik_solve() -> Any:
-    """An `import` in a method takes half as long as solving one pose."""
-    from .ik import solve
-
-    return solve
+_ik_solve: Any = cache(lambda: import_module("zveno.ik.solve"))
+"""An `import` in a method takes half as long as solving one pose."""
 
 
 class Robot(RobotFunctions):
@@ -96,7 +93,7 @@ class Robot(RobotFunctions):
         """All configurations that put a frame where it is asked for; see `zveno.solve_ik`."""
         plain = method == "auto" and not windings and objective == "squares" and (start is slices is redundant
             is tolerance is percent is held is center_of_mass is accept is seconds is on is checkpoint is None)
-        asked = self, T_world_tool, frame, relative_to, limits, task  # to hand on all takes a sixth of a pose's time
+        asked = self, T_world_tool, frame, relative_to, limits, task  # to hand on all takes a sixth of the time
         answer = _ik_solve().one_natively(*asked) if plain else None
         return answer if answer is not None else _ik_solve().solve_ik(
             *asked, method, windings=windings, start=start, slices=slices, redundant=redundant, objective=objective,

@@ -14,6 +14,7 @@ from ..checks.draft import blank, question_of
 from ..ik_problem import IkProblem
 from ..parts import PER_POSE, PER_SOLUTION
 from ..solutions import COMPLETE, Solutions
+from ..targets import pose_array
 from .choice import ArmProgram, program_of
 from .verdicts import N_ROW
 
@@ -45,7 +46,14 @@ def many_natively(problem: IkProblem, T: Any, careful: Careful) -> Solutions | N
 
     Statuses, numbers of solutions and their order are those of the careful way, values are to rounding.
     """
-    if type(T) is not _NDARRAY or T.ndim < 3 or T.shape[-2:] != _POSE or not _is_float(T.dtype):
+    if type(T) is not _NDARRAY or not _is_float(T.dtype):
+        return None
+    if T.ndim and T.shape[-1] == 3 and T.shape[-2:] != _POSE and problem.task.position and problem.task.n_rows == 3:
+        T = pose_array(T, points=True)
+        if T.ndim == 2:
+            solver = native_solver(problem)
+            return None if solver is None else solver.one(T)
+    if T.ndim < 3 or T.shape[-2:] != _POSE:
         return None
     solver = native_solver(problem)
     return None if solver is None else solver.many(T, careful)

@@ -66,6 +66,11 @@ class JudgedClass(Protocol):
         ...
 
     @property
+    def task(self) -> Task:
+        """What is asked for."""
+        ...
+
+    @property
     def n_branches(self) -> int:
         """How many solutions there can be."""
         ...
@@ -111,6 +116,11 @@ class ArmClass:
     def n(self) -> int:
         """Number of joints."""
         return len(self.kinds)
+
+    @property
+    def task(self) -> Task:
+        """What is asked for: a whole pose."""
+        return Task()
 
     @property
     def n_branches(self) -> int:
@@ -166,11 +176,11 @@ class Chain(NamedTuple):
     length: float
 
 
-def chain_of(kinds: str, links: Any) -> Chain:
+def chain_of(kinds: str, links: Any, task: Task) -> Chain:
     """An arm of n joints with links (n − 1, 3, 4), for functions that walk along a chain."""
     before = [np.eye(4)[:3], *links]
     steps = [Step(kind, before[i], i, 1.0, 0.0, "", i) for i, kind in enumerate(kinds)]
-    return Chain(tuple(steps), len(kinds), Task(), np.array([kind == "R" for kind in kinds]), 1.0)
+    return Chain(tuple(steps), len(kinds), task, np.array([kind == "R" for kind in kinds]), 1.0)
 
 
 @dataclass(frozen=True, eq=False)

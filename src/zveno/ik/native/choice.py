@@ -10,6 +10,8 @@ from ..ik_problem import IkProblem
 from ..six_revolute import solver as general
 from . import program as closed_form
 from .arm_tables import arm_tables
+from .points import program as point_program
+from .points.tables import points_tables
 from .six_revolute import program as six_revolute
 from .six_revolute.tables import general_arm, six_revolute_tables
 
@@ -34,6 +36,9 @@ def program_of(problem: IkProblem) -> ArmProgram | None:
         return None
     if forms.solver.applies(problem):
         form = forms.form_of_problem(problem)
+        if isinstance(form, forms.PointsForm):
+            points = points_tables(problem, form)
+            return None if points is None else ArmProgram(forms.solver.name, point_program.all_solutions, points)
         if not isinstance(form, forms.Form | forms.SlidingForm):
             return None
         return ArmProgram(forms.solver.name, closed_form.all_solutions, arm_tables(problem, form))

@@ -42,7 +42,7 @@ NOT_A_NUMBER = float("nan")
 def judged(kind: JudgedClass, row: Any, x: Any, target: Any) -> Any:
     """Judgement of x, x after a Newton step where the loop is not closed, and whether it is not."""
     arm = kind.numbers(row)
-    chain: Any = chain_of(kind.kinds, arm.links)
+    chain: Any = chain_of(kind.kinds, arm.links, kind.task)
     target = target.reshape(3, 4)
     verdict = judge(chain, kind.oriented, x, target, arm.tool, arm.lower, arm.upper, arm.middle, arm.length)
     at = error(chain, verdict[: kind.n], target, arm.tool, exact=True)

@@ -21,8 +21,9 @@ from ....kernels.structured.build import Builder
 from ....kernels.structured.parts import Rows
 from ...six_revolute.back_substitution import SPURIOUS, better_from_root
 from ...six_revolute.equations import SIZE
+from ..candidates import is_listed, judged_candidates, no_candidates, numbered
 from ..program import as_it_is, put_in_order, tell_in_order
-from ..verdicts import N_JUDGED, N_KEYS, N_ROW, NOT_A_NUMBER, concluded, judged
+from ..verdicts import N_ROW
 from .elimination import eliminate, polynomial, seen_from_arm
 from .search import MOST_ROOTS, isolate, refine
 from .tables import N_JOINTS, SixRevoluteClass, SixRevoluteTables
@@ -39,7 +40,7 @@ def all_solutions(program: Builder, arm: SixRevoluteTables) -> None:
     """
     T = program.input("T", (4, 4), 16)
     answer = program.output("answer", (arm.of_class.n_branches + 1, N_ROW), N_ROW)
-    put_in_order(program, arm.of_class, *judged_candidates(program, arm, T), answer)
+    put_in_order(program, arm.of_class, *_judged(program, arm, T), answer)
 
 
 def on_controller(program: Builder, arm: SixRevoluteTables) -> None:
@@ -47,28 +48,17 @@ def on_controller(program: Builder, arm: SixRevoluteTables) -> None:
 
     Where nothing is sure the status is undecided, and what is listed is some of the solutions.
     """
-    tell_in_order(program, arm.of_class, *judged_candidates(program, arm, program.input("T", (4, 4), 16)))
+    tell_in_order(program, arm.of_class, *_judged(program, arm, program.input("T", (4, 4), 16)))
 
 
-def judged_candidates(program: Builder, arm: SixRevoluteTables, T: Rows) -> tuple[Rows, Rows]:
-    """Rows of the answer, and keys, of all candidates of a pose; what is behind the last has keys of nothing."""
+def _judged(program: Builder, arm: SixRevoluteTables, T: Rows) -> tuple[Rows, Rows]:
+    """Rows of the answer, and keys, of all candidates of a pose."""
     kind = arm.of_class
     numbers = program.table("arm", arm.row)
     target, X, rigid = program.scratch("target", 1, 12), program.scratch("X", 1, 12), program.scratch("rigid", 1, 1)
     target[0], X[0], rigid[0] = program.step(partial(seen_from_arm, kind), numbers[0], T[0])
     candidates, state = _candidates(program, arm, numbers, X)
-    rows, keys = program.scratch("rows", kind.n_branches, N_ROW), program.scratch("keys", kind.n_branches, N_KEYS)
-    x, again, is_there = (program.scratch(name, 1, width) for name, width in (("x", 6), ("again", 1), ("there", 1)))
-    edges, verdict = program.scratch("edges", 1, 2), program.scratch("verdict", 1, N_JOINTS + N_JUDGED)
-    place = program.table("place", _numbered(kind.n_branches))
-    with program.each(kind.n_branches) as i:
-        rows[i], keys[i], is_there[0] = program.step(nothing, rigid[0], state[0], place[i])
-        with program.repeat_while(is_there, 1):
-            x[0], edges[0], again[0], verdict[0] = program.step(begun, candidates[i])
-            with program.repeat_while(again, MOST_STEPS):
-                verdict[0], x[0], again[0] = program.step(partial(judged, kind), numbers[0], x[0], target[0])
-            rows[i], keys[i] = program.step(partial(concluded, kind), numbers[0], edges[0], rigid[0], verdict[0])
-    return rows, keys
+    return judged_candidates(program, kind, numbers, target, rigid, candidates, state, MOST_STEPS)
 
 
 def _candidates(program: Builder, arm: SixRevoluteTables, numbers: Rows, X: Rows) -> tuple[Rows, Rows]:
@@ -80,7 +70,7 @@ def _candidates(program: Builder, arm: SixRevoluteTables, numbers: Rows, X: Rows
     candidates = program.scratch("candidates", kind.n_branches + 1, N_JOINTS)
     state, to, candidate = (program.scratch(*size) for size in (("state", 1, 2), ("to", 1, 1), ("candidate", 1, 6)))
     fit, is_there = program.scratch("fit", 1, 1), program.scratch("root_there", 1, 1)
-    place = program.table("root_place", _numbered(MOST_ROOTS))
+    place = program.table("root_place", numbered(MOST_ROOTS))
     state[0] = program.step(no_candidates, cells.doubt[0])
     with program.each(MOST_ROOTS) as i:
         is_there[0] = program.step(is_listed, place[i], cells.count[0], state[0])
@@ -92,20 +82,6 @@ def _candidates(program: Builder, arm: SixRevoluteTables, numbers: Rows, X: Rows
             to[0], state[0] = program.step(partial(accepted, kind), fit[0], root[0], state[0])
             candidates[to.lane()] = program.step(as_it_is, candidate[0])
     return candidates, state
-
-
-def is_listed(place: Any, count: Any, state: Any) -> Any:
-    """Whether there is a root with this number, and nothing is in doubt yet."""
-    return logical_and(less(place[0], count[0]), logical_not(state[1]))
-
-
-def no_candidates(doubt: Any) -> Any:
-    """Their number, and whether there may be others."""
-    return np.array([0.0, doubt[0]])
-
-
-def _numbered(n: int) -> np.ndarray:
-    return np.arange(n)[:, None]
 
 
 def at_root(kind: SixRevoluteClass, row: Any, E: Any, links: Any, root: Any) -> Any:
@@ -124,15 +100,3 @@ def accepted(kind: SixRevoluteClass, defect: Any, root: Any, state: Any) -> Any:
     doubt = logical_or(doubt, logical_not(logical_and(clear, logical_or(logical_not(inside), good))))
     kept = logical_and(inside, logical_and(good, logical_not(full)))
     return select(kept, count, last), np.array([count + kept, logical_or(doubt, logical_and(inside, full))])
-
-
-def nothing(rigid: Any, state: Any, place: Any) -> Any:
-    """A row and keys of no solution, as sure as all candidates are known, and whether there is one in its place."""
-    sure = logical_and(rigid[0], logical_not(state[1]))
-    keys = np.array([0.0, 0.0, 0.0, sure, 0.0, rigid[0], 0.0])
-    return np.array([NOT_A_NUMBER] * N_ROW), keys, logical_and(sure, less(place[0], state[0]))
-
-
-def begun(candidate: Any) -> Any:
-    """A candidate, which exists beyond doubt; that it must be judged, and what its judgement is until then."""
-    return candidate, np.array([1.0, 1.0]), 1.0, np.zeros(N_JOINTS + N_JUDGED)

@@ -14,6 +14,7 @@ from ...ik_problem import IkProblem
 from ...six_revolute.arm import N_EQUATIONS, Arm
 from ...six_revolute.equations import N_FEATURES
 from ...six_revolute.route import arm_of, links_of, solver
+from ...task import Task
 from ..arm_tables import links_between, parts_of
 from ..bounds import DOUBLE, Bounds
 
@@ -82,6 +83,11 @@ class SixRevoluteClass:
     def kinds(self) -> str:
         """One letter a joint: all turn."""
         return "R" * N_JOINTS
+
+    @property
+    def task(self) -> Task:
+        """What is asked for: a whole pose."""
+        return Task()
 
     @property
     def n_branches(self) -> int:

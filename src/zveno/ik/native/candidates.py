@@ -1,0 +1,76 @@
+"""Judgement of a list of candidates whose length a program finds out: steps that several programs share."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...kernels.math import less, logical_and, logical_not
+from ...kernels.structured.build import Builder
+from ...kernels.structured.parts import Rows
+from .arm_tables import JudgedClass
+from .verdicts import N_JUDGED, N_KEYS, N_ROW, NOT_A_NUMBER, concluded, judged
+
+
+def judged_candidates(
+    program: Builder,
+    kind: JudgedClass,
+    numbers: Rows,
+    target: Rows,
+    rigid: Rows,
+    candidates: Rows,
+    state: Rows,
+    most_steps: int,
+) -> tuple[Rows, Rows]:
+    """Rows of the answer, and keys, of all candidates; what is behind the last has keys of nothing.
+
+    Args:
+        program: what is written.
+        kind: the class of the arm.
+        numbers: of the arm, one row.
+        target, rigid: the target for judgement, and whether it is one.
+        candidates: one a row, in chain units.
+        state: one row with their number, and whether there may be others.
+        most_steps: Newton steps at most.
+    """
+    rows, keys = program.scratch("rows", kind.n_branches, N_ROW), program.scratch("keys", kind.n_branches, N_KEYS)
+    widths = (("x", kind.n), ("again", 1), ("there", 1), ("edges", 2), ("verdict", kind.n + N_JUDGED))
+    x, again, is_there, edges, verdict = (program.scratch(name, 1, width) for name, width in widths)
+    place = program.table("place", numbered(kind.n_branches))
+    with program.each(kind.n_branches) as i:
+        rows[i], keys[i], is_there[0] = program.step(nothing, rigid[0], state[0], place[i])
+        with program.repeat_while(is_there, 1):
+            x[0], edges[0], again[0], verdict[0] = program.step(begun, candidates[i])
+            with program.repeat_while(again, most_steps):
+                verdict[0], x[0], again[0] = program.step(partial(judged, kind), numbers[0], x[0], target[0])
+            rows[i], keys[i] = program.step(partial(concluded, kind), numbers[0], edges[0], rigid[0], verdict[0])
+    return rows, keys
+
+
+def numbered(n: int) -> np.ndarray:
+    """A table of n rows with their numbers."""
+    return np.arange(n)[:, None]
+
+
+def is_listed(place: Any, count: Any, state: Any) -> Any:
+    """Whether there is a root with this number, and nothing is in doubt yet."""
+    return logical_and(less(place[0], count[0]), logical_not(state[1]))
+
+
+def no_candidates(doubt: Any) -> Any:
+    """Their number, and whether there may be others."""
+    return np.array([0.0, doubt[0]])
+
+
+def nothing(rigid: Any, state: Any, place: Any) -> Any:
+    """A row and keys of no solution, as sure as all candidates are known, and whether there is one in its place."""
+    sure = logical_and(rigid[0], logical_not(state[1]))
+    keys = np.array([0.0, 0.0, 0.0, sure, 0.0, rigid[0], 0.0])
+    return np.array([NOT_A_NUMBER] * N_ROW), keys, logical_and(sure, less(place[0], state[0]))
+
+
+def begun(candidate: Any) -> Any:
+    """A candidate, which exists beyond doubt; that it must be judged, and what its judgement is until then."""
+    return candidate, np.array([1.0, 1.0]), 1.0, np.zeros(len(candidate) + N_JUDGED)

@@ -1,0 +1,1 @@
+"""Points reached by three joints in one compiled program."""
