@@ -115,8 +115,8 @@ def test_of_a_batch_those_that_are_off_are_counted():
     assert "of 2 runs reach" in run.status
 
 
-@pytest.mark.parametrize("integrator", ["dop853", "lsoda"])
+@pytest.mark.parametrize("integrator", ["dop853", "lsoda", "adams"])
 def test_a_motion_that_explodes_ends_the_run(integrator):
-    """LSODA would go on for ever with steps that no longer change the time."""
+    """LSODA and Adams would go on for ever with steps that no longer change the time."""
     run = simulate(limited_pendulum(), [0.1], [0.1], 2.0, limits=True, integrator=integrator, control=runaway)
     assert run.status.startswith("stopped: Required step size is less than spacing between numbers")

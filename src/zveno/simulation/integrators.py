@@ -179,10 +179,7 @@ class Adaptive:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # what they say becomes the status of the result
             if self.method == "adams":
-                self.y = np.array(self.solver.integrate(float(ahead[0])))
-                self.t = float(self.solver.t)
-                self.message = "" if self.solver.successful() else "the solver cannot hold its tolerance"
-                return self.solver.successful()
+                return self._adams(float(ahead[0]))
             try:
                 self.message = self.solver.step() or ""
             except ValueError as error:  # SciPy's word for a state that is no longer finite
@@ -193,6 +190,22 @@ class Adaptive:
             self.message = TOO_SMALL
             return False
         return self.solver.status != "failed"
+
+    def _adams(self, ahead: float) -> bool:
+        """All steps to the time ahead, one by one: where a motion explodes they no longer change the time."""
+        solver = self.solver
+        while solver.t < ahead:
+            before = solver.t
+            y = solver.integrate(ahead, step=True)
+            if not solver.successful() or not np.isfinite(y).all():
+                self.message = "the solver cannot hold its tolerance"
+                return False
+            if not solver.t > before:
+                self.message = TOO_SMALL
+                return False
+        # The last step may end beyond; the solver interpolates.
+        self.y, self.t = np.array(solver.integrate(ahead)), ahead
+        return True
 
     n_last: int = 1
     """How many steps the last call of `step` took."""
