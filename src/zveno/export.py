@@ -99,8 +99,9 @@ def export_c(
         robot: the robot as it is: payload, tool and gravity it was given are constants in the code.
         functions: names of robot functions ("inverse_dynamics", "jacobian", …), or "base_inverse_dynamics": torques
             from the base parameters, which are an argument; those of the robot are written to a header of their
-            own; or "inverse_kinematics": all solutions inside limits of arms with six revolute joints, one from a
-            seed for other chains. By default those that controllers usually need.
+            own; or "inverse_kinematics": all solutions inside limits of arms with six revolute joints, with a
+            closed form, or with seven joints of which the last or the first is an argument; one from a seed for
+            other chains. By default those that controllers usually need.
         directory: made if it does not exist.
         single: `float` instead of `double`.
         frame: the frame of kinematic functions; the default frame if not given.

@@ -15,9 +15,12 @@ from sliding_arms import sliding_edges
 import zveno
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.native.controller import controller_ik
+from zveno.ik.native.held_end import held_end, with_end, without_end
+from zveno.ik.redundant import seven_revolute
 from zveno.ik.solutions import COMPLETE, EXCLUDED, UNDECIDED, UNREACHABLE
 from zveno.kernels.structured.evaluate import evaluate
 from zveno.mechanism import Free, Joint, Limits, Link, assemble
+from zveno.mechanism.edit import fix_joints
 
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 STRICT = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Werror")
@@ -56,7 +59,7 @@ int main(void) {{ while ({reads}) {{ {name}(&memory, {calls}); {writes} }} retur
     return [part.reshape(k, *shape) for part, shape in zip(np.split(flat, sizes, axis=1), shapes, strict=True)]
 
 
-@pytest.mark.parametrize("name", ["puma560", "ur5", "scara", "stanford"])
+@pytest.mark.parametrize("name", ["puma560", "ur5", "scara", pytest.param("stanford", marks=pytest.mark.slow)])
 def test_claims_in_c_are_those_of_python(name, tmp_path):
     robot = zveno.load(name)
     T = (edge_poses if name in ("puma560", "ur5") else sliding_edges)(robot, 12, seed=5)
@@ -143,8 +146,12 @@ def test_what_is_no_pose_is_told(tmp_path):
     assert (status[1:] == NO_POSE).all()
 
 
+def five_joints():
+    return zveno.Robot(fix_joints(zveno.load("puma560").mechanism, ["joint4"]))
+
+
 def test_other_chains_are_solved_from_a_seed(tmp_path):
-    robot = zveno.load("panda")
+    robot = five_joints()
     truth = robot.random(200, 3)
     T = robot.forward_kinematics(truth)
     seed = truth + np.random.default_rng(0).normal(0, 0.15, truth.shape)
@@ -155,6 +162,60 @@ def test_other_chains_are_solved_from_a_seed(tmp_path):
     assert ((q >= robot.lower - 1e-12) & (q <= robot.upper + 1e-12)).all()
     missed = robot.forward_kinematics(q[~reached])
     assert len(missed) == 0 or abs(missed - T[~reached]).max(axis=(1, 2)).min() > 1e-10
+
+
+def compared_with_slices(robot, coordinate, T, angles, q, count, status):
+    """Claims of C for one angle against the slice that Python cuts there."""
+    problem = problem_of(robot)
+    np.testing.assert_array_equal(np.isnan(q).any(axis=2), ~(np.arange(q.shape[1]) < count[:, None]))
+    assert (status == COMPLETE).mean() > 0.5
+    for i in range(len(T)):
+        slices = seven_revolute.solve_slices(problem, T[i : i + 1], coordinate, angles[i : i + 1])
+        own = q[i, : int(count[i])]
+        if status[i] != UNDECIDED:
+            assert len(slices.x) == count[i]
+        if status[i] == COMPLETE:
+            assert abs(wrapped(own[:, None] - slices.x)).max(2).min(1).max() < 1e-8
+        assert (own[:, coordinate] == angles[i]).all()
+        assert len(own) == 0 or abs(robot.forward_kinematics(own) - T[i]).max() < 1e-8
+
+
+@pytest.mark.parametrize("name", ["panda", pytest.param("iiwa14", marks=pytest.mark.slow)])
+def test_seven_joints_with_the_redundant_one_as_an_argument(name, tmp_path):
+    robot = zveno.load(name)
+    truth = robot.random(30, 3)
+    T, angles = robot.forward_kinematics(truth), truth[:, 6].copy()
+    q, count, status = run(robot, tmp_path, [T, angles])
+    compared_with_slices(robot, 6, T, angles, q, count, status)
+    _, nothing, outside = run(robot, tmp_path, [T[:2], np.array([9.0, np.nan])])
+    assert (outside == NO_POSE).all()
+    assert (nothing == 0).all()
+    page = (tmp_path / "README.md").read_text()
+    assert "Joint `joint7` is the redundant one" in page
+    assert "`joint6`, `joint7`" in page
+
+
+@pytest.mark.slow
+def test_seven_joints_without_a_closed_form():
+    """In NumPy: sanitizers take long over a megabyte of C."""
+    robot = zveno.load("gen3")
+    truth = robot.random(4, 3)
+    T, angles = robot.forward_kinematics(truth), truth[:, 6].copy()
+    written = controller_ik(robot, None, False)
+    q, count, status = evaluate(written.program, T, angles)
+    compared_with_slices(robot, 6, T, angles, q, count, status)
+    assert "roots of a polynomial" in written.page
+
+
+def test_the_first_joint_can_be_the_argument():
+    robot = zveno.load("iiwa14")
+    problem = problem_of(robot)
+    held, six = held_end(problem, 0)
+    q = robot.random(1, 2)[0]
+    T = robot.forward_kinematics(q)
+    moved = without_end(held, T.ravel(), q[:1]).astype(float).reshape(4, 4)
+    np.testing.assert_allclose(six.forward(q[1:]), moved, atol=1e-12)
+    np.testing.assert_array_equal(with_end(held, q[1:], q[:1]), q)
 
 
 def test_page_says_worst_case_and_meaning(tmp_path):

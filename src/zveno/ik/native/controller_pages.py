@@ -5,28 +5,31 @@ from __future__ import annotations
 from ..ik_problem import IkProblem
 from ..solutions import COMPLETE, EXCLUDED, STATUSES, UNDECIDED, UNREACHABLE
 from . import program, seeded
+from .held_end import HeldEnd
 from .six_revolute import program as six_revolute
 from .six_revolute import search
 from .six_revolute.tables import MOST_SOLUTIONS
 from .verdicts import NO_POSE
 
 
-def _order(problem: IkProblem) -> str:
-    joints = dict.fromkeys(step.joint for step in problem.steps)
+def _order(problem: IkProblem, held: HeldEnd | None = None) -> str:
+    joints = list(dict.fromkeys(step.joint for step in problem.steps))
+    if held is not None:
+        joints.insert(held.coordinate, held.name)
     return f"of frame `{problem.frame}` in the world, q in the order {', '.join(f'`{name}`' for name in joints)}"
 
 
-def page_of_closed_form(problem: IkProblem, form: str, branches: int) -> str:
+def page_of_closed_form(problem: IkProblem, held: HeldEnd | None, form: str, branches: int) -> str:
     """Of all solutions by a closed form of that name."""
     steps = program.MOST_STEPS
     how = f"""by a closed form
 ({form}). The first `count` rows of `q` are solutions, ordered by the first
 coordinate; the others are NaN. At most {branches} solutions, and at most {branches * steps} steps of Newton's
 method ({steps} a solution): the operations above are this worst case."""
-    return _page_of_all(problem, how, "no branch of the closed form is real")
+    return _page_of_all(problem, held, how, "no branch of the closed form is real")
 
 
-def page_of_general(problem: IkProblem) -> str:
+def page_of_general(problem: IkProblem, held: HeldEnd | None) -> str:
     """Of all solutions of six revolute joints."""
     cells, zeros, steps = search.MOST_SPLITS, search.MOST_ROOTS, six_revolute.MOST_STEPS
     narrowing = search.MOST_NEWTON * search.NEWTON_STEPS
@@ -35,10 +38,10 @@ roots of a polynomial of one angle. The first `count` rows of `q` are solutions,
 the others are NaN. At most {cells} cells of the angle are split, at most {zeros} roots narrowed down in at most
 {narrowing} steps each, and at most {MOST_SOLUTIONS} solutions polished by at most {steps} steps of Newton's method
 each: the operations above are this worst case, which no pose comes near."""
-    return _page_of_all(problem, how, "the polynomial has no real root")
+    return _page_of_all(problem, held, how, "the polynomial has no real root")
 
 
-def _page_of_all(problem: IkProblem, how: str, why_unreachable: str) -> str:
+def _page_of_all(problem: IkProblem, held: HeldEnd | None, how: str, why_unreachable: str) -> str:
     meanings = {
         COMPLETE: "all solutions are listed",
         UNREACHABLE: why_unreachable,
@@ -47,15 +50,22 @@ def _page_of_all(problem: IkProblem, how: str, why_unreachable: str) -> str:
         "solutions, or hold one twice",
     }
     rows = [f"| {code} | {STATUSES[code]}: {meaning} |" for code, meaning in meanings.items()]
+    fixed, range_of_it = "", ""
+    if held is not None:
+        fixed = f"""
+
+Joint `{held.name}` is the redundant one: `redundant` is its angle, rad, and the list is complete for that angle.
+Other angles give other members of the same self-motions."""
+        range_of_it = f", or `redundant` is outside {held.lower:.6g} … {held.upper:.6g}"
     return f"""
 ## Inverse kinematics
 
-All solutions inside limits for the pose `T` {_order(problem)}, {how}
+All solutions inside limits for the pose `T` {_order(problem, held)}, {how}{fixed}
 
 | status | meaning |
 |---|---|
 {chr(10).join(rows)}
-| {NO_POSE:.0f} | `T` is no rigid transform, or holds NaN |
+| {NO_POSE:.0f} | `T` is no rigid transform, or holds NaN{range_of_it} |
 """
 
 

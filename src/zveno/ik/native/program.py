@@ -18,6 +18,7 @@ from ...kernels.structured.parts import Part, Rows, Value
 from ...kernels.structured.statements import Lane, Variable
 from .arm_tables import ArmTables, JudgedClass
 from .branches import branch, seen_from_arm
+from .held_end import HeldEnd, pose_input, with_end
 from .verdicts import N_JUDGED, N_KEYS, N_ROW, concluded, judged, ranked, told
 
 MOST_STEPS = 4
@@ -84,25 +85,29 @@ def _ranks(program: Builder, kind: JudgedClass, keys: Rows) -> tuple[Callable[[V
     return place, last
 
 
-def on_controller(program: Builder, arm: ArmTables) -> None:
+def on_controller(program: Builder, arm: ArmTables, held: HeldEnd | None = None) -> None:
     """q (branches, n) of a pose T (4, 4), sorted, NaN behind the last; their number, and a status of `STATUSES`.
 
-    Where nothing is sure the status is undecided, and what is listed is some of the solutions.
+    Where nothing is sure the status is undecided, and what is listed is some of the solutions. Of seven joints one
+    at an end is held at an angle that is an input too.
     """
     kind = arm.of_class
-    T = program.input("T", (4, 4), 16)
+    T, angle = pose_input(program, held)
     signs = program.table("signs", kind.signs)
     rows, keys = program.scratch("rows", kind.n_branches, N_ROW), program.scratch("keys", kind.n_branches, N_KEYS)
     seen, solve = _branch_solver(program, arm)
     seen(T)
     with program.each(kind.n_branches) as i:
         rows[i], keys[i] = solve(signs[i])
-    tell_in_order(program, kind, rows, keys)
+    tell_in_order(program, kind, rows, keys, held, angle)
 
 
-def tell_in_order(program: Builder, kind: JudgedClass, rows: Rows, keys: Rows) -> None:
+def tell_in_order(
+    program: Builder, kind: JudgedClass, rows: Rows, keys: Rows, held: HeldEnd | None, angle: Rows | None
+) -> None:
     """The outputs q, count and status of a controller, from rows and their keys."""
-    q = program.output("q", (kind.n_branches, kind.n), kind.n)
+    n = kind.n + (held is not None)
+    q = program.output("q", (kind.n_branches, n), n)
     count, status = program.output("count", ()), program.output("status", ())
     verdict = program.scratch("answer", 1, N_ROW)
     rank, last = _ranks(program, kind, keys)
@@ -110,12 +115,13 @@ def tell_in_order(program: Builder, kind: JudgedClass, rows: Rows, keys: Rows) -
     count[0], status[0] = program.step(told, verdict[0])
     with program.each(kind.n_branches) as i:
         place = rank(i)
-        q[place] = program.step(partial(coordinates, kind), rows[i])
+        given = () if angle is None else (angle[0],)
+        q[place] = program.step(partial(coordinates, kind, held), rows[i], *given)
 
 
-def coordinates(kind: JudgedClass, row: Any) -> Any:
+def coordinates(kind: JudgedClass, held: HeldEnd | None, row: Any, *angle: Any) -> Any:
     """q of a row."""
-    return row[: kind.n]
+    return row[: kind.n] if held is None else with_end(held, row[: kind.n], *angle)
 
 
 def as_it_is(row: Any) -> Any:

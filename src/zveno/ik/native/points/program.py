@@ -22,7 +22,7 @@ from ...closed_form.point_forms import polynomial as polynomial_at
 from ...six_revolute import roots
 from ...targets import place
 from ..candidates import is_listed, judged_candidates, no_candidates, numbered
-from ..program import as_it_is, put_in_order, tell_in_order
+from ..program import as_it_is, put_in_order
 from ..six_revolute.elimination import cautious
 from ..six_revolute.search import isolate, refine
 from ..verdicts import N_ROW
@@ -39,11 +39,6 @@ def all_solutions(program: Builder, arm: PointsTables) -> None:
     T = program.input("T", (4, 4), 16)
     answer = program.output("answer", (arm.of_class.n_branches + 1, N_ROW), N_ROW)
     put_in_order(program, arm.of_class, *_judged(program, arm, T), answer)
-
-
-def on_controller(program: Builder, arm: PointsTables) -> None:
-    """q (4, 3) of a pose T (4, 4), sorted, NaN behind the last; their number, and a status of `STATUSES`."""
-    tell_in_order(program, arm.of_class, *_judged(program, arm, program.input("T", (4, 4), 16)))
 
 
 def _judged(program: Builder, arm: PointsTables, T: Rows) -> tuple[Rows, Rows]:

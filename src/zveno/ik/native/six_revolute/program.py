@@ -22,6 +22,7 @@ from ....kernels.structured.parts import Rows
 from ...six_revolute.back_substitution import SPURIOUS, better_from_root
 from ...six_revolute.equations import SIZE
 from ..candidates import is_listed, judged_candidates, no_candidates, numbered
+from ..held_end import HeldEnd, pose_input
 from ..program import as_it_is, put_in_order, tell_in_order
 from ..verdicts import N_ROW
 from .elimination import eliminate, polynomial, seen_from_arm
@@ -43,12 +44,13 @@ def all_solutions(program: Builder, arm: SixRevoluteTables) -> None:
     put_in_order(program, arm.of_class, *_judged(program, arm, T), answer)
 
 
-def on_controller(program: Builder, arm: SixRevoluteTables) -> None:
+def on_controller(program: Builder, arm: SixRevoluteTables, held: HeldEnd | None = None) -> None:
     """q (16, 6) of a pose T (4, 4), sorted, NaN behind the last; their number, and a status of `STATUSES`.
 
     Where nothing is sure the status is undecided, and what is listed is some of the solutions.
     """
-    tell_in_order(program, arm.of_class, *_judged(program, arm, program.input("T", (4, 4), 16)))
+    T, angle = pose_input(program, held)
+    tell_in_order(program, arm.of_class, *_judged(program, arm, T), held, angle)
 
 
 def _judged(program: Builder, arm: SixRevoluteTables, T: Rows) -> tuple[Rows, Rows]:
