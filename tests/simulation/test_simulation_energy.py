@@ -119,4 +119,6 @@ def test_of_a_batch_those_that_are_off_are_counted():
 def test_a_motion_that_explodes_ends_the_run(integrator):
     """LSODA and Adams would go on for ever with steps that no longer change the time."""
     run = simulate(limited_pendulum(), [0.1], [0.1], 2.0, limits=True, integrator=integrator, control=runaway)
-    assert run.status.startswith("stopped: Required step size is less than spacing between numbers")
+    reasons = "Required step size is less than spacing between numbers", "the solver cannot hold its tolerance"
+    # VODE keeps something of runs before, so that its last steps may end in either.
+    assert run.status.startswith(tuple(f"stopped: {reason}" for reason in reasons[: 1 + (integrator == "adams")]))

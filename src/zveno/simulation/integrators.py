@@ -168,6 +168,7 @@ class Adaptive:
             options: Any = {"rtol": self.rtol, "atol": self.atol, "nsteps": 100_000, "max_step": bound}
             self.solver: Any = solver.set_integrator("vode", method="adams", **options)
             self.solver.set_initial_value(self.y, self.t)
+            self._reached = self.t
         else:
             make: Any = {"dop853": integrate.DOP853, "lsoda": integrate.LSODA}[self.method]
             options = {"rtol": self.rtol, "atol": self.atol, "max_step": self.max_step}
@@ -194,18 +195,19 @@ class Adaptive:
     def _adams(self, ahead: float) -> bool:
         """All steps to the time ahead, one by one: where a motion explodes they no longer change the time."""
         solver = self.solver
-        while solver.t < ahead:
-            before = solver.t
+        while self._reached < ahead:
             y = solver.integrate(ahead, step=True)
             if not solver.successful() or not np.isfinite(y).all():
                 self.message = "the solver cannot hold its tolerance"
                 return False
-            if not solver.t > before:
+            if not solver.t > self._reached:
                 self.message = TOO_SMALL
                 return False
+            self._reached = float(solver.t)
         # The last step may end beyond; the solver interpolates.
         self.y, self.t = np.array(solver.integrate(ahead)), ahead
-        return True
+        self.message = "" if solver.successful() else "the solver cannot hold its tolerance"
+        return solver.successful()
 
     n_last: int = 1
     """How many steps the last call of `step` took."""
