@@ -14,7 +14,7 @@ import zveno
 from .mujoco_walkers import mjcf
 from .timing import Row, interleaved
 
-STEPS = 100
+STEPS = 50
 STEPS_ALONE = 1000
 """Of a single machine, whose run has a fixed cost of its own."""
 CONES = {
@@ -113,6 +113,6 @@ def machine(what: str, given, bar: float, n: int = 1024) -> list[Row]:
         (f"batch of {n}", together, n * STEPS, bar),
         ("single", alone, STEPS_ALONE, 2.0),
     ):
-        taken = interleaved(calls, items, repeats=5)
+        taken = interleaved(calls, items, repeats=3)
         rows += [Row(f"{what}, {kind}", taken["zveno"], taken[name], f"mujoco {name}", least) for name in CONES]
     return rows

@@ -35,7 +35,6 @@ class GroundPlane:
 
     normal: Sequence[float] | np.ndarray = (0.0, 0.0, 1.0)
     height: float = 0.0
-    looked_up = False
     flat = True
 
     @property
@@ -68,7 +67,6 @@ class GroundSteps:
     edges: Sequence[float]
     heights: Sequence[float]
     direction: Sequence[float] = (1.0, 0.0)
-    looked_up = False
     flat = False
 
     @property
@@ -150,7 +148,6 @@ class HeightField:
     heights: np.ndarray
     spacing: Sequence[float] = (0.1, 0.1)
     origin: Sequence[float] = (0.0, 0.0)
-    looked_up = True
     flat = False
 
     @property

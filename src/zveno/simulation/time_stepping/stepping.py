@@ -20,6 +20,7 @@ from ...robot_functions import RobotFunctions
 from ..contacts import joint_limits
 from ..equations import Equations
 from .contact import Contact
+from .grounds import HeightField
 
 TOLERANCE = 1e-5
 """Change of the forces in one sweep at which iterations end, as a share of the robot's weight."""
@@ -199,12 +200,12 @@ class Stepping:
             yield contact, group, c[at : at + 4]
 
     @property
-    def fields(self) -> list[tuple[int, Contact]]:
-        """(number of the touch, contact) of those on ground that is looked up in a table."""
+    def fields(self) -> list[tuple[int, Contact, HeightField]]:
+        """(number of the touch, contact, ground) of those on fields of heights, which are looked up in tables."""
         return [
-            (k, contact)
+            (k, contact, contact.surface)
             for k, (contact, _) in enumerate(self.touches)
-            if contact.other is None and contact.surface.looked_up
+            if contact.other is None and isinstance(contact.surface, HeightField)
         ]
 
     # --- what determines the code
@@ -223,4 +224,4 @@ class Stepping:
         """Equal where the code and the tables of heights are; never equal to another with functions of the user."""
         if self.fingerprint is None:
             return f"object {id(self)}"
-        return hash_of(self.fingerprint, *(contact.surface.cells for _, contact in self.fields))
+        return hash_of(self.fingerprint, *(ground.cells for _, _, ground in self.fields))

@@ -56,7 +56,7 @@ class Rows:
         self.J: list[Any] = []
         self.gaps: list[Any] = []
         """of every group that only pushes, in order"""
-        looked_up = dict(zip([k for k, _ in stepping.fields], cells, strict=True))
+        looked_up = dict(zip([k for k, _, _ in stepping.fields], cells, strict=True))
         k = 0
         for contact in stepping.contacts:
             link, T_frame = frame_poses(mechanism, self.T, contact.frame)
@@ -125,10 +125,10 @@ def cell_numbers(stepping: Stepping, q: Any) -> list[Any]:
     mechanism = stepping.mechanism
     T = link_poses(mechanism, q)
     numbers, last = [], None
-    for _, contact in stepping.fields:
+    for _, contact, ground in stepping.fields:
         if contact is last:
             continue
         last = contact
         _, T_frame = frame_poses(mechanism, T, contact.frame)
-        numbers += [contact.surface.number(point) for point, _ in probes(contact, T_frame)]
+        numbers += [ground.number(point) for point, _ in probes(contact, T_frame)]
     return numbers
