@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PLAIN = 24
 """Plain sweeps of one step."""
 STRICTER = 0.1
-"""Share of the tolerance that accelerated sweeps aim at: where plain ones are slow, errors are larger than changes."""
+"""Share of the tolerance that accelerated sweeps aim at: what converges slowly is further off than it changes."""
 ACCELERATED = 100
 """Accelerated sweeps of one step at most, where plain ones have not ended."""
 
@@ -215,7 +215,7 @@ def _next_round(fast: Any) -> tuple[Any, Any]:
 def _swept(
     stepping: Stepping, h: Any, c: Any, impulses: Any, last: Any, count: Any, *problem: Any
 ) -> tuple[Any, ...]:
-    """A sweep, and whether another is needed: changes that fall by ρ each time leave an error of ρ/(1 − ρ) changes."""
+    """A sweep, and whether another is needed: changes that fall by ρ leave an error of ρ/(1 − ρ) changes."""
     after, change = sweep(stepping.groups, Problem(*problem), impulses)
     tolerance = c[0] * h[0]
     left = maximum(change - tolerance, change * change - tolerance * (last[0] - change))
