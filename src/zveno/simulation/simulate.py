@@ -6,6 +6,7 @@ import operator
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,9 @@ def simulate(
         friction,
         moving_base,
     )
-    key = hash_of(mechanism.fingerprint, q0, v0, duration, method.settings)
+    # Numbers of a batch are many, and quicker to hash as they lie in memory than one by one.
+    states = [x if single else [list(x.shape), sha256(np.ascontiguousarray(x)).hexdigest()] for x in (q0, v0)]
+    key = hash_of(mechanism.fingerprint, *states, duration, method.settings)
     with ProgressBar("simulating", progress) as show:
         times = method.times(duration, sample)
         if method.stepped:
