@@ -222,6 +222,48 @@ def test_one_clear_message(robot, tmp_path, kind):
     assert name in str(caught.value)
 
 
+def test_columns_of_one_name_are_told_apart(robot, tmp_path):
+    """Two sets of positions, as of motor and joint encoders, with the same names: refused, and the remedy works."""
+    lines = csv_text(plain()).splitlines()
+    twice = [f"{line},{','.join(line.split(',')[1:3])}" for line in lines]
+    twice[1:] = [f"{line.rpartition(',')[0]},0.5" for line in twice[1:]]
+    file = tmp_path / "log.csv"
+    file.write_text("\n".join(twice) + "\n")
+    with pytest.raises(ModelError, match=r"may both be the position.*'q\*_one'"):
+        read_log(file, robot)
+    check(read_log(file, robot, columns={"position": "q*_one"}))
+    other = read_log(file, robot, columns={"position": "q*_two"}).arrays()
+    assert (other.q[:, 1] == 0.5).all()
+
+
+@pytest.mark.parametrize("written", ["2024-01-31T23:59:59.{:06d}", "2024-01-31 23:59:59.{:06d}+01:00"])
+def test_times_may_be_dates(robot, tmp_path, written):
+    rows = [line.split(",") for line in csv_text(plain()).splitlines()]
+    for k, row in enumerate(rows[1:]):
+        row[0] = written.format(2000 * k)
+    file = tmp_path / "log.csv"
+    file.write_text("\n".join(map(",".join, rows)) + "\n")
+    check(read_log(file, robot))
+
+
+def test_lines_with_more_cells_than_names_are_named(robot, tmp_path):
+    """Commas in numbers and between them: nothing can be read, and the message shows why."""
+    file = tmp_path / "log.csv"
+    file.write_text(csv_text(plain(), decimal=","))
+    with pytest.raises(ModelError, match=r"line 2 has 1[34] cells, and line 1 7"):
+        read_log(file, robot)
+
+
+def test_a_position_without_a_torque_is_said(robot, tmp_path):
+    columns = plain()
+    del columns["tau2"], columns["dq1"], columns["dq2"]
+    first, second = robot.joint_names[:2]
+    named = {"q1": f"q_{first}", "q2": f"q_{second}", "tau1": f"tau_{first}"}
+    file = tmp_path / "log.csv"
+    file.write_text(csv_text({named.get(name, name): values for name, values in columns.items()}))
+    assert f"positions without a torque: {second}" in said(read_log(file, robot))
+
+
 def test_what_is_no_file(robot, tmp_path):
     with pytest.raises(ModelError, match="no such file"):
         read_log(tmp_path / "none.csv", robot)

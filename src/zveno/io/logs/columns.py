@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import translate
+from glob import escape
+from itertools import takewhile
 from re import compile as pattern_of
 
 from ...errors import ModelError
@@ -59,6 +61,20 @@ class _Family:
     def words(self) -> str:
         names = [column.name for column in self.columns.values()]
         return ", ".join(names) if len(names) <= 3 else f"{names[0]}, {names[1]} … {names[-1]}"
+
+    @property
+    def pattern(self) -> str:
+        """What `columns` takes for all of them: * stands where their names differ."""
+        names = [column.name for column in self.columns.values()]
+        begin = _shared(names)
+        end = _shared([name[len(begin) :][::-1] for name in names])[::-1]
+        return f"{escape(begin)}*{escape(end)}"
+
+
+def _shared(words: Sequence[str]) -> str:
+    """The letters that all words begin with."""
+    same = takewhile(lambda letters: len(set(letters)) == 1, zip(*words, strict=False))
+    return "".join(letters[0] for letters in same)
 
 
 def choose_columns(
@@ -151,10 +167,11 @@ def _best(candidates: list[_Family], role: str, files: Sequence[str]) -> _Family
 
     ordered = sorted(candidates, key=rank, reverse=True)
     if len(ordered) > 1 and rank(ordered[0]) == rank(ordered[1]):
+        pattern = ordered[0].pattern
         raise ModelError(
             f"{ordered[0].words} and {ordered[1].words} may both be the {role}",
             file=files[ordered[0].table],
-            remedy=f"Say which: columns={{{role!r}: '{ordered[0].name}'}} (--columns {role}={ordered[0].name})",
+            remedy=f"Say which: columns={{{role!r}: '{pattern}'}} (--columns {role}={pattern})",
         )
     return ordered[0]
 
@@ -271,6 +288,12 @@ def _checked(roles: dict[str, dict[str, Column]], time, unread, joint_names, tab
     left = [joint for joint in joint_names if joint not in complete]
     if left:
         account.append(f"not recorded: {', '.join(left)}")
+    half = [joint for joint in left if joint in roles["position"]]
+    if half:
+        account.append(
+            f"positions without a {torque}: {', '.join(half)}; joints are taken as locked there, so torques of the "
+            "others are wrong wherever they move"
+        )
     used = {(c.table, c.index) for columns in roles.values() for joint, c in columns.items() if joint in complete}
     used |= {(column.table, column.index) for column in time}
     rest = [name for k, names in enumerate(tables) for i, name in enumerate(names) if (k, i) not in used]

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import numpy as np
 
@@ -22,6 +24,9 @@ from .units import UNITS
 PIECE_BYTES = 4 * 2**20
 MAX_LINE_BYTES = 2**20
 """Longer lines are refused."""
+PLACES = ("one", "two", "three")
+"""Among equal names; no digits, which count joints, and the first two equally long, so that none is preferred."""
+_DATE = re.compile(r"\s*\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _SPACES = re.compile(rb"[ \t]*([,\n])[ \t]*")
 _BLANKS = re.compile(rb"[ \t]+")
 
@@ -57,14 +62,18 @@ def read_text_table(path: object) -> LogTable:
         names = [f"column {k}" for k in range(1, len(names) + 1)]
         offset, number = begin, number - 1
     names = [f"column {k}" if not name or name in NAMELESS else name for k, name in enumerate(names, start=1)]
-    names = [name if names.count(name) == 1 else f"{name} ({k})" for k, name in enumerate(names, start=1)]
+    names = _distinct(names)
+    notes: tuple[str, ...] = ()
     units: dict[str, str] = {}
     if headed and rest:  # a second line may hold the units
         words = [word.strip("[]()").lower() for word in row_cells(rest[0][3], delimiter, len(names))]
         if len(words) == len(names) and any(words) and all(word in UNITS or not word for word in words):
             units = {name: word for name, word in zip(names, words, strict=True) if word}
             number, offset = rest[0][0], rest[0][2]
-    parser = _Parser(str(path), delimiter, len(names))
+    first_row = row_cells(rest[0][3], delimiter, len(names)) if rest else []
+    if first_row and len(first_row) != len(names):
+        notes = (f"line {rest[0][0]} has {len(first_row)} cells, and line {lines[0][0]} {len(names)}",)
+    parser = _Parser(str(path), delimiter, len(names), any(map(_DATE.match, first_row)))
 
     def pieces(indices: list[int]) -> Iterator[Piece]:
         line = number
@@ -88,7 +97,18 @@ def read_text_table(path: object) -> LogTable:
             if left.strip():
                 yield from parser.numbers(left + b"\n", line, indices)
 
-    return LogTable(str(path), tuple(names), pieces, units, settings)
+    return LogTable(str(path), tuple(names), pieces, units, settings, notes)
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Names that stand there several times with their place among these: q1_one, q1_two."""
+    seen: Counter[str] = Counter()
+    out = []
+    for name in names:
+        seen[name] += 1
+        place = PLACES[min(seen[name], len(PLACES)) - 1] + "_more" * max(0, seen[name] - len(PLACES))
+        out.append(f"{name}_{place}" if names.count(name) > 1 else name)
+    return out
 
 
 def _head(beginning: bytes, path: object) -> tuple[dict[str, str], list[tuple[int, int, int, str]]]:
@@ -124,16 +144,17 @@ class _Parser:
         file: for messages.
         delimiter: what parts the columns; None for blanks.
         width: how many there are.
+        dates: whether cells hold dates, which are read as seconds.
     """
 
-    def __init__(self, file: str, delimiter: str | None, width: int) -> None:
-        self.file, self.delimiter, self.width = file, delimiter, width
+    def __init__(self, file: str, delimiter: str | None, width: int, dates: bool = False) -> None:
+        self.file, self.delimiter, self.width, self.dates = file, delimiter, width, dates
 
     def numbers(self, data: bytes, before: int, indices: list[int]) -> Iterator[Piece]:
         """The rows of some whole lines; `before` counts the lines that precede them."""
         plain = self._normal(data)
         n = plain.count(b"\n")
-        if plain.count(b",") == n * (self.width - 1) and not _odd(plain):
+        if not self.dates and plain.count(b",") == n * (self.width - 1) and not _odd(plain):
             values = parsed_numbers(plain, self.width, indices)
             if values is not None and len(values) == n:
                 yield np.arange(before + 1, before + n + 1), values
@@ -165,6 +186,8 @@ class _Parser:
         words = []
         for cell in cells:
             word = cell.replace(",", ".") if self.delimiter == ";" else cell
+            if self.dates and _DATE.match(word):
+                word = _seconds(word)
             good = word.isascii() and is_number(word) and word.lower() not in MISSING and "_" not in word
             words.append(word.strip() if good else "")
         return ",".join(words) if self.width > 1 else words[0] or "nan"
@@ -182,6 +205,15 @@ class _Parser:
         if b" " in data or b"\t" in data:
             data = _SPACES.sub(rb"\1", data)
         return data
+
+
+def _seconds(date: str) -> str:
+    """Seconds since 1970 of a date as ISO 8601 writes it, UTC where it names no zone; empty if there is none."""
+    try:
+        moment = datetime.fromisoformat(date.strip())
+    except ValueError:
+        return ""
+    return repr((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
 
 
 def parsed_numbers(data: bytes, width: int, indices: list[int]) -> np.ndarray | None:
