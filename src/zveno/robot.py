@@ -207,14 +207,16 @@ class Robot(RobotFunctions):
         self, logs: Log | Sequence[Log], *, validation: Log | Sequence[Log] | None = None,
         friction: str | Sequence[str] = "auto", torques: Mapping[str, TorqueFunction] | None = None,
         prior: str = "cad", band: float | None = None, delay: float | None = None, velocity: str = "auto",
-        rest: float | None = None, blocks: int = 6, progress: Progress = None
+        rest: float | None = None, blocks: int = 6, on: On = None,
+        checkpoint: str | PathLike[str] | None = None, progress: Progress = None
     ) -> Identification:
         """The dynamics that explain recorded torques; see `zveno.identify`."""
         from .identification.identify import identify
 
         return identify(
             self, logs, validation=validation, friction=friction, torques=torques, prior=prior, band=band,
-            delay=delay, velocity=velocity, rest=rest, blocks=blocks, progress=progress
+            delay=delay, velocity=velocity, rest=rest, blocks=blocks, on=on, checkpoint=checkpoint,
+            progress=progress
         )
 
     def plan_poses(

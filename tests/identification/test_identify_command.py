@@ -179,3 +179,15 @@ def test_samples_missing_here_and_there(folder, capsys):
     text = capsys.readouterr().out
     assert "2 segments" in text
     assert "Usable" in text
+
+
+def test_several_logs_by_workers_with_a_checkpoint(folder, capsys):
+    """The same numbers as in one process, whoever sums the logs."""
+    command = ["identify", str(folder / "arm.urdf"), str(folder / "log.csv"), str(folder / "other.csv")]
+    command += ["--friction", "basic", "--json"]
+    assert main(command) == 0
+    alone = json.loads(capsys.readouterr().out)
+    kept = folder / "kept.json"
+    assert main([*command, "--on", "threads", "--checkpoint", str(kept)]) == 0
+    assert json.loads(capsys.readouterr().out) == alone
+    assert kept.exists()

@@ -12,6 +12,7 @@ from .options import (
     MODEL,
     OUTPUT,
     READ,
+    WORKERS,
     Directory,
     File,
     ModelFlags,
@@ -20,6 +21,7 @@ from .options import (
     OutputFlags,
     RobotName,
     Words,
+    WorkersFlags,
     pairs,
     shown,
 )
@@ -48,6 +50,7 @@ def identify(
     write: File = None,
     export: Directory = None,
     plot: File = None,
+    workers: WorkersFlags = WORKERS,
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
 ) -> None:
@@ -114,6 +117,8 @@ def identify(
         delay=delay,
         velocity=velocity,
         blocks=blocks,
+        on=workers.place,
+        checkpoint=workers.checkpoint,
     )
     usable = fitted.status == "usable" or output.force
     if (write is not None or export is not None) and not usable:

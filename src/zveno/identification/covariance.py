@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import groupby
+from operator import add, attrgetter
 
 import numpy as np
 
+from ..io.results import registered
 from .estimate import Estimate
 from .model import TorqueModel
 from .moments import block_of
@@ -21,6 +25,7 @@ WINDOW = 1.0
 """s of correlation that is counted."""
 
 
+@registered
 @dataclass(frozen=True, eq=False)
 class Scores:
     """What the residuals say about the scatter of an estimate.
@@ -35,6 +40,9 @@ class Scores:
     rows: np.ndarray
     least: float
 
+    def __add__(self, other: Scores) -> Scores:
+        return Scores(self.long_run + other.long_run, self.rows + other.rows, max(self.least, other.least))
+
 
 def score_sums(
     model: TorqueModel,
@@ -43,7 +51,7 @@ def score_sums(
     edges: np.ndarray,
     least: float = 1.0,
 ) -> Scores:
-    """One pass over the rows with the residuals of an estimate.
+    """One pass over the rows with the residuals of an estimate; logs are summed one by one, as in `accumulate`.
 
     Args:
         model: whose columns the rows hold.
@@ -52,6 +60,14 @@ def score_sums(
         edges: places between blocks.
         least: inflation that the filter alone causes.
     """
+    by_log = [log_scores(model, part, estimate, edges, least) for _, part in groupby(rows, key=attrgetter("log"))]
+    return reduce(add, by_log) if by_log else log_scores(model, (), estimate, edges, least)
+
+
+def log_scores(
+    model: TorqueModel, rows: Iterable[Rows], estimate: Estimate, edges: np.ndarray, least: float
+) -> Scores:
+    """The same of one log."""
     p, blocks = model.n_columns, len(edges) + 1
     out = np.zeros((blocks, p, p))
     counts = np.zeros(blocks)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..algorithms.drives import rotor_inertias
+from .by_log import exact_moments, moments_by_log, scores_by_log
 from .consistency import Consistent, Unknowns, consistent_estimate, unknowns_of
-from .covariance import Scores, inflation, sandwich, score_sums
+from .covariance import Scores, inflation, sandwich
 from .estimate import ILL, Estimate, Normal, normals, solve, solve_exactly, total
-from .model import FrictionColumn, TorqueModel, with_variants
-from .moments import Moments, accumulate
+from .model import FrictionColumn, TorqueFunction, TorqueModel, with_variants
+from .moments import Moments
 from .prior import Prior, prior_of
 from .problem import Problem
-from .rows import Reference, rows_of
 from .selection import chosen_friction, with_candidates
 from .survey import Survey
 
@@ -64,16 +64,13 @@ class Fit:
     unknowns: Unknowns
 
 
-def fitted(problem: Problem, found: Survey, references: tuple[Reference, ...]) -> Fit:
+def fitted(problem: Problem, found: Survey, references: tuple[TorqueFunction, ...]) -> Fit:
     """All estimates. `references` are models without unknowns whose torques are accumulated beside."""
     start = found.model.friction
     full = with_candidates(found.model, problem.terms, problem.motor_terms) if problem.choose else found.model
     model = with_variants(full, problem.blocks + 1)
 
-    def rows(extra: tuple[Reference, ...] = ()):
-        return rows_of(found.preparation, model, found.rest, found.loads, (0.0,), extra)
-
-    moments = accumulate(model, rows(references), found.edges)
+    moments = moments_by_log(problem, found, model, references)
     parts = tuple(normals(moments))
     blocks = range(problem.blocks)
     estimates = []
@@ -84,15 +81,14 @@ def fitted(problem: Problem, found: Survey, references: tuple[Reference, ...]) -
         normal = total([parts[block] for block in kept]).columns(places)
         estimates.append((friction, places, solve(normal, estimates[0][2].sigma if estimates else None)))
     if estimates[0][2].condition > ILL or estimates[0][2].unseen.shape[1]:
-        exact = accumulate(model, rows(), found.edges, exact=True)
+        exact = exact_moments(found, model)
         for k, (friction, places, estimate) in enumerate(estimates):
             kept = [block for block in blocks if block != k - 1]
             estimates[k] = friction, places, solve_exactly(exact, kept, places, estimate)
     friction, places, estimate = estimates[0]
     least = min(found.preparation.filters(k).correlation for k in range(len(problem.logs)))
     chosen = found.model.with_friction(friction)
-    its_rows = rows_of(found.preparation, chosen, found.rest, found.loads[:, :1])
-    scores = score_sums(chosen, its_rows, estimate, found.edges, least)
+    scores = scores_by_log(problem, found, chosen, estimate, least)
     unknowns = unknowns_of(found.model.base, found.model.kept)
     prior = prior_of(problem.mechanism, problem.prior, unknowns.links)
     rotors = _typical_rotors(problem, unknowns)

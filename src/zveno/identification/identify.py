@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from ..io.logs.log import Log
 from ..io.results import hash_of
 from ..progress import Progress, ProgressBar
 from ..robot_functions import RobotFunctions
+from ..scale.fold import On
 from .faults.find import find_faults
 from .fitting import Fit, fitted
 from .model import TorqueFunction
@@ -36,6 +39,8 @@ def identify(
     velocity: str = AUTO,
     rest: float | None = None,
     blocks: int = 6,
+    on: On = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress = None,
 ) -> Identification:
     """Inertia, friction and drives of a robot from recorded positions and torques.
@@ -62,6 +67,9 @@ def identify(
             "recorded".
         rest: rad/s or m/s; slower rows of a joint are left out. 2 % of its large velocities by default.
         blocks: number of contiguous blocks.
+        on: who sums the rows of the logs, one log at a time: nothing for this process, or see `zveno.scale.fold`;
+            the result has the same bits.
+        checkpoint: file that keeps what is summed; the same call goes on from there.
         progress: whether a bar is shown, or a function of (done, total).
     """
     problem = problem_of(
@@ -76,6 +84,8 @@ def identify(
         prior=prior,
         blocks=blocks,
         torques=torques,
+        on=on,
+        checkpoint=checkpoint,
     )
     with ProgressBar("identifying", progress) as bar:
         bar(0, 3)
@@ -92,14 +102,15 @@ def identify(
 def _references(problem: Problem) -> tuple[Reference, ...]:
     """The nominal model with its friction, and its gravity alone."""
     nominal = RobotFunctions(problem.mechanism)
+    return partial(_nominal_torques, nominal), partial(_nominal_gravity, nominal)
 
-    def torques(q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        return nominal.inverse_dynamics(q, v, a, friction=True)
 
-    def gravity(q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        return nominal.gravity_torque(q)
+def _nominal_torques(robot: RobotFunctions, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+    return robot.inverse_dynamics(q, v, a, friction=True)
 
-    return torques, gravity
+
+def _nominal_gravity(robot: RobotFunctions, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+    return robot.gravity_torque(q)
 
 
 def _about_elastic(names: Sequence[str]) -> tuple[str, ...]:

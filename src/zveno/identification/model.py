@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -62,6 +62,9 @@ class TorqueModel:
     friction: tuple[FrictionColumn, ...]
     scales: np.ndarray
     own: Mapping[str, TorqueFunction]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # kernels are built where they run
 
     @property
     def n_inertial(self) -> int:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
+from itertools import chain, groupby
+from operator import add, attrgetter
 
 import numpy as np
 
 from ..fit.triangle import triangle
+from ..io.results import registered
 from .model import TorqueModel
 from .rows import Rows
 
@@ -49,18 +53,60 @@ def block_of(rows: Rows, edges: np.ndarray) -> np.ndarray:
     return np.searchsorted(edges, rows.place, side="right")
 
 
+@registered
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Products of the rows of some logs, as those of `Moments`; sums of several logs add up.
+
+    Attributes:
+        gram, counts, rows, triangles: as of `Moments`; no triangles where they were not asked for.
+    """
+
+    gram: tuple[tuple[np.ndarray, ...], ...]
+    counts: np.ndarray
+    rows: np.ndarray
+    triangles: tuple[tuple[np.ndarray, ...], ...] = ()
+
+    def __add__(self, other: Sums) -> Sums:
+        pairs = zip(self.gram, other.gram, strict=True)
+        factors = zip(self.triangles, other.triangles, strict=True)
+        return Sums(
+            tuple(tuple(a + b for a, b in zip(*each, strict=True)) for each in pairs),
+            self.counts + other.counts,
+            self.rows + other.rows,
+            tuple(tuple(triangle(np.concatenate(two)) for two in zip(*each, strict=True)) for each in factors),
+        )
+
+
 def accumulate(model: TorqueModel, rows: Iterable[Rows], edges: np.ndarray, exact: bool = False) -> Moments:
-    """Moments of all rows by block; with `exact`, triangular factors too, which keep twice the digits."""
+    """Moments of all rows by block; with `exact`, triangular factors too, which keep twice the digits.
+
+    Logs are summed one by one, so that the result has the same bits whoever summed which.
+    """
+    by_log = [log_sums(model, part, edges, exact) for _, part in groupby(rows, key=attrgetter("log"))]
+    return moments_of(model, reduce(add, by_log) if by_log else log_sums(model, (), edges, exact))
+
+
+def moments_of(model: TorqueModel, sums: Sums) -> Moments:
+    """Moments of a model from sums of the rows."""
+    return Moments(model, sums.gram, sums.counts, sums.rows, sums.triangles or None)
+
+
+def log_sums(
+    model: TorqueModel, rows: Iterable[Rows], edges: np.ndarray, exact: bool = False, torques: int = 1
+) -> Sums:
+    """Sums of the rows of one log; without rows, zeros for so many `torques` at each joint."""
     n, blocks = model.mechanism.n_v, len(edges) + 1
-    gram: list[list[np.ndarray]] | None = None
+    gram: list[list[np.ndarray]] = []
     factors: list[list[np.ndarray]] = []
     counts, all_rows = np.zeros((blocks, n), dtype=int), np.zeros(blocks, dtype=int)
-    for part in rows:
-        shifts = part.tau.shape[1]
-        if gram is None:
-            sizes = [len(columns) + shifts for columns in model.active]
+    for part in chain(rows, (None,)):
+        if not gram:
+            sizes = [len(columns) + (torques if part is None else part.tau.shape[1]) for columns in model.active]
             gram = [[np.zeros((size, size)) for size in sizes] for _ in range(blocks)]
             factors = [[np.zeros((0, size)) for size in sizes] for _ in range(blocks)]
+        if part is None:
+            break
         label = block_of(part, edges)
         for k in np.unique(label):
             chosen = label == k
@@ -72,8 +118,5 @@ def accumulate(model: TorqueModel, rows: Iterable[Rows], edges: np.ndarray, exac
                 counts[k, j] += len(A)
                 if exact:
                     factors[k][j] = triangle(np.concatenate([factors[k][j], A]))
-    if gram is None:
-        sizes = [len(columns) + 1 for columns in model.active]
-        gram = [[np.zeros((size, size)) for size in sizes] for _ in range(blocks)]
-    triangles = tuple(map(tuple, factors)) if exact and factors else None
-    return Moments(model, tuple(map(tuple, gram)), counts, all_rows, triangles)
+    triangles = tuple(map(tuple, factors)) if exact else ()
+    return Sums(tuple(map(tuple, gram)), counts, all_rows, triangles)

@@ -98,6 +98,7 @@ class Preparation:
         wide: cut-off of the velocities that friction is computed from, in bands.
         every: 1, or of how many pieces one is looked at, all others being skipped.
         offsets: (n,) added to positions, rad or m; none if not given.
+        before, total: samples of logs before these, and of all logs, where these are some of them.
     """
 
     recordings: tuple[Recording, ...]
@@ -107,6 +108,8 @@ class Preparation:
     wide: float = SMOOTHING
     every: int = 1
     offsets: np.ndarray | None = None
+    before: int = 0
+    total: int | None = None
     _kept: dict[tuple[float, ...], list[Motion]] = field(default_factory=dict)
 
     def delayed(self, delay: float) -> Preparation:
@@ -120,6 +123,11 @@ class Preparation:
     def displaced(self, offsets: np.ndarray) -> Preparation:
         """The same with positions counted from other zeros, (n,) rad or m more."""
         return replace(self, offsets=offsets)
+
+    @property
+    def samples(self) -> int:
+        """Of its recordings."""
+        return sum(recording.clock.samples for recording in self.recordings)
 
     @cached_property
     def thinned(self) -> Preparation:
@@ -158,8 +166,8 @@ class Preparation:
             self._kept[key] = kept
 
     def _computed(self, shifts: Sequence[float]) -> Iterator[Motion]:
-        total = sum(recording.clock.samples for recording in self.recordings)
-        before = 0  # samples of earlier logs
+        total = self.samples if self.total is None else self.total
+        before = self.before
         for number, recording in enumerate(self.recordings):
             filters, clock = self.filters(number, shifts), recording.clock
             segment: _Segment | None = None

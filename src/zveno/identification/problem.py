@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from ..io.logs.log import Log
 from ..mechanism import Mechanism
 from ..mechanism.edit import fix_joints
 from ..robot_functions import RobotFunctions
+from ..scale.fold import On
 from .friction import DEFAULT, MOTOR, checked_terms
 from .model import TorqueFunction
 from .prior import PRIORS
@@ -37,6 +39,7 @@ class Problem:
         blocks: number of contiguous blocks that are held out in turn.
         own: torque columns of the user.
         notes: what should be known about all this.
+        on, checkpoint: who sums the rows of logs, and the file that keeps what is summed.
     """
 
     full: Mechanism
@@ -54,6 +57,8 @@ class Problem:
     blocks: int
     own: Mapping[str, TorqueFunction]
     notes: tuple[str, ...]
+    on: On = None
+    checkpoint: str | os.PathLike[str] | None = None
 
 
 def problem_of(
@@ -69,6 +74,8 @@ def problem_of(
     prior: str,
     blocks: int,
     torques: Mapping[str, TorqueFunction] | None,
+    on: On = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Problem:
     """The problem, or an error that says which argument cannot be used."""
     if not isinstance(robot, RobotFunctions):
@@ -129,6 +136,8 @@ def problem_of(
         blocks=blocks,
         own=own,
         notes=tuple(notes),
+        on=on,
+        checkpoint=checkpoint,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -93,6 +93,7 @@ class Log:
     has_velocity: bool
     times: np.ndarray = field(repr=False)
     _pieces: Callable[[], Iterator[LogBlock]] = field(repr=False)
+    _elsewhere: Callable[[], Iterator[LogBlock]] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return self.segments[-1][1]
@@ -126,6 +127,10 @@ class Log:
         t, q, tau = (np.concatenate([getattr(block, name) for block in blocks]) for name in ("t", "q", "tau"))
         return LogBlock(t, q, v, tau)
 
+    def portable(self) -> Log:
+        """The same log for other processes: with its rows, or, where it is too long to be kept, with its files."""
+        return replace(self, _pieces=self._elsewhere or Kept(tuple(self._pieces())))
+
     @classmethod
     def of(
         cls,
@@ -157,6 +162,17 @@ class Log:
                 arrays[word] = _numbers(value, (rows, len(names)), word, names)
         raw = RawRows(np.arange(rows), arrays["t"], arrays["q"], arrays.get("v"), arrays["tau"])
         return assembled_log(names, source, (), lambda: iter((raw,)))
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """The rows of a log in memory."""
+
+    blocks: tuple[LogBlock, ...]
+
+    def __call__(self) -> Iterator[LogBlock]:
+        """The rows from the beginning."""
+        return iter(self.blocks)
 
 
 def log_joints(robot: Robot | Mechanism, names: Sequence[str] | None = None) -> tuple[str, ...]:
@@ -199,11 +215,16 @@ def _numbers(value: ArrayLike, shape: tuple[int, ...], word: str, names: Sequenc
 
 
 def assembled_log(
-    joint_names: Sequence[str], source: str, account: Sequence[str], raw: Callable[[], Iterator[RawRows]]
+    joint_names: Sequence[str],
+    source: str,
+    account: Sequence[str],
+    raw: Callable[[], Iterator[RawRows]],
+    elsewhere: Callable[[], Iterator[LogBlock]] | None = None,
 ) -> Log:
     """The log of rows that can be read again and again.
 
-    Every row is read once here: the clock is judged as a whole, and the rows are kept if they are few.
+    Every row is read once here: the clock is judged as a whole, and the rows are kept if they are few. Otherwise
+    `elsewhere`, which can be pickled, reads the same rows in another process.
     """
     times, good, lines, kept = [], [], [], []
     size, velocities, rows = 0, False, 0
@@ -266,6 +287,7 @@ def assembled_log(
         has_velocity=velocities,
         times=timing.t,
         _pieces=pieces,
+        _elsewhere=elsewhere if kept is None else None,
     )
 
 

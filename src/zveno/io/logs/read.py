@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ..measurements import TURNS
 from .columns import Chosen, ColumnsOf, choose_columns
 from .formats import PathLike, open_table
 from .joined import LogRows
-from .log import Log, RawRows, assembled_log, log_joints
+from .log import Log, LogBlock, RawRows, assembled_log, log_joints
 from .sides import joint_side
 from .tables import LogTable
 from .units import UnitsOf, checked_units, unit_factor, unit_words
@@ -64,7 +64,40 @@ def read_log(
     options = dict(columns or {})
     topic = options.pop("topic", None)
     tables = [open_table(each, None if topic is None else str(topic)) for each in paths]
-    return _log(tables, robot, options, units, gains, offsets, side, gears, rate)
+    mechanism = robot if isinstance(robot, Mechanism) else robot.mechanism
+    again = Again(
+        tuple(os.path.abspath(each) for each in paths),
+        mechanism,
+        {
+            "columns": columns,
+            "units": units,
+            "gains": gains,
+            "offsets": offsets,
+            "side": side,
+            "gears": gears,
+            "rate": rate,
+        },
+    )
+    return _log(tables, mechanism, options, units, gains, offsets, side, gears, rate, again)
+
+
+@dataclass(frozen=True, eq=False)
+class Again:
+    """Files that are read once more, by another process.
+
+    Attributes:
+        paths: absolute.
+        mechanism: whose motion it is.
+        options: of `read_log`.
+    """
+
+    paths: tuple[str, ...]
+    mechanism: Mechanism
+    options: dict[str, Any]
+
+    def __call__(self) -> Iterator[LogBlock]:
+        """The rows from the beginning."""
+        return read_log(self.paths, self.mechanism, **self.options).blocks()
 
 
 def read_logs(
@@ -127,8 +160,7 @@ def _is_complete(tables: Sequence[LogTable], mechanism: Mechanism, said: Columns
     return True
 
 
-def _log(tables, robot, columns, units, gains, offsets, side, gears, rate) -> Log:
-    mechanism = robot if isinstance(robot, Mechanism) else robot.mechanism
+def _log(tables, mechanism: Mechanism, columns, units, gains, offsets, side, gears, rate, again: Again) -> Log:
     tables = [_named(table, mechanism) for table in tables]
     chosen = _chosen(tables, mechanism, columns)
     source = " + ".join(Path(table.file).name for table in tables)
@@ -180,7 +212,7 @@ def _log(tables, robot, columns, units, gains, offsets, side, gears, rate) -> Lo
             done += len(lines)
             yield RawRows(lines, t, q, v, turned.torques(scaled["current" if "current" in scaled else "torque"]))
 
-    log = assembled_log(chosen.joint_names, source, account, rows)
+    log = assembled_log(chosen.joint_names, source, account, rows, again)
     if not recorded.time_words:
         return log
     return replace(log, account=(*account, recorded.time_words, *log.account[len(account) :]))

@@ -1,0 +1,116 @@
+"""The passes over all rows, one log after the other or by many workers: the same sums, bit by bit.
+
+Rows of one log depend on that log and on what was chosen before, never on other logs, and sums of logs are added
+from the first to the last. So it does not matter who computes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate as running
+from operator import add
+from pathlib import Path
+
+import numpy as np
+
+from ..fit.threads import in_one_thread
+from ..scale.fold import fold
+from .covariance import Scores, log_scores, score_sums
+from .estimate import Estimate
+from .model import TorqueModel
+from .moments import Moments, Sums, accumulate, log_sums, moments_of
+from .preparation import Preparation
+from .problem import Problem
+from .rows import Reference, rows_of
+from .series import Recording
+from .survey import Survey
+
+
+@dataclass(frozen=True, eq=False)
+class LogPiece:
+    """One log for a worker: its recording, and the samples of the logs before it."""
+
+    recording: Recording
+    before: int
+
+
+def moments_by_log(
+    problem: Problem, found: Survey, model: TorqueModel, references: tuple[Reference, ...]
+) -> Moments:
+    """Moments of all rows, with the torques of reference models beside."""
+    if problem.on is None and problem.checkpoint is None:
+        rows = rows_of(found.preparation, model, found.rest, found.loads, (0.0,), references)
+        return accumulate(model, rows, found.edges)
+    common = (_without_logs(found.preparation), model, found.rest, found.loads, references, found.edges)
+    sums = fold(partial(_sums, *common), _pieces(found.preparation), add, _place(problem), problem.checkpoint)
+    return moments_of(model, sums)
+
+
+def exact_moments(found: Survey, model: TorqueModel) -> Moments:
+    """Moments with triangular factors, for nearly dependent columns; always computed here."""
+    rows = rows_of(found.preparation, model, found.rest, found.loads)
+    return accumulate(model, rows, found.edges, exact=True)
+
+
+def scores_by_log(problem: Problem, found: Survey, model: TorqueModel, estimate: Estimate, least: float) -> Scores:
+    """What the residuals of an estimate say about scatter; see `score_sums`."""
+    if problem.on is None and problem.checkpoint is None:
+        rows = rows_of(found.preparation, model, found.rest, found.loads[:, :1])
+        return score_sums(model, rows, estimate, found.edges, least)
+    common = (_without_logs(found.preparation), model, found.rest, found.loads[:, :1], estimate, found.edges, least)
+    checkpoint = None
+    if problem.checkpoint is not None:
+        first = Path(problem.checkpoint)
+        checkpoint = first.with_suffix(".scores" + first.suffix)
+    return fold(partial(_scores, *common), _pieces(found.preparation), add, _place(problem), checkpoint)
+
+
+def _place(problem: Problem) -> object:
+    return "here" if problem.on is None else problem.on
+
+
+def _pieces(preparation: Preparation) -> list[LogPiece]:
+    samples = [recording.clock.samples for recording in preparation.recordings]
+    return [
+        LogPiece(Recording(recording.log.portable(), recording.clock), before)
+        for recording, before in zip(preparation.recordings, running([0, *samples[:-1]]), strict=True)
+    ]
+
+
+def _without_logs(preparation: Preparation) -> Preparation:
+    return replace(preparation, recordings=(), total=preparation.samples, _kept={})
+
+
+def _of(preparation: Preparation, piece: LogPiece) -> Preparation:
+    return replace(preparation, recordings=(piece.recording,), before=piece.before, _kept={})
+
+
+@in_one_thread
+def _sums(
+    preparation: Preparation,
+    model: TorqueModel,
+    rest: np.ndarray,
+    loads: np.ndarray,
+    references: Sequence[Reference],
+    edges: np.ndarray,
+    piece: LogPiece,
+) -> Sums:
+    rows = rows_of(_of(preparation, piece), model, rest, loads, (0.0,), references)
+    return log_sums(model, rows, edges, torques=1 + len(references))
+
+
+@in_one_thread
+def _scores(
+    preparation: Preparation,
+    model: TorqueModel,
+    rest: np.ndarray,
+    loads: np.ndarray,
+    estimate: Estimate,
+    edges: np.ndarray,
+    least: float,
+    piece: LogPiece,
+) -> Scores:
+    rows = rows_of(_of(preparation, piece), model, rest, loads)
+    return log_scores(model, rows, estimate, edges, least)
