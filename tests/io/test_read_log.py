@@ -1,5 +1,6 @@
 """Recordings from files: every format gives the same log, files of one log go together, bad rows are named."""
 
+import dataclasses
 import sys
 
 import numpy as np
@@ -102,6 +103,30 @@ def test_bags_give_the_same_log(robot, tmp_path, kind):
     assert ("time of recording" if kind == "no stamps" else "headers") in said(log)
     with pytest.raises(ModelError, match="no joint states on /other"):
         read_log(path, robot, columns={"topic": "/other"})
+
+
+def test_joint_states_of_two_robots_in_one_bag(robot, tmp_path):
+    """One topic is read, the other is said; if it is that of another robot, the message says how to choose."""
+    pytest.importorskip("rosbags")
+    from rosbags.rosbag2 import StoragePlugin, Writer
+
+    get_typestore, Stores, made = joint_states(robot)
+    store, kind = get_typestore(Stores.LATEST), "sensor_msgs/msg/JointState"
+    path = tmp_path / "bag"
+    with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as bag:
+        ours, theirs = (bag.add_connection(topic, kind, typestore=store) for topic in ("/left", "/right"))
+        for k in range(N):
+            stamp, message = round((1.7e9 + T[k]) * 1e9), made(store, k)
+            bag.write(ours, stamp, store.serialize_cdr(message, kind))
+            other = dataclasses.replace(message, name=[f"right_{name}" for name in "ab"])
+            for late in (0, 100):
+                bag.write(theirs, stamp + late, store.serialize_cdr(other, kind))
+    with pytest.raises(ModelError, match=r"no columns.*position right_a.*") as caught:
+        read_log(path, robot)
+    assert "other joint states, not read: /left" in str(caught.value)
+    log = read_log(path, robot, columns={"topic": "/left"})
+    check(log)
+    assert "other joint states, not read: /right" in said(log)
 
 
 def test_pieces_of_any_size_give_the_same_log(robot, tmp_path, monkeypatch):

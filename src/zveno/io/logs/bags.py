@@ -82,8 +82,13 @@ def read_bag_table(path: Path, topic: str | None = None) -> LogTable:
             yield np.arange(done + 1, done + len(rows) + 1), np.array(rows)
 
     clock = "the time of the messages' headers" if stamped else "the time of recording, as headers have none"
-    notes = (f"topic {bag.topic}, {clock}",)
-    return LogTable(str(path), tuple(columns), pieces, {"time": "s"}, notes=notes)
+    notes = [f"topic {bag.topic}, {clock}"]
+    if bag.others:
+        notes.append(
+            f"other joint states, not read: {', '.join(bag.others)}; say which with columns={{'topic': …}} "
+            "(--columns topic=NAME)"
+        )
+    return LogTable(str(path), tuple(columns), pieces, {"time": "s"}, notes=tuple(notes))
 
 
 class _Bag:
@@ -126,6 +131,7 @@ class _Bag:
                 remedy=f"Its topics are {', '.join(sorted(others)[:20]) or 'none'}",
             )
         self.topic = topic if topic is not None else max(counts, key=lambda word: counts[word])
+        self.others: tuple[str, ...] = tuple(word for word in counts if word != self.topic)
 
     def columns(self) -> tuple[list[str], bool]:
         """(time and the columns of the messages that say most, whether their headers hold times)."""

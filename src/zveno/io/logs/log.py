@@ -248,7 +248,7 @@ def assembled_log(
     try:
         timing = judged_times(clock, usable, line, source)
     except ZvenoError as error:
-        raise type(error)(error.problem, file=source, remedy=_with_account(error.remedy, said)) from None
+        raise type(error)(error.problem, file=source, remedy=with_account(error.remedy, said)) from None
     said += timing.account
     duration = sum(float(timing.t[end - 1] - timing.t[first]) for first, end in timing.segments)
     said.append(
@@ -291,7 +291,8 @@ def assembled_log(
     )
 
 
-def _with_account(remedy: str | None, said: Sequence[str]) -> str | None:
+def with_account(remedy: str | None, said: Sequence[str]) -> str | None:
+    """A remedy, and what was decided about the files so far."""
     return remedy if not said else f"{remedy or ''}. {'; '.join(said)}".lstrip(". ")
 
 

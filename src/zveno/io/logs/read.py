@@ -17,7 +17,7 @@ from ..measurements import TURNS
 from .columns import Chosen, ColumnsOf, choose_columns
 from .formats import PathLike, open_table
 from .joined import LogRows
-from .log import Log, LogBlock, RawRows, assembled_log, log_joints
+from .log import Log, LogBlock, RawRows, assembled_log, log_joints, with_account
 from .sides import joint_side
 from .tables import LogTable
 from .units import UnitsOf, checked_units, unit_factor, unit_words
@@ -162,7 +162,13 @@ def _is_complete(tables: Sequence[LogTable], mechanism: Mechanism, said: Columns
 
 def _log(tables, mechanism: Mechanism, columns, units, gains, offsets, side, gears, rate, again: Again) -> Log:
     tables = [_named(table, mechanism) for table in tables]
-    chosen = _chosen(tables, mechanism, columns)
+    decided = [note for table in tables for note in table.notes]
+    try:
+        chosen = _chosen(tables, mechanism, columns)
+    except ModelError as error:
+        raise ModelError(
+            error.problem, file=error.file, element=error.element, remedy=with_account(error.remedy, decided)
+        ) from None
     source = " + ".join(Path(table.file).name for table in tables)
     if "current" in chosen.roles and gains is None:
         raise ModelError(
@@ -171,7 +177,7 @@ def _log(tables, mechanism: Mechanism, columns, units, gains, offsets, side, gea
             remedy="Give gains, N·m/A (--gains); 1 if they are torques",
         )
     turned = joint_side(mechanism, chosen.joint_names, side, gains, offsets, gears)
-    account = [note for table in tables for note in table.notes] + list(chosen.account)
+    account = [*decided, *chosen.account]
     said = checked_units(units)
     slides = [mechanism.joint(name).type.units[0] == "m" for name in chosen.joint_names]
     factors, words = _factors(chosen, tables, said, slides)
