@@ -133,14 +133,15 @@ def attacked(chain: Chain, goal: np.ndarray, rng: np.random.Generator) -> np.nda
 
 
 def screws(rng: np.random.Generator, n: int, right: bool) -> np.ndarray:
-    """(n + 1, 4, 4) links by a length and a twist along x and a length along z; right-angled: some are zero."""
-    C = np.tile(np.eye(4), (n + 1, 1, 1))
-    for T in C[1:]:
-        twist = rng.choice([-PI / 2, 0.0, PI / 2]) if right else rng.uniform(-PI, PI)
-        c, s = np.round(np.cos(twist), 15), np.round(np.sin(twist), 15)
-        T[1:3, 1:3] = [[c, -s], [s, c]]
-        T[[0, 2], 3] = rng.uniform(-0.5, 0.5, 2) * (rng.random(2) < (0.6 if right else 1.0))
-    return C
+    """(n + 1, 4, 4) links by a turn and a length along z, a twist and a length along x; right-angled: some zero."""
+    C = [np.eye(4)]
+    for _ in range(n):
+        twist, turn = rng.choice([-PI / 2, 0.0, PI / 2], 2) if right else rng.uniform(-PI, PI, 2)
+        lengths = rng.uniform(-0.5, 0.5, 2) * (rng.random(2) < (0.6 if right else 1.0))
+        c, s = np.round(np.cos(turn), 15), np.round(np.sin(turn), 15)
+        about_z = np.array([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
+        C.append(about_z @ turned(twist, *lengths))
+    return np.array(C)
 
 
 def turned(twist: float, x: float = 0.0, z: float = 0.0) -> np.ndarray:
