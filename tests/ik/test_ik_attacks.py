@@ -142,3 +142,22 @@ def test_a_continuum_less_takes_the_claim_away(monkeypatch):
     monkeypatch.setattr(forms.ClosedForm, "solve", off)
     monkeypatch.setattr(candidates, "newton", lambda problem, x, targets, tool, iterations: (x, np.ones(len(x))))
     assert solve_ik(robot, T).status == "sampled"
+
+
+def test_solutions_inside_limits_that_a_method_lost_are_not_excluded(monkeypatch):
+    """A solver that keeps only what limits exclude is contradicted by what comes nearest inside them."""
+    robot = robot_of(known_arms()["puma"])
+    T = POSES[0]
+    every = solve_ik(robot, T).of()
+    limits = (every[0] - 0.1, every[0] + 0.1)
+    assert solve_ik(robot, T, limits=limits).status == "complete"
+    solve = forms.ClosedForm.solve
+
+    def outside_only(self, problem, T):
+        raw = solve(self, problem, T)
+        x = raw.x[0][~problem.inside(problem.wrapped(raw.x[0]))]
+        return forms.as_raw(np.zeros(len(x), int), x, np.ones(1, bool))
+
+    monkeypatch.setattr(forms.ClosedForm, "solve", outside_only)
+    lost = solve_ik(robot, T, limits=limits, method="closed_form")
+    assert (lost.status, int(lost.count)) == ("undecided", 1)

@@ -136,3 +136,18 @@ def test_matrices_printed_with_four_digits_are_projected_with_a_warning():
     assert np.abs(solutions.of() - exact.of()).max() < 5e-3
     with pytest.raises(zveno.ZvenoError, match="rotation"):
         zveno.solve_ik(PUMA, T.round(1))
+
+
+def test_weights_say_what_nearest_means():
+    """Five joints and a pose that they miss: what weighs more is missed by less."""
+    T = FIVE.forward_kinematics(FIVE.random((), 3))
+    T[:3, :3] = T[:3, :3] @ Rotation.from_rotvec([0.02, 0.03, -0.02]).as_matrix()
+    missed = []
+    for position, rotation in ((100.0, 1.0), (1.0, 100.0)):
+        weights = np.repeat([position, rotation], 3)
+        near = zveno.solve_ik(FIVE, T, tolerance=zveno.Tolerance(0.1, 0.2, weights=weights))
+        off = np.concatenate(deviation(FIVE, near.of(), T), axis=1)
+        best = off[np.argmin(np.linalg.norm(weights * off, axis=1))]
+        missed.append((np.linalg.norm(best[:3]), np.linalg.norm(best[3:])))
+    assert missed[0][0] < 0.1 * missed[1][0]
+    assert missed[1][1] < missed[0][1]
