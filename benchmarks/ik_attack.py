@@ -87,7 +87,7 @@ class Chain:
         """What the task misses, (s, m), and its Jacobian (s, m, n)."""
         e, rows = [goal[:3, 3] - T[:, :3, 3]], [J[:, :3]]
         if self.task == "pose":
-            e.append(sum(np.cross(T[:, :3, k], goal[:3, k]) for k in range(3)) / 2)
+            e.append(np.sum([np.cross(T[:, :3, k], goal[:3, k]) for k in range(3)], axis=0) / 2)
             rows.append(J[:, 3:])
         elif self.task == "position+axis":
             z = T[:, :3, 2]
