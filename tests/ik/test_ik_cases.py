@@ -202,3 +202,33 @@ def test_what_is_nearly_reached_is_not_unreachable(monkeypatch):
     monkeypatch.setattr(no_solutions, "NEARLY", 0.0)
     monkeypatch.setattr(no_solutions, "EXACT", 0.0)
     assert solve_ik(robot, T, method="closed_form").status == "unreachable"
+
+
+OFFSET_WRIST = np.array(
+    [
+        np.eye(4),
+        [[1, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]],
+        [[0, 0, -1, 0], [-1, 0, 0, -0.43309463386706626], [0, 1, 0, 0.0622362991464257], [0, 0, 0, 1]],
+        [[1, 0, 0, -0.4010033824045357], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]],
+        [[0, 1, 0, 0], [-1, 0, 0, -0.17628854382392734], [0, 0, 1, 0.3914190529271605], [0, 0, 0, 1]],
+        [[0, 0, 1, 0], [-1, 0, 0, -0.06906211503263304], [0, -1, 0, 0], [0, 0, 0, 1]],
+        [[0, 0, 1, 0], [1, 0, 0, -0.30587188898898576], [0, 1, 0, 0.25238485100558916], [0, 0, 0, 1]],
+    ]
+)
+
+
+def test_a_scan_also_starts_where_nothing_is_near():
+    """A slide with an offset wrist: the nearest numbers of the grid led to 4 of 8 solutions, each many times."""
+    links, joints = [Link(f"l{i}") for i in range(7)], []
+    for i in range(6):
+        kind, limits = (Prismatic(), Limits(-1, 1)) if i == 2 else (Continuous(), Limits())
+        joints.append(Joint(f"j{i + 1}", f"l{i}", f"l{i + 1}", kind, OFFSET_WRIST[i], limits=limits))
+    robot = zveno.Robot(assemble("offset", links, joints, [Frame("tool", "l6", OFFSET_WRIST[6])]))
+    T = [
+        [0.06540018980957767, -0.8827724078562375, 0.46522649440952096, -0.37994453823291896],
+        [0.22758411481970447, 0.4671325576853558, 0.8543960698833238, -0.21993112780965604],
+        [-0.9715597181103192, 0.050000494777938456, 0.23145553496807666, 0.7879343960528973],
+        [0, 0, 0, 1],
+    ]
+    answer = solve_ik(robot, np.array(T))
+    assert (answer.status, int(answer.count)) == ("complete", 8)

@@ -211,7 +211,7 @@ def test_survivors_are_doubled_while_solutions_turn_up(monkeypatch):
     robot = zveno.load("ur5")
     T = robot.forward_kinematics(robot.random(30, 1))
     whole = solve_ik(robot, T, method="scan").count
-    monkeypatch.setattr(scan, "SURVIVORS", (8,) * 6)
+    monkeypatch.setattr(scan, "SURVIVORS", (4,) * 6)
     monkeypatch.setattr(scan, "DOUBLINGS", 0)
     few = solve_ik(robot, T, method="scan")
     assert few.count.sum() < 0.9 * whole.sum()

@@ -3,7 +3,8 @@
 Document 004 with its tricks: limits prune the numbers before anything is computed; the first and last joint are
 solved instead of scanned; functional constraints compress the range; the survivors start a damped Newton iteration,
 and their number is doubled until the set of solutions does not grow any more and no solution was reached from one
-start alone: what has been met once only suggests that others have not been met (Good and Turing).
+start alone: what has been met once only suggests that others have not been met (Good and Turing). As many numbers
+of the whole grid start too: the nearest ones may all lie in the basins of a few solutions.
 """
 
 from __future__ import annotations
@@ -121,7 +122,9 @@ def _scanned(problem: IkProblem, lanes: Lanes, objective: str) -> tuple[_Points,
         if upto <= done:
             break
         point = order[left, done:upto] if j < 2 else _ranked(D[left], [done, upto])[:, done:upto]
-        pose = np.repeat(left, upto - done)
+        anywhere = np.random.default_rng(j).choice(table.size, upto - done, replace=False)
+        point = np.concatenate([point, np.broadcast_to(anywhere, point.shape)], axis=1)
+        pose = np.repeat(left, point.shape[1])
         arrived = _arrived(problem, lanes, pose, table.seeds(lanes, pose, point.ravel()))
         before = np.bincount(solutions.pose, minlength=k)
         both = _Points(np.concatenate([solutions.pose, arrived.pose]), np.concatenate([solutions.x, arrived.x]))
