@@ -78,6 +78,23 @@ def test_steps_converge_to_the_adaptive_run():
     assert ((ratios > 1.7) & (ratios < 2.4)).all()  # first order
 
 
+def test_time_stepping_takes_the_affine_law():
+    robot, cylinder = pinned_arm()
+    drive = HydraulicDrive({"shoulder": cylinder}, HydraulicSupply(PRESSURE, pump_flow=2e-5), "valve")
+    options = {"duration": 0.1, "control": Constant([0.2]), "drive": drive, "tau0": [80.0]}
+    exact = simulate(robot, [0.1], rtol=1e-9, **options)
+    errors = []
+    for h in (1e-3, 5e-4):
+        run = simulate(robot, [0.1], integrator="time-stepping", step=h, **options)
+        assert run.finished
+        assert run.drive_state_names == exact.drive_state_names
+        errors.append(
+            [abs(run.q[-1, 0] - exact.q[-1, 0]), abs(run.drive_states[-1, -1] - exact.drive_states[-1, -1])]
+        )
+    ratios = np.array(errors[0]) / np.array(errors[1])
+    assert ((ratios > 1.7) & (ratios < 2.4)).all()  # first order
+
+
 @pytest.mark.parametrize("h", [1e-4, 1e-3, 1e-2])
 def test_the_law_is_the_force_of_the_pressures_it_ends_with(h):
     rng = np.random.default_rng(2)
