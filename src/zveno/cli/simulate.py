@@ -25,6 +25,7 @@ def simulate(
     limits: Flag = False,
     save: File = None,
     plot: File = None,
+    animate: File = None,
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
 ) -> None:
@@ -46,6 +47,7 @@ def simulate(
         limits: joints stop at their limits.
         save: write the whole motion to a .npz, .csv, .json or .parquet file.
         plot: draw the motion into a .png or .svg file.
+        animate: show the robot in motion in a .gif, .webp or .mp4 file.
     """
     from ..report.text.trajectory import print_trajectory, trajectory_data
     from ..robot import Robot
@@ -54,7 +56,7 @@ def simulate(
     from .configuration import parsed_velocities
     from .model import given, loaded
 
-    protect(output, [robot], [save, plot], reports=True)
+    protect(output, [robot], [save, plot, animate], reports=True)
     machine = Robot(loaded(robot, model))
     mechanism = machine.mechanism
     start = given(mechanism, q0, model)
@@ -81,6 +83,8 @@ def simulate(
         say_written(trajectory.save(save, degrees=model.deg))
     if plot is not None:
         say_written(trajectory.plot(plot))
+    if animate is not None:
+        say_written(trajectory.animate(animate))
     write_report(trajectory, output)
     deliver(
         Answer(

@@ -92,18 +92,18 @@ class Result:
         return f"<{type(self).__name__}: {text}>"
 
     def __str__(self) -> str:
-        return _report().result_text(self)
+        return report_module().result_text(self)
 
     def _repr_html_(self) -> str:
-        return _report().result_html(self)
+        return report_module().result_html(self)
 
     def plot(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Draw the result as .png or .svg; returns the file."""
-        return _report().draw_result(self, path, **options)
+        return report_module().draw_result(self, path, **options)
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write one offline .html page: what it means, plots, tables, the robot; returns the file."""
-        return _report().write_report(self, path)
+        return report_module().write_report(self, path)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain dictionaries, lists and numbers."""
@@ -124,7 +124,7 @@ class Result:
         return importlib.import_module("zveno.robot").Robot(mechanism)
 
 
-def _report() -> Any:
+def report_module() -> Any:
     """The module that prints and draws results, found by name: results are below its layer."""
     return importlib.import_module("zveno.report.results")
 

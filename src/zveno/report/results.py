@@ -91,6 +91,13 @@ def draw_result(result: Result, path: str | PathLike[str], **options: Any) -> Pa
     return draw(result, path, **options)
 
 
+def animate_result(result: Result, path: str | PathLike[str], **options: Any) -> Path:
+    """A motion as a moving picture: .gif, .webp or .mp4."""
+    from .pictures.animation import animate_trajectory
+
+    return animate_trajectory(result, path, **options)
+
+
 def write_report(
     results: Result | Sequence[Result], path: str | PathLike[str], *, title: str | None = None
 ) -> Path:

@@ -13,9 +13,10 @@ import numpy as np
 from ..errors import MissingExtraError, ModelError, ZvenoError, unknown_name
 from ..io.files import replacing
 from ..io.npz import read_npz
-from ..io.results import Result, decode, encode, rebuilt, registered
+from ..io.results import Result, decode, encode, rebuilt, registered, report_module
 from ..mechanism import Mechanism
 from ..mechanism.units import with_unit
+from ..progress import Progress
 
 FINISHED = "finished"
 
@@ -154,6 +155,26 @@ class Trajectory(Result):
         if self.moved > 0:
             text += f", start moved by {self.moved:.3g} onto the constraints"
         return "; ".join((text, *self.notes))
+
+    def animate(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        speed: float = 1.0,
+        rate: float = 25.0,
+        size: tuple[int, int] = (640, 480),
+        progress: Progress = None,
+    ) -> Path:
+        """The robot in motion as a .gif, .webp or .mp4 (where ffmpeg is installed); returns the file.
+
+        Args:
+            path: the file.
+            speed: seconds of the motion in a second of the picture.
+            rate: pictures a second.
+            size: pixels, width and height.
+            progress: whether a bar is shown, or a function of (done, total).
+        """
+        return report_module().animate_result(self, path, speed=speed, rate=rate, size=size, progress=progress)
 
     # --- files
 
