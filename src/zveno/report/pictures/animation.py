@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -158,9 +159,7 @@ def _video(frames: Iterator[np.ndarray], file: Path, suffix: str, rate: float, s
 
 def _ffmpeg(file: Path) -> str:
     try:
-        from imageio_ffmpeg import get_ffmpeg_exe
-
-        return get_ffmpeg_exe()
+        return importlib.import_module("imageio_ffmpeg").get_ffmpeg_exe()
     except (ImportError, RuntimeError):
         program = shutil.which("ffmpeg")
     if program is None:

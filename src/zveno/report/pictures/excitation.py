@@ -9,8 +9,9 @@ import numpy as np
 
 from ...design.excitation.result import Excitation
 from .figure import new_figure, plain, saved
-from .mechanism import GRID, INK, checked_picture
+from .mechanism import INK, checked_picture
 from .plan import LINE, label_axes
+from .view import GRID
 
 _SAMPLES = 1000
 

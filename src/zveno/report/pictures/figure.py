@@ -6,7 +6,8 @@ from typing import Any
 
 from .files import figure_class
 from .files import saved as saved
-from .mechanism import FAINT, GRID
+from .mechanism import FAINT
+from .view import GRID
 
 
 def new_figure(size: tuple[float, float]) -> Any:

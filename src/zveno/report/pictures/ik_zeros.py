@@ -9,8 +9,9 @@ import numpy as np
 
 from ...ik.six_revolute.route import Curve
 from .figure import new_figure, plain, saved
-from .mechanism import FAINT, GRID, INK, TRAIL, checked_picture
+from .mechanism import FAINT, INK, TRAIL, checked_picture
 from .numbers import LINE
+from .view import GRID
 
 _LEAST, _MOST = 1e-12, 1e-2
 """Between these shares of its greatest value the drawing changes from linear to logarithmic."""

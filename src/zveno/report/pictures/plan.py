@@ -12,7 +12,8 @@ from ...calibration.fit.errors import ERRORS
 from ...design.result import Curve, Plan
 from ...design.trials import Trials
 from .figure import new_figure, plain, saved
-from .mechanism import FAINT, GRID, INK, TRAIL, checked_picture
+from .mechanism import FAINT, INK, TRAIL, checked_picture
+from .view import GRID
 
 LINE, OTHER = "#3d7dca", "#ee8434"
 

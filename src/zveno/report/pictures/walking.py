@@ -9,7 +9,8 @@ import numpy as np
 
 from ...walking.result import WalkPlan
 from .figure import new_figure, saved
-from .mechanism import FAINT, GRID, INK, checked_picture
+from .mechanism import FAINT, INK, checked_picture
+from .view import GRID
 
 COLOURS = ("#3d7dca", "#ee8434", "#4f9d5d", "#a2559c", "#c4a000", "#47a3a3", "#c04040", "#777777")
 """Of the feet; they repeat."""
