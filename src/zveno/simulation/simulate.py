@@ -121,7 +121,7 @@ def simulate(
         moving_base,
     )
     # Numbers of a batch are many, and quicker to hash as they lie in memory than one by one.
-    states = [x if single else [list(x.shape), sha256(np.ascontiguousarray(x)).hexdigest()] for x in (q0, v0)]
+    states = [x if single else [list(x.shape), sha256(x.tobytes()).hexdigest()] for x in (q0, v0)]
     key = hash_of(mechanism.fingerprint, *states, duration, method.settings)
     with ProgressBar("simulating", progress) as show:
         times = method.times(duration, sample)
