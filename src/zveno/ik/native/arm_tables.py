@@ -105,7 +105,7 @@ class ArmClass:
     """
 
     function: Callable[..., Any]
-    options: tuple[tuple[str, str], ...]
+    options: tuple[tuple[str, str | int], ...]
     backwards: bool
     kinds: str
     oriented: bool
