@@ -155,7 +155,9 @@ def random_problem(seed):
 
 
 WEAK = 397
-"""Of a single coordinate, which moves twelve nearly dependent parameters through mimic joints; another is 165."""
+"""Of a single coordinate, which moves twelve nearly dependent parameters through mimic joints."""
+SLOW = 165
+"""Whose motor allows 4 % of the acceleration that is asked for."""
 
 
 @pytest.mark.parametrize("seed", range(PROBLEMS))
@@ -212,6 +214,15 @@ def test_weak_parameters_are_said_to_be_weak():
     robot, asked = random_problem(WEAK)
     with pytest.raises(ZvenoError, match="keep to the limits, but none shows every parameter"):
         plan_excitation(robot, **asked)
+
+
+def test_a_motor_that_allows_little_acceleration_still_moves():
+    robot, asked = random_problem(SLOW)
+    motion = plan_excitation(robot, **asked | {"draws": 600})
+    _t, q, v, a = motion.sample(2000 / motion.duration)
+    tau = robot.inverse_dynamics(q, v, a, friction=True)
+    assert (abs(tau) <= motion.limits.torque / 0.9).all()
+    assert abs(a).max() < 0.1 * motion.limits.acceleration.min()
 
 
 def test_predicted_accuracy_is_that_of_many_recordings(arm, planned):

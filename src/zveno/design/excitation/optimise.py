@@ -22,6 +22,8 @@ ITERATIONS = 150
 """Of BFGS for one weight at most."""
 SHRINK = 0.8
 """What a random motion is scaled by about its centre while torques or clearances forbid it."""
+SHRINKS, MORE_SHRINKS = 12, 12
+"""How often; and where weak motors allow none of all motions then, how often by its third power."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,12 @@ def random_motions(problem: ExcitationProblem, n: int, rng: np.random.Generator)
     shape = shape * (room * rng.uniform(0.6, 0.98, (n, problem.n)))[:, None]
     placed = still[:, None] * centre
     kept = np.zeros(n, dtype=bool)
-    for _ in range(12):
+    for trial in range(SHRINKS + MORE_SHRINKS):
         open_ones = np.flatnonzero(~kept)
-        if not len(open_ones):
+        if not len(open_ones) or (trial >= SHRINKS and kept.any()):
             break
         kept[open_ones] = problem.feasible(placed[open_ones] + shape[open_ones])
-        shape[~kept] *= SHRINK
+        shape[~kept] *= SHRINK if trial < SHRINKS else SHRINK**3
     return (placed + shape)[kept]
 
 
