@@ -54,8 +54,9 @@ def test_solutions_obey_the_laws(name, limits):
         solutions = solve_ik(robot, T, limits=limits, method=method)
         check(robot, q, T, solutions, limits)
         assert solutions.method == method
-        assert solutions.count.tolist() == scanned.count.tolist()  # two that claim all solutions list as many
-        assert set(solutions.status) == {"complete"}
+        assert solutions.count.tolist() == scanned.count.tolist()  # the scan missed none
+        samples = method == "scan" and solutions.density.max() > 1
+        assert set(solutions.status) == ({"sampled"} if samples else {"complete"})
         assert np.nanmax(solutions.residual) < 1e-9
 
 
@@ -135,7 +136,7 @@ def test_batch_shapes_agree_with_single_poses():
     for place in np.ndindex(2, 3):
         one = solve_ik(robot, T[place], method="scan")
         assert one.q.shape == (one.count, 6)
-        assert one.status == "complete"
+        assert one.status == "sampled"
         assert np.allclose(one.q, found.of(*place), atol=1e-8)
     none = solve_ik(robot, np.zeros((0, 4, 4)), method="scan")
     assert none.q.shape == (0, 0, 6)

@@ -38,7 +38,7 @@ from .solve import certified_solutions
 VERDICTS = ("proved", "refuted", "not proved")
 _PROVED, _REFUTED, _NOT_PROVED = range(3)
 _ALL = (COMPLETE, PROVED)
-_SOME = (UNDECIDED, CHOSEN)
+_SOME = (UNDECIDED, CHOSEN, SAMPLED)
 _NONE = (UNREACHABLE, PROVED_UNREACHABLE)
 _NONE_INSIDE = (EXCLUDED, PROVED_EXCLUDED)
 TOLERANCE = 1e-7
@@ -152,7 +152,8 @@ def _judged(
     over = np.maximum(problem.lower - within, within - problem.upper)
     over[:, _held(problem)] = -np.inf
     surely_inside, may_be_inside = np.all(over < -slack, axis=1), np.all(over <= slack, axis=1)
-    if claim in (FAMILY, SAMPLED):
+    flat = int(np.ravel_multi_index(pose, solutions.batch)) if solutions.batch else 0
+    if claim == FAMILY or (claim == SAMPLED and flat in solutions.families):
         return _REFUTED, f"there are no continua: {len(exact)} isolated solutions are all"
     if claim in _NONE:
         return (_REFUTED, f"{len(exact)} solutions exist") if len(exact) else (_PROVED, "there is no solution")

@@ -156,7 +156,7 @@ def accepted(solutions: Solutions, accept: Accept) -> Solutions:
         if not left[i]:
             codes[i] = REJECTED if codes[i] in (COMPLETE, PROVED) else UNDECIDED
         elif codes[i] in (FAMILY, SAMPLED):
-            codes[i] = SAMPLED if i in families else UNDECIDED
+            codes[i] = SAMPLED if i in families or i not in solutions.families else UNDECIDED
     shape = solutions.batch
     return replace(
         solutions, **rows, count=left.reshape(shape), codes=codes.reshape(shape), families=families, notes=notes

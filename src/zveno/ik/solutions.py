@@ -34,7 +34,8 @@ STATUSES = (
     "proved: limits exclude all",
     "not proved",
 )
-"""Status of a pose, by code. Both "family" and "sampled" list continua; only "family" claims that it lists all.
+"""Status of a pose, by code. "Family" lists continua and claims that it lists all; "sampled", with or without
+continua, does not: it is what slices and scans give.
 The last four are those of method "certified"."""
 
 
@@ -259,6 +260,8 @@ class Solutions(Result):
         if code == EXCLUDED:
             return f"Limits exclude all solutions ({route}); {self._excess(pose)}"
         note = f", {self.notes[flat]}" if flat in self.notes else ""
+        if code == SAMPLED and flat not in self.families:
+            return f"{n} solution{'s' * (n != 1)}{note}, sampled: more starts found no other ({route})"
         if code in (FAMILY, SAMPLED):
             kinds = ", ".join(
                 f"one of dimension {family.dimension} with {len(family.q)} points" for family in self.families[flat]

@@ -17,6 +17,9 @@ from .distinct import distinct, ranked
 from .judgement import Judgement, judged
 from .multiplicity import Singular
 
+SCAN = "scan"
+"""The method whose answers are samples."""
+
 
 @lru_cache(maxsize=16)
 def blank(batch: tuple[int, ...], n_q: int) -> tuple[np.ndarray, ...]:
@@ -125,6 +128,10 @@ class Draft:
             else:
                 self.rows = self.rows.taken(np.lexsort((self.rows.mark, first)))
         rows, pose, codes = self.rows, self.pose, self.codes
+        if self.method == SCAN:
+            # That more starts found nothing new is no proof: other basins may hold solutions that none fell into.
+            # Where the first and last joint are all there is, nothing is scanned.
+            codes = np.where(np.isin(codes, (COMPLETE, FAMILY)) & (self.density > 1), SAMPLED, codes)
         q, residual, condition = problem.to_q(problem.from_units(rows.x)), rows.residual, rows.condition
         if batch:
             count = self.count
