@@ -2,6 +2,7 @@
 
 import io
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -99,8 +100,9 @@ def test_verdicts():
 def wrong_row(monkeypatch):
     """A document whose only row differs."""
     row = Row("009", "pi", "3", "3.14159265359", "differs")
-    monkeypatch.setattr(reproduce, "_packages", lambda: {"009": "scanning_004"})
-    monkeypatch.setattr(reproduce, "_rows", lambda _: [row])
+    monkeypatch.setattr(reproduce, "_packages", lambda: {"009": "none"})
+    monkeypatch.setattr(reproduce, "_modules", lambda _: ["one"])
+    monkeypatch.setattr(reproduce, "import_module", lambda *_: SimpleNamespace(rows=lambda: [row]))
     return row
 
 
