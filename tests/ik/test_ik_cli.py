@@ -72,7 +72,7 @@ def test_json_table_and_nearest(capsys):
     assert nearest["status"] == "chosen"
     run("puma560", "--at", *words, "--explain", "--method", "scan")
     shown = capsys.readouterr().out
-    assert "complete" in shown
+    assert "sampled" in shown
     assert "Scan of" in shown
     assert main(["ik", "puma560", "--pose", "5", "0", "0", "0", "0", "0"]) == 3
     shown = capsys.readouterr().out
