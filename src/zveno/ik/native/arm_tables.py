@@ -184,26 +184,34 @@ def chain_of(kinds: str, links: Any, task: Task) -> Chain:
 
 
 @dataclass(frozen=True, eq=False)
-class ArmTables:
-    """An arm of a class."""
+class Tables:
+    """An arm of a class: what determines its program, and its numbers."""
 
-    of_class: ArmClass
-    numbers: Numbers
+    of_class: Any
+    numbers: Any
 
     @cached_property
     def fingerprint(self) -> str:
         """Says the class only: numbers do not change the program."""
         return repr(identity(self.of_class, set()))
 
-    @property
-    def code_modules(self) -> tuple[str, ...]:
-        """Where the closed form stands."""
-        return (self.of_class.function.__module__,)
-
     @cached_property
     def row(self) -> np.ndarray:
         """(1, …) all numbers."""
         return np.concatenate([np.ravel(part) for part in self.numbers])[None]
+
+
+@dataclass(frozen=True, eq=False)
+class ArmTables(Tables):
+    """An arm that a closed form fits."""
+
+    of_class: ArmClass
+    numbers: Numbers
+
+    @property
+    def code_modules(self) -> tuple[str, ...]:
+        """Where the closed form stands."""
+        return (self.of_class.function.__module__,)
 
 
 def links_between(problem: IkProblem) -> np.ndarray:

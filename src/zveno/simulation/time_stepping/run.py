@@ -152,12 +152,13 @@ class _Block:
     def _go_commanded(self, times: np.ndarray, samples: np.ndarray) -> None:
         """Step by step, with a control that is called."""
         stepping, control = self.stepping, self.stepping.equations.control
+        assert control is not None  # it is called only where there is one
         row = np.array(samples[..., 0, : stepping.n_row])
         for k, t in enumerate(times[:-1].tolist()):
             worst = np.zeros((*row.shape[:-1], 2))
             for j in range(self.every):
                 now = t + j * self.h
-                u = np.asarray(control.torque(stepping.mechanism, now, row[..., stepping.q], row[..., stepping.v]))  # type: ignore[union-attr]
+                u = np.asarray(control.torque(stepping.mechanism, now, row[..., stepping.q], row[..., stepping.v]))
                 if not np.isfinite(u).all():
                     index = tuple(int(i) for i in np.argwhere(~np.isfinite(u))[0])
                     joint = joint_of_velocity(stepping.mechanism, index[-1])

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ....kernels.door import identity
 from ...checks.judgement import orientable
 from ...closed_form.other_forms import PointsForm
 from ...ik_problem import IkProblem
 from ...task import Task
-from ..arm_tables import links_between, parts_of
+from ..arm_tables import Tables, links_between, parts_of
 from ..bounds import DOUBLE, Bounds
 
 N_JOINTS = 3
@@ -94,21 +90,11 @@ class PointsClass:
 
 
 @dataclass(frozen=True, eq=False)
-class PointsTables:
-    """An arm of a class."""
+class PointsTables(Tables):
+    """Three joints that put a point."""
 
     of_class: PointsClass
     numbers: Numbers
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Says the class only: numbers do not change the program."""
-        return repr(identity(self.of_class, set()))
-
-    @cached_property
-    def row(self) -> np.ndarray:
-        """(1, …) all numbers."""
-        return np.concatenate([np.ravel(part) for part in self.numbers])[None]
 
 
 def points_tables(problem: IkProblem, form: PointsForm, bounds: Bounds = DOUBLE) -> PointsTables | None:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....kernels.door import identity
 from ...checks.judgement import orientable
 from ...ik_problem import IkProblem
 from ...six_revolute.arm import N_EQUATIONS, Arm
 from ...six_revolute.equations import N_FEATURES
 from ...six_revolute.route import arm_of, links_of, solver
 from ...task import Task
-from ..arm_tables import links_between, parts_of
+from ..arm_tables import Tables, links_between, parts_of
 from ..bounds import DOUBLE, Bounds
 
 N_JOINTS = 6
@@ -109,7 +107,7 @@ class SixRevoluteClass:
 
 
 @dataclass(frozen=True, eq=False)
-class SixRevoluteTables:
+class SixRevoluteTables(Tables):
     """An arm of a class.
 
     Attributes:
@@ -121,16 +119,6 @@ class SixRevoluteTables:
     of_class: SixRevoluteClass
     numbers: Numbers
     features: np.ndarray
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Says the class only: numbers do not change the program."""
-        return repr(identity(self.of_class, set()))
-
-    @cached_property
-    def row(self) -> np.ndarray:
-        """(1, …) all numbers."""
-        return np.concatenate([np.ravel(part) for part in self.numbers])[None]
 
 
 def general_arm(problem: IkProblem) -> Arm | None:
