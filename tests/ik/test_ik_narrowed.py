@@ -92,3 +92,17 @@ def test_what_is_held_is_remembered_by_value_and_not_confused():
     assert (first.of()[:, 5] == 0.0).all()
     assert (second.of()[:, 5] == 1.0).all()
     assert len(first) == len(second)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 2)])
+def test_a_scan_stays_a_sample_whatever_is_left_of_it(shape):
+    """Nothing that it did not find is claimed: neither by what is accepted nor by what is refused."""
+    robot = zveno.load("puma560")
+    T = robot.forward_kinematics(robot.random(shape, 3))
+    whole = robot.ik(T, method="scan")
+    assert set(np.ravel(whole.status)) == {"sampled"}
+    some = robot.ik(T, method="scan", accept=lambda q: np.arange(len(q)) % 2 == 0)
+    assert set(np.ravel(some.status)) == {"sampled"}
+    none = robot.ik(T, method="scan", accept=lambda q: np.zeros(len(q), dtype=bool))
+    assert set(np.ravel(none.status)) == {"undecided"}
+    assert set(np.ravel(robot.ik(T, accept=lambda q: np.zeros(len(q), dtype=bool)).status)) == {"not accepted"}
