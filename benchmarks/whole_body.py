@@ -215,7 +215,7 @@ def _mujoco_model(robot):
     return specification.compile()
 
 
-def _postures(name: str, robot, frames, n: int = 200) -> list[Row]:
+def _postures(name: str, robot, frames, n: int = 1000) -> list[Row]:
     for kind in ("random joints", "a third on limits"):
         rng = np.random.default_rng(5)
         q = robot.random(n, rng)
@@ -236,7 +236,7 @@ def _postures(name: str, robot, frames, n: int = 200) -> list[Row]:
     return []
 
 
-def _programs(robot, frames, n: int = 100_000, every: int = 20) -> list[Row]:
+def _programs(robot, frames, n: int = 100_000, every: int = 1) -> list[Row]:
     """Programs of steps from random postures with binding limits: failures, and the distance to daqp's answers."""
     import daqp
 
@@ -283,22 +283,62 @@ def _programs(robot, frames, n: int = 100_000, every: int = 20) -> list[Row]:
     return []
 
 
-def _capsules(robot, model) -> list[Row]:
-    """60 pairs with slopes, a state of a batch."""
+def _capsules(robot, model, n: int = 1024) -> list[Row]:
+    """60 pairs of capsules with slopes, a state of a batch; coal computes the same distances, without slopes."""
     from zveno.clearance import Capsules, Clearance
 
     every = Capsules(robot, Clearance(radius=0.04))
-    links = [robot.link_names[i] for i in every.links]
-    pairs = list(dict.fromkeys((links[a], links[b]) for a, b in every.pairs))
+    alone = [k for k, i in enumerate(every.links) if (every.links == i).sum() == 1]  # one capsule on its link
+    pairs = [(a, b) for a, b in every.pairs.tolist() if a in alone and b in alone]
     rng = np.random.default_rng(0)
     chosen = [pairs[k] for k in rng.permutation(len(pairs))[:60]]
-    capsules = Capsules(robot, Clearance(radius=0.04, pairs=chosen))
-    q = robot.random(2048, 1)
-    capsules.distances_and_slopes(q)
-    least = np.inf
+    names = [tuple(robot.link_names[every.links[k]] for k in pair) for pair in chosen]
+    capsules = Capsules(robot, Clearance(radius=0.04, pairs=names))
+    assert capsules.layout.n == 60
+    q = robot.random(n, 1)
+    d = capsules.distances_and_slopes(q)[0]
+    by_coal = _coal(robot, model, every, chosen)
+    for k in range(5):
+        theirs = [result.min_distance for result in by_coal(q[k])]
+        assert np.allclose(np.sort(theirs), np.sort(d[k]), atol=1e-6)
+    ours, theirs = np.inf, np.inf
     for _ in range(10):
-        start = time.process_time()
+        start = time.thread_time()
         capsules.distances_and_slopes(q)
-        least = min(least, (time.process_time() - start) / len(q))
-    print(f"capsules: {capsules.layout.n} pairs with slopes {1e6 * least:.2f} µs a state")
-    return []
+        ours = min(ours, (time.thread_time() - start) / n)
+        start = time.thread_time()
+        for state in q[:100]:
+            by_coal(state)
+        theirs = min(theirs, (time.thread_time() - start) / 100)
+    print(f"capsules: 60 pairs with slopes {1e6 * ours:.2f} µs a state of {n}, coal without {1e6 * theirs:.1f} µs")
+    return [Row("60 capsule pairs with slopes", ours, theirs, "coal through Pinocchio, distances only", None)]
+
+
+def _coal(robot, model, every, chosen):
+    """Results of `pinocchio.computeDistances` for the same capsules, a function of q."""
+    import pinocchio as pin
+    from pinocchio import coal
+
+    geometry, numbers = pin.GeometryModel(), {}
+    for k in sorted({k for pair in chosen for k in pair}):
+        start, end = every.ends[k]
+        length = float(np.linalg.norm(end - start))
+        T = np.eye(4)
+        T[:3, :3], T[:3, 3] = zveno.rotations.z_to((end - start) / length), (start + end) / 2
+        frame = model.frames[model.getFrameId(robot.link_names[every.links[k]], pin.FrameType.BODY)]
+        shape = coal.Capsule(float(every.radii[k]), length)
+        placed = pin.GeometryObject(f"capsule {k}", frame.parentJoint, frame.placement * pin.SE3(T), shape)
+        numbers[k] = geometry.addGeometryObject(placed)
+    for a, b in chosen:
+        geometry.addCollisionPair(pin.CollisionPair(numbers[a], numbers[b]))
+    data, shapes = model.createData(), pin.GeometryData(geometry)
+    order = [model.joints[model.getJointId(name)].idx_q for name in robot.joint_names[1:]]
+    values = np.zeros(model.nq)
+
+    def distances(q):
+        values[:3], values[3:6], values[6] = q[:3], q[4:7], q[3]
+        values[order] = q[7:]
+        pin.computeDistances(model, data, geometry, shapes, values)
+        return shapes.distanceResults
+
+    return distances

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from zveno.fit.quadratic import QuadraticAnswer, quadratic_kernel, solve_quadratic
-from zveno.fit.quadratic.first_try import UNROLLED
 
 OPTIMAL = 1e-9
 """Worst violation of a condition, relative to 1 + |g|: rounding of programs with a condition of 1e6."""
@@ -86,14 +85,25 @@ def test_warm_starts_change_nothing_but_the_number_of_steps(n, m):
     assert abs(misled.x - cold.x).max() < SAME
 
 
-def test_more_unknowns_than_are_tried_at_once():
-    """The dual method alone, with the bounds of the optimum or with wrong ones, and the same laws."""
-    n = UNROLLED + 2
-    programs = random_programs(5, 8, n, 0)
+def test_many_unknowns():
+    programs = random_programs(5, 8, 60, 0)
     answer = solved(programs)
     assert answer.solved.all()
     assert violation(answer, programs).max() < OPTIMAL
     assert not solved(programs, warm=answer.side).steps.any()
+
+
+@pytest.mark.parametrize(("n", "m"), SIZES)
+def test_how_often_the_hessian_is_factored_changes_nothing(n, m):
+    """After every exchange, or after every third, with rows that are then swept again."""
+    programs = random_programs(n + 3, 100, n, m, n_equal=m // 4)
+    given = programs if m else programs[:4]
+    warm = np.random.default_rng(1).integers(-1, 2, programs[1].shape).astype(float)
+    usual = solved(programs, warm=warm)
+    for sweeps in (1, 3):
+        answer = quadratic_kernel(n, m, sweeps)(*given[:4], warm, *given[4:])
+        assert (answer[-2] == 0).all()
+        assert abs(answer[0] - usual.x).max() < SAME
 
 
 def test_one_program_is_a_batch_of_shape_empty():
@@ -150,15 +160,6 @@ def test_dependent_rows_and_what_cannot_move():
     assert np.array_equal(solve_quadratic(H, g, fixed, fixed).x, fixed)
     free = solve_quadratic(H, g, np.full(6, -np.inf), np.full(6, np.inf))
     assert np.allclose(free.x, -np.linalg.solve(H, g), atol=1e-10)
-
-
-def test_too_few_slots_are_said():
-    H, g = np.eye(3), -10 * np.ones(3)
-    C, none = np.eye(3), np.full(3, -np.inf)
-    kernel = quadratic_kernel(3, 3, slots=2)
-    status = kernel(H, g, none, -none, np.zeros(3), C, none, np.ones(3))[-2]
-    assert status == 2.0
-    assert solve_quadratic(H, g, none, -none, C, none, np.ones(3)).solved
 
 
 @pytest.mark.slow

@@ -53,7 +53,7 @@ def test_steps_with_limits_reach_postures_on_them(body):
         tasks, numbers = tasks_and_numbers(body.mechanism, *asked_at(body, posture))
         near = body.integrate(posture, 0.03 * rng.normal(size=body.n_v))
         near[7:] = np.clip(near[7:], body.lower[7:], body.upper[7:])
-        end = _within_limits(body, tasks, near[None], np.concatenate(numbers), True)[0]
+        end = _within_limits(body, tasks, near[None], np.concatenate(numbers), True, steps=40)[0]
         targets, center = asked_at(body, posture)
         assert (
             abs(body.forward_kinematics(end, frames=list(targets)) - np.stack(list(targets.values()))).max() < 1e-9

@@ -80,16 +80,16 @@ def solve_quadratic(
 
 
 @lru_cache(maxsize=32)
-def quadratic_kernel(n: int, m: int = 0, slots: int | None = None) -> StructuredKernel:
+def quadratic_kernel(n: int, m: int = 0, sweeps: int = 24) -> StructuredKernel:
     """(H, g, lower, upper, warm[, C, low, high]) → x, side, multipliers[, those of rows], status, steps.
 
     Args:
         n, m: numbers of unknowns and rows.
-        slots: rows that may be held at once; as many as can be independent, and one, if None.
+        sweeps: exchanges after which H is factored again.
     """
     from ...kernels.structured.kernel import compiled_structured  # not needed to import the package
 
-    return compiled_structured(quadratic_program, Sizes(n, m, min(m, n + 1) if slots is None else slots))
+    return compiled_structured(quadratic_program, Sizes(n, m, sweeps))
 
 
 def quadratic_program(program: Builder, sizes: Sizes) -> None:

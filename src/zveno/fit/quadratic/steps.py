@@ -1,8 +1,8 @@
 """Straight-line steps of the dual active-set method, see `program`.
 
-Unknowns are scaled so that the Hessian has a diagonal of ones. Index j of a tableau is an unknown (j < n) or a slot
-for an active row (j ≥ n); it has a primal value p (x_j, or the row's value), bounds on it, a multiplier u, and a
-side: −1 where it is held at its lower bound (u ≥ 0), +1 at its upper (u ≤ 0), 0 where it is not held (u = 0).
+Unknowns are scaled so that the Hessian has a diagonal of ones. Index j is an unknown (j < n) or a row (j ≥ n); it
+has a primal value p (x_j, or the row's value), bounds on it, a multiplier u, and a side: −1 where it is held at its
+lower bound (u ≥ 0), +1 at its upper (u ≤ 0), 0 where it is not held (u = 0).
 """
 
 from __future__ import annotations
@@ -36,27 +36,34 @@ NO_CURVATURE = 1e-10
 """A row that moves by less per unit of its multiplier depends on the rows that are held."""
 LARGE = 1e300
 """Stands for no bound on a step."""
-RUNNING, SOLVED, INFEASIBLE, FULL = -1.0, 0.0, 1.0, 2.0
-"""Status: one that still runs when the loop ends has reached its bound of steps; full: more rows than slots."""
+RUNNING, SOLVED, INFEASIBLE = -1.0, 0.0, 1.0
+"""Status: one that still runs when the loop ends has reached its bound of steps."""
+TAKE_UP, LET_GO, SWEEP_AGAIN = 1.0, -1.0, 2.0
+"""What is done with an index: hold it, free it, or put a row that is held back into the tableau."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """n unknowns, m rows, and slots for those that may be active at once."""
+    """n unknowns, m rows, and how many exchanges there may be before H is factored again."""
 
     n: int
     m: int = 0
-    slots: int = 0
+    sweeps: int = 24
 
     @property
     def order(self) -> int:
-        """Rows of the tableau."""
-        return self.n + self.slots
+        """Unknowns and rows."""
+        return self.n + self.m
+
+    @property
+    def most_sweeps(self) -> int:
+        """Those, rows that are held when H is factored, and what ends a step that has begun."""
+        return self.sweeps + self.m + self.order
 
     @property
     def fingerprint(self) -> str:
         """Of what determines the code."""
-        return f"{self.n} {self.m} {self.slots}"
+        return f"{self.n} {self.m} {self.sweeps}"
 
 
 # --- scaling and start
@@ -67,12 +74,7 @@ def scales(n: int, H: Any) -> Any:
     return np.array([1.0 / sqrt(H[j * n + j]) for j in range(n)])
 
 
-def scaled_row(sizes: Sizes, H: Any, scale: Any, scales: Any) -> Any:
-    """A row of the scaled Hessian, with zeros for the slots."""
-    return np.concatenate([scale[0] * H * scales, np.zeros(sizes.slots)])
-
-
-def started(n: int, g: Any, lower: Any, upper: Any, warm: Any, scales: Any) -> Any:
+def started(g: Any, lower: Any, upper: Any, warm: Any, scales: Any) -> Any:
     """Scaled g, bounds, sides and x; a side without a bound is left, and what cannot move is held."""
     low, high = lower / scales, upper / scales
     at_low = logical_or(equal(low, high), logical_and(less(warm, 0.0), greater(low, -LARGE)))
@@ -90,44 +92,17 @@ def scaled_constraint(C: Any, lower: Any, upper: Any, scales: Any) -> Any:
     return row / divisor, lower / divisor, upper / divisor, divisor
 
 
-# --- the tableau
+# --- values
 
 
-def sweep_of(is_basic: Any, chosen: Any, column: Any) -> Any:
-    """What changes a tableau when an index is exchanged: (û, û/t, 1 beside the pivot and 0 on it).
-
-    The new tableau is T·keep − f ûᵀ with the row of the pivot at zero before (a sweep, or one taken back).
-    """
-    sense = select(is_basic, -1.0, 1.0)
-    u = select(chosen, -sense, column)
-    return u, u / _picked(chosen, column), select(chosen, 0.0, 1.0)
+def gradient(Hx: Any, g: Any, pull: Any) -> Any:
+    """w = g + H x − Cᵀμ, in scaled units; `pull` is Cᵀμ."""
+    return g + Hx - pull
 
 
-def first_sweep(eye: Any, side: Any, column: Any) -> Any:
-    """The sweep of an unknown that is free at the start, and nothing for one that is held; (û, f, keep, row)."""
-    free = equal(side[0], 0.0)
-    chosen = greater(eye, 0.5)
-    t = (eye * column).sum()
-    u = select(free, select(chosen, -1.0, column), 0.0)
-    return u, u / t, select(logical_and(chosen, free), 0.0, 1.0), select(free, 0.0, column)
-
-
-def updated(T: Any, f: Any, u: Any, keep: Any) -> Any:
-    """A row of the tableau after a sweep."""
-    return T * keep - f[0] * u
-
-
-# --- values from the tableau
-
-
-def gradient(H: Any, g: Any, scale: Any, scales: Any, x: Any, pull: Any) -> Any:
-    """w = g + H x − Cᵀμ of one unknown, in scaled units; `pull` is Cᵀμ."""
-    return g + scale * (H * scales * x).sum() - pull
-
-
-def row_value(row: Any, x: Any) -> Any:
-    """Value of a row."""
-    return np.array([(row * x).sum()])
+def weighted(weight: Any, row: Any, total: Any) -> Any:
+    """total + weight · row."""
+    return total + weight[0] * row
 
 
 def errors(sizes: Sizes, w: Any, p: Any, side: Any, low: Any, high: Any) -> Any:
@@ -139,73 +114,67 @@ def errors(sizes: Sizes, w: Any, p: Any, side: Any, low: Any, high: Any) -> Any:
     return np.concatenate([of_unknowns, of_rows])
 
 
-def corrected(is_row: Any, T: Any, errors: Any, w: Any, p: Any, u: Any, side: Any) -> Any:
-    """Primal value and multiplier of one index after one step of refinement."""
-    change = (T * errors).sum()
-    held = not_equal(side[0], 0.0)
-    unknown = less(is_row[0], 0.5)
-    free = logical_and(unknown, logical_not(held))
-    value = p[0] - select(free, change, 0.0)
-    multiplier = select(unknown, w[0] + change, u[0] + change)
-    return np.array([value]), np.array([select(held, multiplier, 0.0)])
+def corrected(sizes: Sizes, change: Any, w: Any, p: Any, u: Any, side: Any, low: Any, high: Any) -> Any:
+    """Primal values and multipliers after one step of refinement; `change` is the tableau times the errors."""
+    n = sizes.n
+    held = not_equal(side, 0.0)
+    bound = select(less(side, 0.0), low, high)
+    moved = np.concatenate([p[:n] - change[:n], p[n:] + change[n:]])
+    multiplier = np.concatenate([w, u[n:]]) + change
+    return select(held, bound, moved), select(held, multiplier, 0.0)
 
 
 # --- one step of the method
 
 
 def chosen(
-    sizes: Sizes, p: Any, u: Any, side: Any, low: Any, high: Any, worst_row: Any, pending: Any, status: Any
-) -> Any:
-    """What to do next: (index, mode, whether a row must be put into a slot, status, whether to go on).
+    sizes: Sizes, p: Any, u: Any, side: Any, low: Any, high: Any, unswept: Any, index: Any, mode: Any,
+    pending: Any, status: Any, room: Any, complete: Any,
+) -> Any:  # fmt: skip
+    """What to do next: (index, mode, status, whether to go on).
 
-    Mode 1: the bound of the index is missed and it is taken up; mode −1: its multiplier is of the wrong sign and
-    it is let go. `worst_row` is (violation, row); `pending` the index whose multiplier went part of the way.
+    What is `pending`, an index whose multiplier went part of the way, goes on. Otherwise an index with a multiplier
+    of the wrong sign is let go, or the one that misses its bound most is taken up. Without `room` for another
+    exchange, nothing is begun. As long as the tableau is not `complete`, rows that are held and not in it are put
+    there.
     """
-    n = sizes.n
-    slack = FEASIBLE * (1.0 + abs(p[:n]))
-    missed = maximum(low[:n] - p[:n], p[:n] - high[:n]) - slack
-    missed = select(equal(side[:n], 0.0), missed, -LARGE)
-    worst, index = largest(missed)
-    wrong = select(not_equal(low, high), side * u, 0.0)
-    most_wrong, wrong_index = largest(wrong)
-    limit = SIGNED * (1.0 + largest(abs(u))[0])
-    let_go = greater(most_wrong, limit)
-    is_pending = less_equal(0.0, pending[0])
-    from_rows: Any = False
-    full: Any = False
-    mode = select(let_go, -1.0, 1.0)
-    index = select(let_go, wrong_index, index)
-    idle = logical_and(logical_not(let_go), less_equal(worst, 0.0))
+    worst, missing = largest(
+        select(equal(side, 0.0), maximum(low - p, p - high) - FEASIBLE * (1.0 + abs(p)), -LARGE)
+    )
+    most_wrong, wrong = largest(select(not_equal(low, high), side * u, 0.0))
+    let_go = greater(most_wrong, SIGNED * (1.0 + largest(abs(u))[0]))
+    new_index = select(let_go, wrong, missing)
+    new_mode = select(let_go, LET_GO, TAKE_UP)
+    ends = logical_and(logical_not(let_go), less_equal(worst, 0.0))
+    waits: Any = less(room[0], 0.5)
     if sizes.m:
-        row_first = logical_and(greater(worst_row[0], worst), greater(worst_row[0], 0.0))
-        from_rows = logical_and(row_first, logical_and(logical_not(let_go), logical_not(is_pending)))
-        slot = first_free(side[n:])
-        index = select(from_rows, n + slot, index)
-        idle = logical_and(idle, logical_not(row_first))
-        full = logical_and(from_rows, not_equal(_at(side[n:], slot), 0.0))
-    index = select(is_pending, pending[0], index)
-    mode = select(is_pending, 1.0, mode)
-    ends = logical_and(idle, logical_not(is_pending))
-    status = select(ends, SOLVED, select(full, FULL, status[0]))
-    goes_on = equal(status, RUNNING)
-    fill = select(logical_and(from_rows, goes_on), 1.0, 0.0)
-    return tuple(np.array([x]) for x in (index, mode, fill, status, select(goes_on, 1.0, 0.0)))
+        left_over, row = largest(unswept)
+        sweeps = less(complete[0], 0.5)
+        new_index, new_mode = select(sweeps, row, new_index), select(sweeps, SWEEP_AGAIN, new_mode)
+        ends = logical_and(ends, logical_not(sweeps))
+        waits = logical_or(logical_and(waits, logical_not(sweeps)), logical_and(sweeps, less(left_over, 0.5)))
+    goes_on = greater(pending[0], 0.5)
+    status = select(logical_and(ends, logical_not(goes_on)), SOLVED, status[0])
+    running = logical_and(equal(status, RUNNING), logical_or(goes_on, logical_not(waits)))
+    values = select(goes_on, index[0], new_index), select(goes_on, mode[0], new_mode), status
+    return tuple(np.array([x]) for x in (*values, select(running, 1.0, 0.0)))
 
 
 def stepped(
-    sizes: Sizes, column: Any, p: Any, u: Any, side: Any, low: Any, high: Any, index: Any, mode: Any, status: Any
-) -> Any:
+    sizes: Sizes, column: Any, p: Any, u: Any, side: Any, low: Any, high: Any, own: Any, index: Any, mode: Any,
+    status: Any,
+) -> Any:  # fmt: skip
     """Values after the longest step that keeps the multipliers' signs, and the index to be exchanged.
 
-    Returns (p, u, side, index to exchange, whether it is basic, pending index, status, whether to go on).
+    `own` is (column, p, u, low, high) at the index. Returns (p, u, side, index to exchange, whether it is basic,
+    whether the index is pending, status, whether to go on).
     """
     numbers = np.arange(float(sizes.order))
-    is_row = numbers >= sizes.n
-    kind = np.where(is_row, -1.0, 1.0)
+    kind = np.where(numbers >= sizes.n, -1.0, 1.0)
+    t_kk, p_k, u_k, low_k, high_k = own
+    kind_k = select(less(index[0], sizes.n - 0.5), 1.0, -1.0)
     at = equal(numbers, index[0])
-    t_kk, p_k, u_k, kind_k = (_picked(at, values) for values in (column, p, u, kind))
-    low_k, high_k = _picked(at, low), _picked(at, high)
-    taking_up = greater(mode[0], 0.0)
+    taking_up, letting_go = equal(mode[0], TAKE_UP), equal(mode[0], LET_GO)
     below = greater(low_k - p_k, p_k - high_k)
     sense = select(below, 1.0, -1.0)
     missing = maximum(select(below, low_k - p_k, p_k - high_k), 0.0)
@@ -221,94 +190,38 @@ def stepped(
     length = minimum(whole, -smallest)
     stuck = logical_and(taking_up, greater(length, 0.5 * LARGE))
     tau = select(stuck, 0.0, sense * length)
-    along = select(taking_up, kind_k * tau, -u_k / select(taking_up, 1.0, t_kk))
+    gone = select(letting_go, -u_k / select(letting_go, t_kk, 1.0), 0.0)
+    along = select(taking_up, kind_k * tau, gone)
     new_u = u + select(held, column * along, 0.0) + select(logical_and(at, taking_up), tau, 0.0)
-    move = select(held, select(logical_and(at, logical_not(taking_up)), along, 0.0), -kind * column * along)
+    move = select(held, select(logical_and(at, letting_go), along, 0.0), -kind * column * along)
     new_p = p + move
     exchanged = select(blocked, blocking, index[0])
     at_exchanged = equal(numbers, exchanged)
     arrives = logical_and(taking_up, logical_not(blocked))
-    was_held = greater(_picked(at_exchanged, abs(side)), 0.5)
-    new_side = select(at_exchanged, select(arrives, -sense, 0.0), side)
+    leaves = logical_or(blocked, letting_go)
+    new_side = select(at_exchanged, select(arrives, -sense, select(leaves, 0.0, side)), side)
     bound = select(less(new_side, 0.0), low, high)
     new_p = select(logical_and(at_exchanged, arrives), bound, new_p)
-    new_u = select(logical_and(at_exchanged, logical_not(arrives)), 0.0, new_u)
-    basic = not_equal(select(was_held, 1.0, 0.0), 1.0 - _picked(at_exchanged, is_row.astype(float)))
-    pending = select(blocked, index[0], -1.0)
+    new_u = select(logical_and(at_exchanged, leaves), 0.0, new_u)
+    # Free unknowns and rows that are held are basic.
+    of_row = greater(exchanged, sizes.n - 0.5)
+    basic = logical_or(logical_and(of_row, leaves), logical_and(logical_not(of_row), arrives))
     ended = select(stuck, INFEASIBLE, status[0])
+    flags = (select(flag, 1.0, 0.0) for flag in (basic, blocked))
     goes_on = select(equal(ended, RUNNING), 1.0, 0.0)
-    return new_p, new_u, new_side, *(np.array([x]) for x in (exchanged, basic, pending, ended, goes_on))
-
-
-def exchange(order: int, index: Any, basic: Any, column: Any) -> Any:
-    """(û, f, keep) of the exchange of an index."""
-    chosen = equal(np.arange(float(order)), index[0])
-    return sweep_of(greater(basic[0], 0.5), chosen, column)
-
-
-# --- rows in slots
-
-
-def worse(value: Any, low: Any, high: Any, held: Any, number: Any, worst: Any) -> Any:
-    """The more violated of a row and the worst before: (violation, row)."""
-    missed = maximum(low[0] - value[0], value[0] - high[0]) - FEASIBLE * (1.0 + abs(value[0]))
-    missed = select(equal(held[0], 0.0), missed, -LARGE)
-    more = greater(missed, worst[0])
-    return np.array([select(more, missed, worst[0]), select(more, number[0], worst[1])])
-
-
-def seen(sizes: Sizes, row: Any, side: Any) -> Any:
-    """The entries of a row at free unknowns, with zeros elsewhere, (order,)."""
-    return np.concatenate([select(equal(side[: sizes.n], 0.0), row, 0.0), np.zeros(sizes.slots)])
-
-
-def weighted(weight: Any, row: Any, total: Any) -> Any:
-    """total + weight · row."""
-    return total + weight[0] * row
-
-
-def slot_row(sizes: Sizes, row: Any, total: Any, side: Any, index: Any) -> Any:
-    """The tableau's row of a constraint that is not held; `total` is its free part times the tableau."""
-    n = sizes.n
-    free = equal(side[:n], 0.0)
-    inside = np.concatenate([select(free, 0.0, row), np.zeros(sizes.slots)])
-    own = (select(free, row, 0.0) * total[:n]).sum()
-    entries = inside - total
-    return select(equal(np.arange(float(sizes.order)), index[0]), own, entries)
-
-
-def with_column(sizes: Sizes, T: Any, entry: Any, index: Any) -> Any:
-    """A row of the tableau with a new entry in the column of an index."""
-    return select(equal(np.arange(float(sizes.order)), index[0]), entry[0], T)
+    return new_p, new_u, new_side, *(np.array([x]) for x in (exchanged, *flags, ended, goes_on))
 
 
 # --- numbers
 
 
 def largest(values: Any) -> tuple[Any, Any]:
-    """The largest of some numbers and its place."""
-    best, place = values[0], 0.0
-    for k, value in enumerate(values[1:], start=1):
-        better = greater(value, best)
-        best, place = select(better, value, best), select(better, float(k), place)
-    return best, place
-
-
-def first_free(side: Any) -> Any:
-    """The first slot that holds nothing; 0 if all do."""
-    place: Any = 0.0
-    for k in range(len(side) - 1, -1, -1):
-        place = select(equal(side[k], 0.0), float(k), place)
-    return place
-
-
-def _at(values: Any, place: Any) -> Any:
-    return _picked(equal(np.arange(float(len(values))), place), values)
-
-
-def _picked(at: Any, values: Any) -> Any:
-    """The one number that is marked; infinite ones are left alone elsewhere."""
-    total: Any = 0.0
-    for mark, value in zip(at, values, strict=True):
-        total = total + select(mark, value, 0.0)
-    return total
+    """The largest of some numbers and its place, the first of equal ones; in pairs, so that few wait for others."""
+    rest = [(value, float(k)) for k, value in enumerate(values)]
+    while len(rest) > 1:
+        pairs = [
+            (select(greater(b, a), b, a), select(greater(b, a), j, i))
+            for (a, i), (b, j) in zip(rest[::2], rest[1::2], strict=False)
+        ]
+        rest = pairs + rest[2 * len(pairs) :]
+    return rest[0]

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...io.results import Result, registered
+from ...mechanism import Mechanism
 
 SOLVED, UNDECIDED, NOT_ACCEPTED = "solved", "undecided", "not accepted"
 
@@ -26,6 +27,7 @@ class Postures(Result):
         nearest: the posture that comes nearest where none reaches all, (n_q,).
         misses: by how much `nearest`, or the first posture, misses each target: {name: (m, rad)}.
         starts: how many starts were tried; 0 where limbs were solved exactly.
+        mechanism: the robot.
         inputs: hash of what it was computed from.
     """
 
@@ -37,6 +39,7 @@ class Postures(Result):
     nearest: np.ndarray
     misses: dict[str, tuple[float, float]]
     starts: int
+    mechanism: Mechanism | None = None
     inputs: str = field(default="")
 
     @property

@@ -35,7 +35,9 @@ class PostureSearch:
         within: np.ndarray,
         accept: Callable[[np.ndarray], np.ndarray] | None,
     ):
-        self.robot, self.tasks, self.accept = robot, tasks, accept
+        self.robot: RobotFunctions = robot
+        self.tasks: tuple[Task, ...] = tasks
+        self.accept = accept
         self._errors, self._targets, self._within = errors, targets, within
         n_q = robot.mechanism.n_q
         self.reached: np.ndarray = np.zeros((0, n_q))
@@ -80,7 +82,9 @@ class PostureSearch:
             misses = self._errors(nearest, self._targets)
         residual = self.misses.max(axis=(1, 2), initial=0.0)
         by_name = misses_by_name(self.tasks, misses[0])
-        return Postures(self.reached, residual, status, nearest[0], by_name, self.starts, digest)
+        return Postures(
+            self.reached, residual, status, nearest[0], by_name, self.starts, self.robot.mechanism, digest
+        )
 
 
 def misses_by_name(tasks: tuple[Task, ...], misses: np.ndarray) -> dict[str, tuple[float, float]]:

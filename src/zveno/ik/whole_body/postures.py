@@ -32,12 +32,16 @@ if TYPE_CHECKING:
 
 ROUNDS = ((8, 16), (8, 24), (16, 24), (96, 40), (64, 100))
 """Starts and steps of each round; a round is the last one if it reaches as many postures as are wanted."""
+BOUNDED = {1: (4, 8), 2: (4, 12), 3: (8, 40)}
+"""After which rounds so many of the nearest postures take so many steps in which limits count."""
+LITTLE = 1e-8
+"""The damping of these steps."""
 _AS_USUAL = np.array([1e-6, 1e-6])
 """A target is reached within as many metres and radians, if nothing else is asked for."""
 USED = 0.9
 """The share of a target's own tolerance beyond which it pulls."""
-BEFORE_BOUNDED, BOUNDED_STEPS, LITTLE = 40, 40, 1e-8
-"""After the round of so many steps, the nearest postures take so many in which limits count, with that damping."""
+ARRIVED = 1e-7
+"""Errors before a step, m and rad, after which it needs no other: it squares them."""
 
 
 def solve_postures(
@@ -83,30 +87,45 @@ def solve_postures(
         q, status = limb_postures(robot, tasks, numbers, base, limits)
         return _listed(robot, tasks, q, status, flat, usable, digest)
     search = PostureSearch(robot, tasks, _errors(mechanism, tasks), flat, within, usable)
-    for starts, most_steps in _rounds(robot, tasks, numbers, start):
+    for number, starts, most_steps in _rounds(robot, tasks, numbers, start):
         search.take(_kernel(mechanism, tasks, most_steps)(starts, flat, slack, low, high), len(starts))
         if len(search.reached) >= n:
             break
-        if most_steps == BEFORE_BOUNDED and len(search.near) and not slack.any():
-            search.take(_within_limits(robot, tasks, search.near, flat, limits), 0)
+        if number in BOUNDED and len(search.near) and not slack.any():
+            count, steps = BOUNDED[number]
+            search.take(_within_limits(robot, tasks, search.near[:count], flat, limits, steps, n), 0)
             if len(search.reached) >= n:
                 break
     return search.result(digest)
 
 
 def _within_limits(
-    robot: RobotFunctions, tasks: tuple[Task, ...], q: np.ndarray, targets: np.ndarray, limits: Any
+    robot: RobotFunctions,
+    tasks: tuple[Task, ...],
+    q: np.ndarray,
+    targets: np.ndarray,
+    limits: Any,
+    steps: int,
+    n: int = 1,
 ) -> np.ndarray:
-    """Postures after steps of Gauss and Newton whose limits are part of the least squares.
+    """Postures, of which n are wanted, after steps of Gauss and Newton whose limits are part of the least squares.
 
     Where most of what moves a target stands on limits, steps that are cut there creep; these do not.
     """
-    solver = VelocityIk(robot, tasks, 1.0, limits=limits, velocity=False, limit_gain=1.0, damping=LITTLE)
+    plain = isinstance(limits, bool)
+    solver = _bounded(robot, tasks, limits) if plain else _bounded.__wrapped__(robot, tasks, limits)
     step = None
-    for _ in range(BOUNDED_STEPS):
+    for _ in range(steps):
         step = solver.stepped(q, targets, step)
         q = step.q
+        if (step.errors.max(axis=1) < ARRIVED).sum() >= n:
+            break
     return q
+
+
+@lru_cache(maxsize=16)
+def _bounded(robot: RobotFunctions, tasks: tuple[Task, ...], limits: Any) -> VelocityIk:
+    return VelocityIk(robot, tasks, 1.0, limits=limits, velocity=False, limit_gain=1.0, damping=LITTLE)
 
 
 def _listed(
@@ -126,7 +145,8 @@ def _listed(
     misses = _errors(robot.mechanism, tasks)(q if len(q) else robot.neutral()[None], flat)
     nearest = q[0] if len(q) else robot.neutral()
     residual = misses.max(axis=(1, 2))[: len(q)]
-    return Postures(q, residual, status, nearest, misses_by_name(tasks, misses[0]), 0, digest)
+    by_name = misses_by_name(tasks, misses[0])
+    return Postures(q, residual, status, nearest, by_name, 0, robot.mechanism, digest)
 
 
 def _tolerances(
@@ -157,17 +177,17 @@ def _metres_and_radians(values: Any, element: str) -> np.ndarray:
 
 
 def _rounds(robot: RobotFunctions, tasks: tuple[Task, ...], numbers: list[np.ndarray], start: ArrayLike | None):
-    """(starts (s, n_q), steps) round by round."""
+    """(number, starts (s, n_q), steps) round by round; the start that is given comes before the first."""
     if start is not None:
         first = robot.mechanism.checked_q(start, "start")
         if first.ndim != 1 or not np.isfinite(first).all():
             raise ShapeError("must be one finite configuration", element="start")
-        yield first[None], ROUNDS[1][1]
+        yield -1, first[None], ROUNDS[1][1]
     places = [_place(task, given) for task, given in zip(tasks, numbers, strict=True)]
     pool = starts_of(robot, tasks).nearest(places, sum(count for count, _ in ROUNDS))
     first_start = 0
-    for count, most_steps in ROUNDS:
-        yield pool(first_start, first_start + count), most_steps
+    for number, (count, most_steps) in enumerate(ROUNDS):
+        yield number, pool(first_start, first_start + count), most_steps
         first_start += count
 
 

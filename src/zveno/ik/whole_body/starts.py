@@ -27,7 +27,8 @@ class Starts:
     """
 
     def __init__(self, robot: RobotFunctions, tasks: tuple[Task, ...]):
-        self.robot, self.tasks = robot, tasks
+        self.robot: RobotFunctions = robot
+        self.tasks: tuple[Task, ...] = tasks
         self.base: slice | None = free_base(robot.mechanism)
         anchors = [k for k, task in enumerate(tasks) if isinstance(task, FrameTask) and task.kind == "pose"]
         self.anchor: int | None = anchors[0] if anchors and self.base is not None else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ...clearance import Capsules, Clearance
 from ...errors import ShapeError, ZvenoError, unknown_name
-from ...fit.quadratic.steps import FULL, INFEASIBLE, SOLVED
+from ...fit.quadratic.steps import INFEASIBLE, SOLVED
 from ...robot_functions import RobotFunctions
 from .box_limits import acceleration_limits, position_limits, velocity_limits
 from .tasks import FrameTask, PostureTask, Task, checked_tasks, is_strict, target_numbers, target_size, weights_of
@@ -24,12 +25,10 @@ if TYPE_CHECKING:
 STATUSES = {
     SOLVED: "solved",
     INFEASIBLE: "infeasible: limits, clearance and support contradict each other; the robot stands still",
-    FULL: "undecided: more rows hold at once than the solver can take",
     NOT_FINITE: "undecided: the state or a target is not finite",
 }
 LANES = 2
-"""The tableau of a humanoid then fits into the first cache: a single step takes half the time that it takes with
-the widest lanes, a state of a batch the same where the bounds stay, and 1.4 times as long where they change."""
+"""For single states, whose lanes all compute the same: fewer lie closer together in the caches."""
 TOO_LONG = "undecided: the solver did not end"
 
 
@@ -44,6 +43,8 @@ class VelocityStep:
         active_rows: −1 where clearance or support hold, (..., rows).
         errors: |error| of every task before the step, (..., tasks).
         codes: 0 where the step is the optimum, see `status`.
+        held: bounds that held in this step and in the one before it, (..., n_v): the next begins from them. One
+            that has just come is as likely to go again, and to let go of a bound costs as much as to take it up.
     """
 
     v: np.ndarray
@@ -52,6 +53,7 @@ class VelocityStep:
     active_rows: np.ndarray
     errors: np.ndarray
     codes: np.ndarray
+    held: np.ndarray
 
     @property
     def solved(self) -> np.ndarray:
@@ -120,12 +122,21 @@ class VelocityIk:
         self._at_rest = np.zeros(mechanism.n_v)
         self._flat_corners = np.zeros(1) if self._corners is None else self._corners.ravel()
         self._no_rows = np.zeros(0)
-        self._kernel = self._compiled()
 
-    def _compiled(self) -> StructuredKernel:
+    @cached_property
+    def for_one(self) -> StructuredKernel:
+        """The kernel for single states."""
+        return self._compiled(LANES)
+
+    @cached_property
+    def for_many(self) -> StructuredKernel:
+        """The kernel for batches: the widest lanes, which take 0.75 of the time."""
+        return self._compiled(None)
+
+    def _compiled(self, lanes: int | None) -> StructuredKernel:
         from ...kernels.structured.kernel import compiled_structured  # not needed to import the package
 
-        return compiled_structured(velocity_program, self.problem, lanes=LANES)
+        return compiled_structured(velocity_program, self.problem, lanes=lanes)
 
     def __call__(
         self,
@@ -141,7 +152,8 @@ class VelocityIk:
             q: (..., n_q).
             targets: by frame name, "center_of_mass", "posture" and "momentum"; those left out are where the task
                 was given without one: momentum zero, the neutral posture. Batch axes lead.
-            before: the last step: its active limits are tried first, and limits of acceleration start from its v.
+            before: the last step: the limits that held in it and before it are tried first, and limits of
+                acceleration start from its v.
             support: other corners of the support polygon than those that were compiled, as many.
         """
         q = np.asarray(q, dtype=float)
@@ -151,7 +163,7 @@ class VelocityIk:
         except ShapeError:
             self.robot.mechanism.checked_q(q)
             raise
-        if step.codes == NOT_FINITE if step.v.ndim == 1 else (step.codes == NOT_FINITE).any():
+        if (step.codes == NOT_FINITE) if step.v.ndim == 1 else (step.codes == NOT_FINITE).any():
             self._refuse(q, targets or {})
         return step
 
@@ -163,12 +175,19 @@ class VelocityIk:
         corners: np.ndarray | None = None,
     ) -> VelocityStep:
         """The same for targets as the kernel takes them, unchecked; what is not finite has such a code."""
-        v_before, warm = (self._at_rest, self._at_rest) if before is None else (before.v, before.active)
+        rest = self._at_rest
+        v_before, warm, active = (rest, rest, rest) if before is None else (before.v, before.held, before.active)
         corners = self._flat_corners if corners is None else corners
-        answer = self._kernel(q, v_before, numbers, self._weights, self._limits, corners, self._settings, warm)
-        v, q_next, active, errors = answer[:4]
-        rows = answer[4] if self.problem.n_rows else np.zeros((*v.shape[:-1], 0)) if v.ndim > 1 else self._no_rows
-        return VelocityStep(v, q_next, active, rows, errors, answer[-2])
+        given = numbers, self._weights, self._limits, corners, self._settings
+        kernel = self.for_one if q.ndim == 1 and numbers.ndim == 1 else self.for_many
+        answer = kernel(q, v_before, *given, warm, active)
+        v, q_next, active, held, errors = answer[:5]
+        rows = answer[5] if self.problem.n_rows else np.zeros((*v.shape[:-1], 0)) if v.ndim > 1 else self._no_rows
+        step = VelocityStep.__new__(VelocityStep)  # a frozen class takes two microseconds to fill otherwise
+        step.__dict__.update(
+            v=v, q=q_next, active=active, active_rows=rows, errors=errors, codes=answer[-2], held=held
+        )
+        return step
 
     # --- targets
 
@@ -197,8 +216,8 @@ class VelocityIk:
             target = targets.get(name)
             if type(target) is not np.ndarray or target.shape != shape or target.dtype != np.float64:
                 return self._careful_numbers(targets)
-            parts.append(target.ravel()[:12] if len(shape) == 2 else target)
-        return np.concatenate(parts)
+            parts.append(target[:3] if len(shape) == 2 else target)
+        return np.concatenate(parts, axis=None)
 
     def _careful_numbers(self, targets: Mapping[str, Any]) -> np.ndarray:
         mechanism = self.robot.mechanism
@@ -265,10 +284,12 @@ def velocity_ik(
         support: corners (k, 2) of a convex polygon, counter-clockwise, above which the centre of mass stays, m.
         damping: weight of a small step; it makes the program strictly convex.
     """
-    return VelocityIk(
+    solver = VelocityIk(
         robot, tasks, dt, limits=limits, velocity=velocity, acceleration=acceleration, limit_gain=limit_gain,
         clearance=clearance, margin=margin, clearance_gain=clearance_gain, support=support, damping=damping,
     )  # fmt: skip
+    _ = solver.for_one  # compiled here, not by the first step of a control loop
+    return solver
 
 
 def _polygon(support: ArrayLike) -> np.ndarray:

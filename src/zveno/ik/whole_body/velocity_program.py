@@ -25,7 +25,11 @@ RIGID = 1e-6
 
 
 def velocity_program(program: Builder, problem: VelocityProblem) -> None:
-    """(q, v_before, targets, weights, limits, corners, settings, warm) → (v, q, sides, errors, status, steps)."""
+    """(q, v_before, targets, weights, limits, corners, settings, warm, active) → (v, q, side, held, errors, …).
+
+    Then the sides of the rows, if there are any, the status and the number of exchanges. `warm` are sides to begin
+    with, `active` those of the step before, and `held` what they have in common with the new ones.
+    """
     mechanism, n, m = problem.mechanism, problem.mechanism.n_v, problem.n_rows
     n_tasks = len(problem.tasks)
     given = [
@@ -40,9 +44,10 @@ def velocity_program(program: Builder, problem: VelocityProblem) -> None:
             ("settings", len(SETTINGS)),
         )
     ]
-    warm = program.input("warm", (n,))
+    warm, active = program.input("warm", (n,)), program.input("active", (n,))
     v_out, q_out = program.output("v", (n,), n), program.output("q_next", (mechanism.n_q,), mechanism.n_q)
-    side_out, errors_out = program.output("side", (n,)), program.output("errors", (n_tasks,), n_tasks)
+    side_out, held_out = program.output("side", (n,)), program.output("held", (n,))
+    errors_out = program.output("errors", (n_tasks,), n_tasks)
     row_side_out = program.output("row_side", (m,)) if m else None
     status_out, steps_out = program.output("status", ()), program.output("steps", ())
 
@@ -63,9 +68,7 @@ def velocity_program(program: Builder, problem: VelocityProblem) -> None:
         rows.C[k, m], rows.low[k, m], rows.high[k, m] = rest
     if problem.strict:
         general = General(rows.C, rows.low, rows.high, first=k) if m else None
-        first = QuadraticProgram(program, Sizes(n, m, min(m, n + 1)), "first").write(
-            H_first, g_first, lower, upper, warm, general
-        )
+        first = QuadraticProgram(program, Sizes(n, m), "first").write(H_first, g_first, lower, upper, warm, general)
         with program.each(k) as j:
             rows.low[j], rows.high[j] = program.step(_met, rows.C[j], first.x[0, n])
         share = program.scratch("share", 1, 1, zero=True)
@@ -73,13 +76,14 @@ def velocity_program(program: Builder, problem: VelocityProblem) -> None:
         with program.each(n) as i:
             H[i], g[i] = program.step(_with_strict, H[i], g[i], H_first[i], first.x[0, n], share[0])
     general = General(rows.C, rows.low, rows.high) if k + m else None
-    answer = QuadraticProgram(program, Sizes(n, k + m, min(k + m, n + 1))).write(H, g, lower, upper, warm, general)
+    answer = QuadraticProgram(program, Sizes(n, k + m)).write(H, g, lower, upper, warm, general)
     status = program.scratch("status_of_both", 1, 1, zero=True)
     status[0] = program.step(partial(_judged, problem), answer.status[0], answer.x[0, n], given[2][0])
     if first is not None:
         status[0] = program.step(_worse, first.status[0], status[0])
     v_out[0], q_out[0] = program.step(partial(moved, problem), given[0][0], answer.x[0, n], given[-1][0], status[0])
     side_out[0, n] = program.step(_same, answer.side[0, n])
+    held_out[0, n] = program.step(_common, answer.side[0, n], active[0, n])
     if row_side_out is not None and answer.row_side is not None:
         row_side_out[0, m] = program.step(_same, answer.row_side[k, m])
     status_out[0] = program.step(_same, status[0])
@@ -136,6 +140,11 @@ def _met(row: Any, x: Any) -> Any:
 
 def _worse(first: Any, second: Any) -> Any:
     return np.array([select(equal(first[0], SOLVED), second[0], first[0])])
+
+
+def _common(side: Any, before: Any) -> Any:
+    """Sides that are the same in both; 0 elsewhere."""
+    return select(equal(side, before), side, 0.0)
 
 
 def _same(x: Any) -> Any:

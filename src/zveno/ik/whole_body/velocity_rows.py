@@ -182,8 +182,9 @@ def box(mechanism: Mechanism, q: Any, v_before: Any, limits: Any, dt: Any, gain:
 
 def _reach(room: Any, gain: Any, acceleration: Any, dt: Any) -> Any:
     """The longest step towards a limit that is `room` away."""
-    braking = dt * sqrt(2.0 * acceleration * maximum(room, 0.0))
-    return select(greater(room, 0.0), minimum(gain * room, braking), gain * room)
+    inside = greater(room, 0.0)
+    braking = dt * sqrt(2.0 * acceleration * select(inside, room, 1.0))
+    return select(inside, minimum(gain * room, braking), gain * room)
 
 
 def _inequalities(problem: VelocityProblem, q: Any, corners: Any, gain: Any, margin: Any) -> tuple[Any, Any]:

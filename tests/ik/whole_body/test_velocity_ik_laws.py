@@ -1,0 +1,175 @@
+"""Laws of velocity steps: complex steps, strict, relative and momentum tasks, rows, and where a step begins."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from body_model import FEET, HANDS, humanoid, targets_at
+
+import zveno
+from mechanisms import random_mechanism
+from zveno import CenterOfMassTask, FrameTask, MomentumTask, PostureTask
+from zveno.clearance import Capsules
+from zveno.ik.whole_body.task_rows import all_rows
+from zveno.ik.whole_body.tasks import target_numbers
+
+DT = 0.01
+H = 1e-30
+"""A complex step has no rounding of its own."""
+
+
+@pytest.fixture(scope="module")
+def body():
+    return humanoid()
+
+
+def bent(robot, seed=0):
+    rng = np.random.default_rng(seed)
+    return robot.mechanism.integrate(robot.neutral(), 0.3 * rng.normal(size=robot.n_v))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("relative", [False, True])
+@pytest.mark.parametrize("kind", ["pose", "position", "rotation", "position+axis"])
+def test_rows_of_frames_against_a_complex_step(kind, relative, seed):
+    """At the target, where the turning of the frame's axes does nothing to the error."""
+    mechanism = random_mechanism(seed, 7)
+    robot = zveno.Robot(mechanism)
+    frame, other = mechanism.link_names[-1], mechanism.link_names[2]
+    task = FrameTask(frame, kind=kind, relative_to=other if relative else None)
+    q, v = robot.random((), seed), np.random.default_rng(seed).normal(size=robot.n_v)
+    T = robot.forward_kinematics(q, frame=frame)
+    if relative:
+        T = np.linalg.inv(robot.forward_kinematics(q, frame=other)) @ T
+    target = {"pose": T, "position": T[:3, 3], "rotation": T[:3, :3], "position+axis": (T[:3, 3], T[:3, 2])}[kind]
+    at = target_numbers(mechanism, task, target)
+    ((_, J),) = all_rows(mechanism, [task], q, at)
+    ((moved, _),) = all_rows(mechanism, [task], mechanism.integrate(q, 1j * H * v), at)
+    assert np.allclose(np.imag(moved) / H, -J @ v, rtol=1e-9, atol=1e-10)
+
+
+def test_the_centre_of_mass_against_a_complex_step_and_momentum_against_the_robot(body):
+    q, v = bent(body), np.random.default_rng(1).normal(size=body.n_v)
+    tasks = [CenterOfMassTask(), MomentumTask()]
+    targets = np.zeros(9)
+    center, momentum = all_rows(body.mechanism, tasks, q, targets, DT)
+    moved, _ = all_rows(body.mechanism, tasks, body.mechanism.integrate(q, 1j * H * v), targets, DT)
+    assert np.allclose(np.imag(moved.e) / H, -center.J @ v, rtol=1e-11, atol=1e-12)
+    mass = sum(link.inertia[0] for link in body.mechanism.links)
+    assert np.allclose((momentum.J @ v)[:3], mass * np.imag(-moved.e) / H, rtol=1e-10)
+    h = body.momentum(q, v)
+    about_center = h[3:] - np.cross(body.center_of_mass(q), h[:3])
+    assert np.allclose((momentum.J @ v)[3:], about_center, rtol=1e-9, atol=1e-12)
+
+
+def test_a_frame_follows_another_that_moves(body):
+    """A hand is asked to stay where it is seen from a foot, and the foot goes away."""
+    q = bent(body, 3)
+    foot, hand = FEET[0], HANDS[0]
+    seen = np.linalg.inv(body.forward_kinematics(q, frame=foot)) @ body.forward_kinematics(q, frame=hand)
+    away = body.forward_kinematics(q, frame=foot)[:3, 3] + [0.1, 0.05, 0.1]
+    tasks = [FrameTask(foot, kind="position"), FrameTask(hand, kind="position", relative_to=foot)]
+    solver, step = body.velocity_ik(tasks, DT, velocity=False), None
+    for _ in range(60):
+        step = solver(q, {foot: away, hand: seen[:3, 3]}, before=step)
+        q = step.q
+    T_foot, T_hand = body.forward_kinematics(q, frames=[foot, hand])
+    assert abs(T_foot[:3, 3] - away).max() < 1e-6
+    assert abs((np.linalg.inv(T_foot) @ T_hand)[:3, 3] - seen[:3, 3]).max() < 1e-6
+
+
+def test_a_strict_momentum_of_zero_is_kept(body):
+    q = bent(body, 4)
+    hand = FrameTask(HANDS[0], kind="position")
+    targets = {HANDS[0]: body.forward_kinematics(q, frame=HANDS[0])[:3, 3] + [0.1, 0.0, 0.1]}
+    free = body.velocity_ik([hand], DT, velocity=1.0)(q, targets)
+    assert abs(body.momentum(q, free.v)[:3]).max() > 0.1
+    solver, step = body.velocity_ik([MomentumTask(math.inf), hand], DT, velocity=1.0), None
+    for _ in range(40):
+        step = solver(q, targets, before=step)
+        assert step.solved
+        h = body.momentum(q, step.v)
+        assert abs(h[:3]).max() < 1e-4
+        assert abs(h[3:] - np.cross(body.center_of_mass(q), h[:3])).max() < 1e-4
+        q = step.q
+    assert step.errors[1] < 0.1  # the hand has moved meanwhile
+
+
+def test_strict_tasks_that_say_the_same_twice_say_it_once(body):
+    q = bent(body, 6)
+    goal = targets_at(body, body.mechanism.integrate(q, np.full(body.n_v, 0.01)), [*FEET, *HANDS])
+    once = body.velocity_ik([FrameTask(FEET[0], math.inf), FrameTask(HANDS[0])], DT)
+    tool = body.with_tool(np.eye(4), FEET[0])  # another frame at the same place of the same link
+    twice = tool.velocity_ik([FrameTask(FEET[0], math.inf), FrameTask("tool", math.inf), FrameTask(HANDS[0])], DT)
+    one = once(q, {name: goal[name] for name in (FEET[0], HANDS[0])})
+    two = twice(q, {FEET[0]: goal[FEET[0]], "tool": goal[FEET[0]], HANDS[0]: goal[HANDS[0]]})
+    assert two.solved
+    assert np.allclose(one.v, two.v, atol=1e-4)
+
+
+def test_a_weight_of_zero_is_a_task_that_is_not_there(body):
+    q = bent(body, 7)
+    targets = targets_at(body, body.neutral(), [FEET[0], HANDS[0]])
+    without = body.velocity_ik([FrameTask(FEET[0]), PostureTask()], DT)(q, {FEET[0]: targets[FEET[0]]})
+    tasks = [FrameTask(FEET[0]), FrameTask(HANDS[0], 0.0), PostureTask()]
+    assert np.allclose(body.velocity_ik(tasks, DT)(q, targets).v, without.v, atol=1e-9)
+
+
+def test_rows_that_contradict_limits_are_infeasible_and_the_robot_stands():
+    """The support polygon lies beside the robot, farther than a step may go."""
+    body = humanoid("fixed")
+    q = bent(body, 1)
+    corners = np.array([[5.0, 5.0], [6.0, 5.0], [6.0, 6.0], [5.0, 6.0]])
+    solver = body.velocity_ik([PostureTask()], DT, support=corners, clearance_gain=1.0)
+    step = solver(q, {"posture": q})
+    assert step.status.startswith("infeasible")
+    assert not step.v.any()
+    assert np.array_equal(step.q, q)
+
+
+def test_where_a_step_begins_changes_nothing(body):
+    """With and without the step before, and from bounds that are all wrong; strict tasks and rows included."""
+    corners = np.array([[-2.0, -2.0], [2.0, -2.0], [2.0, 2.0], [-2.0, 2.0]])
+    tasks = [FrameTask(FEET[0], math.inf), FrameTask(HANDS[0]), CenterOfMassTask()]
+    solver = body.velocity_ik(tasks, DT, velocity=0.5, support=corners)
+    q, step = np.stack([bent(body, k) for k in range(6)]), None
+    for _ in range(5):
+        targets = targets_at(body, body.neutral(), [FEET[0], HANDS[0]]) | {"center_of_mass": np.zeros(3)}
+        alone = solver(q, targets)
+        step = solver(q, targets, before=step)
+        wrong = zveno.VelocityStep(**{**vars(step), "held": -np.ones_like(step.held)})
+        misled = solver(q, targets, before=wrong)
+        assert alone.solved.all()
+        assert np.allclose(step.v, alone.v, atol=1e-6)
+        assert np.allclose(misled.v, alone.v, atol=1e-6)
+        q = step.q
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_half_a_turn_is_taken(body, seed):
+    """A target half a turn away has no shortest way; any is taken, and the error falls."""
+    q = bent(body, seed)
+    T = body.forward_kinematics(q, frame="trunk")
+    axis = np.random.default_rng(seed).normal(size=3)
+    T = T @ zveno.transforms.transform(zveno.rotations.exp(np.pi * axis / np.linalg.norm(axis)), [0.0, 0.0, 0.0])
+    solver, step = body.velocity_ik([FrameTask("trunk")], DT, velocity=20.0), None
+    first = solver(q, {"trunk": T})
+    assert first.errors[0] == pytest.approx(np.pi, abs=1e-6)
+    for _ in range(40):
+        step = solver(q, {"trunk": T}, before=step)
+        assert step.solved
+        q = step.q
+    assert solver(q, {"trunk": T}).errors[0] < 1e-6
+
+
+def test_postures_keep_clear_where_they_are_asked_to(body):
+    q = body.random((), 3)
+    targets = {name: T[:3, 3] for name, T in targets_at(body, q, FEET).items()}
+    clearance = zveno.Clearance(radius=0.04)
+    answer = zveno.solve_postures(body, targets, accept=clearance, n=3)
+    assert answer.status == "solved"
+    assert (Capsules(body, clearance).distances(answer.q) > 0.0).all()
+    some = zveno.solve_postures(body, targets, n=40)
+    assert not Capsules(body, clearance).clear(some.q).all(), "others touch"
