@@ -90,6 +90,7 @@ def export_c(
     single: bool = False,
     frame: str | None = None,
     parameters: Sequence[str] = (),
+    redundant: str | None = None,
     timed: bool = True,
     force: bool = False,
 ) -> Export:
@@ -99,13 +100,14 @@ def export_c(
         robot: the robot as it is: payload, tool and gravity it was given are constants in the code.
         functions: names of robot functions ("inverse_dynamics", "jacobian", …), or "base_inverse_dynamics": torques
             from the base parameters, which are an argument; those of the robot are written to a header of their
-            own; or "inverse_kinematics": all solutions inside limits of arms with six revolute joints, with a
-            closed form, or with seven joints of which the last or the first is an argument; one from a seed for
-            other chains. By default those that controllers usually need.
+            own; or "inverse_kinematics": all solutions inside limits of arms with six revolute joints, a closed
+            form, or seven joints of which one is an argument; one from a seed for others. By default those that
+            controllers usually need.
         directory: made if it does not exist.
         single: `float` instead of `double`.
         frame: the frame of kinematic functions; the default frame if not given.
         parameters: constants that become arguments, as in `Robot.parametric`.
+        redundant: the joint of seven that is an argument of inverse kinematics; one that leaves a closed form.
         timed: time each function if a C compiler is found.
         force: whether files that zveno did not write may be replaced.
     """
@@ -118,7 +120,9 @@ def export_c(
     from .ik.native.controller import controller_ik
 
     base = _base_model(robot) if IN_BASE_PARAMETERS in functions else None
-    ik = controller_ik(robot, frame, single) if INVERSE_KINEMATICS in functions else None
+    if redundant is not None and INVERSE_KINEMATICS not in functions:
+        raise BuildError(f"is for {INVERSE_KINEMATICS}", element="redundant", remedy="Name that function too")
+    ik = controller_ik(robot, frame, single, redundant) if INVERSE_KINEMATICS in functions else None
     special = {IN_BASE_PARAMETERS: base, INVERSE_KINEMATICS: ik}
     programs = [
         _program(robot, name, frame, parameters) if (own := special.get(name)) is None else own.program
@@ -144,8 +148,7 @@ def export_programs(
     stem = re.sub(r"\W", "_", robot.name, flags=re.ASCII).lower()
     stem = stem if stem and not stem[0].isdigit() else f"robot_{stem}"
     sources = [_source(program, dtype, f"{stem}_{program.name}") for program in programs]
-    place = Path(directory)
-    written = [f"{source.name}.{suffix}" for source in sources for suffix in "hc"]
+    place, written = Path(directory), [f"{source.name}.{suffix}" for source in sources for suffix in "hc"]
     for name in (*written, f"{stem}.h", f"{stem}_base_parameters.h", "example.c", "README.md"):
         check_replaceable(place / name, force=force)
     files = [path for source in sources for path in source.write(place)]
@@ -262,7 +265,7 @@ int main(void)
 
     {source.name}({names});
     for (i = 0; i < {output.size}; ++i) {{
-        printf("%.9g\\n", (double){output.name}_[i]);
+        printf("%.9g%c", (double){output.name}_[i], (i + 1) % {max(output.shape[1:] or (1,))} ? ' ' : '\\n');
     }}
     return 0;
 }}

@@ -129,13 +129,14 @@ def manseur_doty_pose() -> np.ndarray:
     return T
 
 
-def general_arms(n: int, seed: int = 101) -> list[Arm]:
+def general_arms(n: int, seed: int = 101, joints: int = 6) -> list[Arm]:
     """Random arms without any special geometry."""
     rng = np.random.default_rng(seed)
 
     def one(i):
-        twist = np.radians(rng.uniform(15, 165, 6)) * rng.choice([-1, 1], 6)
-        return dh_arm(f"general{i}", rng.uniform(0.05, 0.5, 6), twist, rng.uniform(-0.5, 0.5, 6))
+        twist = np.radians(rng.uniform(15, 165, joints)) * rng.choice([-1, 1], joints)
+        lengths = rng.uniform(0.05, 0.5, joints)
+        return dh_arm(f"general{i}", lengths, twist, rng.uniform(-0.5, 0.5, joints))
 
     return [one(i) for i in range(n)]
 

@@ -7,6 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from arm_classes import arm_classes
 from ik_answers import robot_of, wrapped
 from ik_arms import general_arms
 from ik_edges import edge_poses
@@ -15,11 +16,11 @@ from sliding_arms import sliding_edges
 import zveno
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.native.controller import controller_ik
-from zveno.ik.native.held_end import held_end, with_end, without_end
+from zveno.ik.native.held_joint import usable_joints, without_joint
 from zveno.ik.redundant import seven_revolute
 from zveno.ik.solutions import COMPLETE, EXCLUDED, UNDECIDED, UNREACHABLE
 from zveno.kernels.structured.evaluate import evaluate
-from zveno.mechanism import Free, Joint, Limits, Link, assemble
+from zveno.mechanism import Frame, Free, Joint, Limits, Link, Revolute, assemble
 from zveno.mechanism.edit import fix_joints
 
 COMPILER = shutil.which("cc") or shutil.which("gcc")
@@ -28,12 +29,15 @@ SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 NO_POSE = -1
 
 
-def run(robot, folder, inputs: list[np.ndarray], single: bool = False) -> list[np.ndarray]:
+def run(
+    robot, folder, inputs: list[np.ndarray], single: bool = False, redundant: str | None = None
+) -> list[np.ndarray]:
     """The outputs (k, …) of the exported function for k states of its inputs."""
     if COMPILER is None:
         pytest.skip("there is no C compiler")
-    robot.export_c(["inverse_kinematics"], folder, single=single, timed=False, force=True)
-    program, scalar = controller_ik(robot, None, single).program, "float" if single else "double"
+    options = {"single": single, "redundant": redundant, "timed": False, "force": True}
+    robot.export_c(["inverse_kinematics"], folder, **options)
+    program, scalar = controller_ik(robot, None, single, redundant).program, "float" if single else "double"
     dtype, name = np.dtype(np.float32 if single else np.float64), f"{robot.name}_inverse_kinematics"
     declared = "".join(f"static {scalar} {a.name}[{max(a.size, 1)}];" for a in (*program.inputs, *program.outputs))
     calls = ", ".join(argument.name for argument in (*program.inputs, *program.outputs))
@@ -108,6 +112,23 @@ def test_claims_in_c_of_general_arms_are_those_of_python(limits, tmp_path):
     assert "at most 24 roots narrowed down" in (tmp_path / "README.md").read_text()
 
 
+def test_wrists_behind_any_three_joints_have_a_program_too():
+    of_class = arm_classes()["spherical wrist behind any RRP"]
+    robot = of_class.limited
+    T = of_class.poses(robot, 60, 1)
+    written = controller_ik(robot, None, False)
+    q, count, status = evaluate(written.program, T)
+    careful = robot.ik(T, method="closed_form")
+    sure = status != UNDECIDED
+    assert sure.mean() > 0.7
+    np.testing.assert_array_equal(status[sure], careful.codes[sure])
+    np.testing.assert_array_equal(count[sure], careful.count[sure])
+    complete = status == COMPLETE
+    most = careful.q.shape[1]
+    np.testing.assert_allclose(q[complete, :most], careful.q[complete], atol=1e-9)
+    assert "at most 4 roots narrowed down" in " ".join(written.page.split())
+
+
 def test_float_solves_general_arms_from_a_seed(tmp_path):
     program = controller_ik(robot_of(general_arms(1, seed=500)[0]), None, single=True).program
     assert [argument.name for argument in program.inputs] == ["T", "q0"]
@@ -148,6 +169,14 @@ def test_what_is_no_pose_is_told(tmp_path):
 
 def five_joints():
     return zveno.Robot(fix_joints(zveno.load("puma560").mechanism, ["joint4"]))
+
+
+def eight_joints():
+    arm = zveno.load("iiwa14").mechanism
+    wrist = [Joint("joint8", "link7", "link8", Revolute(), limits=Limits(-2.0, 2.0))]
+    frames = [Frame("tool", "link8", np.eye(4))]
+    joints = [joint for joint in arm.joints if joint.child in arm.link_names]
+    return zveno.Robot(assemble("eight", [*arm.links, Link("link8")], [*joints, *wrist], frames))
 
 
 def test_other_chains_are_solved_from_a_seed(tmp_path):
@@ -195,27 +224,83 @@ def test_seven_joints_with_the_redundant_one_as_an_argument(name, tmp_path):
     assert "`joint6`, `joint7`" in page
 
 
+MIDDLE = [("panda", "joint6"), ("panda", "joint4"), ("iiwa14", "joint3")]
+"""With a meeting point that moves along the axes, with axes that turn, and walked forwards."""
+
+
+@pytest.mark.parametrize(("name", "joint"), MIDDLE)
+def test_a_joint_in_the_middle_can_be_the_argument(name, joint):
+    robot = zveno.load(name)
+    coordinate = robot.joint_names.index(joint)
+    truth = robot.random(12, 4)
+    T, angles = robot.forward_kinematics(truth), truth[:, coordinate].copy()
+    q, count, status = evaluate(controller_ik(robot, None, False, joint).program, T, angles)
+    compared_with_slices(robot, coordinate, T, angles, q, count, status)
+    found = abs(wrapped(q - truth[:, None])).max(2)
+    assert np.nanmin(found[status == COMPLETE], axis=1).max() < 1e-8
+
+
 @pytest.mark.slow
-def test_seven_joints_without_a_closed_form():
-    """In NumPy: sanitizers take long over a megabyte of C."""
-    robot = zveno.load("gen3")
+@pytest.mark.parametrize("single", [False, True])
+def test_a_joint_in_the_middle_in_c(single, tmp_path):
+    robot = zveno.load("panda")
+    truth = robot.random(200, 4)
+    T, angles = robot.forward_kinematics(truth), truth[:, 3].copy()
+    q, count, status = run(robot, tmp_path, [T, angles], single, "joint4")
+    if not single:
+        compared_with_slices(robot, 3, T, angles, q, count, status)
+    found = np.nanmin(abs(wrapped(q - truth[:, None])).max(2)[status == COMPLETE], axis=1)
+    assert len(found) > (100 if single else 190)
+    assert found.max() < (5e-3 if single else 1e-8)
+    assert (count[status == COMPLETE] >= 1).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "joint"), [("gen3", "joint7"), ("panda", "joint3")])
+def test_seven_joints_without_a_closed_form(name, joint):
+    """In NumPy: sanitizers take long over a megabyte of C. A link that turns is eliminated at run time."""
+    robot = zveno.load(name)
     truth = robot.random(4, 3)
-    T, angles = robot.forward_kinematics(truth), truth[:, 6].copy()
-    written = controller_ik(robot, None, False)
+    coordinate = int(joint[-1]) - 1
+    T, angles = robot.forward_kinematics(truth), truth[:, coordinate].copy()
+    written = controller_ik(robot, None, False, joint)
     q, count, status = evaluate(written.program, T, angles)
-    compared_with_slices(robot, 6, T, angles, q, count, status)
+    compared_with_slices(robot, coordinate, T, angles, q, count, status)
     assert "roots of a polynomial" in written.page
 
 
-def test_the_first_joint_can_be_the_argument():
-    robot = zveno.load("iiwa14")
-    problem = problem_of(robot)
-    held, six = held_end(problem, 0)
-    q = robot.random(1, 2)[0]
-    T = robot.forward_kinematics(q)
-    moved = without_end(held, T.ravel(), q[:1]).astype(float).reshape(4, 4)
-    np.testing.assert_allclose(six.forward(q[1:]), moved, atol=1e-12)
-    np.testing.assert_array_equal(with_end(held, q[1:], q[:1]), q)
+@pytest.mark.parametrize("coordinate", [0, 2, 6])
+def test_six_joints_are_what_is_left_of_seven(coordinate):
+    problem = problem_of(zveno.load("iiwa14"))
+    assert coordinate in usable_joints(problem)
+    q = np.random.default_rng(2).uniform(-1, 1, 7)
+    six = without_joint(problem, coordinate, q[coordinate])
+    np.testing.assert_allclose(six.forward(np.delete(q, coordinate)), problem.forward(q), atol=1e-12)
+
+
+def test_a_joint_that_cannot_be_the_argument_is_refused(tmp_path):
+    export = zveno.load("iiwa14").export_c
+    with pytest.raises(zveno.ZvenoError, match="Name one of joint1, joint2, joint3, joint5"):
+        export(["inverse_kinematics"], tmp_path, redundant="joint4", timed=False)  # the elbow alone sets the reach
+    with pytest.raises(zveno.ZvenoError, match="joint9"):
+        export(["inverse_kinematics"], tmp_path, redundant="joint9", timed=False)
+    with pytest.raises(zveno.ZvenoError, match="Leave it out"):
+        zveno.load("ur5").export_c(["inverse_kinematics"], tmp_path, redundant="joint1", timed=False)
+    with pytest.raises(zveno.ZvenoError, match="is for inverse_kinematics"):
+        export(["jacobian"], tmp_path, redundant="joint4", timed=False)
+
+
+@pytest.mark.parametrize("kinds", ["five", "eight"])
+def test_chains_without_a_list_have_a_bounded_iteration(kinds):
+    """Fewer joints than a pose has numbers, and more than seven."""
+    robot = five_joints() if kinds == "five" else eight_joints()
+    truth = robot.random(20, 3)
+    T, seed = robot.forward_kinematics(truth), truth + 0.05
+    written = controller_ik(robot, None, False)
+    q, status = evaluate(written.program, T, seed)
+    assert (status == 0).mean() > 0.7
+    assert abs(robot.forward_kinematics(q[status == 0]) - T[status == 0]).max() < 1e-8
+    assert "at most 60 steps" in written.page
 
 
 def test_page_says_worst_case_and_meaning(tmp_path):

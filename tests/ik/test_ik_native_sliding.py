@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from ik_answers import same
-from sliding_arms import placed, sliding_chains, sliding_edges, sliding_robot
+from sliding_arms import placed, sliding_chains, sliding_robot
 
 import zveno
 from zveno.ik.ik_problem import problem_of
@@ -17,9 +17,9 @@ from zveno.kernels.structured.evaluate import evaluate
 CHAINS = sliding_chains()
 
 
-def robot_named(name: str, turns: float | None = None):
+def robot_named(name: str):
     kinds, placements = CHAINS[name]
-    return sliding_robot(kinds, placements, placed(np.random.default_rng(3)), turns)
+    return sliding_robot(kinds, placements, placed(np.random.default_rng(3)))
 
 
 @pytest.mark.parametrize("name", CHAINS)
@@ -78,12 +78,3 @@ def test_what_is_near_a_bound_is_not_sure(joint, value):
     program, _ = structured_program(all_solutions, tables)
     q[joint] = value
     assert evaluate(program, robot.forward_kinematics(q))[-1, 1] == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("turns", [None, 2.5])
-@pytest.mark.parametrize("name", CHAINS)
-def test_answers_at_singularities_limits_and_edges(name, turns):
-    robot = robot_named(name, turns)
-    T = sliding_edges(robot, 30, seed=len(name))
-    same(robot.ik(T), robot.ik(T, method="closed_form"))

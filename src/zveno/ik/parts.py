@@ -26,7 +26,9 @@ from .targets import pose_array
 AT_ONCE = 1 << 13
 """Poses that are solved at once."""
 PIECE = 1 << 10
-"""Poses that a worker is given at a time: 3 ms of closed forms, half a minute of scans."""
+"""Poses that a worker is given at a time: 3 ms of closed forms, half a minute of scans; more, up to `AT_ONCE`,
+where there would be more than `PIECES` pieces."""
+PIECES = 256
 PER_POSE = ("count", "codes", "density", "nearest", "distance", "exceeded", "value", "target")
 PER_SOLUTION = ("q", "residual", "condition")
 PER_PROVED_SOLUTION = (*PER_SOLUTION, "radius", "unique")
@@ -239,7 +241,7 @@ def solved_on(
         raise ZvenoError("there are no poses", element="T_world_tool", remedy="Give at least one")
     pieces = [
         (poses[a:b], starts if starts is None or starts.ndim == 1 else starts[a:b])
-        for a, b in cut(len(poses), PIECE)
+        for a, b in cut(len(poses), max(PIECE, min(AT_ONCE, -(-len(poses) // PIECES))))
     ]
     parts = fold(call, pieces, operator.add, "here" if on is None else on, checkpoint, progress)
     inputs = hashlib.blake2b("".join(part.inputs for part in parts).encode(), digest_size=8).hexdigest()

@@ -6,6 +6,7 @@ and limits and makes `Solutions` of it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -39,6 +40,8 @@ continua, does not: it is what slices and scans give.
 The last four are those of method "certified"."""
 
 
+MOST_NAMED = 6
+"""Families that a summary tells one by one."""
 _PROOFS = (PROVED, PROVED_UNREACHABLE, PROVED_EXCLUDED, NOT_PROVED)
 
 
@@ -118,11 +121,25 @@ class Family:
         dimension: of the self-motion.
         q: a sample (s, n_q), in order along the curve where the dimension is 1.
         closed: whether the curve returns to its start, whole turns of joints aside.
+        joint: name of the sliced joint; empty where only samples of the curve are known.
+        interval: least and greatest value of that joint on the curve.
+        ends: what ends a curve that is not closed, at its first and at its last point.
+        turns: (t, n_q) those of q at which the sliced joint turns.
     """
 
     dimension: int
     q: np.ndarray
     closed: bool = False
+    joint: str = ""
+    interval: tuple[float, float] = (math.nan, math.nan)
+    ends: tuple[str, ...] = ()
+    turns: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def __str__(self) -> str:
+        if not self.joint:
+            return f"one of dimension {self.dimension} with {len(self.q)} points"
+        ends = "closed" if self.closed else " and ".join(self.ends)
+        return f"{self.joint} from {self.interval[0]:.4g} to {self.interval[1]:.4g} ({ends})"
 
 
 @registered
@@ -263,9 +280,10 @@ class Solutions(Result):
         if code == SAMPLED and flat not in self.families:
             return f"{n} solution{'s' * (n != 1)}{note}, sampled: more starts found no other ({route})"
         if code in (FAMILY, SAMPLED):
-            kinds = ", ".join(
-                f"one of dimension {family.dimension} with {len(family.q)} points" for family in self.families[flat]
-            )
+            families = self.families[flat]
+            kinds = ", ".join(map(str, families[:MOST_NAMED]))
+            if len(families) > MOST_NAMED:
+                kinds += f", and {len(families) - MOST_NAMED} others"
             more = "; there may be others" if code == SAMPLED else ""
             return f"{n} configurations, among them families of solutions ({route}): {kinds}{note}{more}"
         if code == WITHIN and not np.any(self.distance[pose]):

@@ -83,7 +83,7 @@ def solve_ik(
         start: q for method "local", (n_q,) or (..., n_q); random starts if not given.
         slices: for redundant robots, at how many values of the redundant joint to solve; at how many points of a
             grid, where several joints are redundant: as many values a joint as make no more points than this. If
-            not given 16, or of a joint that self-motions move less as many as sample them as finely.
+            not given, self-motions of seven revolute joints are followed to their ends; others are sampled at 16.
         redundant: name of that joint, or names. If not given those that move most in self-motions, or the one
             whose slices have a closed form.
         objective: what a scan compares numbers by, and what the nearest configuration makes least where there is no

@@ -36,7 +36,8 @@ class Loop:
 
     def __init__(self, links: Sequence[Rigid], kinds: str, rows: str = "pose", point: Sequence[arb] | None = None):
         self.links: list[arb_mat] = [four_by_four(L) for L in links]
-        self.kinds, self.rows = kinds, rows
+        self.kinds: str = kinds
+        self.rows: str = rows
         self.point: arb_mat | None = None if point is None else arb_mat(4, 1, [*point, 1])
 
     def closure(self, x: Sequence[arb]) -> list[arb]:

@@ -48,7 +48,9 @@ class ShortChain:
     """
 
     def __init__(self, constants: Callable[[], Sequence[Rigid]], kinds: str, rows: str):
-        self.constants, self.kinds, self.rows = constants, kinds, rows
+        self.constants = constants
+        self.kinds: str = kinds
+        self.rows: str = rows
 
     def solve(self, target: Callable[[], Rigid]) -> Attempt:
         """All solutions of one target."""

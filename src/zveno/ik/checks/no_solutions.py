@@ -155,7 +155,9 @@ def _excesses(
     for i in empty:
         candidates = np.flatnonzero((pose == i) & (worst > 0))
         if len(candidates):
-            best = candidates[np.argmin(worst[candidates])]
+            # Branches may exceed one limit alike; rounding must not choose among them.
+            alike = candidates[worst[candidates] <= worst[candidates].min() + SLACK]
+            best = alike[np.argmin(over[alike].sum(axis=1))]
             q = np.zeros(problem.mechanism.n_q)
             for step in problem.steps:
                 if step.index is not None:

@@ -75,7 +75,8 @@ class NativeSolver:
     """
 
     def __init__(self, problem: IkProblem, program: ArmProgram):
-        self.problem, self._is_q = problem, problem.is_q
+        self.problem: IkProblem = problem
+        self._is_q = problem.is_q
         self.method, self._write, self.arm = program
         self._n_rows: int = self.arm.of_class.n_branches
         self._count, self._sure = N_ROW * self._n_rows, N_ROW * self._n_rows + 1

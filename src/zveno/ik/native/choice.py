@@ -36,11 +36,9 @@ def program_of(problem: IkProblem) -> ArmProgram | None:
         return None
     if forms.solver.applies(problem):
         form = forms.form_of_problem(problem)
-        if isinstance(form, forms.PointsForm):
-            points = points_tables(problem, form)
-            return None if points is None else ArmProgram(forms.solver.name, point_program.all_solutions, points)
-        if not isinstance(form, forms.Form | forms.SlidingForm):
-            return None
+        if isinstance(form, forms.PointsForm | forms.WristForm):
+            return ArmProgram(forms.solver.name, point_program.all_solutions, points_tables(problem, form))
+        assert form is not None
         return ArmProgram(forms.solver.name, closed_form.all_solutions, arm_tables(problem, form))
     arm = general_arm(problem)
     if arm is None:

@@ -1,25 +1,47 @@
-"""What a user of exported inverse kinematics must know: pages of the README, in Markdown."""
+"""What is exported of inverse kinematics, and what its user must know: pages of the README, in Markdown."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...kernels.structured.statements import Structured
 from ..ik_problem import IkProblem
 from ..solutions import COMPLETE, EXCLUDED, STATUSES, UNDECIDED, UNREACHABLE
 from . import program, seeded
-from .held_end import HeldEnd
+from .held_joint import HeldJoint
+from .points import program as points
 from .six_revolute import program as six_revolute
 from .six_revolute import search
 from .six_revolute.tables import MOST_SOLUTIONS
 from .verdicts import NO_POSE
 
+NAME = "inverse_kinematics"
 
-def _order(problem: IkProblem, held: HeldEnd | None = None) -> str:
+
+@dataclass(frozen=True, eq=False)
+class ControllerIk:
+    """What is exported.
+
+    Attributes:
+        program: T, of seven joints the angle of one, and for chains without a list of all solutions a seed, to
+            configurations and a status.
+        page: for the README, in Markdown.
+        given: values of inputs at which the function can be tried: a pose that the robot reaches, and a seed.
+    """
+
+    program: Structured
+    page: str
+    given: dict[str, np.ndarray]
+
+
+def _order(problem: IkProblem) -> str:
     joints = list(dict.fromkeys(step.joint for step in problem.steps))
-    if held is not None:
-        joints.insert(held.coordinate, held.name)
     return f"of frame `{problem.frame}` in the world, q in the order {', '.join(f'`{name}`' for name in joints)}"
 
 
-def page_of_closed_form(problem: IkProblem, held: HeldEnd | None, form: str, branches: int) -> str:
+def page_of_closed_form(problem: IkProblem, held: HeldJoint | None, form: str, branches: int) -> str:
     """Of all solutions by a closed form of that name."""
     steps = program.MOST_STEPS
     how = f"""by a closed form
@@ -29,7 +51,18 @@ method ({steps} a solution): the operations above are this worst case."""
     return _page_of_all(problem, held, how, "no branch of the closed form is real")
 
 
-def page_of_general(problem: IkProblem, held: HeldEnd | None) -> str:
+def page_of_points(problem: IkProblem, form: str, branches: int) -> str:
+    """Of all solutions of three joints of any geometry and a wrist."""
+    how = f"""by the
+roots of a polynomial of the third coordinate ({form}). The first `count` rows of `q` are
+solutions, ordered by the first coordinate; the others are NaN. At most {search.MOST_SPLITS} cells are split, at
+most {points.MOST_ZEROS} roots narrowed down in at most {search.MOST_NEWTON * search.NEWTON_STEPS} steps each, and
+at most {branches} solutions polished by at most {points.MOST_STEPS} steps of Newton's method each: the operations
+above are this worst case."""
+    return _page_of_all(problem, None, how, "the polynomial has no real root, or no wrist angles belong to it")
+
+
+def page_of_general(problem: IkProblem, held: HeldJoint | None) -> str:
     """Of all solutions of six revolute joints."""
     cells, zeros, steps = search.MOST_SPLITS, search.MOST_ROOTS, six_revolute.MOST_STEPS
     narrowing = search.MOST_NEWTON * search.NEWTON_STEPS
@@ -41,7 +74,7 @@ each: the operations above are this worst case, which no pose comes near."""
     return _page_of_all(problem, held, how, "the polynomial has no real root")
 
 
-def _page_of_all(problem: IkProblem, held: HeldEnd | None, how: str, why_unreachable: str) -> str:
+def _page_of_all(problem: IkProblem, held: HeldJoint | None, how: str, why_unreachable: str) -> str:
     meanings = {
         COMPLETE: "all solutions are listed",
         UNREACHABLE: why_unreachable,
@@ -60,7 +93,7 @@ Other angles give other members of the same self-motions."""
     return f"""
 ## Inverse kinematics
 
-All solutions inside limits for the pose `T` {_order(problem, held)}, {how}{fixed}
+All solutions inside limits for the pose `T` {_order(problem)}, {how}{fixed}
 
 | status | meaning |
 |---|---|

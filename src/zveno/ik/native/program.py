@@ -18,7 +18,7 @@ from ...kernels.structured.parts import Part, Rows, Value
 from ...kernels.structured.statements import Lane, Variable
 from .arm_tables import ArmTables, JudgedClass
 from .branches import branch, seen_from_arm
-from .held_end import HeldEnd, pose_input, with_end
+from .held_joint import HeldJoint, arm_input, with_joint
 from .verdicts import N_JUDGED, N_KEYS, N_ROW, concluded, judged, ranked, told
 
 MOST_STEPS = 4
@@ -34,17 +34,18 @@ def all_solutions(program: Builder, arm: ArmTables) -> None:
     answer = program.output("answer", (kind.n_branches + 1, N_ROW), N_ROW)
     signs = program.table("signs", kind.signs)
     rows, keys = program.scratch("rows", kind.n_branches, N_ROW), program.scratch("keys", kind.n_branches, N_KEYS)
-    seen, solve = _branch_solver(program, arm)
+    seen, solve = _branch_solver(program, arm, program.table("arm", arm.row))
     seen(T)
     with program.each(kind.n_branches) as i:
         rows[i], keys[i] = solve(signs[i])
     put_in_order(program, kind, rows, keys, answer)
 
 
-def _branch_solver(program: Builder, arm: ArmTables) -> tuple[Callable[[Rows], None], Callable[[Part], Any]]:
+def _branch_solver(
+    program: Builder, arm: ArmTables, numbers: Rows
+) -> tuple[Callable[[Rows], None], Callable[[Part], Any]]:
     """Functions that write into a program: one that takes a pose, and one that gives row and keys of a branch."""
     kind, n = arm.of_class, arm.of_class.n
-    numbers = program.table("arm", arm.row)
     target, displacement = program.scratch("target", 1, 12), program.scratch("displacement", 1, 12)
     x, again = program.scratch("x", 1, n), program.scratch("again", 1, 1)
     edges, verdict = program.scratch("edges", 1, 2), program.scratch("verdict", 1, n + N_JUDGED)
@@ -85,17 +86,17 @@ def _ranks(program: Builder, kind: JudgedClass, keys: Rows) -> tuple[Callable[[V
     return place, last
 
 
-def on_controller(program: Builder, arm: ArmTables, held: HeldEnd | None = None) -> None:
+def on_controller(program: Builder, arm: ArmTables, held: HeldJoint | None = None) -> None:
     """q (branches, n) of a pose T (4, 4), sorted, NaN behind the last; their number, and a status of `STATUSES`.
 
     Where nothing is sure the status is undecided, and what is listed is some of the solutions. Of seven joints one
-    at an end is held at an angle that is an input too.
+    is held at an angle that is an input too.
     """
     kind = arm.of_class
-    T, angle = pose_input(program, held)
+    T, numbers, angle = arm_input(program, arm, held)
     signs = program.table("signs", kind.signs)
     rows, keys = program.scratch("rows", kind.n_branches, N_ROW), program.scratch("keys", kind.n_branches, N_KEYS)
-    seen, solve = _branch_solver(program, arm)
+    seen, solve = _branch_solver(program, arm, numbers)
     seen(T)
     with program.each(kind.n_branches) as i:
         rows[i], keys[i] = solve(signs[i])
@@ -103,7 +104,7 @@ def on_controller(program: Builder, arm: ArmTables, held: HeldEnd | None = None)
 
 
 def tell_in_order(
-    program: Builder, kind: JudgedClass, rows: Rows, keys: Rows, held: HeldEnd | None, angle: Rows | None
+    program: Builder, kind: JudgedClass, rows: Rows, keys: Rows, held: HeldJoint | None, angle: Rows | None
 ) -> None:
     """The outputs q, count and status of a controller, from rows and their keys."""
     n = kind.n + (held is not None)
@@ -119,9 +120,9 @@ def tell_in_order(
         q[place] = program.step(partial(coordinates, kind, held), rows[i], *given)
 
 
-def coordinates(kind: JudgedClass, held: HeldEnd | None, row: Any, *angle: Any) -> Any:
+def coordinates(kind: JudgedClass, held: HeldJoint | None, row: Any, *angle: Any) -> Any:
     """q of a row."""
-    return row[: kind.n] if held is None else with_end(held, row[: kind.n], *angle)
+    return row[: kind.n] if held is None else with_joint(held, row[: kind.n], *angle)
 
 
 def as_it_is(row: Any) -> Any:

@@ -30,4 +30,5 @@ from .operators import values as values
 from .unimodal import CellTable as CellTable
 from .unimodal import Dichotomy as Dichotomy
 from .unimodal import ExtremumTable as ExtremumTable
+from .unimodal import dichotomies as dichotomies
 from .unimodal import dichotomy as dichotomy

@@ -7,14 +7,17 @@ import operator
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import ShapeError, ZvenoError
+from ...io.results import registered
 from ...progress import Progress
-from ...scale.fold import On
+from ...scale.fold import On, fold
+from ...scale.pieces import cut
 from .coding import decode, encode
 from .extrema import flat_extrema
 from .grid import Grid
@@ -25,6 +28,8 @@ SHARES = (1.0, 1 / 4, 1 / 16, 1 / 64)
 """Of a step to where a linear model meets the target: the whole one overshoots where the system is curved."""
 FINE = 1e-6
 """A box of this share of the first is small enough for the slopes of the system, and rounding is still smaller."""
+BOXES = 64
+"""Boxes of П8 that a worker is given at a time."""
 System = Callable[[np.ndarray], np.ndarray]
 """F(points (k, J)) → (k, V)."""
 
@@ -41,14 +46,28 @@ class ExtremumTable:
     values: np.ndarray
 
     @classmethod
-    def of(cls, grid: Grid, function: Function, *, on: On = "here", piece: int = PIECE) -> ExtremumTable:
+    def of(
+        cls,
+        grid: Grid,
+        function: Function,
+        *,
+        on: On = "here",
+        checkpoint: str | os.PathLike[str] | None = None,
+        progress: Progress = None,
+        piece: int = PIECE,
+    ) -> ExtremumTable:
         """The table of a function of one parameter; the ends of the range are entries of it.
 
-        `on` and `piece` as in `extrema`.
+        `on`, `checkpoint`, `progress` and `piece` as in `extrema`; the maxima have a checkpoint beside that of the
+        minima.
         """
         if grid.n_parameters != 1:
             raise ShapeError("this table is for one parameter", remedy="Use CellTable for several")
-        extremal = [flat_extrema(grid, function, kind, on=on, piece=piece).numbers for kind in ("min", "max")]
+        extremal = []
+        for kind in ("min", "max"):
+            kept = checkpoint if checkpoint is None or kind == "min" else Path(checkpoint).with_suffix(".max.json")
+            found = flat_extrema(grid, function, kind, on=on, checkpoint=kept, progress=progress, piece=piece)
+            extremal.append(found.numbers)
         numbers = np.unique(np.concatenate([*extremal, [1, grid.size]]))
         return cls(grid, numbers, evaluated(function, grid.points(numbers)))
 
@@ -125,6 +144,7 @@ class _AtNodes:
         return [nodes]
 
 
+@registered
 @dataclass(frozen=True, eq=False)
 class Dichotomy:
     """Where a dichotomy ended.
@@ -202,6 +222,55 @@ def dichotomy(
     if np.any((alpha == first) | (alpha == last)):
         reason += "; the best point is on the edge of the box, so the solution may be outside"
     return Dichotomy(alpha, least_error, scans, False, reason, low, low + 2 * half)
+
+
+def dichotomies(
+    system: System,
+    target: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    percent: float = 1e-3,
+    iterations: int = 60,
+    groups: Sequence[slice] | None = None,
+    *,
+    on: On = "here",
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress = None,
+    piece: int = BOXES,
+) -> list[Dichotomy]:
+    """П8 in each of many boxes, such as the cells of a table of П7: one `dichotomy` a box, in their order.
+
+    Args:
+        system, target, percent, iterations, groups: as in `dichotomy`.
+        lower, upper: (k, J) corners of the boxes.
+        on, checkpoint, progress: workers, a file to go on from, and a bar, as in `zveno.scale.fold`.
+        piece: boxes that a worker is given at a time; it does not change the answer.
+    """
+    low, high = (np.atleast_2d(np.asarray(side, float)) for side in (lower, upper))
+    if low.shape != high.shape or low.ndim != 2 or not low.size:
+        raise ShapeError(f"have shapes {low.shape} and {high.shape}", element="boxes", remedy="Give (k, J) corners")
+    parts = None if groups is None else tuple((part.start, part.stop, part.step) for part in groups)
+    work = _InBoxes(system, np.atleast_1d(np.asarray(target, float)), low, high, percent, iterations, parts)
+    return fold(work, cut(len(low), piece), operator.add, on, checkpoint, progress)
+
+
+@dataclass(frozen=True, eq=False)
+class _InBoxes:
+    """Dichotomies of a range of boxes; groups as numbers, since slices cannot be hashed."""
+
+    system: System
+    target: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    percent: float
+    iterations: int
+    groups: tuple[tuple[int | None, int | None, int | None], ...] | None
+
+    def __call__(self, piece: tuple[int, int]) -> list[Dichotomy]:
+        groups = None if self.groups is None else [slice(*part) for part in self.groups]
+        asked = self.percent, self.iterations, groups
+        boxes = [(self.lower[k], self.upper[k]) for k in range(*piece)]
+        return [dichotomy(self.system, self.target, *box, *asked) for box in boxes]
 
 
 def relative_error(target: ArrayLike, groups: Sequence[slice] | None = None) -> Callable[[np.ndarray], float]:

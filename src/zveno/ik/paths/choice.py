@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..redundant.sliced_joint import slices_of_sample as slices_of_sample
 from .branches import Branch, branches_from
 from .redundant_sequence import redundant_sequence
 from .sequence import Sequence, best_sequence

@@ -17,7 +17,7 @@ from ..ik_problem import IkProblem
 from ..solutions import COMPLETE, PROVED, Solutions
 from ..solve import _problem, solve_ik, without_locked
 from ..targets import checked_targets
-from .choice import Branch, Sequence, chosen_sequence
+from .choice import Branch, Sequence, chosen_sequence, slices_of_sample
 from .joint_path import JointPath
 from .pose_curves import PoseCurve
 from .timing import Timing, timed
@@ -75,7 +75,10 @@ def solve_path(
         raise ShapeError(
             f"have batch shape {batch}", element="poses", remedy="Give at least one pose, as (N, 4, 4)"
         )
-    options: dict[str, Any] = {"slices": slices} if without_locked(problem).redundancy else {}
+    options: dict[str, Any] = {}
+    moving = without_locked(problem)
+    if moving.redundancy:
+        options["slices"] = slices_of_sample(moving, slices)  # a sample will do: the path is made smooth
     accept = acceptance(robot, accept)
     solutions = solve_ik(robot, T, frame, relative_to, limits, task, method, accept=accept, **options)
     layers_q = [solutions.of(k) for k in range(len(T))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -31,7 +32,17 @@ def sampled_answer(
     aim: Aim,
     inputs: str,
 ) -> Solutions:
-    """A sample of a redundant chain's continua. Slices can miss, so where nothing is found nothing is proved."""
+    """A sample of a redundant chain's continua. Slices can miss, so where nothing is found nothing is proved.
+
+    Of seven revolute joints, without a number of slices, every continuum is followed to its ends instead.
+    """
+    if slices is None and method == "auto" and problem.kinds == "RRRRRRR":
+        joint = importlib.import_module("zveno.ik.redundant.self_motion.choice").self_motion_joint(
+            problem, redundant
+        )
+        if joint is not None:
+            motions = importlib.import_module("zveno.ik.redundant.self_motion.answer")
+            return motions.self_motion_answer(problem, targets, joint, aim, inputs)
     if problem.redundancy == 1:
         draft = _curves(problem, targets, slices, redundant, method, aim)
     else:

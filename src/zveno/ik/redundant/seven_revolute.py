@@ -22,7 +22,7 @@ GENERIC = 0.3819
 
 def applies(problem: IkProblem, coordinate: int) -> bool:
     """Seven revolute joints of their own, a whole pose, and a joint without which six still reach poses."""
-    if not _is_seven(problem):
+    if not is_seven(problem):
         return False
     generic = _generic(problem, coordinate)
     return generic.mobile and (generic.form is not None or generic.arm.solvable)
@@ -30,13 +30,14 @@ def applies(problem: IkProblem, coordinate: int) -> bool:
 
 def closed_form(problem: IkProblem, coordinate: int) -> Form | None:
     """The closed form that slices of a joint have in general, None if they have none or reach no pose."""
-    if not _is_seven(problem):
+    if not is_seven(problem):
         return None
     generic = _generic(problem, coordinate)
     return generic.form if generic.form is not None and generic.mobile else None
 
 
-def _is_seven(problem: IkProblem) -> bool:
+def is_seven(problem: IkProblem) -> bool:
+    """Seven revolute joints of their own and a whole pose."""
     return problem.kinds == "RRRRRRR" and problem.simple and problem.task.is_pose
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,15 +12,17 @@ from ..checks.judgement import jacobians
 from ..ik_problem import IkProblem
 from ..newton import Lanes, lanes_of
 from . import seven_revolute, slices
-from .slices import Sliced, named_coordinates
+from .slices import LINK, Sliced, named_coordinates
 
 DEFAULT_SLICES = 16
 """Of the joint that moves most in self-motions."""
 MOVING, NARROW = 0.1, 0.25
 """A joint is sliced for its narrow range if it has this share of self-motions, and this part of the usual range."""
+N_RANDOM, ALIKE = 128, 0.9
+"""Random configurations at which shares are measured, and what part of the greatest share counts as great as it."""
 FINER = 3
-"""A joint whose slices have a closed form is sliced instead, if so many times as many slices sample as finely: for
-a Panda these take the same time, and a tenth of it to build."""
+"""A joint whose slices have a closed form is sliced instead, if at most so many times as many sample as finely. One
+of those slices takes half of the time of a general one, and all of them a tenth of it to build."""
 
 
 class SlicedJoint(NamedTuple):
@@ -43,6 +44,11 @@ def sliced_joint(problem: IkProblem, names: str | Sequence[str] | None = None) -
     return _chosen(problem)
 
 
+def slices_of_sample(problem: IkProblem, slices: int | None) -> int | None:
+    """At how many values a redundant joint is solved where a sample will do: whole self-motions take long."""
+    return sliced_joint(problem).slices if slices is None and problem.redundancy == 1 else slices
+
+
 def solver_of_slices(problem: IkProblem, coordinate: int, method: str) -> tuple[str, Callable[..., Sliced]]:
     """Name of what solves slices of a joint, and its function of problem, poses, coordinate and values."""
     if method == "auto" and seven_revolute.applies(problem, coordinate):
@@ -54,30 +60,36 @@ def solver_of_slices(problem: IkProblem, coordinate: int, method: str) -> tuple[
 def _chosen(problem: IkProblem) -> SlicedJoint:
     """Slices of a wide joint may all miss the few solutions that a narrow one allows; those of that one do not.
 
-    Slices of a joint that moves less in self-motions are further apart on them, so there are more of them.
+    Slices of a joint that moves less in self-motions are further apart on them, so there are more of them: as many
+    as leave no larger part of self-motions with neighbours too far apart to be joined.
     """
     lower, upper = (side / problem.units for side in problem.span)
-    share = _shares(problem, lower, upper)
+    rates = _rates(problem, lower, upper)
+    share = _median(rates)
     room = np.where(share > MOVING, upper - lower, np.inf)
-    narrowest, most = int(np.argmin(room)), int(np.argmax(share))
+    narrowest, most = int(np.argmin(room)), int(np.argmax(share > ALIKE * share.max()))
     if room[narrowest] < NARROW * _median(upper - lower):
         return SlicedJoint(narrowest, DEFAULT_SLICES)
-    for k in np.argsort(-share, kind="stable"):
-        finer = math.ceil(share[most] / share[k]) if share[k] > 0.0 else math.inf
-        if finer > FINER:
-            break
-        if seven_revolute.closed_form(problem, int(k)) is not None:
-            return SlicedJoint(int(k), int(finer) * DEFAULT_SLICES)
+    moved = rates / rates.max(axis=1, keepdims=True)
+
+    def broken(k: int, slices: int) -> float:
+        """Part of self-motions on which neighbouring slices of joint k are further apart than `LINK`."""
+        return float((moved[:, k] * slices * LINK < upper[k] - lower[k]).mean())
+
+    for finer in range(1, FINER + 1):
+        for k in (int(k) for k in np.argsort(-share, kind="stable")):
+            as_fine = broken(k, finer * DEFAULT_SLICES) <= broken(most, DEFAULT_SLICES)
+            if as_fine and seven_revolute.closed_form(problem, k) is not None:
+                return SlicedJoint(k, finer * DEFAULT_SLICES)
     return SlicedJoint(most, DEFAULT_SLICES)
 
 
-def _shares(problem: IkProblem, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """(n,) how much of a self-motion each coordinate moves, the median over random configurations."""
-    x = np.random.default_rng(0).uniform(lower, upper, (64, problem.n))
-    targets = np.broadcast_to(np.eye(3, 4), (64, 3, 4))
+def _rates(problem: IkProblem, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """(N_RANDOM, n) how much of a self-motion each coordinate moves, at random configurations."""
+    x = np.random.default_rng(0).uniform(lower, upper, (N_RANDOM, problem.n))
+    targets = np.broadcast_to(np.eye(3, 4), (N_RANDOM, 3, 4))
     lanes = Lanes(np.ascontiguousarray(targets), lanes_of(problem, np.eye(4)[None]).tool)
-    J = jacobians(problem, x, lanes, np.arange(64))
-    return _median(np.abs(np.linalg.svd(J)[2][:, -1]))
+    return np.abs(np.linalg.svd(jacobians(problem, x, lanes, np.arange(N_RANDOM)))[2][:, -1])
 
 
 def _median(values: np.ndarray) -> np.ndarray:

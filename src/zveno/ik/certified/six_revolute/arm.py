@@ -37,7 +37,8 @@ class SixRevolute:
     """
 
     def __init__(self, constants: Callable[[], Sequence[Rigid]], templates: Sequence[Template]):
-        self.constants, self.templates = constants, templates
+        self.constants = constants
+        self.templates: Sequence[Template] = templates
         self._eliminations: dict[tuple[Template, int], Elimination] = {}
 
     def solve(self, target: Callable[[], Rigid]) -> Attempt:

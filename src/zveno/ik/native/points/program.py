@@ -1,8 +1,10 @@
 """All configurations of three joints that bring a point to a goal, as one program with loops:
 
-    goal → polynomial of the third angle at 32 angles → cells with one zero each
+    goal → polynomial of the third coordinate at 32 angles → cells with one zero each
     → for every zero: the other coordinates → for every candidate: Newton's method, judgement → sorted rows
 
+Where the point is that of a wrist, every zero has its angles too, twice, and what is asked for is a pose. A third
+joint that slides is ℓ tan(θ/2), and what lies at θ = π is no solution.
 The functions are those of `zveno.ik.closed_form.point_forms`. What is not sure is left to the careful way, as in
 `zveno.ik.native.six_revolute.program`.
 """
@@ -14,58 +16,70 @@ from typing import Any
 
 import numpy as np
 
+from ....kernels.math import abs as absolute
 from ....kernels.math import cos, less, less_equal, logical_and, logical_not, logical_or, select, sin
 from ....kernels.structured.build import Builder
 from ....kernels.structured.parts import Rows
+from ...closed_form.point_forms import FURTHEST
 from ...closed_form.point_forms import candidates as candidates_at
 from ...closed_form.point_forms import polynomial as polynomial_at
+from ...closed_form.sliding_arms import wrist
 from ...six_revolute import roots
 from ...targets import place
 from ..candidates import is_listed, judged_candidates, no_candidates, numbered
-from ..program import as_it_is, put_in_order
+from ..program import as_it_is, put_in_order, tell_in_order
 from ..six_revolute.elimination import cautious
 from ..six_revolute.search import isolate, refine
 from ..verdicts import N_ROW
-from .tables import MOST_SOLUTIONS, N_JOINTS, PointsClass, PointsTables
+from .tables import PointsClass, PointsTables
 
 MOST_STEPS = 6
 """Newton steps at most; what comes from a simple zero needs one or two."""
 MOST_ZEROS = 4
 """Of a trigonometric polynomial of degree two."""
+CLEAR = 1e-6
+"""Margin of a wrist from which on its branches exist beyond doubt: zeros are known to `search.SETTLED`."""
+N_TOLD = 3
+"""Numbers that tell of a candidate whether it exists, whether that is clear, and whether it is at infinity."""
 
 
 def all_solutions(program: Builder, arm: PointsTables) -> None:
-    """answer (5, 8) of a pose T (4, 4), whose position is asked for: rows as in `zveno.ik.native.program`."""
+    """answer (branches + 1, 8) of a pose T (4, 4): rows as in `zveno.ik.native.program`."""
     T = program.input("T", (4, 4), 16)
     answer = program.output("answer", (arm.of_class.n_branches + 1, N_ROW), N_ROW)
     put_in_order(program, arm.of_class, *_judged(program, arm, T), answer)
+
+
+def on_controller(program: Builder, arm: PointsTables) -> None:
+    """q (branches, n) of a pose T (4, 4), count and status, as in `zveno.ik.native.program.on_controller`."""
+    T = program.input("T", (4, 4), 16)
+    tell_in_order(program, arm.of_class, *_judged(program, arm, T), None, None)
 
 
 def _judged(program: Builder, arm: PointsTables, T: Rows) -> tuple[Rows, Rows]:
     """Rows of the answer, and keys, of all candidates of a pose."""
     kind = arm.of_class
     numbers = program.table("arm", arm.row)
-    target, goal, rigid = (
-        program.scratch("target", 1, 12),
-        program.scratch("goal", 1, 3),
-        program.scratch("rigid", 1, 1),
-    )
-    target[0], goal[0], rigid[0] = program.step(partial(seen_from_arm, kind), numbers[0], T[0])
+    widths = (("target", 12), ("goal", 3), ("turn", 9), ("rigid", 1))
+    target, goal, turn, rigid = (program.scratch(name, 1, width) for name, width in widths)
+    target[0], goal[0], turn[0], rigid[0] = program.step(partial(seen_from_arm, kind), numbers[0], T[0])
     points = program.table("points", roots.SAMPLE_POINTS)
     values, c = program.scratch("values", roots.SAMPLES, 1), program.scratch("c", 1, roots.N_COEFFICIENTS)
     with program.each(roots.SAMPLES) as i:
         values[i] = program.step(partial(sampled, kind), numbers[0], goal[0], points[i])
     c[0] = program.step(cautious, values[0, roots.SAMPLES])
-    candidates, state = _candidates(program, kind, numbers, goal, c)
+    candidates, state = _candidates(program, kind, numbers, goal, turn, c)
     return judged_candidates(program, kind, numbers, target, rigid, candidates, state, MOST_STEPS)
 
 
-def _candidates(program: Builder, kind: PointsClass, numbers: Rows, goal: Rows, c: Rows) -> tuple[Rows, Rows]:
+def _candidates(
+    program: Builder, kind: PointsClass, numbers: Rows, goal: Rows, turn: Rows, c: Rows
+) -> tuple[Rows, Rows]:
     """Candidates, and one row with their number and whether there may be others."""
     cells = isolate(program, c)
     n = kind.n_candidates
-    candidates = program.scratch("candidates", kind.n_branches + 1, N_JOINTS)
-    both, margins = program.scratch("both", n, N_JOINTS), program.scratch("margins", n, 1)
+    candidates = program.scratch("candidates", kind.n_branches + 1, kind.n)
+    own, told = program.scratch("own", n, kind.n), program.scratch("told", n, N_TOLD)
     state, to, is_there = (program.scratch(*size) for size in (("state", 1, 2), ("to", 1, 1), ("zero_there", 1, 1)))
     place_of_zero = program.table("zero_place", numbered(MOST_ZEROS))
     state[0] = program.step(no_candidates_beyond, cells.doubt[0], cells.count[0])
@@ -73,25 +87,30 @@ def _candidates(program: Builder, kind: PointsClass, numbers: Rows, goal: Rows, 
         is_there[0] = program.step(is_listed, place_of_zero[i], cells.count[0], state[0])
         with program.repeat_while(is_there, 1):
             zero = refine(program, c, cells, i)
-            both[0, n], margins[0, n] = program.step(partial(at_zero, kind), numbers[0], goal[0], zero[0])
+            own[0, n], told[0, n] = program.step(partial(at_zero, kind), numbers[0], goal[0], turn[0], zero[0])
             with program.each(n) as j:
-                to[0], state[0] = program.step(partial(accepted, kind), margins[j], zero[0], state[0])
-                candidates[to.lane()] = program.step(as_it_is, both[j])
+                to[0], state[0] = program.step(partial(accepted, kind), told[j], zero[0], state[0])
+                candidates[to.lane()] = program.step(as_it_is, own[j])
     return candidates, state
 
 
 def seen_from_arm(kind: PointsClass, row: Any, T: Any) -> Any:
-    """The target (3, 4) for judgement, the goal (3,) of the closed form, and whether T is rigid."""
+    """The target (3, 4) for judgement, the goal (3,) of the closed form, the turn (9,) that a wrist completes, and
+    whether T is rigid.
+    """
     arm, T = kind.numbers(row), T.reshape(4, 4)
     target, off = place(T, arm.before, 1.0 / arm.length)
-    goal = arm.before[:, :3] @ T[:3, 3] + arm.before[:, 3]
-    return target, (goal - arm.origin) * arm.scale, less_equal(off, kind.bounds.rigid)
+    turn, goal = arm.before[:, :3] @ T[:3, :3], arm.before[:, :3] @ T[:3, 3] + arm.before[:, 3]
+    if kind.has_wrist:
+        goal = turn @ (arm.after[:, :3] @ arm.center + arm.after[:, 3]) + goal
+        turn = turn @ arm.after[:, :3]
+    return target, (goal - arm.origin) * arm.scale, turn.ravel(), less_equal(off, kind.bounds.rigid)
 
 
 def sampled(kind: PointsClass, row: Any, goal: Any, cs: Any) -> Any:
     """The polynomial at an angle (cos, sin)."""
     arm = kind.numbers(row)
-    return polynomial_at(arm.h, arm.a, arm.start, goal, cs, kinds=kind.kinds, special=kind.special)
+    return polynomial_at(arm.h, arm.a, arm.start, goal, cs, kinds=kind.region, special=kind.special)
 
 
 def no_candidates_beyond(doubt: Any, count: Any) -> Any:
@@ -99,21 +118,36 @@ def no_candidates_beyond(doubt: Any, count: Any) -> Any:
     return no_candidates(np.array([logical_or(doubt[0], less(MOST_ZEROS + 0.5, count[0]))]))
 
 
-def at_zero(kind: PointsClass, row: Any, goal: Any, zero: Any) -> Any:
-    """Candidates (n_candidates, 3) of a zero in chain units, and their margins."""
+def at_zero(kind: PointsClass, row: Any, goal: Any, turn: Any, zero: Any) -> Any:
+    """Candidates (n_candidates, n) of a zero in chain units, and what is told of each, (n_candidates, N_TOLD)."""
     arm, cs = kind.numbers(row), np.array([cos(zero[0]), sin(zero[0])])
-    x, margin = candidates_at(arm.h, arm.a, arm.start, goal, cs, kinds=kind.kinds, special=kind.special)
-    n = kind.n_candidates
-    return np.array([x[j] * arm.units for j in range(n)]), margin[:n]
+    points, margins = candidates_at(arm.h, arm.a, arm.start, goal, cs, kinds=kind.region, special=kind.special)
+    rows, told = [], []
+    for point, margin in list(zip(points, margins, strict=True))[: 2 if kind.special else 1]:
+        exists, absent = less(kind.bounds.real, margin), less(margin, kind.bounds.absent)
+        at_infinity, clear = 0.0, logical_or(exists, absent)
+        if kind.region[2] == "P":
+            far = absolute(point[2])
+            at_infinity, clear = less(2.0 * FURTHEST, far), logical_and(clear, less(far, 0.5 * FURTHEST))
+        angles: Any = [[]]
+        if kind.has_wrist:
+            angles, wrist_margin, gap = wrist(arm.axes, arm.across, point, turn.reshape(3, 3), kinds=kind.region)
+            there = logical_and(less(CLEAR, absolute(wrist_margin)), less(kind.bounds.meeting, gap))
+            clear = logical_and(clear, logical_or(absent, there))
+            exists = logical_and(exists, less(0.0, wrist_margin))
+        rows += [[*(point * arm.units), *both] for both in angles]
+        told += [[exists, clear, at_infinity]] * len(angles)
+    return np.array(rows), np.array(told)
 
 
-def accepted(kind: PointsClass, margin: Any, zero: Any, state: Any) -> Any:
+def accepted(kind: PointsClass, told: Any, zero: Any, state: Any) -> Any:
     """The row where a candidate goes, the last if it is none, and the state after it."""
     count, doubt = state
-    last, (_, inside, clear) = float(MOST_SOLUTIONS), zero
-    exists, absent = less(kind.bounds.real, margin[0]), less(margin[0], kind.bounds.absent)
-    told = logical_and(clear, logical_or(logical_not(inside), logical_or(exists, absent)))
-    exists, full = logical_and(inside, exists), less_equal(last, count)
+    exists, clear, at_infinity = told
+    last, (_, inside, zero_clear) = float(kind.n_branches), zero
+    sure = logical_or(at_infinity, logical_and(zero_clear, logical_or(logical_not(inside), clear)))
+    exists = logical_and(logical_and(inside, exists), logical_not(at_infinity))
+    full = less_equal(last, count)
     kept = logical_and(exists, logical_not(full))
-    doubt = logical_or(doubt, logical_or(logical_not(told), logical_and(exists, full)))
+    doubt = logical_or(doubt, logical_or(logical_not(sure), logical_and(exists, full)))
     return select(kept, count, last), np.array([count + kept, doubt])

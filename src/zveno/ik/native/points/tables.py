@@ -1,4 +1,4 @@
-"""Three joints that bring a point to a point, as numbers for a program that serves all arms of their class."""
+"""Three joints that bring a point to a point, and perhaps a wrist there, as numbers for the program of a class."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...checks.judgement import orientable
-from ...closed_form.other_forms import PointsForm
+from ...closed_form.other_forms import PointsForm, WristForm
 from ...ik_problem import IkProblem
 from ...task import Task
 from ..arm_tables import Tables, links_between, parts_of
 from ..bounds import DOUBLE, Bounds
 
-N_JOINTS = 3
-MOST_SOLUTIONS = 4
-"""Of a goal with finitely many: the polynomial has degree two, or degree one with two solutions a zero."""
+N_REGION = 3
+"""Joints that bring the point."""
+MOST_POINTS = 4
+"""Ways to bring it to a goal, where they are finitely many: the polynomial has degree two, or degree one with two
+solutions a zero."""
 
 
 class Numbers(NamedTuple):
@@ -22,12 +24,15 @@ class Numbers(NamedTuple):
 
     Attributes:
         before: C_0⁻¹, (3, 4).
-        links: what stands between the joints, (2, 3, 4), lengths over `length`.
-        tool: C_3, (3, 4), lengths over `length`.
-        lower, upper, middle: limits, and what turning coordinates are brought nearest to, (3,), in chain units.
+        links: what stands between the joints, (n − 1, 3, 4), lengths over `length`.
+        tool: C_n, (3, 4), lengths over `length`.
+        lower, upper, middle: limits, and what turning coordinates are brought nearest to, (n,), in chain units.
         length: of the arm, m.
         scale, origin, h, a, start: of the closed form, see `zveno.ik.closed_form.point_forms.PointForm`.
         units: what its coordinates are multiplied by to be in chain units, (3,).
+        after: where the last link with all coordinates zero is seen from the frame, (3, 4); of a wrist, else empty.
+        center: the point where its axes meet, (3,), with all coordinates zero.
+        axes, across: directions of all axes and unit vectors across them, (6, 3).
     """
 
     before: Any
@@ -43,6 +48,10 @@ class Numbers(NamedTuple):
     a: Any
     start: Any
     units: Any
+    after: Any
+    center: Any
+    axes: Any
+    across: Any
 
 
 @dataclass(frozen=True)
@@ -50,9 +59,9 @@ class PointsClass:
     """What determines the program: arms that differ in numbers only share it.
 
     Attributes:
-        kinds: one letter a joint: R turns, P slides.
-        special: whether a zero of the polynomial has two solutions.
-        task: the position.
+        kinds: one letter a joint: R turns, P slides; three bring the point, three more are a wrist.
+        special: whether the point has two solutions for a zero of the polynomial.
+        task: the position, or a pose by a wrist.
         oriented: whether signs of det J must cancel, see `zveno.ik.checks.orientation`.
         bounds: within which nothing is sure.
     """
@@ -66,23 +75,37 @@ class PointsClass:
     @property
     def n(self) -> int:
         """Number of joints."""
-        return N_JOINTS
+        return len(self.kinds)
+
+    @property
+    def region(self) -> str:
+        """Letters of the joints that bring the point."""
+        return self.kinds[:N_REGION]
+
+    @property
+    def has_wrist(self) -> bool:
+        """Whether there are joints behind those."""
+        return self.n > N_REGION
 
     @property
     def n_branches(self) -> int:
         """How many solutions there can be."""
-        return MOST_SOLUTIONS
+        return 2 * MOST_POINTS if self.has_wrist else MOST_POINTS
 
     @property
     def n_candidates(self) -> int:
         """How many solutions belong to a zero of the polynomial."""
-        return 2 if self.special else 1
+        return (2 if self.special else 1) * (2 if self.has_wrist else 1)
 
     @property
     def shapes(self) -> Numbers:
         """Shapes of the numbers of an arm."""
-        rigid, three, square = (3, 4), (N_JOINTS,), (3, 3)
-        return Numbers(rigid, (2, 3, 4), rigid, three, three, three, (), (), three, square, square, three, three)
+        rigid, three, square, coordinates = (3, 4), (3,), (3, 3), (self.n,)
+        wrist = (rigid, three, (6, 3), (6, 3)) if self.has_wrist else ((0,),) * 4
+        return Numbers(
+            *(rigid, (self.n - 1, 3, 4), rigid, coordinates, coordinates, coordinates, ()),
+            *((), three, square, square, three, three, *wrist),
+        )
 
     def numbers(self, row: Any) -> Numbers:
         """The numbers of an arm from its row of the table."""
@@ -91,22 +114,24 @@ class PointsClass:
 
 @dataclass(frozen=True, eq=False)
 class PointsTables(Tables):
-    """Three joints that put a point."""
+    """Three joints that put a point, or an arm of six with a wrist there."""
 
     of_class: PointsClass
     numbers: Numbers
 
 
-def points_tables(problem: IkProblem, form: PointsForm, bounds: Bounds = DOUBLE) -> PointsTables | None:
-    """The tables of three joints; None where the third slides, as zeros at infinity are left to the careful way."""
+def points_tables(problem: IkProblem, form: PointsForm | WristForm, bounds: Bounds = DOUBLE) -> PointsTables:
+    """The tables of three joints, or of six."""
     region = form.region
-    if region.kinds[2] != "R":
-        return None
     lower, upper, middle, length = problem.judging
+    before, after = problem.end_transforms
+    wrist: tuple[Any, ...] = ((),) * 4
+    if isinstance(form, WristForm):
+        wrist = (after @ form.end_inverse)[:3], region.start / region.scale + region.origin, form.h, form.e
     numbers = Numbers(
-        *(problem.end_transforms[0][:3], links_between(problem), problem.tool, lower, upper, middle, length),
-        *(region.scale, region.origin, region.h, region.a, region.start, region.units / problem.units),
+        *(before[:3], links_between(problem), problem.tool, lower, upper, middle, length),
+        *(region.scale, region.origin, region.h, region.a, region.start, region.units / problem.units[:N_REGION]),
+        *wrist,
     )
-    return PointsTables(
-        PointsClass(region.kinds, region.special, problem.task, orientable(problem), bounds), numbers
-    )
+    of_class = PointsClass(problem.kinds, region.special, problem.task, orientable(problem), bounds)
+    return PointsTables(of_class, numbers)

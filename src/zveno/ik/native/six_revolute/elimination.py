@@ -57,7 +57,14 @@ def eliminate(
     n = N_EQUATIONS
     links = program.scratch("links", 1, 72)
     left_out = program.scratch("left_out", N_SAMPLES, n)
-    if kind.left:
+    if kind.turning_link:
+        samples = program.scratch("samples", N_SAMPLES, N_FEATURES)
+        constant, mirrors = program.scratch("constant", 1, N_FEATURES), program.scratch("mirrors", 1, N_MIRRORS)
+        links[0], samples[0, N_SAMPLES] = program.step(partial(seen_anywhere, kind), numbers[0], X[0])
+        constant[0], mirrors[0] = program.step(to_annihilate, links[0])
+        with program.each(N_SAMPLES) as i:
+            left_out[i] = program.step(mirrored, constant[0], mirrors[0], samples[i])
+    elif kind.left:
         samples = program.scratch("samples", N_SAMPLES, N_FEATURES)
         links[0], samples[0, N_SAMPLES] = program.step(partial(seen_left, kind), numbers[0], X[0])
         with program.each(N_SAMPLES) as i:
@@ -117,9 +124,22 @@ def seen_right(kind: SixRevoluteClass, row: Any, X: Any) -> Any:
     """The links, the constant term (14,) and the reflections, where the target is in M0 or M1."""
     arm = kind.numbers(row)
     links = placed(X.reshape(3, 4), arm.cut, arm.at, arm.backwards, (0, 1))
+    return links, *to_annihilate(links)
+
+
+def seen_anywhere(kind: SixRevoluteClass, row: Any, X: Any) -> Any:
+    """The links, and features (27, 14) over samples of y2, y3, y4, wherever the target and a turning link are."""
+    arm = kind.numbers(row)
+    links = placed(X.reshape(3, 4), arm.cut, arm.at, arm.backwards, range(6))
+    return links, left_features(*links[2:])
+
+
+def to_annihilate(links: Any) -> Any:
+    """The constant term (14,) of the last axis seen through M0 and M1, and reflections that annihilate the rest."""
+    links = links.reshape(6, 3, 4)
     Q = right_features(links[0], links[1])
     mirrors = reflections(Q[1:].T)
-    return links, Q[0], np.concatenate([part for pair in mirrors for part in pair])
+    return Q[0], np.concatenate([part for pair in mirrors for part in pair])
 
 
 def mirrored(constant: Any, mirrors: Any, features: Any) -> Any:

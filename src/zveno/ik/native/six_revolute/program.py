@@ -22,7 +22,7 @@ from ....kernels.structured.parts import Rows
 from ...six_revolute.back_substitution import SPURIOUS, better_from_root
 from ...six_revolute.equations import SIZE
 from ..candidates import is_listed, judged_candidates, no_candidates, numbered
-from ..held_end import HeldEnd, pose_input
+from ..held_joint import HeldJoint, arm_input
 from ..program import as_it_is, put_in_order, tell_in_order
 from ..verdicts import N_ROW
 from .elimination import eliminate, polynomial, seen_from_arm
@@ -41,22 +41,21 @@ def all_solutions(program: Builder, arm: SixRevoluteTables) -> None:
     """
     T = program.input("T", (4, 4), 16)
     answer = program.output("answer", (arm.of_class.n_branches + 1, N_ROW), N_ROW)
-    put_in_order(program, arm.of_class, *_judged(program, arm, T), answer)
+    put_in_order(program, arm.of_class, *_judged(program, arm, T, program.table("arm", arm.row)), answer)
 
 
-def on_controller(program: Builder, arm: SixRevoluteTables, held: HeldEnd | None = None) -> None:
+def on_controller(program: Builder, arm: SixRevoluteTables, held: HeldJoint | None = None) -> None:
     """q (16, 6) of a pose T (4, 4), sorted, NaN behind the last; their number, and a status of `STATUSES`.
 
     Where nothing is sure the status is undecided, and what is listed is some of the solutions.
     """
-    T, angle = pose_input(program, held)
-    tell_in_order(program, arm.of_class, *_judged(program, arm, T), held, angle)
+    T, numbers, angle = arm_input(program, arm, held)
+    tell_in_order(program, arm.of_class, *_judged(program, arm, T, numbers), held, angle)
 
 
-def _judged(program: Builder, arm: SixRevoluteTables, T: Rows) -> tuple[Rows, Rows]:
+def _judged(program: Builder, arm: SixRevoluteTables, T: Rows, numbers: Rows) -> tuple[Rows, Rows]:
     """Rows of the answer, and keys, of all candidates of a pose."""
     kind = arm.of_class
-    numbers = program.table("arm", arm.row)
     target, X, rigid = program.scratch("target", 1, 12), program.scratch("X", 1, 12), program.scratch("rigid", 1, 1)
     target[0], X[0], rigid[0] = program.step(partial(seen_from_arm, kind), numbers[0], T[0])
     candidates, state = _candidates(program, arm, numbers, X)

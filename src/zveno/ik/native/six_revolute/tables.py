@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,11 +66,13 @@ class SixRevoluteClass:
         left: whether the target enters among M2 … M5, see `zveno.ik.six_revolute.equations`.
         oriented: whether signs of det J must cancel, see `zveno.ik.checks.orientation`.
         bounds: within which nothing is sure.
+        turning_link: whether a link is known at run time only, so that nothing is eliminated before.
     """
 
     left: bool
     oriented: bool
     bounds: Bounds = DOUBLE
+    turning_link: bool = False
 
     @property
     def n(self) -> int:
@@ -95,7 +97,7 @@ class SixRevoluteClass:
     @property
     def shapes(self) -> Numbers:
         """Shapes of the numbers of an arm."""
-        rigid, angles, n = (3, 4), (N_JOINTS,), N_EQUATIONS if self.left else 0
+        rigid, angles, n = (3, 4), (N_JOINTS,), N_EQUATIONS if self.left and not self.turning_link else 0
         return Numbers(
             *(rigid, rigid, (N_JOINTS - 1, 3, 4), rigid, angles, angles, angles, ()),
             *((), (N_JOINTS, 3, 4), (), (), (), angles, (N_JOINTS, N_JOINTS), (n, N_FEATURES), (n,)),
@@ -119,6 +121,11 @@ class SixRevoluteTables(Tables):
     of_class: SixRevoluteClass
     numbers: Numbers
     features: np.ndarray
+
+    def with_turning_link(self) -> SixRevoluteTables:
+        """The same without what was eliminated before."""
+        numbers = self.numbers._replace(annihilator=np.zeros((0, N_FEATURES)), constant=np.zeros(0))
+        return replace(self, of_class=replace(self.of_class, turning_link=True), numbers=numbers)
 
 
 def general_arm(problem: IkProblem) -> Arm | None:

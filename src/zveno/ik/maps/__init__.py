@@ -1,0 +1,1 @@
+"""Inverse kinematics over many poses at once: what can be reached, and files of all solutions."""

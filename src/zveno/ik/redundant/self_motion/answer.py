@@ -1,0 +1,82 @@
+"""All self-motions of a pose of seven revolute joints, as `Solutions`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...answer import concluded
+from ...checks.draft import Draft, empty_draft
+from ...checks.no_solutions import Outside
+from ...ik_problem import IkProblem
+from ...objectives import Aim
+from ...solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Family, Solutions
+from ...targets import Targets
+from ..sliced_joint import SlicedJoint
+from .inside_limits import Part, inside_limits
+from .motions import Motions, motions_of, range_of, without_range
+
+AT_ONCE = 32
+"""Poses followed at once."""
+
+
+def self_motion_answer(
+    problem: IkProblem, targets: Targets, joint: SlicedJoint, aim: Aim, inputs: str
+) -> Solutions:
+    """Every curve of solutions inside limits, from end to end; a claim where none can be missing."""
+    name = next(step.joint for step in problem.steps if step.coordinate == joint.coordinate)
+    draft = empty_draft(problem, targets, f"self-motions, {joint.slices} slices of {name}", aim)
+    outside: list[tuple[int, np.ndarray]] = []
+    rows: list[tuple[int, np.ndarray]] = []
+    for start in range(0, len(targets.T), AT_ONCE):
+        poses = np.arange(start, min(start + AT_ONCE, len(targets.T)))
+        for pose, motions in zip(poses.tolist(), motions_of(problem, targets.T[poses], *joint), strict=True):
+            rows += _told(draft, pose, motions, joint, outside)
+    if rows:
+        draft.add(np.concatenate([np.full(len(x), i) for i, x in rows]), np.concatenate([x for _, x in rows]))
+    told = Outside(
+        np.concatenate([np.zeros(0, int), *(np.full(len(x), i) for i, x in outside)]),
+        np.concatenate([np.zeros((0, problem.n)), *(x for _, x in outside)]),
+    )
+    return concluded(draft, told, inputs)
+
+
+def _told(
+    draft: Draft, pose: int, motions: Motions, joint: SlicedJoint, outside: list[tuple[int, np.ndarray]]
+) -> list[tuple[int, np.ndarray]]:
+    """Families, status and reason of one pose entered into a draft; its solutions."""
+    problem, lanes = draft.problem, draft.targets.lanes
+    around = range_of(problem, joint.coordinate)[2]
+    doubt, families, solutions = motions.doubt, [], []
+    cuts = [inside_limits(problem, lanes, pose, c, joint.coordinate, around) for c in motions.components]
+    for cut in cuts:
+        if cut.grazing and not doubt:
+            doubt = "a joint grazes a limit"
+        for part in cut.parts:
+            x = problem.wrapped(part.x)
+            inside = problem.inside(x)
+            if not doubt and (not inside.all() or any(joint < 0 for joint, _ in part.ends)):
+                doubt = "an end of a curve at a limit was not found"
+            if inside.any():
+                families.append(_family(problem, part, x, inside, joint.coordinate))
+                solutions.append((pose, x[inside]))
+    if families:
+        draft.families[pose] = tuple(families)
+    if doubt:
+        draft.codes[pose], draft.notes[pose] = SAMPLED if families else UNDECIDED, doubt
+    else:
+        draft.codes[pose] = FAMILY if families else COMPLETE
+    if not families and not doubt:
+        if not motions.components and not around:
+            motions = motions_of(without_range(problem, joint.coordinate), draft.targets.T[[pose]], *joint)[0]
+            if motions.doubt and not motions.components:
+                draft.codes[pose], draft.notes[pose] = UNDECIDED, motions.doubt
+        outside += [(pose, problem.wrapped(c.x)) for c in motions.components]
+    return solutions
+
+
+def _family(problem: IkProblem, part: Part, x: np.ndarray, inside: np.ndarray, coordinate: int) -> Family:
+    """A part of a curve, of whose points x (m, 7) some are inside limits."""
+    names = [step.joint for step in problem.steps]
+    ends = tuple(f"{names[k]} at its {side} limit" if k >= 0 else "unknown" for k, side in part.ends)
+    q, turns = problem.to_q(x[inside]), problem.to_q(x[inside & part.turns])
+    return Family(1, q, part.closed, names[coordinate], part.interval, ends, turns)

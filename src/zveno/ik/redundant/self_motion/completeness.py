@@ -1,0 +1,101 @@
+"""Whether curves of solutions are all there are: every turn of the sliced joint must be one of theirs.
+
+A curve that no slice meets lies between two slices, so the sliced joint s turns on it, at least twice. There the
+plane curve F(s, u) = 0 of any projection has F_u = 0. All such points are known (`plane_curves`); those where a
+known curve turns are accounted for. What is left in doubt, as where two curves cross in one projection, must be in
+doubt at the same s in every other projection too: elsewhere there is no unknown curve.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...clock import time_is_over
+from ...ik_problem import TURN
+from .plane_curves import Turning, turning_points
+from .projections import Projection
+
+SAME = 1e-5
+"""Distance, rad, within which a turning point of a projection is that of a curve."""
+WIDENED = 1e-5
+"""Added to intervals of s that are left in doubt."""
+
+
+HOPELESS = 3000
+"""Cells in doubt of one projection from which on others are not asked: curves that all but coincide."""
+MOST_ASKED = 8
+"""Intervals in doubt that are looked at one by one."""
+
+
+class Unknown(NamedTuple):
+    """What is not accounted for.
+
+    Attributes:
+        intervals: (d, 2) of s that may hold turns of unknown curves; none if all curves are known.
+        slices: values of s at which an unknown curve would be met.
+    """
+
+    intervals: np.ndarray
+    slices: np.ndarray
+
+
+def unknown_turns(
+    projections: tuple[Projection, ...], T: np.ndarray, turns: np.ndarray, interval: tuple[float, float]
+) -> Unknown:
+    """What the turns (t, 7) of known curves leave unaccounted for, with s in an interval, of a pose T (4, 4)."""
+    left = np.array([interval], float)
+    slices: list[np.ndarray] = []
+    for projection in projections:
+        if not len(left) or time_is_over():
+            break
+        known = projection.angles(turns)
+        sign = projection.sign
+        found = turning_points(projection.curve(T), np.sort(sign * left, axis=1))
+        accounted = _accounted(found, known, projection.sheets)
+        new = ~accounted & _within(sign * found.points[:, 0], left)
+        if not slices:
+            slices.append(_where_met(sign * found.points[new, 0], sign * found.side[new]))
+        points = np.stack([found.points[new, 0] - SAME, found.points[new, 0] + SAME], axis=1)
+        left = _merged(np.sort(sign * np.concatenate([points, found.doubtful]), axis=1))
+        if len(found.doubtful) > HOPELESS:
+            break
+    if len(left) and len(projections) and len(left) <= MOST_ASKED:
+        first, sign = projections[0], projections[0].sign
+        left = left[[first.may_turn(T, *np.sort(sign * between)) for between in left]]
+    return Unknown(left, np.concatenate([np.zeros(0), *slices]))
+
+
+def _accounted(found: Turning, known: np.ndarray, sheets: int) -> np.ndarray:
+    """(t,) whether as many known turns as there are sheets lie at turning points of a plane curve."""
+    d = found.points[:, None] - known[None]
+    near = np.abs(d - TURN * np.round(d / TURN)).max(axis=2, initial=0.0) < SAME
+    return near.sum(axis=1) == sheets
+
+
+def _within(s: np.ndarray, intervals: np.ndarray) -> np.ndarray:
+    """(t,) whether values lie in one of the intervals (d, 2), whole turns aside."""
+    middle, half = intervals.mean(axis=1), 0.5 * (intervals[:, 1] - intervals[:, 0])
+    d = s[:, None] - middle
+    return (np.abs(d - TURN * np.round(d / TURN)) <= half + SAME).any(axis=1)
+
+
+def _where_met(s: np.ndarray, side: np.ndarray) -> np.ndarray:
+    """Values of s halfway between turns (t,) of the least and the greatest s of what may be one curve."""
+    values = []
+    for low in s[side > 0]:
+        above = s[(side < 0) & (s > low)]
+        values.append(0.5 * (low + above.min()) if len(above) else low + 1e-2)
+    return np.array(values)
+
+
+def _merged(intervals: np.ndarray) -> np.ndarray:
+    """Intervals (n, 2), a little wider, those that touch made one."""
+    merged: list[list[float]] = []
+    for low, high in intervals[np.argsort(intervals[:, 0])]:
+        if merged and low - WIDENED <= merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], high + WIDENED)
+        else:
+            merged.append([low - WIDENED, high + WIDENED])
+    return np.array(merged).reshape(-1, 2)

@@ -1,0 +1,115 @@
+"""The self-motions of a pose: curves through the solutions of slices, and what may be missing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ...clock import OVER, time_is_over
+from ...ik_problem import TURN, IkProblem
+from ...newton import lanes_of
+from .. import seven_revolute
+from ..slices import Sliced
+from .completeness import unknown_turns
+from .components import Component, Traced, traced
+from .projections import projections_of
+
+ROUNDS = 3
+"""Times that slices are added where curves may have been missed."""
+Span = tuple[float, float, bool]
+"""Values of the sliced joint between which curves are followed, and whether these go round."""
+
+
+class Motions(NamedTuple):
+    """The self-motions of one pose: curves within the range of the sliced joint, and what may be missing."""
+
+    components: list[Component]
+    nodes: np.ndarray
+    """(s, 7) solutions of slices."""
+    doubt: str
+    """Why curves may be missing; empty if none is."""
+
+
+def motions_of(problem: IkProblem, T: np.ndarray, k: int, slices: int) -> list[Motions]:
+    """The self-motions of poses T (n, 4, 4), with joint k sliced."""
+    free, lanes = without_limits(problem), lanes_of(problem, T)
+    low, high, around = range_of(problem, k)
+    # Round values, at which the geometry of slices is special, are avoided where no limit asks for them.
+    values = low + (high - low) * (np.arange(slices) + seven_revolute.GENERIC) / slices
+    values = values if around else np.linspace(low, high, slices)
+    nodes = seven_revolute.solve_slices(free, T, k, values)
+    curves = traced(free, lanes, k, values, around, nodes)
+    answers = []
+    for i in range(len(T)):
+        own = _of(nodes, i)
+        found = Traced({0: curves.components.get(i, [])}, curves.whole[i : i + 1])
+        answers.append(_settled(free, T[i], k, (low, high, around), values, own, found))
+    return answers
+
+
+def _settled(
+    free: IkProblem, T: np.ndarray, k: int, span: Span, values: np.ndarray, nodes: Sliced, found: Traced
+) -> Motions:
+    """The curves of one pose, with more slices where some may have been missed."""
+    low, high, around = span
+    components, whole = found.components.get(0, []), bool(found.whole[0])
+    unknown = None
+    for _ in range(ROUNDS):
+        if time_is_over():
+            return Motions(components, nodes.x, OVER)
+        if not whole:
+            return Motions(components, nodes.x, "a curve could not be followed from slice to slice")
+        turns = np.concatenate([np.zeros((0, free.n)), *(component.turns for component in components)])
+        unknown = unknown_turns(projections_of(free, k), T, turns, (low, high))
+        if not len(unknown.intervals):
+            return Motions(components, nodes.x, "")
+        new = np.setdiff1d(unknown.slices[(unknown.slices > low) & (unknown.slices < high)], values)
+        if not len(new):
+            break
+        values, nodes = _with_slices(free, T, k, values, nodes, new)
+        again = traced(free, lanes_of(free, T[None]), k, values, around, nodes)
+        components, whole = again.components.get(0, []), bool(again.whole[0])
+    assert unknown is not None
+    where = ", ".join(f"{0.5 * (a + b):.4g}" for a, b in unknown.intervals[:3])
+    return Motions(components, nodes.x, f"curves may turn unseen near {where} rad of the sliced joint")
+
+
+def _with_slices(free: IkProblem, T: np.ndarray, k: int, values, nodes: Sliced, new: np.ndarray):
+    """Values and solutions of slices, with those of some more."""
+    more = seven_revolute.solve_slices(free, T[None], k, new)
+    every = np.concatenate([values, new])
+    order = np.argsort(every)
+    rank = np.argsort(order)
+    cut = np.concatenate([rank[nodes.slice], rank[len(values) + more.slice]])
+    x = np.concatenate([nodes.x, more.x])
+    by_slice = np.argsort(cut, kind="stable")
+    return every[order], Sliced(np.zeros(len(x), int), cut[by_slice], x[by_slice])
+
+
+def _of(nodes: Sliced, pose: int) -> Sliced:
+    rows = np.flatnonzero(nodes.pose == pose)
+    return Sliced(np.zeros(len(rows), int), nodes.slice[rows], nodes.x[rows])
+
+
+def range_of(problem: IkProblem, coordinate: int) -> Span:
+    """Where the curves of a problem are followed."""
+    low, high = float(problem.span[0][coordinate]), float(problem.span[1][coordinate])
+    around = bool(problem.upper[coordinate] - problem.lower[coordinate] >= TURN)
+    return (low, low + TURN, True) if around else (low, high, False)
+
+
+@lru_cache(maxsize=32)
+def without_limits(problem: IkProblem) -> IkProblem:
+    """The problem with all joints free, remembered."""
+    return problem.without_limits()
+
+
+@lru_cache(maxsize=32)
+def without_range(problem: IkProblem, coordinate: int) -> IkProblem:
+    """The problem with the sliced joint free."""
+    lower, upper = problem.lower.copy(), problem.upper.copy()
+    lower[coordinate], upper[coordinate] = -np.inf, np.inf
+    return replace(problem, lower=lower, upper=upper)
