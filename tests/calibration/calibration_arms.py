@@ -125,18 +125,35 @@ def _contacts(robot, kind, model, values, n, rng, sigma):
     return Campaign(kind, q, groups=problem.campaigns[0].groups)
 
 
-def two_arms() -> zveno.Robot:
-    """A torso that turns, with two arms of five joints; frames `left` and `right` beside the last axes."""
-    rng = np.random.default_rng(7)
-    links, joints, frames = [Link("base"), Link("torso")], [], []
-    joints.append(Joint("waist", "base", "torso", Revolute(), transform(None, [0, 0, 0.5]), limits=Limits(-1, 1)))
-    for side, sign in (("left", 1.0), ("right", -1.0)):
-        before = "torso"
-        for k in range(1, 6):
-            place = transform(exp(rng.normal(size=3)), [0.1, 0.1 * sign * (k == 1), 0.25 * (k > 1)])
-            link = f"{side}_link{k}"
-            joints.append(Joint(f"{side}{k}", before, link, Revolute(), place, limits=Limits(-2.5, 2.5)))
-            links.append(Link(link))
-            before = link
-        frames.append(Frame(side, before, TOOL))
-    return zveno.Robot(assemble("two_arms", links, joints, frames))
+def rank_by_differences(robot, kind, n: int, seed: int = 5, h: float = 1e-5) -> int:
+    """Independent parameters and wanted unknowns beyond those that are in the way, from differences of residuals.
+
+    The derivatives of the problem itself must be the same.
+    """
+    model = redundant_model(robot.mechanism, kind.frames)
+    problem = imagined(model, kind, n, seed)
+    P, rows = len(model.terms), problem.noise >= 0
+    _, exact = problem.evaluate(problem.nominal, problem.frames, compiled=False, exact=True)
+
+    def residual(step):
+        frames = problem.moved(problem.frames, step)
+        T, _ = problem.poses(problem.parts[0], step[:P], problem.parts[0].q, compiled=False)
+        part = problem.parts[0]
+        if not kind.implicit:
+            read = problem.poses(part, problem.nominal, part.q, compiled=False)[0][part.posture]
+            read = problem.frames[part.left] @ read @ problem.frames[part.right]
+            y = kind.reading(read, problem.frames[part.target], *instrument_numbers(part, problem.frames))
+            part = replace(part, y=y)
+        return problem.rows_of(part, T[part.posture], frames)[0][part.known]
+
+    steps = h * np.eye(problem.n_columns)
+    J = np.array([(residual(step) - residual(-step)) / (2 * h) for step in steps]).T
+    np.testing.assert_allclose(J, exact[rows], atol=1e-8 * max(1.0, abs(J).max()))
+    N, A = J[:, problem.columns_of(False)], J[:, [*range(P), *problem.columns_of(True)]]
+    N = N / np.maximum(np.linalg.norm(N, axis=0), 1e-12)
+    Q, s, _ = np.linalg.svd(N.reshape(len(J), -1), full_matrices=False)
+    Q = Q[:, : int((s > 1e-7).sum())]
+    size = np.linalg.norm(A, axis=0)
+    A = (A - Q @ (Q.T @ A))[:, size > 1e-6 * size.max()] / size[size > 1e-6 * size.max()]
+    s = np.linalg.svd(A, compute_uv=False)
+    return int((s > 1e-6 * s[0]).sum())

@@ -89,7 +89,7 @@ def test_the_yaml_of_ur_is_the_robot(found):
             T = T @ step @ transform(elementary("z", float(angle)))
         ends.append(inverse(T) @ found.robot.forward_kinematics(posture, found.frames[0]))
     np.testing.assert_allclose(ends, [ends[0]] * 5, atol=2e-5)  # a constant: the tool, which the form has not
-    near = controller_form(found.model, found.frames[0], found._all_values, "ur")
+    near = controller_form(found.model, found.frames[0], found.all_values, "ur")
     assert near.position < 2e-3
 
 

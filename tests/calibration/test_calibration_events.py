@@ -1,12 +1,19 @@
 """What moved during a campaign: found when and what it was, sized, fitted; and nothing where nothing moved."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from benchmarks.calibration_events import SCENARIOS, judged
+from benchmarks.calibration_events import simulated as benchmark_campaign
 from calibration_arms import arm, simulated, truth
 
 import zveno
+from zveno.calibration import rounds
 from zveno.calibration.estimate import calibrate
+from zveno.calibration.fit import change_points
 from zveno.calibration.fit.change_points import _scanned
+from zveno.calibration.fit.weighting import row_sigma
 from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import FixedPoint, RelativePosition
 from zveno.calibration.measurements.campaigns import Campaign
@@ -121,6 +128,79 @@ def test_a_socket_that_moved():
     assert 5e-4 < found.events[0].moved < 4e-3  # of a frame that may have turned as well
     assert found.outliers
     assert not fitted.outliers
+
+
+def test_named_groups_do_not_hide_what_moved():
+    """Groups of six rows by name, which share no error: as clear as without names."""
+    robot, campaign, _ = _moved("tool", 3e-4, 2)
+    groups = tuple(f"day {k // 6}" for k in range(N))
+    (event,) = calibrate(robot, replace(campaign, groups=groups), folds=0).events
+    assert event.what == "tool"
+    assert abs(event.row - 26) <= 1
+
+
+@pytest.mark.parametrize(
+    "name", ["tool by 1 mm, sockets", "a socket by 1 mm, touched in turns", "tool and measuring system by 1 mm"]
+)
+def test_what_moved_is_named_among_sockets_and_beside_others(name):
+    outcome = judged(name, 2, seed=50)
+    assert (outcome.among, outcome.dated, outcome.odd) == (2, 2, [])
+
+
+def test_a_tool_that_moved_as_the_last_joint_would_is_not_excluded():
+    """A step along the circle about the last axis is the zero of the last joint, or the tool, as well."""
+    robot, campaign, _ = _moved("nothing", 0.0, 3)
+    q = campaign.q.copy()
+    q[30:, -1] += 6e-3
+    (event,) = calibrate(robot, Campaign(campaign.measurement, q, campaign.y), folds=0).events
+    assert any("the tool" in words for words in event.chances)
+    assert any(robot.joint_names[-1] in words for words in event.chances)
+
+
+def test_terms_that_stand_for_what_moved_are_doubted():
+    """A zero that slipped looks like oval gears, too: with the slip fitted the data do not ask for them."""
+    robot, campaign, *_ = benchmark_campaign(SCENARIOS["zero of joint 3 by 1 mrad, poses"], 4)
+    named, fitted = (calibrate(robot, campaign, events=word, folds=0) for word in ("named", "fit"))
+    assert named.joint_terms == ("ovality",)
+    assert any("do not ask for oval encoders or gears" in note for note in named.notes)
+    assert not fitted.joint_terms
+    assert [event.name for event in fitted.events] == ["joint3"]
+
+
+def test_what_moved_between_two_campaigns():
+    robot, campaign, _ = _moved("tool", 8e-4, 4, at=30)
+    two = [replace(campaign.only(range(30)), name="morning"), replace(campaign.only(range(30, N)), name="evening")]
+    named, fitted = (calibrate(robot, two, events=word, folds=0) for word in ("named", "fit"))
+    (event,) = named.events
+    assert any("the tool" in words for words in event.chances)
+    assert (event.campaign, event.row) == ("evening", 31)  # as numbered in the campaign they were taken from
+    assert max(fitted.sigma.values()) < 1.3 * NOISE
+
+
+def test_a_zero_that_slipped_far_is_one_event():
+    """A linear step leaves some of 50 mrad, which is fitted as well and not named again."""
+    robot, campaign, _ = _moved("joint", 5e-2, 7, at=30)
+    fitted = calibrate(robot, campaign, events="fit", folds=0)
+    assert [(event.what, event.name) for event in fitted.events] == [("joint", "joint3")]
+    assert next(iter(fitted.sigma.values())) == pytest.approx(NOISE, rel=0.2)
+
+
+def test_chances_are_those_of_noise(monkeypatch):
+    """300 times nothing but noise in the rows of a fit: a chance of 5 % at most comes up in not many more."""
+    robot, campaign, _ = _moved("nothing", 0.0, 7)
+    seen = {}
+    monkeypatch.setattr(rounds, "changes", lambda *fit: seen.update(fit=fit) or [])
+    calibrate(robot, campaign, folds=0)
+    problem, options, whole = seen["fit"]
+    rng, chances = np.random.default_rng(0), []
+    judge = change_points._judged
+    monkeypatch.setattr(change_points, "_judged", lambda *given: chances.append(judge(*given)))
+    sigma = row_sigma(problem, options, whole.sigma)
+    for _ in range(300):
+        noise = replace(whole, residual=sigma * rng.normal(size=len(sigma)))
+        change_points._clearest(problem, options, noise, np.ones(len(whole.weight)), ())
+    rate = np.mean([judged is not None and judged[0] < 0.05 for judged in chances])
+    assert 0.005 < rate < 0.08
 
 
 def test_events_are_one_of_three_words():

@@ -116,20 +116,26 @@ def test_random_sides_make_it_identifiable():
 
 @pytest.mark.slow
 def test_it_is_found_as_often_as_it_should_be():
-    """20 robots with clear hysteresis: 95 % regions of its parameters cover 90 to 98 %. 20 without: none named."""
-    robot, z = arm("puma560"), []
+    """20 robots with clear hysteresis (sizes are drawn: of 200, 4 are too small to be seen), and 20 without.
+
+    Bounds are what 120 independent errors of a normal distribution keep with a chance of 99 %: 95 % ± 5 % of them
+    within 1.96 standard deviations, a root mean square of 1 ± 0.17.
+    """
+    robot, z, named, false = arm("puma560"), [], 0, 0
     for seed in range(20):
         campaign, values = measured(robot, 3e-4, 60, 100 + seed)
         found = zveno.calibrate(robot, campaign, folds=0)
-        assert "hysteresis" in found.joint_terms
+        named += "hysteresis" in found.joint_terms
         z += [
             (value - values[found.model.numbers[name]]) / std
             for name, value, std in zip(found.names, found.values, found.std, strict=True)
             if name.startswith("H")
         ]
-        assert not zveno.calibrate(robot, measured(robot, 0.0, 60, seed)[0], folds=0).joint_terms
-    assert 0.8 < np.sqrt(np.mean(np.square(z))) < 1.25
-    assert 0.90 <= np.mean(np.abs(z) < 1.96) <= 0.98
+        false += bool(zveno.calibrate(robot, measured(robot, 0.0, 60, seed)[0], folds=0).joint_terms)
+    assert named >= 18
+    assert not false
+    assert 0.83 < np.sqrt(np.mean(np.square(z))) < 1.17
+    assert np.mean(np.abs(z) < 1.96) >= 0.90
 
 
 def test_plans_ask_for_both_sides(tmp_path):

@@ -19,16 +19,16 @@ def panda():
     return zveno.load("panda").with_tool(transform(None, np.array([0.05, 0.04, 0.1])))
 
 
-def yielding(robot, loads, seed=2, soft=1e-4):
-    """Positions of a robot whose joints yield under loads."""
+def yielding(robot, loads, seed=2, soft=1e-4, unseen=False):
+    """Positions of a robot whose joints yield under loads; or others, without noise."""
     rng = np.random.default_rng(seed)
     model = redundant_model(robot.mechanism, None, ("compliance",), loads)
     sizes = {"m": 1e-3, "rad": 2e-3, "rad/Nm": soft}
     values = np.array([rng.normal() * sizes[term.unit] for term in model.terms])
     values = np.array([abs(v) if t.kind == "C" else v for v, t in zip(values, model.terms, strict=True)])
-    q = robot.random(60, rng)
+    q = robot.random(60, 1000 if unseen else rng)
     T, _ = frame_motion(model, robot.mechanism.frame().name, q, values, gravity(robot.mechanism, loads)(q))
-    y = (FAR @ T)[:, :3, 3] + 1e-4 * rng.normal(size=(60, 3))
+    y = (FAR @ T)[:, :3, 3] + (0.0 if unseen else 1e-4) * rng.normal(size=(60, 3))
     return Campaign("relative_position", q, y)  # type: ignore[arg-type]
 
 
@@ -48,6 +48,15 @@ def test_the_loads_are_those_that_the_joints_yield_under(panda, loads):
     target = found.planning_robot.forward_kinematics(q)
     reached = found.predict(compensation.q).T_world_frame
     np.testing.assert_allclose(reached[compensation.reached], target[compensation.reached], atol=1e-6)
+
+
+def test_loads_that_cannot_be_told_apart_predict_as_well(panda):
+    """The masses of a Panda lie about as rods would. Whichever loads are taken, postures not used are predicted
+    within twice what 33 parameters from 60 positions leave."""
+    found = zveno.calibrate(panda, yielding(panda, RODS), folds=0)
+    assert "compliance" in found.joint_terms
+    left = np.sqrt(len(found.names) + 6) / np.sqrt(3 * 60) * np.sqrt(3) * 1e-4
+    assert found.score(yielding(panda, RODS, seed=2, unseen=True))[0].rms < 2 * left
 
 
 def wrong(robot, number, kilograms, center, moments):

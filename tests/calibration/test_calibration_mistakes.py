@@ -126,9 +126,9 @@ def test_wrong_readings_are_recognised(kind, sigma, spoil, said):
 @pytest.mark.parametrize(
     ("factor", "said"),
     [
-        (1e3, "millimetres.*unit = mm"),
-        (1e2, "centimetres.*unit = cm"),
-        (1 / 0.0254, "inches.*unit = in"),
+        (1e3, "millimetres.*unit=mm"),
+        (1e2, "centimetres.*unit=cm"),
+        (1 / 0.0254, "inches.*unit=in"),
         (1e6, "micrometres"),
         (1e-3, "metres taken for millimetres"),
         (0.0, "all readings are the same"),

@@ -1,10 +1,12 @@
 """Pixels of a camera: lens, mounting and robot found again, by a board or one marker, on the hand or beside it."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from calibration_arms import NEAR, arm, simulated, truth
+from benchmarks.calibration_recovery import stands_for
+from calibration_arms import NEAR, arm, rank_by_differences, simulated, truth
 
 import zveno
 from zveno.calibration.identifiability.analysis import identifiability
@@ -76,11 +78,7 @@ def found_again(name, n, seed):
         campaign.y,
     )
     found = zveno.calibrate(robot, used, joint_terms=(), strategy="JL", plausible=None, folds=0)
-    stands = {x: {x: 1.0} for x in found.names}
-    for relation in found.identifiability.relations:
-        stands |= {x: relation for x in relation if x in found.names}
-    numbers = found.model.numbers
-    expected = [sum(w * values[numbers[o]] for o, w in stands[x].items() if o in numbers) for x in found.names]
+    expected = stands_for(found, dict(zip(found.model.names, values, strict=True)))
     return found, (found.values - expected) / found.std, frames
 
 
@@ -98,6 +96,16 @@ def test_the_robot_is_found_again(name):
         assert found.numbers["camera.k1"] == pytest.approx(DISTORTION[0], abs=0.02)
     assert abs(z).max() < 5.0
     assert 0.5 < np.sqrt(np.mean(z**2)) < 1.7
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rank_is_that_of_a_jacobian_by_differences(name):
+    """Of pixels themselves, with camera and board among what is found, beyond an unknown lens."""
+    robot, (kind, asked) = arm("puma560"), CASES[name]
+    kind = replace(kind, **asked)
+    structure = identifiability(robot, kind)
+    assert structure.rank == rank_by_differences(robot, kind, 60)
+    assert structure.gap > 1e3
 
 
 def test_poses_of_boards_are_exact_without_noise():

@@ -1,10 +1,14 @@
 """How far a robot is off before it is measured: found from the data, and the same whatever was chosen."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from calibration_arms import FAR, arm, simulated
+from scipy.stats import t
 
 from zveno.calibration.estimate import calibrate
+from zveno.calibration.fit.prior import Prior, _likeliest_scale, _widened
 from zveno.calibration.measurements import RelativePosition
 from zveno.calibration.model.models import redundant_model
 
@@ -76,3 +80,19 @@ def test_sizes_that_are_given_stay_and_are_said():
     estimated = calibrate(robot, campaign, priors={"Rzq3": 1e-6}, folds=0)
     assert abs(estimated.parameters["Rzq3"]) < 1e-5
     assert 1e-4 < estimated.plausible["links (m)"] < 1e-3
+
+
+@pytest.mark.parametrize("n", [1.0, 3.0, 30.0])
+def test_scales_from_few_terms_are_taken_wider(n):
+    """So that a term that the data say nothing of is inside its 95 % region in 95 %: Student's t with n degrees of
+    freedom but for what is known of scales before; nearly nothing for many terms."""
+    start = Prior((0,), np.eye(1), np.array([1.0]), np.ones(1), {"links (m)": np.array([0])}, {})
+    wider = _widened(replace(start, size=np.array([0.3])), start, {"links (m)": n}).wider[0]
+    student = t.ppf(0.975, n) / 1.96
+    assert 1.0 < wider < 1.001 * student
+    assert wider == pytest.approx(student, rel=0.7 / n)
+
+
+def test_scales_do_not_vanish_without_information():
+    assert _likeliest_scale(0.04 * 5, 5) == pytest.approx(0.2, rel=0.05)
+    assert _likeliest_scale(0.0, 5) == 1e-3

@@ -5,7 +5,7 @@ import pytest
 
 import zveno
 from zveno.calibration.identifiability.analysis import identifiability
-from zveno.calibration.identifiability.proof import Step, _block, _steps, _walked, prove
+from zveno.calibration.identifiability.proof import Step, _block, _walked, prove, steps_between
 from zveno.calibration.identifiability.row_spaces import FloatRows
 from zveno.calibration.model.models import redundant_model
 from zveno.mechanism import Frame, Joint, Limits, Link, assemble
@@ -88,7 +88,7 @@ def test_exact_and_floating_closures_agree():
     for seed in range(40):
         model = redundant_model(_chain(seed, True))
         for point in (None, np.zeros(3), np.array([0.01, 0.02, 0.03])):
-            steps = _steps(model, point)
+            steps = steps_between(model, point)
             floating = _walked(FloatRows(model.scale), steps, point is not None, "floats")
             proof = prove(model, point)
             assert proof.certified

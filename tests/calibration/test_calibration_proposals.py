@@ -181,7 +181,7 @@ def test_where_the_base_is_does_not_count_where_it_was_not_seen(puma, text):
         both = together(puma, campaign, values, REAL[text], seed)
         T, J = pose_kernel(both.model, both.frames[0])(q, np.zeros(len(both.model.terms)), *np.zeros((2, 200, 6)))
         chance = rng.multivariate_normal(np.zeros(len(both.names)), both.covariance, 300)
-        moved = (T[:, :3, :3] @ (J[:, :3, both._columns] @ chance.T)).reshape(-1, 300)
+        moved = (T[:, :3, :3] @ (J[:, :3, both.columns] @ chance.T)).reshape(-1, 300)
         rigid = np.concatenate([np.hstack([np.eye(3), -skew(one)]) for one in T[:, :3, 3]])
         rest = moved - rigid @ np.linalg.lstsq(rigid, moved, rcond=None)[0]
         left.append(np.sqrt(3.0) * rms(rest))
@@ -242,7 +242,7 @@ def test_what_is_not_seen_counts_as_much_as_robots_differ_in_it(puma):
         known = prior(model, found.identifiability, PLAUSIBLE, {})
         assert known is not None
         B, S = known.relations, np.diag(known.size**2)
-        expected = S @ B.T @ np.linalg.solve(B @ S @ B.T, found._all_values[list(known.columns)])
+        expected = S @ B.T @ np.linalg.solve(B @ S @ B.T, found.all_values[list(known.columns)])
         T, guess = (pose_kernel(model, "tool")(q, x, *np.zeros((2, 200, 6)))[0] for x in (true, expected))
         apart = (guess - T)[:, :3, 3].ravel()
         rigid = np.concatenate([np.hstack([np.eye(3), -skew(one)]) for one in T[:, :3, 3]])

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from calibration_arms import arm, simulated, truth, two_arms
+from benchmarks.calibration_recovery import stands_for, two_arms
+from calibration_arms import arm, rank_by_differences, simulated, truth
 
 import zveno
 from zveno.calibration.identifiability.analysis import identifiability
-from zveno.calibration.identifiability.postures import imagined
 from zveno.calibration.measurements import BallBar, Line, Plane, RelativePosition, SelfTouch
 from zveno.calibration.model.models import redundant_model
 from zveno.errors import ZvenoError
@@ -43,16 +43,8 @@ def found_again(robot, kind, n, seed):
     campaign = simulated(robot, kind, values, n, rng, {"position": SIGMA})
     found = zveno.calibrate(robot, campaign, joint_terms=(), strategy="JL", plausible=None, folds=0)
     assert found.converged
-    return found, (found.values - combined(found, values)) / found.std
-
-
-def combined(found, values):
-    """Of true deviations (P,), the combinations that the parameters found stand for."""
-    stands = {name: {name: 1.0} for name in found.names}
-    for relation in found.identifiability.relations:
-        stands |= {name: relation for name in relation if name in found.identifiability.chosen}
-    numbers = found.model.numbers
-    return [sum(w * values[numbers[other]] for other, w in stands[name].items()) for name in found.names]
+    true = dict(zip(found.model.names, values, strict=True))
+    return found, (found.values - stands_for(found, true)) / found.std
 
 
 @pytest.mark.parametrize(("name", "kind"), [case[::2] for case in CASES], ids=[case[1] for case in CASES])
@@ -74,35 +66,12 @@ def test_errors_are_as_large_as_said(name, kind):
 
 @pytest.mark.parametrize(("name", "kind"), [case[::2] for case in CASES], ids=[case[1] for case in CASES])
 def test_rank_is_that_of_a_jacobian_by_differences(name, kind):
-    """Derivatives by differences of residuals in contact, beyond those by what is unknown beside the robot."""
-    robot = robot_of(name)
-    model = redundant_model(robot.mechanism, kind.frames)
-    problem = imagined(model, kind, 150, 5)
-    rows = problem.noise >= 0
-    h = 1e-5
-
-    def residual(values, step):
-        frames = problem.moved(problem.frames, np.concatenate([np.zeros(len(model.terms)), step]))
-        r, _ = problem.evaluate(values, frames, (), compiled=False)
-        return r[rows]
-
-    P, U = len(model.terms), problem.n_columns - len(model.terms)
-    zero, none = np.zeros(P), np.zeros(U)
-    by_terms = [(residual(h * e, none) - residual(-h * e, none)) / (2 * h) for e in np.eye(P)]
-    by_unknowns = [(residual(zero, h * e) - residual(zero, -h * e)) / (2 * h) for e in np.eye(U)]
-    _, J = problem.evaluate(problem.nominal, problem.frames, compiled=False, exact=True)
-    np.testing.assert_allclose(np.array(by_terms + by_unknowns).T, J[rows], atol=1e-8)
-    N = np.array(by_unknowns).T.reshape(rows.sum(), U)
-    N = N / np.maximum(np.linalg.norm(N, axis=0), 1e-12)
-    Q, s, _ = np.linalg.svd(N, full_matrices=False)
-    Q = Q[:, : int((s > 1e-7).sum())]
-    A = np.array(by_terms).T
-    size = np.linalg.norm(A, axis=0)
-    A = (A - Q @ (Q.T @ A))[:, size > 1e-6] / size[size > 1e-6]
-    s = np.linalg.svd(A, compute_uv=False)
-    structure = identifiability(robot, kind)
-    assert int((s > 1e-6 * s[0]).sum()) == structure.rank
+    """Derivatives by differences of residuals in contact; and what the closure of twists counts."""
+    structure = identifiability(robot_of(name), kind)
+    assert structure.rank == rank_by_differences(robot_of(name), kind, 150) == structure.counts.proved
+    assert structure.counts.agree(structure.rank)
     assert structure.gap > 1e3
+    assert structure.status == "certain"
 
 
 def test_a_bar_of_known_length_shows_the_scale():

@@ -24,7 +24,7 @@ from .fit.named import Error, Event, Outlier, Residuals
 from .identifiability.analysis import Identifiability
 from .measurements.campaigns import Campaign, sides
 from .model.models import Model, redundant_model
-from .use.accuracy import AccuracyMap, Prediction, predict
+from .use.accuracy import AccuracyMap, Prediction, accuracy_map, predict
 from .use.compensate import TOOLS, Compensation, compensation_c, compensation_kernel, has_sides
 from .use.controller import ControllerForm, controller_form
 from .use.output import calibrated_mechanism, text_of
@@ -199,16 +199,19 @@ class Calibration(Result):
         return redundant_model(self.nominal, self.frames, self.joint_terms, self.loads)
 
     @cached_property
-    def _all_values(self) -> np.ndarray:
+    def all_values(self) -> np.ndarray:
+        """Deviations of all terms of `model`, zero where they were not estimated."""
         values = np.zeros(len(self.model.terms))
-        values[self._columns] = self.values
+        values[self.columns] = self.values
         return values
 
     @cached_property
-    def _columns(self) -> list[int]:
+    def columns(self) -> list[int]:
+        """Places of the estimated parameters among the terms of `model`."""
         return [self.model.numbers[name] for name in self.names]
 
-    def _frame(self, frame: str | None) -> str:
+    def checked_frame(self, frame: str | None) -> str:
+        """One of the frames that were measured; the first if None."""
         frame = self.frames[0] if frame is None else frame
         if frame not in self.frames:
             raise unknown_name("calibrated frame", frame, self.frames)
@@ -224,8 +227,8 @@ class Calibration(Result):
                 joints have hysteresis; between both sides if None.
         """
         side = self._side(approach)
-        values = self._all_values, self._columns, self.covariance
-        return predict(self.model, self._frame(frame), q, *values, side)
+        values = self.all_values, self.columns, self.covariance
+        return predict(self.model, self.checked_frame(frame), q, *values, side)
 
     def _side(self, approach: ArrayLike | None) -> np.ndarray | None:
         if approach is None:
@@ -241,15 +244,8 @@ class Calibration(Result):
     def accuracy_map(
         self, postures: int = 2000, rng: np.random.Generator | int | None = 0, frame: str | None = None
     ) -> AccuracyMap:
-        """Accuracy over random postures within limits, before and after."""
-        at = self._frame(frame)
-        placed = self._all_values.copy()
-        placed[[k for k, term in enumerate(self.model.terms) if term.role not in ("base", "tool")]] = 0.0
-
-        def nominal(q: np.ndarray) -> np.ndarray:
-            return predict(self.model, at, q, placed, [], np.zeros((0, 0))).T_world_frame
-
-        return AccuracyMap.over(self.nominal, lambda q: self.predict(q, at), nominal, postures, rng)
+        """Accuracy over random postures within limits, before and after; see `zveno.accuracy_map`."""
+        return accuracy_map(self, postures, rng, frame)
 
     @cached_property
     def planning_robot(self) -> Robot:
@@ -257,7 +253,7 @@ class Calibration(Result):
         tools = np.zeros(len(self.model.terms))
         for block in self.model.blocks:
             if block.frame is not None:
-                tools[block.first : block.first + 6] = self._all_values[block.first : block.first + 6]
+                tools[block.first : block.first + 6] = self.all_values[block.first : block.first + 6]
         return self._robot(calibrated_mechanism(self.model, tools))
 
     def compensate(
@@ -278,12 +274,12 @@ class Calibration(Result):
             approach: sign of the motion by which every coordinate will come there, (..., n_q) or one for all, where
                 joints have hysteresis; between both sides if None.
         """
-        frame, tool, side = self._frame(frame), _checked_tool(tool), self._side(approach)
+        frame, tool, side = self.checked_frame(frame), _checked_tool(tool), self._side(approach)
         if (frame, tool) not in self._compensations:
-            kernel = compensation_kernel(self.model, frame, self._all_values, tool)
+            kernel = compensation_kernel(self.model, frame, self.all_values, tool)
             self._compensations[frame, tool] = kernel
         inputs = [self.nominal.checked_q(q_desired)]
-        if has_sides(self.model, self._all_values):
+        if has_sides(self.model, self.all_values):
             inputs.append(np.zeros(self.nominal.n_v) if side is None else side)
         q, status, position, rotation = self._compensations[frame, tool](*inputs)
         return Compensation(q, np.asarray(status).astype(int), np.asarray(position), np.asarray(rotation))
@@ -296,7 +292,7 @@ class Calibration(Result):
         self, directory: str | Path, frame: str | None = None, tool: str = "measured"
     ) -> tuple[Path, Path]:
         """`compensate.h` and `compensate.c`: the same for a controller; the function returns the status."""
-        source = compensation_c(self.model, self._frame(frame), self._all_values, _checked_tool(tool))
+        source = compensation_c(self.model, self.checked_frame(frame), self.all_values, _checked_tool(tool))
         return source.write(directory)
 
     def controller(self, form: str, frame: str | None = None) -> ControllerForm:
@@ -307,12 +303,12 @@ class Calibration(Result):
                 (`calibration.yaml`), "kuka" or "abb" (offsets, base and tool).
             frame: one of those that were measured; the first if None.
         """
-        return controller_form(self.model, self._frame(frame), self._all_values, form)
+        return controller_form(self.model, self.checked_frame(frame), self.all_values, form)
 
     def score(self, data: Campaign | Sequence[Campaign]) -> tuple[Error, ...]:
         """Errors on other measurements: parameters and frames as found; unknowns that are new are fitted to
         them."""
-        return score(self.model, data, self._all_values, self.unknowns)
+        return score(self.model, data, self.all_values, self.unknowns)
 
     def text(self, format: str = "elementary") -> str:
         """The calibrated robot as "urdf", "dh" (or the elementary product where no table can hold it) or

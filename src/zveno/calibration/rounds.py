@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from .fit.change_points import change_point
+from ..errors import ZvenoError
+from .fit.change_points import MOST_CHANGES, Change, changes
 from .fit.choosing import choose_parameters, chosen_parameters
 from .fit.estimating import fit_noise, fit_prior_scales
-from .fit.events import event_of, with_event
+from .fit.events import event_of, is_left_of, with_event
 from .fit.evidence import HIDDEN, lacking
 from .fit.held_out import held_out
 from .fit.placing import assemble_rows
@@ -18,8 +19,6 @@ from .fit.state import FitState
 from .fit.weighting import row_sigma
 from .model.joint_terms import IN_WORDS
 
-MOST_EVENTS = 3
-"""Events that are looked for in one calibration."""
 FOLDS = 10
 """Parts into which postures are dealt to choose joint terms, where no held-out errors are asked for."""
 FAR_FROM_NOMINAL = (
@@ -44,19 +43,40 @@ def find_events(state: FitState) -> FitState:
     if state.settings.events == "ignored" or state.settings.linear:
         return state
     fitted = state.settings.events == "fit"
-    for _ in range(MOST_EVENTS):
-        change = change_point(state.problem, state.options, state.fit)
-        if change is None:
+    for _ in range(MOST_CHANGES):
+        found = changes(state.problem, state.options, state.fit)
+        events = tuple(event_of(state.problem, change, fitted) for change in found)
+        if not events:
             return state
-        event = event_of(state.problem, change, fitted)
         if not fitted:
-            return replace(state, events=(event,))
-        state = replace(with_event(state, change), events=(*state.events, event))
-        # Terms may have been fitted to what moved: begin without them.
-        joint_terms = state.settings.joint_terms
-        state = replace(state, joint_terms=joint_terms, evidence={}, options=replace(state.options, components=()))
-        state = _until_nothing_lacks(_next_round(state))
+            return noted(replace(state, events=events), _terms_in_doubt(state, found[0]))
+        change, kept = found[0], (events[0],)
+        for before in state.events:
+            if is_left_of(events[0], before):
+                lines = state.problem.campaigns[change.part].lines
+                change, kept = replace(change, posture=int(np.flatnonzero(lines == before.row)[0])), ()
+        state = replace(_with_event(state, change), events=(*state.events, *kept))
     return state
+
+
+def _with_event(state: FitState, change: Change) -> FitState:
+    """The fit with something moved. Terms may have been fitted to what moved: it begins without them."""
+    state = with_event(state, change)
+    joint_terms = state.settings.joint_terms
+    state = replace(state, joint_terms=joint_terms, evidence={}, options=replace(state.options, components=()))
+    return _until_nothing_lacks(_next_round(state))
+
+
+def _terms_in_doubt(state: FitState, change: Change) -> str:
+    """Which joint terms the data no longer ask for where the clearest change is fitted; empty if none."""
+    if not state.evidence:
+        return ""
+    try:
+        stay = _with_event(state, change).evidence
+    except (ZvenoError, np.linalg.LinAlgError):
+        return ""
+    gone = " and ".join(IN_WORDS[word] for word in state.evidence if word not in stay)
+    return f'with what moved fitted (events="fit") the data do not ask for {gone}' if gone else ""
 
 
 def _until_nothing_lacks(state: FitState) -> FitState:

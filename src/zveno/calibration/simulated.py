@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,14 +13,14 @@ from ..fit.rng import seed_of
 from ..robot_functions import RobotFunctions
 from ..spatial.rotations import exp
 from ..spatial.transforms import transform
-from .identifiability.postures import random_direction
+from .identifiability.postures import imagined_frames, random_direction, visible_postures
 from .measurements import Measurement
 from .measurements import measurement as named_measurement
 from .measurements.assembly import fit_problem
-from .measurements.campaigns import Campaign
+from .measurements.campaigns import Campaign, in_order
 from .measurements.contact import into_contact
-from .measurements.fit_problem import FitProblem
-from .measurements.residual_slopes import residual_kernel
+from .measurements.fit_problem import FitProblem, instrument_numbers
+from .model.joint_terms import HYSTERESIS, words_of
 from .model.models import redundant_model
 
 AWAY = 2.0
@@ -33,6 +34,7 @@ def simulated_campaign(
     *,
     groups: Sequence[str] = (),
     frames: Mapping[str, np.ndarray] | None = None,
+    joint_errors: Mapping[str, float] | None = None,
     noise: float = 1.0,
     rng: np.random.Generator | int | None = 0,
 ) -> Campaign:
@@ -41,50 +43,92 @@ def simulated_campaign(
     Args:
         robot: the true robot, such as `nominal.with_deviations(…)`.
         measurement: the kind, or its name; its `sigma` is the noise, or what is typical where it has none.
-        q: postures, (n, n_q). For contacts, postures nearby in which the robot touches, so far as there are some.
-        groups: what each posture touches, for kinds that need it.
+        q: postures, (n, n_q). For contacts, postures nearby in which the robot touches; for cameras, those in which
+            everything is seen; in both cases so far as there are some.
+        groups: what each posture touches, for kinds that need it; or rows that belong together.
         frames: poses (4, 4) of unknown frames and targets by label ("tracker"); others are drawn.
+        joint_errors: joint terms by the names that `calibrate` uses: {"Cq2": 1e-4, "Hq3": 3e-4}, in its units.
+            Joints with hysteresis come from the posture before, and the campaign says from which side.
         noise: factor of the noise; 0 for exact readings.
         rng: generator or seed.
     """
-    kind = named_measurement(measurement)
+    kind = named_measurement(measurement).with_groups(map(str, groups))
     rng = np.random.default_rng(seed_of(rng))
     postures = robot.mechanism.checked_q(q)
     if postures.ndim != 2 or not len(postures):
         raise ZvenoError(f"has shape {postures.shape}", element="q", remedy="Give postures (n, n_q)")
+    errors = joint_errors or {}
+    words = words_of(errors)
+    model = redundant_model(robot.mechanism, kind.frames, words)
+    values = np.zeros(len(model.terms))
+    for name, value in errors.items():
+        model.term(name)  # an unknown one is refused with the nearest
+        values[model.numbers[name]] = value
     campaign = Campaign.unread(kind, postures, groups)
-    problem = fit_problem(redundant_model(robot.mechanism, kind.frame), [campaign])
-    problem = problem.placed(_drawn(problem, rng)).placed(frames or {})
+    problem = fit_problem(model, [campaign])
+    drawn = problem.placed(_drawn(problem, rng)).placed(frames or {})
+    if not kind.implicit:
+        campaign = _seen(drawn, campaign)
+    if HYSTERESIS in words:
+        campaign = replace(campaign, approach=in_order(campaign.q))
+    problem = fit_problem(model, [campaign]).placed(drawn.labelled(drawn.frames))
     sigma = noise * kind.component_sigma()
-    if kind.implicit:
-        return _in_contact(problem, campaign, sigma, rng)
-    part = problem.parts[0]
-    T, _ = problem.poses(part, problem.nominal, postures, compiled=False)
-    P = problem.frames[part.left] @ T[part.posture] @ problem.frames[part.right]
-    X = problem.frames[part.target]
-    if kind.linear:
-        y = kind.reading(P, X) + rng.normal(size=(len(P), kind.n_data)) * sigma
-    else:
-        y = kind.reading(_displaced(P, kind, sigma, rng), X)
-    return Campaign(kind, postures, y.reshape(len(postures), kind.n_seen, kind.n_data), tuple(groups))
+    made = (_in_contact if kind.implicit else _read)(problem, values, campaign, sigma, rng)
+    return made if HYSTERESIS in words else replace(made, approach=None)
 
 
 def simulated_places(
     robot: RobotFunctions, kind: Measurement, q: np.ndarray, groups: Sequence[str], seed: int
 ) -> dict[str, np.ndarray]:
-    """Poses (4, 4) of instruments, by label, as `simulated_campaign` draws them: for several campaigns with one."""
-    problem = fit_problem(redundant_model(robot.mechanism, kind.frame), [Campaign.unread(kind, q, groups)])
+    """Poses (4, 4) of instruments and targets, by label, as `simulated_campaign` draws them: for several campaigns
+    with one."""
+    problem = fit_problem(redundant_model(robot.mechanism, kind.frames), [Campaign.unread(kind, q, groups)])
     return _drawn(problem, np.random.default_rng(seed))
 
 
 def _drawn(problem: FitProblem, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Places of instruments whose place is not given: somewhere about the robot, turned anyhow."""
-    seen_from = set(problem.parts[0].left.tolist())
-    return {
-        unknown.label: transform(exp(rng.normal(size=3)), AWAY * random_direction(rng))
-        for unknown in problem.unknowns
-        if unknown.frame in seen_from and not unknown.given
-    }
+    """Places that are not given: instruments about the robot, turned anyhow, or where they see it; targets where it
+    gets."""
+    part = problem.parts[0]
+    T, _ = problem.poses(part, problem.nominal, part.q, compiled=False)
+    away = {}
+    if part.measurement.imagined_left(T, problem.model.scale) is None:
+        seen_from = set(part.left.tolist())
+        away = {
+            unknown.label: transform(exp(rng.normal(size=3)), AWAY * random_direction(rng))
+            for unknown in problem.unknowns
+            if unknown.frame in seen_from and not unknown.given
+        }
+    placed = problem.placed(imagined_frames(problem.placed(away), rng))
+    return {unknown.label: placed.frames[unknown.frame] for unknown in problem.unknowns if not unknown.given}
+
+
+def _seen(problem: FitProblem, campaign: Campaign) -> Campaign:
+    """The postures in which everything can be seen."""
+    seen = visible_postures(problem, 0)
+    if not seen.any():
+        raise ZvenoError(
+            f"in none of {len(seen)} postures everything can be seen",
+            element=campaign.measurement.kind,
+            remedy="Give more postures, or the places of what sees and is seen in `frames`",
+        )
+    return campaign if seen.all() else campaign.only(seen)
+
+
+def _read(
+    problem: FitProblem, values: np.ndarray, campaign: Campaign, sigma: np.ndarray, rng: np.random.Generator
+) -> Campaign:
+    """What is read in every posture."""
+    part, kind = problem.parts[0], campaign.measurement
+    T, _ = problem.poses(part, values, campaign.q, compiled=False)
+    P = problem.frames[part.left] @ T[part.posture] @ problem.frames[part.right]
+    X, numbers = problem.frames[part.target], instrument_numbers(part, problem.frames)
+    # Noise of readings that are numbers of their own is added, that of others displaces what they are read of.
+    added = kind.linear or all(noise.unit == "px" for noise in kind.noises)
+    y = kind.reading(P if added else _displaced(P, kind, sigma, rng), X, *numbers)
+    if added:
+        y = y + rng.normal(size=(len(P), kind.n_data)) * sigma
+    return _unnamed(replace(campaign, y=y.reshape(len(campaign), kind.n_seen, kind.n_data)))
 
 
 def _displaced(P: np.ndarray, kind: Measurement, sigma: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -97,9 +141,11 @@ def _displaced(P: np.ndarray, kind: Measurement, sigma: np.ndarray, rng: np.rand
     return P
 
 
-def _in_contact(problem: FitProblem, campaign: Campaign, sigma: np.ndarray, rng: np.random.Generator) -> Campaign:
+def _in_contact(
+    problem: FitProblem, values: np.ndarray, campaign: Campaign, sigma: np.ndarray, rng: np.random.Generator
+) -> Campaign:
     """Postures in which the robot touches, as its joints read them when the touch is off by the noise."""
-    q, touching = into_contact(problem, 0, campaign.q)
+    q, touching = into_contact(problem, 0, campaign.q, values=values)
     if not touching.any():
         raise ZvenoError(
             f"none of {len(q)} postures can be brought into contact",
@@ -107,13 +153,16 @@ def _in_contact(problem: FitProblem, campaign: Campaign, sigma: np.ndarray, rng:
             remedy="Give postures near what is touched, and its place in `frames`",
         )
     part = problem.parts[0]
-    T, J = problem.poses(part, problem.nominal, q, compiled=False)
-    L, R, X = (problem.frames[index] for index in (part.left, part.right, part.target))
-    _, by_T, *_ = residual_kernel(type(part.measurement))(T, L, R, X, part.y)
-    slope = by_T @ problem.by_joints(part, problem.nominal, q, J)
+    T, J = problem.poses(part, values, q, compiled=False)
+    _, by_T, *_ = problem.rows_of(part, T[part.posture], problem.frames)
+    slope = by_T @ problem.by_joints(part, values, q, J)
     errors = rng.normal(size=(len(q), len(sigma), 1)) * sigma[:, None]
     turned = (np.linalg.pinv(slope) @ errors)[..., 0]
     moved = np.array([problem.model.mechanism.integrate(a, b) for a, b in zip(q, turned, strict=True)])
-    kept = np.flatnonzero(touching)
-    groups = tuple(campaign.groups[k] for k in kept) if any(campaign.groups) else ()
-    return Campaign(campaign.measurement, moved[kept], groups=groups)
+    return _unnamed(replace(campaign, q=moved, y=None).only(touching))  # type: ignore[arg-type]
+
+
+def _unnamed(campaign: Campaign) -> Campaign:
+    """The campaign as people would give it: its rows count from one."""
+    groups = campaign.groups if any(campaign.groups) else ()
+    return replace(campaign, groups=groups, name="", lines=np.zeros(0, dtype=int))

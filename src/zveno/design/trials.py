@@ -214,7 +214,7 @@ class _Tried:
         deviations = rng.normal(size=len(model.terms)) * [usual(term, self.plausible) for term in model.terms]
         true = RobotFunctions(calibrated_mechanism(model, deviations))
         where, noisy = (int(seed) for seed in rng.integers(1 << 62, size=2))
-        frames = self.places | simulated_places(true, self.kind, self.q, self.groups, where)
+        frames = simulated_places(true, self.kind, self.q, self.groups, where) | self.places
         data = simulated_campaign(true, self.kind, self.q, groups=self.groups, frames=frames, rng=noisy)
         found = calibrate(self.robot, data, progress=False)
         elsewhere, touched = self._elsewhere(rng)

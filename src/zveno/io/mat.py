@@ -29,7 +29,7 @@ _CLASSES = dict(enumerate(("f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8",
 """Types of a matrix, by its class; its numbers may be stored in a smaller one."""
 _COMPLEX = 0x800
 _VERSION_4 = ("f8", "f4", "i4", "i2", "u2", "u1")
-_REMEDY = "Write it again in MATLAB: save('log.mat', 't', 'q', 'tau', '-v7')"
+_REMEDY = "Write it again in MATLAB with its variables: save('data.mat', 'q', 'y', '-v7')"
 
 
 def read_mat(path: object, limit: int = MAX_ARRAY_BYTES) -> dict[str, np.ndarray]:

@@ -23,7 +23,8 @@ _ROTATION = re.compile(r"rvec|rotvec|rot_vec|rotation_vec|axis_angle", re.IGNORE
 
 def read_arrays(path: str | PathLike[str], coordinates: Sequence[str], readings: str = "") -> MeasurementTable:
     """The arrays of a file as columns: joint values (n, n_q), positions (n, 3) or (n, points, 3), rotation vectors
-    (n, 3) called so, poses (n, 4, 4), (n, 3, 4) or (n, 16), rotations (n, 3, 3), and numbers (n,) by their names.
+    (n, 3) called so, poses (n, 4, 4), (n, 3, 4) or (n, 16), rotations (n, 3, 3), and numbers (n,) by their names;
+    postures may also be counted last, (n_q, n) and (4, 4, n).
 
     Args:
         path: the file, or a folder of JSON files, each a record: `*.json` or `*/*.json`.
@@ -39,8 +40,12 @@ def read_arrays(path: str | PathLike[str], coordinates: Sequence[str], readings:
     numbers = {name: value for name, value in arrays.items() if isinstance(value, np.ndarray) and value.ndim}
     if not numbers:
         raise ModelError("holds no arrays of numbers", file=path)
-    lengths = [len(value) for value in numbers.values()]
-    n = max(set(lengths), key=lengths.count)
+    n = _rows(list(numbers.values()))
+    # MATLAB counts postures last: q (6, n), poses (4, 4, n).
+    numbers = {
+        name: np.moveaxis(value, -1, 0) if len(value) != n and value.shape[-1] == n else value
+        for name, value in numbers.items()
+    }
     if n == 0:
         raise ModelError("its arrays are empty", file=path)
     columns: dict[str, list[str]] = {}
@@ -63,6 +68,16 @@ def read_arrays(path: str | PathLike[str], coordinates: Sequence[str], readings:
         for column in made:
             origin[column] = name
     return MeasurementTable(str(path), columns, settings, np.arange(1, n + 1))
+
+
+def _rows(arrays: list[np.ndarray]) -> int:
+    """Number of postures: the length that most arrays have, first or, failing that, last."""
+    first = [len(value) for value in arrays]
+    n = max(set(first), key=first.count)
+    if first.count(n) == len(arrays):
+        return n
+    either = [length for value in arrays for length in {len(value), value.shape[-1]}]
+    return max(set(either), key=lambda length: (either.count(length), first.count(length), length))
 
 
 def _columns(name: str, value: np.ndarray, coordinates: Sequence[str]) -> dict[str, list[str]]:

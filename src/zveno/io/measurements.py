@@ -233,7 +233,7 @@ def _check_turns(q: np.ndarray, name: str, file: str):
             f"goes to {widest:.4g} rad, which no joint turns",
             file=file,
             element=f"column {name}",
-            remedy="It looks like degrees: write # angle = deg, or # angle = rad if it is right",
+            remedy="It looks like degrees: --settings angle=deg (in the file: # angle = deg), or angle=rad",
         )
 
 

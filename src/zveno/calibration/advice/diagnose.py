@@ -82,7 +82,7 @@ def _check_spread(problem: FitProblem, name: str, read: float, moved: float, exa
         raise ZvenoError(
             f"readings spread over {read:.4g} m, and the robot over {moved:.3g} m (it reaches {reach:.3g} m)",
             element=name,
-            remedy=f"They look like {UNITS[unit]}; give metres (in a file: unit = {unit})",
+            remedy=f"They look like {UNITS[unit]}; give metres (of a file: --settings unit={unit})",
         )
     if exact and moved > 0.02 * reach and 0.0 < read < 0.01 * moved:
         raise ZvenoError(

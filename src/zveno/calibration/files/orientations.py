@@ -61,7 +61,7 @@ def with_quaternions(table: MeasurementTable) -> MeasurementTable:
             raise ModelError(
                 f"{', '.join(names)} go to {np.nanmax(abs(rows)):.4g} rad",
                 file=table.file,
-                remedy="They look like degrees: write # angle = deg, or # angle = rad if it is right",
+                remedy="They look like degrees: --settings angle=deg (in the file: # angle = deg), or angle=rad",
             )
         return _with(table, rows, _from_angles(meant))
     return table

@@ -17,6 +17,7 @@ from ...io.measurements import MeasurementTable, group_names, joint_values, read
 from ...io.spreadsheets import SUFFIX as SPREADSHEET
 from ...io.spreadsheets import read_spreadsheet
 from ...mechanism import Mechanism
+from ...robot_functions import RobotFunctions
 from ..measurements import KINDS, Measurement, measurement
 from ..measurements.campaigns import Campaign
 from ..model.models import redundant_model
@@ -27,7 +28,7 @@ from .headers import understood
 
 def read_campaign(
     path: str | PathLike[str],
-    mechanism: Mechanism,
+    robot: RobotFunctions | Mechanism,
     measurement: Measurement | str | None = None,
     *,
     planned: bool = False,
@@ -39,13 +40,14 @@ def read_campaign(
 
     Args:
         path: the file or folder.
-        mechanism: the robot.
+        robot: the robot, or its mechanism.
         measurement: what was measured; it may stand in the file: `# kind = position`.
         planned: whether readings may be absent.
         settings: what the file itself might say, such as {"unit": "mm", "angle": "deg"}.
         columns: what columns are, where their names do not say it: {"x": "laser east", "joint1": "J1"}.
     """
     given = {k.lower(): str(v) for k, v in (settings or {}).items()}
+    mechanism = robot.mechanism if isinstance(robot, RobotFunctions) else robot
     place = Path(path)
     if place.is_dir() and contacts(place):
         table = read_folder(place)
@@ -210,13 +212,20 @@ def _likely(table: MeasurementTable, mechanism: Mechanism) -> str:
         # A kind whose readings are among those of another that is there needs less than was measured.
         if names and here and not any(set(names) < set(other.columns) for other in possible):
             possible.append(what)
+    if not possible:
+        possible = [what for what in KINDS.values() if any(name in columns for name in what.optional_columns)]
     if len(possible) == 1:
         only = possible[0].kind
         give = f"give --measurement {only} (measurement={only!r} in Python)"
         return f"Only {only} reads such columns: {give}, or write # kind = {only} into the file"
     give = "Give --measurement (measurement= in Python), or write"
     looks = next((what.looks_like for what in possible if what.looks_like), "")
-    return f"{give} what it is into the file. It looks like {looks}" if looks else f"{give} # kind = position"
+    if looks:
+        return f"{give} what it is into the file. It looks like {looks}"
+    if set(columns) <= {*mechanism.coordinate_names, *mechanism.joint_names}:
+        touched = "# kind = point, plane, line or ball_bar if the robot touched something"
+        return f"{give} {touched}; else readings are missing"
+    return f"{give} # kind = position"
 
 
 def _with_several(what: Measurement, table: MeasurementTable) -> Measurement:

@@ -11,10 +11,11 @@ divided by how much more the scores of groups vary than those of independent row
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from ..measurements.fit_problem import FitProblem
 from .solve import Solution
@@ -28,8 +29,12 @@ NEARLY_ALL = 0.8
 """Share of the rows on one side of a change that are flagged if it is a change and not bad rows."""
 FEWEST_GROUPS = 4
 """From which overdispersion is judged."""
+UNLIKELY = 0.05
+"""Chance, and ratio of likelihoods, below which an explanation is not named."""
 SIZES = np.geomspace(1e-5, 1e-1, 13)
 """Displacements, m and rad, that are tried as prior scales."""
+MOST_CHANGES = 3
+"""Changes that are looked for in one calibration."""
 TOOL, REFERENCE, TARGET, JOINT = "tool", "reference", "target", "joint"
 
 
@@ -59,7 +64,8 @@ class Change:
         posture: first posture after it, by number in its campaign.
         explanation: the likeliest.
         step: its displacements, (k,), m and rad.
-        chances: of every explanation that is not much less likely, by (what, name): they add up to one.
+        chances: of every explanation that the data do not exclude, by (what, name); those of all add up to one.
+            Excluded is what is 20 times less likely both by evidence and with the displacements that fit it best.
         chance: that a campaign in which nothing moved shows as much.
         explanations: those of `chances`.
     """
@@ -73,19 +79,34 @@ class Change:
     explanations: tuple[Explanation, ...]
 
 
-def change_point(problem: FitProblem, options: FitOptions, whole: Solution) -> Change | None:
-    """The clearest change in the rows of a fit; None if there is none.
+def changes(problem: FitProblem, options: FitOptions, whole: Solution) -> list[Change]:
+    """Changes in the rows of a fit, the clearest first; each is judged beside the others, since what one leaves in
+    the residuals could be taken for another.
 
     Rows that were flagged may be those after a change, or simply bad: they count if nearly all rows before it, or
     after it, are flagged.
     """
     good = (whole.weight > 0.05).astype(float)
-    change = _clearest(problem, options, whole, good)
-    if change is None and not good.all():
-        change = _clearest(problem, options, whole, _trusted(problem, whole))
-        if change is not None and not _fills_a_side(problem, change, good == 0.0):
-            return None
-    return change
+    found = _found(problem, options, whole, good)
+    if not found and not good.all():
+        found = _found(problem, options, whole, _trusted(problem, whole))
+        found = [change for change in found if _fills_a_side(problem, change, good == 0.0)]
+    return found
+
+
+def _found(problem: FitProblem, options: FitOptions, whole: Solution, weight: np.ndarray) -> list[Change]:
+    """Changes one after the other in rows of data with these weights."""
+    found: list[Change] = []
+    while len(found) < MOST_CHANGES:
+        change = _clearest(problem, options, whole, weight, found)
+        if change is None:
+            break
+        found.append(change)
+    for one in found[:] if len(found) > 1 else ():
+        others = [change for change in found if change is not one]
+        again = _clearest(problem, options, whole, weight, others)
+        found = others if again is None else [again if change is one else change for change in found]
+    return found
 
 
 def _fills_a_side(problem: FitProblem, change: Change, flagged: np.ndarray) -> bool:
@@ -96,12 +117,18 @@ def _fills_a_side(problem: FitProblem, change: Change, flagged: np.ndarray) -> b
     return any(len(side) and side.mean() > NEARLY_ALL for side in sides)
 
 
-def _clearest(problem: FitProblem, options: FitOptions, whole: Solution, weight: np.ndarray) -> Change | None:
-    """The clearest change in rows of data with these weights."""
+def _clearest(
+    problem: FitProblem, options: FitOptions, whole: Solution, weight: np.ndarray, beside: Sequence[Change]
+) -> Change | None:
+    """The clearest change in rows of data with these weights, beside others that are known."""
     white = Whitening(problem, options, whole.sigma, weight)
     rows = len(white.scale)
     A = white(whole.fit.state.J[:, whole.fit.free])
     A = np.concatenate([A, whole.fit.jacobian[_n_rows_of_fit(problem, options, whole) :, whole.fit.free]])
+    for change in beside:
+        late = problem.posture >= problem.parts[change.part].first_posture + change.posture
+        C = white(np.where(late[:, None], change.explanation.columns, 0.0))
+        A = np.column_stack([A, np.concatenate([C, np.zeros((len(A) - rows, C.shape[1]))])])
     Q = np.linalg.qr(A / np.maximum(np.linalg.norm(A, axis=0), 1e-300))[0][:rows]
     r = white(whole.residual)
     r = r - Q @ (Q.T @ r)
@@ -115,7 +142,8 @@ def _clearest(problem: FitProblem, options: FitOptions, whole: Solution, weight:
     best: tuple[float, Change] | None = None
     for number, part in enumerate(problem.parts):
         n = len(part.q)
-        times = np.arange(FEWEST, n - FEWEST + 1)
+        # Between two campaigns something may have moved, too: before the first posture of a later one.
+        times = np.array([*([0] if number and n >= FEWEST else []), *range(FEWEST, n - FEWEST + 1)], dtype=int)
         if not len(times):
             continue
         groups = _numbered_groups(problem, number)
@@ -130,7 +158,10 @@ def _clearest(problem: FitProblem, options: FitOptions, whole: Solution, weight:
             best = judged
     if best is None or best[0] * len(problem.parts) > CHANCE:
         return None
-    return best[1]
+    change = best[1]
+    # A target may be touched again only later: the change is named where it is first seen.
+    displaced = problem.posture[change.explanation.columns.any(axis=1)] - problem.parts[change.part].first_posture
+    return replace(change, posture=int(displaced[displaced >= change.posture].min()))
 
 
 def _n_rows_of_fit(problem: FitProblem, options: FitOptions, whole: Solution) -> int:
@@ -138,13 +169,20 @@ def _n_rows_of_fit(problem: FitProblem, options: FitOptions, whole: Solution) ->
 
 
 def _trusted(problem: FitProblem, whole: Solution) -> np.ndarray:
-    """Weights (data rows,) with which rows are judged: a flagged row is bad, many in a row may have moved."""
+    """Weights (data rows,) with which rows are judged: a flagged row is bad, many in a row, or in a row of those
+    that touch one target, may have moved."""
     good = whole.weight > 0.05
     first, weight = 0, good.astype(float)
     for part in problem.parts:
-        flagged = ~good[first : first + len(part.y)]
-        near = np.convolve(flagged, np.ones(5), mode="same") >= 3
-        weight[first : first + len(part.y)][flagged & near] = 1.0
+        rows = np.arange(first, first + len(part.y))
+        sequences = [rows]
+        if part.measurement.grouped is not None:
+            sequences += [rows[part.target == target] for target in np.unique(part.target)]
+        for in_order in sequences:
+            if len(in_order) < 2 * FEWEST:
+                continue
+            near = np.convolve(~good[in_order], np.ones(5), mode="same") >= 3
+            weight[in_order[~good[in_order] & near]] = 1.0
         first += len(part.y)
     return weight
 
@@ -207,7 +245,8 @@ def _tempered(
     time = int(times[np.argmax(evidence[times])])
     inside = (place >= 0) & (place < len(groups))
     moved = np.where(place >= time, 1.0, 0.0)[:, None]
-    left = r + (C * moved) @ step[time]
+    displaced = (C * moved) @ step[time]
+    left = r + displaced - Q @ (Q.T @ displaced)  # what the fit would have made of it
     distances, ranks = [], 0
     for group in range(int(groups.max()) + 1):
         rows = inside.copy()
@@ -263,13 +302,14 @@ def _scanned(C, Q, r, place: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray
 
 def _judged(number: int, times: np.ndarray, trials: list, freedom: int) -> tuple[float, Change] | None:
     """The chance of the clearest change in a campaign where nothing moved, and the change."""
-    clearest = []
-    for _, tests, _, _ in trials:
+    clearest, explained = [], []
+    for _, tests, evidence, _ in trials:
         statistic, rank = tests[times].T
         # Whitened residuals have as many squares as degrees of freedom.
         ratio = -freedom * np.log1p(-np.minimum(statistic / freedom, 1.0 - 1e-9))
-        p = np.where(rank > 0, chi2.sf(ratio, np.maximum(rank, 1)), 1.0)
+        p = np.where(rank > 0, chdtrc(np.maximum(rank, 1), ratio), 1.0)
         clearest.append(p.min(initial=1.0))
+        explained.append(ratio[np.argmax(evidence[times])])
     if not clearest:
         return None
     # Neighbouring times are nearly one test: they count as about this many independent ones.
@@ -281,7 +321,14 @@ def _judged(number: int, times: np.ndarray, trials: list, freedom: int) -> tuple
     share = share / share.sum()
     explanation, _, evidence, step = trials[best]
     posture = int(times[np.argmax(evidence[times])])
-    likely = [int(k) for k in np.argsort(-share, kind="stable") if share[k] > 0.05 or k == best]
+    if not evidence[posture] > 0.0:
+        return None  # nothing explains it better than no change does
+    # The tool may move as the zero of the last joint would move it: less likely by evidence, and not excluded.
+    possible = [
+        share[k] > UNLIKELY or explained[k] > explained[best] - 2.0 * np.log(1.0 / UNLIKELY)
+        for k in range(len(trials))
+    ]
+    likely = [int(k) for k in np.argsort(-share, kind="stable") if possible[k]]
     chances = {(trials[k][0].what, trials[k][0].name): float(share[k]) for k in likely}
     explanations = tuple(trials[k][0] for k in likely)
     return chance, Change(number, posture, explanation, step[posture], chances, chance, explanations)

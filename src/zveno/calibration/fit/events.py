@@ -11,6 +11,8 @@ from .change_points import JOINT, REFERENCE, TARGET, TOOL, Change
 from .named import Event
 from .state import FitState
 
+NEARBY, LEFT = 10, 0.1
+"""Rows within which a change of the same thing, this share of the first at most, is what a linear step has left."""
 SLOTS = {TOOL: "right", REFERENCE: "left", TARGET: "target"}
 
 
@@ -67,3 +69,10 @@ def with_event(state: FitState, change: Change) -> FitState:
     only = explanation.name if explanation.what == TARGET else ""
     split = Split(number, change.posture, SLOTS[explanation.what], explanation.free, label, only)
     return replace(state, splits=(*state.splits, split))
+
+
+def is_left_of(event: Event, before: Event) -> bool:
+    """Whether an event is what the linear step of a large one has left, dated less well."""
+    same = (event.campaign, event.what, event.name) == (before.campaign, before.what, before.name)
+    less = event.moved <= LEFT * before.moved and event.turned <= LEFT * before.turned
+    return same and less and abs(event.row - before.row) <= NEARBY

@@ -10,6 +10,9 @@ from ...io.units import DEVIATIONS, ERRORS
 from .errors import Error as Error
 from .errors import Residuals as Residuals
 
+SHOWN = 4
+"""Other explanations of an event that its text names; `chances` has all."""
+
 
 @registered
 @dataclass(frozen=True, eq=False)
@@ -81,7 +84,13 @@ class Event:
         ]
         (first, share), *others = self.chances.items()
         where = f"line {self.row} of {Path(self.file).name}" if self.file else f"row {self.row} of {self.campaign}"
-        words = f"From {where} on {first}, by {' and '.join(sizes)} ({100 * share:.0f} %)"
+        text = f"From {where} on {first}, by {' and '.join(sizes)} ({_percent(share)})"
         if others:
-            words += "; the data hardly tell this from: " + ", ".join(f"{w} ({100 * s:.0f} %)" for w, s in others)
-        return words
+            shown = ", ".join(f"{words} ({_percent(share)})" for words, share in others[:SHOWN])
+            more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
+            text += f"; the data do not exclude: {shown}{more}"
+        return text
+
+
+def _percent(share: float) -> str:
+    return "< 1 %" if share < 0.01 else f"{100 * share:.0f} %"

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import erf
 
 from ..identifiability.analysis import Identifiability
 from ..measurements.fit_problem import FitProblem
@@ -22,11 +23,13 @@ from .weighting import FitOptions, Whitening
 
 USUAL = (0.005, 0.01)
 """Standard deviation, m and rad, of links about nominal, to begin with."""
-LARGEST = 10.0
-"""Largest prior scale, in units of its start value."""
-SMALLEST = 0.1
-"""Size, in units of the start value, of one pseudo-observation that is added to each kind: with few terms,
-or little information, a prior scale does not vanish by chance."""
+SMALLEST, LARGEST = 1e-3, 10.0
+"""Range of a prior scale, in units of its start value."""
+COVERED = 1.96
+"""Standard deviations of a normal distribution that cover 95 %."""
+LIKELY, SPREAD = 0.3, np.log(10.0)
+"""What is known of a prior scale before: about this many of its start value, a factor of ten either way. With few
+terms, or little information, it does not vanish by chance."""
 FEWEST = 3
 """Terms of a kind that are needed to estimate its prior scale."""
 TURNS = 60
@@ -47,7 +50,8 @@ class Prior:
     Attributes:
         columns: chosen parameters by column of the problem, (c,).
         relations: B, (c, p): the combination of terms that each of them stands for.
-        size: prior standard deviation of every term, (p,).
+        size: likeliest standard deviation of every term, (p,).
+        wider: factors (p,) by which the fit takes them to be larger, since few terms tell them.
         kinds: terms of every kind whose prior scale may be estimated, by word.
         given: standard deviations that people gave, by place among the columns: such a parameter stands for itself.
     """
@@ -55,12 +59,13 @@ class Prior:
     columns: tuple[int, ...]
     relations: np.ndarray
     size: np.ndarray
+    wider: np.ndarray
     kinds: dict[str, np.ndarray]
     given: dict[int, float]
 
     def covariance(self) -> np.ndarray:
         """Of the chosen parameters, (c, c)."""
-        P = (self.relations * self.size**2) @ self.relations.T
+        P = (self.relations * (self.size * self.wider) ** 2) @ self.relations.T
         for k, std in self.given.items():
             P[k, k] = std**2
         return P
@@ -78,7 +83,7 @@ class Prior:
 
     @property
     def sizes(self) -> dict[str, float]:
-        """Prior scale of every kind of terms."""
+        """Likeliest prior scale of every kind of terms."""
         return {word: float(self.size[terms[0]]) for word, terms in self.kinds.items()}
 
 
@@ -120,6 +125,7 @@ def prior(
         columns,
         B,
         size,
+        np.ones_like(size),
         {word: np.array(numbers) for word, numbers in kinds.items() if len(numbers) >= FEWEST},
         {k: given[column] for k, column in enumerate(columns) if column in given},
     )
@@ -179,11 +185,11 @@ def learned(problem: FitProblem, options: FitOptions, whole: Solution, start: Pr
                 left = y[rows] - J[rows] @ x_now
                 freedom = weight[rows].sum() - np.sum(H[k] * C) / factor[k]
                 factor[k] = max(left @ left / max(freedom, 1e-3 * rows.sum()), 1e-12)
-        now = _maximised(now, start, x_now[at], C[np.ix_(at, at)], P, inverse)
+        now, informed = _maximised(now, start, x_now[at], C[np.ix_(at, at)], P, inverse)
         after = np.array([*now.sizes.values(), *np.sqrt(factor)])
         if abs(after / before - 1.0).max(initial=0.0) < 1e-2:
             break
-    return now
+    return _widened(now, start, informed)
 
 
 def _inverse(A: np.ndarray) -> np.ndarray:
@@ -194,13 +200,50 @@ def _inverse(A: np.ndarray) -> np.ndarray:
         return np.linalg.pinv(A, hermitian=True)
 
 
-def _maximised(now: Prior, start: Prior, x, C, P, inverse) -> Prior:
-    """Prior scales from the expected squares of all terms, given the chosen ones x with covariance C."""
+def _maximised(now: Prior, start: Prior, x, C, P, inverse) -> tuple[Prior, dict[str, float]]:
+    """Prior scales from the expected squares of all terms, given the chosen ones x with covariance C; and of how
+    many terms of every kind the data speak: the sum of 1 − variance now / variance before."""
     G = (now.size**2)[:, None] * now.relations.T @ inverse
-    squares = (G @ x) ** 2 + now.size**2 - np.sum((G @ (P - C)) * G, axis=1)
-    size = now.size.copy()
-    for terms in now.kinds.values():
+    gained = np.sum((G @ (P - C)) * G, axis=1)
+    squares = (G @ x) ** 2 + now.size**2 - gained
+    size, informed = now.size.copy(), {}
+    for word, terms in now.kinds.items():
         first = start.size[terms[0]]
-        scale = np.sqrt((squares[terms].sum() + (SMALLEST * first) ** 2) / (len(terms) + 1))
-        size[terms] = min(scale, LARGEST * first)
-    return replace(now, size=size)
+        size[terms] = _likeliest_scale(squares[terms].sum() / first**2, len(terms)) * first
+        informed[word] = float(np.clip(gained[terms] / now.size[terms] ** 2, 0.0, 1.0).sum())
+    return replace(now, size=size), informed
+
+
+def _widened(now: Prior, start: Prior, informed: Mapping[str, float]) -> Prior:
+    """The prior with scales so much larger that 95 % regions of terms that the data say nothing of cover 95 %.
+
+    A scale from n terms is known to about a factor 1 ± 1/√(2n): with its log likelihood −n ln s − n ŝ² / 2 s² and
+    its own prior, terms have the distribution of a mixture, with longer tails (Student's t but for the latter).
+    """
+    wider = now.wider.copy()
+    log = np.linspace(np.log(SMALLEST), np.log(LARGEST), 200)
+    for word, terms in now.kinds.items():
+        first, n = start.size[terms[0]], informed[word]
+        found = np.log(now.size[terms[0]] / first)
+        squares = max(n + (found - np.log(LIKELY)) / SPREAD**2, 0.0) * np.exp(2.0 * found)
+        weight = -n * log - 0.5 * squares * np.exp(-2.0 * log) - 0.5 * ((log - np.log(LIKELY)) / SPREAD) ** 2
+        weight = np.exp(weight - weight.max())
+        limits = np.exp(log) * COVERED
+        inside = erf(limits[:, None] / (np.sqrt(2.0) * np.exp(log))) @ (weight / weight.sum())
+        wide = float(np.exp(np.interp(erf(COVERED / np.sqrt(2.0)), inside, log)))
+        wider[terms] = max(wide * first / now.size[terms[0]], 1.0)
+    return replace(now, wider=wider)
+
+
+def _likeliest_scale(squares: float, n: int) -> float:
+    """Scale s, in units of its start value, of n terms whose squares have this sum, with its own log-normal prior:
+    n ln s + squares / 2 s² + (ln s − ln LIKELY)² / 2 SPREAD² is least (convex in ln s; Newton)."""
+    log = 0.5 * np.log(max(squares / n, 1e-12))
+    for _ in range(50):
+        share = squares * np.exp(-2.0 * log)
+        slope = n - share + (log - np.log(LIKELY)) / SPREAD**2
+        step = slope / (2.0 * share + 1.0 / SPREAD**2)
+        log -= step
+        if abs(step) < 1e-9:
+            break
+    return float(np.clip(np.exp(log), SMALLEST, LARGEST))

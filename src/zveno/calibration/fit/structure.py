@@ -41,14 +41,17 @@ def structure(
         apart = frames[b, :3, 3] - frames[a, :3, 3]
         frames[b, :3, 3] = frames[a, :3, 3] + apart * (distance / max(float(np.linalg.norm(apart)), 1e-12))
     single = len(problem.parts) == 1 and parameters == "all"
-    counted = counts(problem.model, problem.parts[0].measurement) if single and fitted is None else None
+    groups = problem.campaigns[0].groups
+    counted = None
+    if single and fitted is None:
+        counted = counts(problem.model, problem.parts[0].measurement, groups=groups)
     if values is not None and fitted is None:
         for part in problem.parts:
             moved = moved_tool(problem.model, part.frame, values)
             if moved is not None:
                 places = np.unique(part.right)
                 frames[places] = moved @ frames[places]
-                counted = counts(problem.model, part.measurement, moved) if single else None
+                counted = counts(problem.model, part.measurement, moved, groups) if single else None
     problem = problem.placed(frames)
     robot_values = None if fitted is None else fitted.values
     q = [

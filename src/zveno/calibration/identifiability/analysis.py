@@ -138,7 +138,8 @@ def identifiability(
             remedy="Give more postures, or check where the target is and the frame that touches",
         )
     plain = parameters == "all" and not joint_terms
-    return analyse(problem, robot.name, strategy, parameters, counts(model, what) if plain else None)
+    counted = counts(model, what, groups=problem.campaigns[0].groups) if plain else None
+    return analyse(problem, robot.name, strategy, parameters, counted)
 
 
 def analyse(

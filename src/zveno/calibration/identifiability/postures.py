@@ -60,7 +60,7 @@ def imagined(
     approach = np.random.default_rng(seed + 1).choice([-1.0, 1.0], q.shape)
     campaign = Campaign.unread(kind, q, _imagined_groups(kind, len(q), groups), approach=approach)
     problem = fit_problem(model, [campaign])
-    problem = problem.placed(_imagined_frames(problem, rng)).placed(placed or {})
+    problem = problem.placed(imagined_frames(problem, rng)).placed(placed or {})
     if kind.implicit:
         q, touching = into_contact(problem, 0, q, many=lambda k: random_postures(mechanism, k, rng))
         if not touching.any():
@@ -80,7 +80,7 @@ def _seen_postures(
     """At most n random postures in which everything can be seen."""
     q = random_postures(model.mechanism, 40 * n, rng)
     problem = fit_problem(model, [Campaign.unread(kind, q)])
-    problem = problem.placed(_imagined_frames(problem, rng)).placed(placed)
+    problem = problem.placed(imagined_frames(problem, rng)).placed(placed)
     seen = visible_postures(problem, 0)
     if not seen.any():
         raise ZvenoError(
@@ -107,7 +107,7 @@ def _imagined_groups(kind: Measurement, n: int, groups: Sequence[str]) -> tuple[
     return tuple(names[k % len(names)] for k in range(n))
 
 
-def _imagined_frames(problem: FitProblem, rng: np.random.Generator) -> np.ndarray:
+def imagined_frames(problem: FitProblem, rng: np.random.Generator) -> np.ndarray:
     """All frames, targets without a value where the robot can reach them; sockets of a place at their distance."""
     part, frames = problem.parts[0], problem.frames.copy()
     T, _ = problem.poses(part, problem.nominal, part.q, compiled=False)

@@ -20,13 +20,13 @@ the gap of the decisions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...spatial.exact_numbers import NotExact, flint
-from ...spatial.transforms import transform
+from ...spatial.transforms import inverse, transform
 from ..model.models import Model
 from .row_spaces import ExactRows, FloatRows
 
@@ -60,10 +60,16 @@ class Step:
     T: np.ndarray | None
     twists: tuple[np.ndarray, ...] = ()
 
+    @property
+    def outwards(self) -> Step:
+        """The same the other way: inverse transforms, and twists in the opposite order."""
+        return replace(self, T=None if self.T is None else inverse(self.T), twists=self.twists[::-1])
 
-def prove(model: Model, point: np.ndarray | None = None) -> Proof:
-    """The number of parameters that poses of the model's frame determine, or positions of a point (3,) of it."""
-    steps = _steps(model, point)
+
+def prove(model: Model, point: np.ndarray | None = None, seen_from: str | None = None) -> Proof:
+    """The number of parameters that poses of the model's frame determine, or positions of a point (3,) of it; seen
+    from the world, or from another frame of the robot."""
+    steps = steps_between(model, point, seen_from)
     obstacle = "python-flint is not installed"
     if flint() is not None:
         try:
@@ -101,12 +107,24 @@ def _block(algebra, S, brackets):
     return B
 
 
-def _steps(model: Model, point: np.ndarray | None) -> list[Step]:
-    mechanism = model.mechanism
-    frame = mechanism.frame(model.frames[0])
-    tip = [Step(f"frame {frame.name}", frame.T_link_frame)]
+def steps_between(model: Model, point: np.ndarray | None, seen_from: str | None = None) -> list[Step]:
+    """From a point of the model's frame to the world, or to another frame: what both have in common cancels."""
+    tip = _inwards(model, model.frames[0])
     if point is not None:
         tip.insert(0, Step("the measured point", transform(None, np.asarray(point, dtype=float))))
+    if seen_from is None:
+        return tip
+    other = _inwards(model, seen_from)
+    while tip and other and tip[-1].what == other[-1].what and "joint" in tip[-1].what:
+        tip.pop()
+        other.pop()
+    return tip + [step.outwards for step in reversed(other)]
+
+
+def _inwards(model: Model, name: str) -> list[Step]:
+    mechanism = model.mechanism
+    frame = mechanism.frame(name)
+    tip = [Step(f"frame {frame.name}", frame.T_link_frame)]
     i = mechanism.link_number(frame.link)
     while i:
         joint = mechanism.joint_of(i)

@@ -26,13 +26,18 @@ from .slots import DIRECTION as DIRECTION
 from .slots import KNOWN as KNOWN
 from .slots import PLANE as PLANE
 from .slots import POINT as POINT
+from .slots import SAME_SIZE as SAME_SIZE
 from .slots import Countable as Countable
 from .slots import Noise as Noise
 from .slots import Number as Number
 from .slots import Remark as Remark
 from .slots import Slot as Slot
 from .slots import frame_slot as frame_slot
+from .slots import known_first as known_first
 from .slots import point_frame as point_frame
+from .slots import stays_line as stays_line
+from .slots import stays_plane as stays_plane
+from .slots import stays_point as stays_point
 from .start_values import StartData
 
 Spelling = tuple[str, Callable[[re.Match[str]], str]]
@@ -320,4 +325,10 @@ class Measurement(ABC):
 
     def countable(self) -> Countable | None:
         """What formulas need to count the identifiable parameters; None where there is none."""
+        return None
+
+    def shown(self, groups: Iterable[str]) -> np.ndarray | None:
+        """For contacts with the targets of groups: conditions (k, 7) under which a displacement v, w of the robot's
+        world and a change λ of its size, p ↦ p + v + w × p + λ p, shows nothing: it leaves every known target where
+        it is. None for other kinds."""
         return None

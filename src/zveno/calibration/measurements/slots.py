@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import ShapeError
 from ...spatial.transforms import is_transform, transform
+from ...spatial.vectors import skew
+
+if TYPE_CHECKING:
+    from .base import Measurement
 
 ALL_SIX = (0, 1, 2, 3, 4, 5)
 POINT = (0, 1, 2)
@@ -61,6 +67,12 @@ class Countable:
     point: np.ndarray | None
     relative: bool
 
+    @classmethod
+    def of(cls, kind: Measurement) -> Countable:
+        """Of a kind that measures the one thing it sees on the frame."""
+        place = kind.right[0].value
+        return cls(np.zeros(3) if place is None else place[:3, 3], False)
+
 
 @dataclass(frozen=True, eq=False)
 class Slot:
@@ -101,7 +113,30 @@ class Number:
     given: bool = True
 
 
+SAME_SIZE = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
+"""The condition, as of `Measurement.shown`, that a length stays."""
 KNOWN = Slot("world", (), np.eye(4))
+
+
+def stays_point(x: ArrayLike) -> np.ndarray:
+    """Conditions (3, 7), as of `Measurement.shown`, under which a point stays: v + w × x + λ x = 0."""
+    point = np.asarray(x, dtype=float)
+    return np.column_stack([np.eye(3), -skew(point), point])
+
+
+def stays_plane(T: np.ndarray) -> np.ndarray:
+    """Conditions (4, 7) under which a plane stays, z its normal n and p one of its points: n × w = 0, and
+    n · v + λ n · p = 0."""
+    n = T[:3, 2]
+    turned = np.column_stack([np.zeros((3, 3)), skew(n), np.zeros(3)])
+    return np.concatenate([turned, [[*n, 0.0, 0.0, 0.0, n @ T[:3, 3]]]])
+
+
+def stays_line(T: np.ndarray) -> np.ndarray:
+    """Conditions (6, 7) under which a line along z stays: its direction does, and a point of it moves along it."""
+    across = skew(T[:3, 2])
+    turned = np.column_stack([np.zeros((3, 3)), across, np.zeros(3)])
+    return np.concatenate([turned, across @ stays_point(T[:3, 3])])
 
 
 def frame_slot(given: str | ArrayLike, label: str, wanted: bool = False) -> Slot:
@@ -117,3 +152,8 @@ def frame_slot(given: str | ArrayLike, label: str, wanted: bool = False) -> Slot
 def point_frame(p: ArrayLike) -> np.ndarray:
     """A frame at a point with the axes of its surroundings."""
     return transform(None, np.asarray(p, dtype=float))
+
+
+def known_first(known: Iterable[str], names: tuple[str, ...]) -> tuple[str, ...]:
+    """As many names of groups, those of known targets first."""
+    return tuple(dict.fromkeys((*known, *names)))[: len(names)]

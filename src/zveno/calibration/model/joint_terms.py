@@ -6,7 +6,7 @@ function. The side is the sign of its last motion, 0 where that is not known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,8 @@ JOINT_TERMS = (
 """Wrong gear ratios; joints that yield under load (net of what the controller corrects); encoders and gears that
 are off centre, with an error once a turn; oval ones (strain wave gears), with one twice a turn; and backlash or
 hysteresis, by which a joint stops before the place it was sent to, on the side it comes from if H is negative."""
+HYSTERESIS = "hysteresis"
+"""The word of the term that depends on where a joint came from."""
 WORDS = tuple(dict.fromkeys(term.word for term in JOINT_TERMS))
 IN_WORDS = {
     "gear": "gear ratios that are off",
@@ -62,3 +64,9 @@ def terms_of(words: Sequence[str]) -> list[JointTerm]:
         if word not in WORDS:
             raise unknown_name("joint term", word, WORDS)
     return [term for term in JOINT_TERMS if term.word in words]
+
+
+def words_of(names: Iterable[str]) -> tuple[str, ...]:
+    """The words of terms by their names: `Cq2` is a compliance. Other names have none."""
+    letters = {name.partition("q")[0] for name in names if "q" in name}
+    return tuple(dict.fromkeys(term.word for term in JOINT_TERMS if term.letters in letters))

@@ -1,20 +1,32 @@
-"""Accuracy of the calibrated robot: predicted pose with covariance, and its map over the workspace."""
+"""Accuracy of the calibrated robot: predicted pose with covariance, and its map over postures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import ZvenoError, unknown_name
+from ...fit.rng import seed_of
+from ...fit.threads import in_one_thread
 from ...io.results import Result, registered
-from ...mechanism import Mechanism
+from ...progress import Progress
+from ...scale.fold import On, fold
+from ...scale.pieces import cut, stream
 from ..identifiability.postures import random_postures
 from ..model.kinematics import frame_motion
 from ..model.loads import holding_torques
 from ..model.models import LETTERS, Model
+
+if TYPE_CHECKING:
+    from ..result import Calibration
+
+PIECE = 1 << 13
+"""Postures that a worker is given at a time: a tenth of a second to a second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,22 +72,6 @@ class AccuracyMap(Result):
     nominal_error: np.ndarray
 
     kind = "accuracy map"
-
-    @classmethod
-    def over(
-        cls,
-        mechanism: Mechanism,
-        predicted: Callable[[np.ndarray], Prediction],
-        nominal: Callable[[np.ndarray], np.ndarray],
-        postures: int,
-        rng: np.random.Generator | int | None,
-    ) -> AccuracyMap:
-        """The map of predictions at random postures within limits, and of poses (n, 4, 4) of the nominal robot."""
-        q = random_postures(mechanism, postures, np.random.default_rng(rng))
-        at = predicted(q)
-        points = at.T_world_frame[:, :3, 3]
-        before = np.linalg.norm(nominal(q)[:, :3, 3] - points, axis=1)
-        return cls(q, points, at.sigma_position, at.sigma_rotation, before)
 
     @property
     def status(self) -> str:
@@ -173,3 +169,78 @@ def predict(
     T, J = frame_motion(model, frame, q, values, holding_torques(model, q), side)
     J = J[..., columns]
     return Prediction(T, J @ covariance @ np.swapaxes(J, -1, -2))
+
+
+def accuracy_map(
+    calibration: Calibration,
+    postures: int = 2000,
+    rng: np.random.Generator | int | None = 0,
+    frame: str | None = None,
+    *,
+    on: On = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress = None,
+) -> AccuracyMap:
+    """Accuracy over random postures within limits, before and after calibration; all of them are kept.
+
+    Args:
+        calibration: what `calibrate` returned.
+        postures: how many.
+        rng: generator or seed.
+        frame: one of those that were measured; the first if None.
+        on: workers, as in `zveno.scale.fold`; this process if None. The result has the same bits for any.
+        checkpoint: file that keeps what is done; the same call goes on from there.
+        progress: whether a bar is shown, or a function of (done, total).
+    """
+    work, pieces = Predicted.of(calibration, frame, rng), posture_pieces(postures)
+    parts = fold(work, pieces, _added, "here" if on is None else on, checkpoint, progress)
+    return AccuracyMap(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def posture_pieces(postures: int) -> list[tuple[int, int]]:
+    """Ranges of postures that workers are given."""
+    if isinstance(postures, bool) or not isinstance(postures, int | np.integer) or postures < 1:
+        raise ZvenoError(f"are {postures!r}", element="postures", remedy="Give a whole number from 1")
+    return cut(int(postures), PIECE)
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """Postures by their numbers: q, positions, standard deviations after, errors before."""
+
+    model: Model
+    frame: str
+    values: np.ndarray
+    columns: tuple[int, ...]
+    covariance: np.ndarray
+    seed: int
+
+    @classmethod
+    def of(cls, calibration: Calibration, frame: str | None, rng: np.random.Generator | int | None) -> Predicted:
+        """Predictions of a calibration in postures of a seed."""
+        values, columns = calibration.all_values, tuple(calibration.columns)
+        return cls(
+            calibration.model,
+            calibration.checked_frame(frame),
+            values,
+            columns,
+            calibration.covariance,
+            seed_of(rng),
+        )
+
+    @in_one_thread
+    def __call__(self, piece: tuple[int, int]) -> list[tuple[np.ndarray, ...]]:
+        """The columns of an `AccuracyMap` for a range of postures, as a list that can be added to others."""
+        start, stop = piece
+        q = random_postures(self.model.mechanism, stop - start, stream(self.seed, start))
+        found = predict(self.model, self.frame, q, self.values, self.columns, self.covariance)
+        placed = self.values.copy()
+        placed[[k for k, term in enumerate(self.model.terms) if term.role not in ("base", "tool")]] = 0.0
+        nominal = predict(self.model, self.frame, q, placed, [], np.zeros((0, 0))).T_world_frame
+        points = found.T_world_frame[:, :3, 3]
+        before = np.linalg.norm(nominal[:, :3, 3] - points, axis=1)
+        return [(q, points, found.sigma_position, found.sigma_rotation, before)]
+
+
+def _added(first: list, second: list) -> list:
+    return first + second

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -11,7 +12,18 @@ from numpy.typing import ArrayLike
 from ....errors import ZvenoError
 from ....kernels.math import maximum, sqrt
 from .. import options
-from ..base import KNOWN, POINT, Measurement, Noise, Number, Slot, point_frame
+from ..base import (
+    KNOWN,
+    POINT,
+    SAME_SIZE,
+    Countable,
+    Measurement,
+    Noise,
+    Number,
+    Slot,
+    point_frame,
+    stays_point,
+)
 
 IMAGINED = 0.3
 """Length, m, of a bar that nobody has."""
@@ -107,3 +119,13 @@ class BallBar(Measurement):
     def first_numbers(self, P: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         """The median distance."""
         return np.array([np.median(np.linalg.norm(P[:, :3, 3] - X[:, :3, 3], axis=1))])
+
+    def countable(self) -> Countable:
+        """The point at one end."""
+        return Countable.of(self)
+
+    def shown(self, groups: Iterable[str]) -> np.ndarray:
+        """A length, and a centre, that are known."""
+        known = [SAME_SIZE] if self.length is not None else []
+        known += [stays_point(self.centre)] if self.centre is not None and "" in set(groups) else []
+        return np.concatenate([np.zeros((0, 7)), *known])

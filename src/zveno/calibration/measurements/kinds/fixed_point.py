@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from ..base import POINT, Measurement, Noise, Slot, point_frame
+from ..base import POINT, Countable, Measurement, Noise, Slot, point_frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +24,7 @@ class FixedPoint(Measurement):
     noises: ClassVar[tuple[Noise, ...]] = (Noise("position", slice(0, 3), "m", 1e-4),)
     implicit = True
     group_columns: ClassVar[tuple[str, ...]] = ("group",)
-    looks_like = "contacts: # kind = point or plane"
+    looks_like = "contacts: # kind = point, plane, line or ball_bar"
     instrument = "contact"
     of_point = True
     described = "touches of one socket"
@@ -46,3 +47,11 @@ class FixedPoint(Measurement):
     def imagined_targets(self, points: np.ndarray, goals: np.ndarray) -> list[np.ndarray]:
         """One socket."""
         return [point_frame(goals[0])]
+
+    def countable(self) -> Countable:
+        """The point that touches."""
+        return Countable.of(self)
+
+    def shown(self, groups: Iterable[str]) -> np.ndarray:
+        """Nothing: sockets are where they are found."""
+        return np.zeros((0, 7))

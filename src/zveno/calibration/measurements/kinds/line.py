@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ from ....errors import ShapeError
 from ....spatial.rotations import z_to
 from ....spatial.transforms import transform
 from .. import options
-from ..base import Measurement, Noise, Slot, point_frame
+from ..base import Countable, Measurement, Noise, Slot, known_first, point_frame, stays_line
 
 LINE = (0, 1, 3, 4)
 """Displacements of a line: across it, and its direction."""
@@ -77,3 +77,17 @@ class Line(Measurement):
         """The line nearest to the points."""
         center = p.mean(axis=0)
         return transform(z_to(np.linalg.svd(p - center)[2][0]), center)
+
+    def new_groups(self, places: int, word: str = "place") -> tuple[str, ...]:
+        """Known lines first."""
+        names = super().new_groups(places, word)
+        return known_first(self.lines, names) if word == "place" else names
+
+    def countable(self) -> Countable:
+        """The point that touches."""
+        return Countable.of(self)
+
+    def shown(self, groups: Iterable[str]) -> np.ndarray:
+        """Lines that are known."""
+        known = [self.target_of(group).value for group in dict.fromkeys(groups) if group in self.lines]
+        return np.concatenate([np.zeros((0, 7)), *(stays_line(T) for T in known if T is not None)])

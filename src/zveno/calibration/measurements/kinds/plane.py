@@ -13,7 +13,7 @@ from ....errors import ShapeError
 from ....spatial.rotations import z_to
 from ....spatial.transforms import transform
 from .. import options
-from ..base import PLANE, Measurement, Noise, Slot, Spelling, point_frame
+from ..base import PLANE, Countable, Measurement, Noise, Slot, Spelling, known_first, point_frame, stays_plane
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +89,21 @@ class Plane(Measurement):
         """The plane nearest to the points."""
         center = p.mean(axis=0)
         return transform(z_to(np.linalg.svd(p - center)[2][-1]), center)
+
+    def new_groups(self, places: int, word: str = "place") -> tuple[str, ...]:
+        """Known planes first."""
+        names = super().new_groups(places, word)
+        return known_first(self.planes, names) if word == "place" else names
+
+    def countable(self) -> Countable:
+        """The point that touches."""
+        return Countable.of(self)
+
+    def shown(self, groups: Iterable[str]) -> np.ndarray:
+        """Planes that are known."""
+        slots = self.targets if self.grouped is None else [self.target_of(group) for group in dict.fromkeys(groups)]
+        known = [slot.value for slot in slots if not slot.free]
+        return np.concatenate([np.zeros((0, 7)), *(stays_plane(T) for T in known if T is not None)])
 
 
 def _plane(normal: ArrayLike, offset: float, element: str) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import options
-from ..base import KNOWN, POINT, Slot, point_frame
+from ..base import KNOWN, POINT, Slot, point_frame, stays_point
 from .fixed_point import FixedPoint
 
 
@@ -53,6 +54,10 @@ class SelfTouch(FixedPoint):
     def shows_scale(self) -> bool:
         """Two points of the robot that are known are a length that is known."""
         return self._known
+
+    def shown(self, groups: Iterable[str]) -> np.ndarray:
+        """A point of the other frame that is known."""
+        return stays_point(np.zeros(3) if self.target is None else self.target) if self._known else np.zeros((0, 7))
 
     @property
     def _known(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ....errors import ZvenoError
 from .. import options
-from ..base import Measurement, point_frame
+from ..base import SAME_SIZE, Measurement, point_frame
 from .fixed_point import FixedPoint
 
 
@@ -56,3 +57,7 @@ class Sockets(FixedPoint):
     def imagined_targets(self, points: np.ndarray, goals: np.ndarray) -> list[np.ndarray]:
         """Both sockets."""
         return [point_frame(goal) for goal in goals]
+
+    def shown(self, groups: Iterable[str]) -> np.ndarray:
+        """Their distance shows how large the robot is."""
+        return SAME_SIZE

@@ -1,0 +1,58 @@
+"""Every kind and term of calibration finds simulated robots again, as well as it says; campaigns of all kinds."""
+
+import numpy as np
+import pytest
+from benchmarks.calibration_recovery import CASES, recovery, robot_of
+
+import zveno
+from zveno.errors import ZvenoError
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_robots_are_found_again(name):
+    """Three robots of each: `python -m benchmarks.calibration_recovery 200` is the long form."""
+    outcome = recovery(name, 3, first=500)
+    assert outcome.found == 3
+    assert outcome.within(4.0) == 1.0
+    assert 0.6 < outcome.rms < 1.6
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [zveno.BallBar(length=0.4), zveno.Line(), zveno.Plane(group_planes=True), zveno.SelfTouch(), zveno.Sockets()],
+    ids=lambda kind: kind.kind,
+)
+def test_simulated_contacts_touch(kind):
+    robot = robot_of("puma560")
+    groups = ("a/1", "a/2", "b/1", "b/2") * 15
+    exact = zveno.simulated_campaign(robot, kind, robot.random(60, 1), groups=groups, noise=0.0, rng=2)
+    found = zveno.calibrate(robot, exact, parameters=["Rx3"], joint_terms=(), folds=0, events="ignored")
+    assert found.baseline[0].rms < 1e-8
+
+
+@pytest.mark.parametrize("mount", ["hand", "world"])
+def test_simulated_images_show_what_is_before_the_camera(mount):
+    robot, kind = robot_of("puma560"), zveno.Pixels(grid=(3, 2, 0.05), intrinsics=(600, 600, 320, 240), mount=mount)
+    images = zveno.simulated_campaign(robot, kind, robot.random(2000, 1), noise=0.0, rng=2)
+    assert 20 < len(images) < 2000
+    assert abs(images.y - [320, 240]).max() < 0.81 * 600
+    found = zveno.calibrate(robot, images, parameters=["Rx3"], joint_terms=(), folds=0)
+    assert found.baseline[0].rms < 1e-6
+
+
+def test_simulated_joints_yield_and_lag():
+    """What joint terms add is what a calibration with them finds, without noise."""
+    robot, q = robot_of("panda"), robot_of("panda").random(60, 1)
+    errors = {"Cq2": 1e-4, "Cq4": 5e-5, "Hq1": 3e-4, "Hq6": -5e-4}
+    campaign = zveno.simulated_campaign(robot, "position", q, joint_errors=errors, noise=1e-3)
+    assert campaign.approach is not None
+    np.testing.assert_array_equal(campaign.approach[1:], np.sign(np.diff(q, axis=0)))
+    found = zveno.calibrate(robot, campaign, joint_terms=["compliance", "hysteresis"], plausible=None, folds=0)
+    for name, value in errors.items():
+        assert found.parameters[name] == pytest.approx(value, abs=2e-6), name
+    with pytest.raises(ZvenoError, match="Hq9"):
+        zveno.simulated_campaign(robot, "position", q, joint_errors={"Hq9": 1e-4})
+    blind = zveno.Pixels(intrinsics=(600, 600, 320, 240), board=np.eye(4), camera=np.eye(4))
+    with pytest.raises(ZvenoError, match="in none of 2 postures everything can be seen"):
+        zveno.simulated_campaign(robot, blind, q[:2])
