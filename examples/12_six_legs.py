@@ -49,6 +49,9 @@ def main():
     assert climb.status == "planned"
     assert climb.footholds[:, 2].max() > 0.059
     print("picture:", walk.plot("out/six_legs.png"))
+    made = zveno.simulate_walk(robot, feet, start, zveno.StaticGait(steps=6, clearance=0.05))
+    print("in simulation:", made.summary)
+    assert made.walked
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ def foot_order(start: Footprint, names: Sequence[str], stride: np.ndarray, margi
         best = _greedy(start, stride, margin)
         if best is not None:
             return best
-    widest = {name: _widest(start.without(i)) for i, name in enumerate(names)}
+    widest = {name: widest_margin(start.without(i)) for i, name in enumerate(names)}
     worst = min(widest, key=lambda name: widest[name])
     raise ZvenoError(
         f"with {worst} in the air the largest margin is {max(widest[worst], 0.0):.3f} m, "
@@ -62,6 +62,16 @@ def foot_order(start: Footprint, names: Sequence[str], stride: np.ndarray, margi
         element="margin",
         remedy="Place the feet further apart, give a shorter stride or a smaller margin",
     )
+
+
+def checked_order(order: Sequence[str], names: Sequence[str]) -> tuple[int, ...]:
+    """Numbers of the feet in an order of names, refused unless every foot stands in it once."""
+    numbers = tuple(list(names).index(name) for name in order if name in names)
+    if sorted(numbers) != list(range(len(names))) or len(order) != len(names):
+        raise ZvenoError(
+            f"is {', '.join(map(str, order))}", element="order", remedy=f"Name each once: {', '.join(names)}"
+        )
+    return numbers
 
 
 def _way(print_: Footprint, order: Sequence[int], stride: np.ndarray, margin: float) -> float:
@@ -95,7 +105,7 @@ def _greedy(print_: Footprint, stride: np.ndarray, margin: float) -> tuple[int, 
     return tuple(order)
 
 
-def _widest(polygon: np.ndarray) -> float:
+def widest_margin(polygon: np.ndarray) -> float:
     """The largest margin that a point of the polygon has, by halving."""
     low, high = 0.0, float(np.ptp(polygon, axis=0).max())
     middle = polygon.mean(axis=0)

@@ -14,7 +14,7 @@ from ..io.results import hash_of
 from ..robot_functions import RobotFunctions
 from ..simulation.time_stepping.grounds import Ground, GroundPlane
 from .feet import Foot, checked_feet, contact_points
-from .order import Footprint, foot_order, supported_center
+from .order import Footprint, checked_order, foot_order, supported_center
 from .result import WalkPlan
 from .standing import torque_share
 from .support import stability_margin, support_polygon
@@ -83,11 +83,7 @@ def plan_walk(
     if order is None:
         numbers = foot_order(print_, names, step, margin)
     else:
-        numbers = tuple(names.index(name) for name in order if name in names)
-        if sorted(numbers) != list(range(len(names))) or len(order) != len(names):
-            raise ZvenoError(
-                f"is {', '.join(map(str, order))}", element="order", remedy=f"Name each once: {', '.join(names)}"
-            )
+        numbers = checked_order(order, names)
     for cycle in range(cycles):
         for foot in numbers:
             print_ = walk.footprint()

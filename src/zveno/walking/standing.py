@@ -1,4 +1,4 @@
-"""Whether a machine can stand: contact forces within friction that carry it, and the torques they ask for."""
+"""How a machine stands, and whether it can: contact forces within friction, and the torques they ask for."""
 
 from __future__ import annotations
 
@@ -10,8 +10,18 @@ import numpy as np
 from ..errors import ZvenoError
 from ..robot_functions import RobotFunctions
 from ..simulation.controllers import effort_limits, unactuated
+from ..simulation.time_stepping.grounds import Ground
 from .feet import Foot, contact_points
 from .support import stability_margin, support_polygon
+from .terrain import checked_ground, heights
+
+
+def put_on(robot: RobotFunctions, feet: tuple[Foot, ...], ground: Ground, q: np.ndarray) -> np.ndarray:
+    """q with the machine so high that its lowest point touches the ground below it, which is checked."""
+    points = np.concatenate(contact_points(robot, feet, q))
+    placed = q.copy()
+    placed[2] -= float((points[:, 2] - heights(checked_ground(ground), points)).min())
+    return placed
 
 
 def torque_share(robot: RobotFunctions, feet: Sequence[Foot], q: Any, friction: float) -> float:

@@ -10,6 +10,8 @@ from ..errors import ModelError, ZvenoError
 from ..mechanism.joints.joint_type import unit_axis
 from ..simulation.time_stepping.grounds import Ground, GroundPlane, GroundSteps, HeightField
 
+GRID = 0.01
+"""m, of the heights of uneven ground: edges of tiles are so wide."""
 AROUND = 8
 """Directions in which the ground around a foothold is looked at."""
 
@@ -47,6 +49,49 @@ def heights(ground: Ground, places: Any) -> np.ndarray:
     near = grid[i, j] * (1 - y) + grid[i, j + 1] * y
     far = grid[i + 1, j] * (1 - y) + grid[i + 1, j + 1] * y
     return near * (1 - x) + far * x
+
+
+def normals_below(ground: Ground, places: Any, width: float) -> np.ndarray:
+    """Mean normals of the ground, (..., 3), over a width around places (..., 2)."""
+    xy = np.asarray(places, dtype=float)[..., :2]
+    half = 0.5 * width
+    x, y = np.array([half, 0.0]), np.array([0.0, half])
+    slopes = [(heights(ground, xy - d) - heights(ground, xy + d)) / width for d in (x, y)]
+    normal = np.stack([*slopes, np.ones(xy.shape[:-1])], axis=-1)
+    return normal / np.linalg.norm(normal, axis=-1, keepdims=True)
+
+
+def uneven_ground(
+    height: float = 0.02,
+    tile: float = 0.3,
+    slope: float = 0.0,
+    length: float = 6.0,
+    width: float = 1.2,
+    rng: np.random.Generator | int | None = None,
+) -> HeightField:
+    """Tiles of random heights along x, one row for the left and one for the right feet; level around x = 0.
+
+    Args:
+        height: tiles lie within ± so much of the slope, m.
+        tile: their length, m.
+        slope: of all of it along x, rad.
+        length, width: of the field, m; it begins 1 m behind the origin.
+        rng: of the heights.
+    """
+    if not (np.isfinite([height, tile, slope, length, width]).all() and min(tile, length, width) > 0 <= height):
+        raise ZvenoError(
+            f"tiles of {tile} m within ±{height} m on {length} m × {width} m are no ground",
+            element="ground",
+            remedy="Give finite lengths above 0, and a height of 0 or more",
+        )
+    random = np.random.default_rng(rng)
+    x, y = np.arange(-1.0, length, GRID), np.arange(-0.5 * width, 0.5 * width + 0.5 * GRID, GRID)
+    number = np.floor(x / tile + 0.5).astype(int)
+    levels = random.uniform(-height, height, (int(np.ptp(number)) + 1, 2))
+    levels[(abs(np.arange(len(levels)) + number[0]) * tile) < 0.5 * tile] = 0.0
+    rows = levels[number - number[0]]
+    z = np.where(y[None, :] > 0, rows[:, :1], rows[:, 1:]) + np.tan(slope) * x[:, None]
+    return HeightField(z, (GRID, GRID), (float(x[0]), float(y[0])))
 
 
 def unevenness(ground: Ground, place: Any, radius: float) -> float:

@@ -75,7 +75,7 @@ def time_stepped(
         sizes[first + 1 : first + n + 1] = between / every
         first, n_steps = first + n, n_steps + n * every
     facts |= {"n_steps": n_steps, "n_evaluations": n_steps, "moved": begun.moved}
-    return _trajectory(stepping, times, samples, sizes, begun.notes, **facts)
+    return trajectory_of(stepping, times, samples, sizes, begun.notes, **facts)
 
 
 class _Identified:
@@ -171,7 +171,7 @@ class _Block:
             self.progress(t + self.every * self.h)
 
 
-def _trajectory(
+def trajectory_of(
     stepping: Stepping,
     times: np.ndarray,
     samples: np.ndarray,
@@ -179,6 +179,7 @@ def _trajectory(
     notes: tuple[str, ...],
     **facts: Any,
 ) -> Trajectory:
+    """The trajectory of samples (..., n, n_row + n_extra) at times (n,), after steps of the sizes (n,)."""
     mechanism, n = stepping.mechanism, stepping.mechanism.n_v
     moved = abs(samples[..., stepping.v]).max(axis=-1, initial=0.0) * sizes
     sane = np.isfinite(samples[..., : stepping.n_row]).all(axis=-1) & (moved < MAX_CHANGE)

@@ -1,0 +1,44 @@
+"""`zveno simulate --walk`: a built-in walking machine walks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import ZvenoError
+from ..robot import Robot
+from .options import OutputFlags
+from .output import Answer, deliver, say_written
+
+
+def walked(
+    machine: Robot,
+    gait: str,
+    steps: int,
+    uneven: float,
+    unused: Mapping[str, Any],
+    files: tuple[Path | None, Path | None, Path | None],
+    output: OutputFlags,
+) -> None:
+    """Walk and deliver: the motion, its picture and its animation, and the walk itself."""
+    from ..report.text.walking import print_walk, walk_data
+    from ..walking.gaits.dynamic import DynamicGait
+    from ..walking.gaits.static import StaticGait
+    from ..walking.simulate_walk import simulate_walk
+    from ..walking.stance import stance_of
+    from ..walking.terrain import uneven_ground
+
+    for name, value in unused.items():
+        if len(value):
+            raise ZvenoError("a walk chooses it itself", element=f"--{name}", remedy="Leave it out with --walk")
+    chosen = StaticGait(steps=steps) if gait == "static" else DynamicGait(steps=steps)
+    walk = simulate_walk(machine, *stance_of(machine), chosen, ground=uneven_ground(uneven, rng=0))
+    save, plot, animate = files
+    if save is not None:
+        say_written(walk.trajectory.save(save))
+    if plot is not None:
+        say_written(walk.plot(plot))
+    if animate is not None:
+        say_written(walk.trajectory.animate(animate))
+    deliver(Answer(lambda: walk_data(walk), lambda console: print_walk(console, walk)), output)

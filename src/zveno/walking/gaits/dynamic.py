@@ -1,0 +1,334 @@
+"""Dynamic walking by the divergent component of motion (Englsberger, Ott and Albu-Schäffer 2015).
+
+With ω = √(g/z) the centre of mass c follows ξ = c + ċ/ω, and ξ runs away from the point of pressure p:
+
+    ξ̇ = ω (ξ − p)     so over a step with p at the standing feet     ξ(T) = p + e^{ωT} (ξ(0) − p)
+
+Going back through the footholds that are planned gives ξ*, where ξ should be now; the pressure is asked to be at
+ξ − ξ̇*/ω + k (ξ − ξ*), and the next footholds move by what ξ will have missed at the end of the step. Feet step in
+two groups, in turns: the left and the right one of a biped, the diagonals of a quadruped that trots.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...errors import ZvenoError
+from ..body_state import Felt
+from ..whole_body_torques import Torques
+from .swing import Swing, smooth
+from .walker import GRAVITY, Walker, check_gait, checked_stride
+
+AHEAD = 6
+"""Footholds that are looked ahead."""
+GAIN = 2.0
+"""k: how much faster than it runs away an error of ξ is brought back."""
+PULL = 50.0
+"""1/s, at which a foothold follows what ξ asks for."""
+LOOK = 0.005
+"""s, between two looks at where the foothold should be."""
+SHIFT = 1.7
+"""Steps that the first shift and the last one take."""
+ADJUSTING = (0.0, 0.8)
+"""Shares of a step in the air between which footholds may move."""
+
+
+@dataclass(frozen=True)
+class DynamicGait:
+    """A walk that is not in balance at every moment, on ground that need not be as expected.
+
+    Attributes:
+        stride: (x, y), m in world axes, by which every foot steps once a cycle of two steps; 0.28 of the height of
+            the centre of mass, forwards, if None.
+        steps: of a group of feet, in all.
+        groups: names of the feet that step together, two groups; left and right foot, or the diagonals of four
+            feet, if None.
+        step_time: s, of one step; 2 √(height/g) if None.
+        double_support: share of it, at its beginning, in which all feet stand.
+        clearance: of a foot in the air, m; a tenth of the height if None.
+        below: how far below the expected ground a foot aims, m.
+        lowered: how much lower than at the start the centre of mass is carried, as a share of its height.
+        adjust: how far footholds may move: forwards or backwards, outwards, inwards, as shares of the height; zeros
+            for never.
+    """
+
+    stride: Sequence[float] | None = None
+    steps: int = 12
+    groups: Sequence[Sequence[str]] | None = None
+    step_time: float | None = None
+    double_support: float = 0.2
+    clearance: float | None = None
+    below: float = 0.02
+    lowered: float = 0.05
+    adjust: Sequence[float] = (0.18, 0.12, 0.035)
+
+    @property
+    def words(self) -> str:
+        """What reports call it."""
+        return "dynamic"
+
+    def sized(self, height: float) -> DynamicGait:
+        """With what was not given chosen for a machine whose centre of mass is so high, m."""
+        return replace(
+            self,
+            stride=checked_stride(self.stride, 0.28 * height),
+            clearance=0.1 * height if self.clearance is None else self.clearance,
+            step_time=2.0 * float(np.sqrt(height / GRAVITY)) if self.step_time is None else self.step_time,
+        )
+
+    def walker(self, *machine: Any) -> DynamicWalker:
+        """The gait of one machine."""
+        return DynamicWalker(self, *machine)
+
+
+def check_shares(gait: DynamicGait) -> None:
+    """Refuse shares that are none."""
+    for name, value in (("double_support", gait.double_support), ("lowered", gait.lowered)):
+        if not 0.0 <= value < 1.0:
+            raise ZvenoError(f"is {value}", element=name, remedy="Give a share, 0 to below 1")
+    if len(gait.adjust) != 3 or not (np.isfinite(gait.adjust).all() and min(gait.adjust) >= 0):
+        raise ZvenoError(f"is {gait.adjust}", element="adjust", remedy="Give three shares of the height, 0 or more")
+
+
+class DynamicWalker(Walker):
+    """A dynamic walk under way."""
+
+    def __init__(self, gait: DynamicGait, *machine: Any):
+        super().__init__(*machine)
+        self.gait: DynamicGait = gait.sized(self.above)
+        gait = self.gait
+        assert gait.step_time is not None  # chosen by `sized`
+        assert gait.clearance is not None
+        check_gait(gait, "step_time", "clearance")
+        check_shares(gait)
+        self.step_time: float = gait.step_time
+        self.clearance: float = gait.clearance
+        self.double_support: float = gait.double_support * gait.step_time
+        self.start_time: float = SHIFT * gait.step_time
+        self.adjusted: tuple[float, ...] = tuple(self.above * float(share) for share in gait.adjust)
+        self.groups: tuple[tuple[int, ...], ...] = self._groups()
+        self.stride: np.ndarray = np.asarray(gait.stride, dtype=float)
+        # A foot stands for half of a cycle, in which the body moves by half a stride.
+        self.check_reach(0.25 * float(np.linalg.norm(self.stride)), self.q_start)
+        self.centers: np.ndarray = np.array([self.home[list(group), :2].mean(axis=0) for group in self.groups])
+        """of the groups at the start"""
+        self.above *= 1.0 - gait.lowered
+        self.extents: list[tuple[Any, Any]] = [
+            (foot.points[:, :2].min(axis=0).tolist(), foot.points[:, :2].max(axis=0).tolist()) for foot in self.feet
+        ]
+        """of the soles, from the feet's origins"""
+        self.omega: float = float(np.sqrt(np.linalg.norm(self.robot.mechanism.gravity) / self.above))
+        self.begin_dcm: np.ndarray = self.start.center[:2].copy()
+        self.began: float = 0.0
+        self.walking: bool = False
+        self.made: int = 0
+        self.swinging: int = 1
+        self.swings: dict[int, Swing] = {}
+        self.landed: set[int] = set()
+        self.planned: np.ndarray = np.zeros(2)
+        self.moved: np.ndarray = np.zeros(2)
+        """by which the next foothold was adjusted"""
+        self.dcm_end: np.ndarray = np.zeros(2)
+        """ξ* at the end of this step"""
+        self.next_look: float = 0.0
+
+    @property
+    def longest(self) -> float:
+        """s, that the walk may take at most."""
+        return self.start_time + 1.5 * (self.gait.steps + 2) * self.step_time + 2.0
+
+    def step(self, t: float, q: np.ndarray, v: np.ndarray, loads: np.ndarray) -> Torques:
+        """Torques of the phase, and the next step when its time has come and its feet have touched."""
+        at = self.torques.felt(q, v)
+        rate = at.rate[:2]
+        dcm = at.center[:2] + rate / self.omega
+        ways: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        s = t - self.began
+        if not self.walking:
+            wanted, wanted_rate = self._resting(s)
+            if not self.done and s >= self.start_time:
+                self._begin_step(t)
+                s = 0.0
+        if self.walking:
+            self._look_at_feet(t, s, at, loads)
+            if self.walking and s >= self.step_time and len(self.landed) == len(self.groups[self.swinging]):
+                self._end_step(t, at, dcm)
+                s = 0.0
+            if self.walking:
+                self._adjust(s, dcm)
+                stance = self._center(1 - self.swinging)
+                wanted = self._reference(min(s, self.step_time))
+                wanted_rate = self.omega * (wanted - stance)
+                for k, swing in self.swings.items():
+                    if k not in self.landed:
+                        ways[k] = swing.at(s - self.double_support)
+            else:
+                wanted, wanted_rate = self._resting(0.0)
+        pressure = self._reachable(dcm - wanted_rate / self.omega + GAIN * (dcm - wanted), at)
+        return self.torques_for(at, q, v, self.omega**2 * (at.center[:2] - pressure), ways)
+
+    # --- the divergent component
+
+    def _resting(self, s: float) -> tuple[np.ndarray, np.ndarray]:
+        """ξ* while all feet stand: to where the first step begins, or to the middle at the end."""
+        T = self.start_time
+        if self.done:
+            goal = self.placed[:, :2].mean(axis=0) + self.offset
+        else:
+            self.planned = self._next_center()
+            self.moved = np.zeros(2)
+            self.dcm_end = self._end()
+            goal = self._reference(0.0)
+        a, rate, _ = smooth(s / T)
+        way = goal - self.begin_dcm
+        return self.begin_dcm + a * way, way * (rate / T)
+
+    def _reference(self, s: float) -> np.ndarray:
+        """ξ* at s seconds of this step."""
+        here = self._center(1 - self.swinging)
+        return here + math.exp(-self.omega * (self.step_time - s)) * (self.dcm_end - here)
+
+    def _end(self) -> np.ndarray:
+        """ξ* at the end of this step, back from the footholds that come."""
+        here, following = self._center(1 - self.swinging), self.planned + self.moved
+        places = [here, following]
+        group = 1 - self.swinging
+        left = self.gait.steps - self.made  # this step included
+        for k in range(2, min(left, AHEAD) + 1):
+            places.append(places[-1] + self._between(group) + self._advance(self.made + k))
+            group = 1 - group
+        # At the end of the last step that is looked at, ξ is between the feet.
+        dcm = 0.5 * (places[-1] + places[-2])
+        decay = math.exp(-self.omega * self.step_time)
+        for place in reversed(places[1:-1]):
+            dcm = place + decay * (dcm - place)
+        return dcm
+
+    def _center(self, group: int) -> np.ndarray:
+        feet = self.groups[group]
+        total = self.placed[feet[0], :2]
+        for k in feet[1:]:
+            total = total + self.placed[k, :2]
+        return total / len(feet)
+
+    def _between(self, group: int) -> np.ndarray:
+        """From the other group to this one, as they stood at the start."""
+        return self.centers[group] - self.centers[1 - group]
+
+    def _advance(self, number: int) -> np.ndarray:
+        """What the n-th step, from 1, leads beyond the other feet; the last one leads beside them."""
+        return 0.5 * self.stride if number < self.gait.steps else np.zeros(2)
+
+    def _next_center(self) -> np.ndarray:
+        return self._center(1 - self.swinging) + self._between(self.swinging) + self._advance(self.made + 1)
+
+    def _adjust(self, s: float, dcm: np.ndarray) -> None:
+        """Moves the footholds by what ξ will have missed at the end of the step."""
+        left = self.step_time - s
+        air = self.step_time - self.double_support
+        share = (s - self.double_support) / air
+        if not ADJUSTING[0] < share < ADJUSTING[1] or self.landed:
+            return
+        if s < self.next_look:
+            return
+        self.next_look = s + LOOK
+        stance = self._center(1 - self.swinging)
+        moved, self.moved = self.moved, np.zeros(2)
+        missed = stance + math.exp(self.omega * left) * (dcm - stance) - self._end()
+        self.moved = moved + min(1.0, PULL * LOOK) * (self._allowed(missed) - moved)
+        self.dcm_end = self._end()
+        for k, swing in self.swings.items():
+            swing.goal = self._goal(k)
+
+    def _allowed(self, by: np.ndarray) -> np.ndarray:
+        along, outwards, inwards = self.adjusted
+        side = np.sign(self._between(self.swinging)[1])
+        if side == 0:
+            return np.clip(by, -along, along)
+        low, high = (-inwards, outwards) if side > 0 else (-outwards, inwards)
+        return np.array([np.clip(by[0], -along, along), np.clip(by[1], low, high)])
+
+    def _reachable(self, pressure: np.ndarray, at: Felt) -> np.ndarray:
+        """The nearest point that the standing feet can press on, if they are one sole or two points."""
+        standing = [k for k, stands in enumerate(self.standing.tolist()) if stands]
+        if len(standing) == 1 and not self.feet[standing[0]].is_point:
+            (a, b, _, x), (c, d, _, y), *_ = at.feet[standing[0]].tolist()
+            dx, dy = pressure[0] - x, pressure[1] - y
+            low, high = self.extents[standing[0]]
+            along = min(max(a * dx + c * dy, low[0]), high[0])
+            across = min(max(b * dx + d * dy, low[1]), high[1])
+            return np.array([x + a * along + b * across, y + c * along + d * across])
+        if len(standing) == 2 and self.feet[standing[0]].is_point:
+            a, b = at.feet[standing, :2, 3]
+            return a + (b - a) * min(max((pressure - a) @ (b - a) / ((b - a) @ (b - a)), 0.0), 1.0)
+        return pressure
+
+    # --- feet
+
+    def _groups(self) -> tuple[tuple[int, ...], ...]:
+        names = [foot.frame for foot in self.feet]
+        if self.gait.groups is not None:
+            groups = tuple(
+                tuple(names.index(name) for name in group if name in names) for group in self.gait.groups
+            )
+        elif len(names) == 2:
+            groups = ((0,), (1,))
+        elif len(names) == 4:
+            relative = self.home[:, :2] - self.home[:, :2].mean(axis=0)
+            turned = np.argsort(np.arctan2(relative[:, 1], relative[:, 0]))
+            groups = (tuple(turned[[0, 2]].tolist()), tuple(turned[[1, 3]].tolist()))
+        else:
+            groups = ()
+        if len(groups) != 2 or sorted(k for group in groups for k in group) != list(range(len(names))):
+            raise ZvenoError(
+                f"{len(names)} feet do not tell which of them step together",
+                element="groups",
+                remedy="Give two groups of names that hold every foot once",
+            )
+        return groups
+
+    def _begin_step(self, t: float) -> None:
+        self.walking, self.began = True, t
+        self.landed, self.swings = set(), {}
+        self.planned, self.moved = self._next_center(), np.zeros(2)
+        self.dcm_end, self.next_look = self._end(), 0.0
+
+    def _goal(self, k: int) -> np.ndarray:
+        """Where a foot of the group is to land."""
+        own = self.home[k, :2] - self.centers[self.swinging]
+        return self.planned + self.moved + own
+
+    def _look_at_feet(self, t: float, s: float, at: Felt, loads: np.ndarray) -> None:
+        """Lifts the feet after double support, and lets them stand where they touch."""
+        gait = self.gait
+        if s < self.double_support:
+            return
+        air = self.step_time - self.double_support
+        for k in self.groups[self.swinging]:
+            if k not in self.swings:
+                begin, goal = at.feet[k, :3, 3].copy(), self._goal(k)
+                near = self.nearest_standing(k)
+                ground = self.ground_at(goal, near)
+                top = max(begin[2], ground, self.highest_on(begin, goal)) + self.clearance
+                low = ground - gait.below
+                self.swings[k] = Swing(begin, goal, top, low, air, 0.45, (0.15, 0.85), 0.5, low - 0.06)
+                self.standing[k] = False
+            elif k not in self.landed and self.touched(k, (s - self.double_support) / air, loads, 0.6):
+                self.landed.add(k)
+                self.standing[k] = True
+                self.placed[k] = at.feet[k, :3, 3]
+                self.footholds.append((t, k, self.placed[k].copy()))
+
+    def _end_step(self, t: float, at: Felt, dcm: np.ndarray) -> None:
+        self.made += 1
+        if self.made >= self.gait.steps:
+            self.walking, self.done = False, True
+            self.began, self.begin_dcm = t, dcm.copy()
+            return
+        self.swinging = 1 - self.swinging
+        self._begin_step(t)

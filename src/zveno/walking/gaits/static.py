@@ -1,0 +1,200 @@
+"""Static walking: shift the centre of mass over the other feet, lift one, carry it, lower it until it touches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..body_state import Felt
+from ..order import Footprint, checked_order, foot_order, widest_margin
+from ..support import nearest_supported
+from ..whole_body_torques import Torques
+from .swing import Swing, smooth
+from .walker import GRAVITY, Walker, check_gait, checked_stride
+
+CENTER = (60.0, 16.0)
+"""Gains, 1/s² and 1/s, of the centre of mass."""
+SETTLE = 0.15
+"""s, that a shift is given to settle."""
+NEAR = 0.02
+"""m, within which the centre of mass must be before a foot is lifted."""
+SHORTEST_SHIFT, LONGEST_SHIFT = 0.3, 3.0
+"""s, of a shift whose time is not given."""
+STEEPEST = 10.0 / np.sqrt(3.0)
+"""Largest second derivative of the polynomial from 0 to 1."""
+PATIENCE = 2.0
+"""s, after which a shift that does not arrive is given up, and the foot is lifted nevertheless."""
+MOST_MARGIN = 0.05
+"""m, that is enough where the support is wide."""
+SHARE = 0.8
+"""Of the widest margin that a support polygon offers, which the centre of mass is brought to."""
+
+
+@dataclass(frozen=True)
+class StaticGait:
+    """A static walk on ground that need not be as expected.
+
+    Attributes:
+        stride: (x, y), m in world axes, by which every foot steps once a cycle; a fifth of the height of the centre
+            of mass, forwards, if None.
+        steps: number of steps in all.
+        order: names of the feet in the order in which they step; that with the shortest way of the centre of mass
+            if None.
+        clearance: of the lifted foot, m; a tenth of that height if None.
+        below: how far below the expected ground a foot looks for it, m.
+        shift_time: s, of the centre of mass to its next place; so long that the pressure stays within the margin
+            if None.
+        swing_time: s; a foot comes down from the middle of it on, until it touches. 2.7 √(height/g) if None.
+        descent: m/s.
+    """
+
+    stride: Sequence[float] | None = None
+    steps: int = 8
+    order: Sequence[str] | None = None
+    clearance: float | None = None
+    below: float = 0.06
+    shift_time: float | None = None
+    swing_time: float | None = None
+    descent: float = 0.18
+
+    @property
+    def words(self) -> str:
+        """What reports call it."""
+        return "static"
+
+    def sized(self, height: float) -> StaticGait:
+        """With what was not given chosen for a machine whose centre of mass is so high, m."""
+        return replace(
+            self,
+            stride=checked_stride(self.stride, 0.2 * height),
+            clearance=0.1 * height if self.clearance is None else self.clearance,
+            swing_time=2.7 * float(np.sqrt(height / GRAVITY)) if self.swing_time is None else self.swing_time,
+        )
+
+    def walker(self, *machine: Any) -> StaticWalker:
+        """The gait of one machine."""
+        return StaticWalker(self, *machine)
+
+
+class StaticWalker(Walker):
+    """A static walk under way."""
+
+    def __init__(self, gait: StaticGait, *machine: Any):
+        super().__init__(*machine)
+        self.gait: StaticGait = gait.sized(self.above)
+        gait = self.gait
+        assert gait.clearance is not None  # chosen by `sized`
+        assert gait.swing_time is not None
+        self.clearance: float = gait.clearance
+        self.swing_time: float = gait.swing_time
+        check_gait(gait, "clearance", "swing_time", "descent", "below")
+        self.stride: np.ndarray = np.asarray(gait.stride, dtype=float)
+        # The body does not move while a foot steps: feet come to be half a stride before or behind it.
+        self.check_reach(0.5 * float(np.linalg.norm(self.stride)), self.q_start)
+        names = [foot.frame for foot in self.feet]
+        footprint = self._footprint(self.start)
+        if gait.order is None:
+            narrowest = min(self._margin(footprint, k) for k in range(len(names)))
+            self.order = foot_order(footprint, names, self.stride, 0.5 * narrowest)
+        else:
+            self.order = checked_order(gait.order, names)
+        self.swing: Swing | None = None
+        self.began, self.foot = 0.0, self.order[0]
+        self.center_from: np.ndarray = self.start.center[:2].copy()
+        self.goal: np.ndarray = self._goal(footprint)
+        self.shift_time: float = self._shift_time(footprint)
+
+    def step(self, t: float, q: np.ndarray, v: np.ndarray, loads: np.ndarray) -> Torques:
+        """Torques of the phase, and the next phase when its time, place or touch has come."""
+        at = self.torques.felt(q, v)
+        s = t - self.began
+        if self.swing is None:
+            place, speed, acceleration = self._shifting(s)
+            ready = s > self.shift_time + SETTLE and np.linalg.norm(at.center[:2] - self.goal) < NEAR
+            if (ready or s > self.shift_time + PATIENCE) and not self.done:
+                self._lift(t, at)
+        else:
+            place, speed, acceleration = self.goal, np.zeros(2), np.zeros(2)
+            if self.touched(self.foot, s / self.swing_time, loads, 0.5):
+                self._put_down(t, at)
+        swings = {}
+        if self.swing is not None:
+            swings[self.foot] = self.swing.at(t - self.began)
+        kp, kd = CENTER
+        rate = at.rate[:2]
+        center = acceleration + kp * (place - at.center[:2]) + kd * (speed - rate)
+        return self.torques_for(at, q, v, center, swings)
+
+    @property
+    def longest(self) -> float:
+        """s, that the walk may take at most."""
+        gait = self.gait
+        fall = (self.clearance + gait.below) / gait.descent
+        return gait.steps * (LONGEST_SHIFT + 0.5 * PATIENCE + self.swing_time + fall) + 2.0
+
+    # --- phases
+
+    def _shifting(self, s: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        T = self.shift_time
+        a, rate, second = smooth(s / T)
+        way = self.goal - self.center_from
+        return self.center_from + a * way, way * (rate / T), way * (second / T**2)
+
+    def _lift(self, t: float, at: Felt) -> None:
+        k, gait = self.foot, self.gait
+        begin = at.feet[k, :3, 3].copy()
+        near = self.nearest_standing(k)
+        # Seen from a foot that stands: where the world is, the machine does not know for long. The n-th step of f
+        # feet leads to n/f strides from the start, so that feet pass each other.
+        last = max((i + 1 for i, (_, foot, _) in enumerate(self.footholds) if foot == near), default=0)
+        ahead = (len(self.footholds) + 1 - last) / len(self.feet) * self.stride
+        goal = self.placed[near, :2] + self.home[k, :2] - self.home[near, :2] + ahead
+        goal = self.level_place(k, goal)
+        ground = self.ground_at(goal, near)
+        top = max(begin[2], ground, self.highest_on(begin, goal)) + self.clearance
+        self.swing = Swing(
+            begin, goal, top, ground, self.swing_time, 0.45, (0.15, 0.75), gait.descent, ground - gait.below, True
+        )
+        self.standing[k] = False
+        self.began: float = t
+
+    def _put_down(self, t: float, at: Felt) -> None:
+        k = self.foot
+        self.standing[k] = True
+        self.placed[k] = at.feet[k, :3, 3]
+        self.footholds.append((t, k, self.placed[k].copy()))
+        self.swing, self.began = None, t
+        self.done: bool = len(self.footholds) >= self.gait.steps
+        self.center_from = at.center[:2].copy()
+        self.foot: int = self.order[len(self.footholds) % len(self.order)]
+        footprint = self._footprint(at)
+        self.goal = footprint.center if self.done else self._goal(footprint)
+        self.shift_time = self._shift_time(footprint)
+
+    # --- support
+
+    def _footprint(self, at: Felt) -> Footprint:
+        points = tuple(
+            (foot.points @ T[:3, :3].T + T[:3, 3])[:, :2] for foot, T in zip(self.feet, at.feet, strict=True)
+        )
+        return Footprint(points, self.placed[:, :2].mean(axis=0) + self.offset)
+
+    def _shift_time(self, footprint: Footprint) -> float:
+        """s: the pressure leads an acceleration a by a z/g, which is to stay within the margin."""
+        if self.gait.shift_time is not None:
+            return self.gait.shift_time
+        way = float(np.linalg.norm(self.goal - self.center_from))
+        lead = STEEPEST * way * self.above / GRAVITY / max(self._margin(footprint, self.foot), 0.01)
+        return float(np.clip(np.sqrt(lead), SHORTEST_SHIFT, LONGEST_SHIFT))
+
+    def _margin(self, footprint: Footprint, foot: int) -> float:
+        return min(MOST_MARGIN, SHARE * widest_margin(footprint.without(foot)))
+
+    def _goal(self, footprint: Footprint) -> np.ndarray:
+        """Where the centre of mass is to be while the foot steps: nearest to the middle of its own way."""
+        wanted = footprint.center + 0.5 * self.stride / len(self.feet)
+        place = nearest_supported(footprint.without(self.foot), wanted, self._margin(footprint, self.foot))
+        return footprint.without(self.foot).mean(axis=0) if place is None else place

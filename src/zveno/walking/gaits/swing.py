@@ -1,0 +1,78 @@
+"""The way of a foot through the air: up, across, and down until it touches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+def smooth(x: float) -> tuple[float, float, float]:
+    """From 0 to 1 with speeds and accelerations zero at both ends, and its first two derivatives."""
+    if x <= 0.0:
+        return 0.0, 0.0, 0.0
+    if x >= 1.0:
+        return 1.0, 0.0, 0.0
+    rest = 1.0 - x
+    return (
+        x * x * x * (10.0 + x * (6.0 * x - 15.0)),
+        30.0 * x * x * rest * rest,
+        60.0 * x * rest * (1.0 - 2.0 * x),
+    )
+
+
+@dataclass
+class Swing:
+    """One foot on its way; the goal may be moved while it is.
+
+    Attributes:
+        begin: where it left the ground, (3,), m.
+        goal: x and y where it is to land, (2,), m.
+        top: height of its way, m.
+        low: height that it aims at, below the ground that is expected, m.
+        duration: s, after which it is at `low`.
+        up: share of the duration in which it rises.
+        across: shares between which it moves horizontally.
+        descent: m/s, at which it goes on below `low`, and all the way down if `slow`.
+        deepest: m, below which it does not look for ground.
+        slow: whether it comes down at constant speed.
+    """
+
+    begin: np.ndarray
+    goal: np.ndarray
+    top: float
+    low: float
+    duration: float
+    up: float
+    across: tuple[float, float]
+    descent: float
+    deepest: float
+    slow: bool = False
+
+    def at(self, s: float) -> tuple[np.ndarray, np.ndarray]:
+        """Position and velocity (3,) at s seconds after it left."""
+        share = s / self.duration
+        first, last = self.across
+        a, rate, _ = smooth((share - first) / (last - first))
+        way = self.goal - self.begin[:2]
+        z, speed = self._height(s, share)
+        position = np.append(self.begin[:2] + a * way, z)
+        return position, np.append(way * (rate / ((last - first) * self.duration)), speed)
+
+    def _height(self, s: float, share: float) -> tuple[float, float]:
+        rising = self.up * self.duration
+        if share < self.up:
+            a, rate, _ = smooth(share / self.up)
+            return self.begin[2] + a * (self.top - self.begin[2]), rate * (self.top - self.begin[2]) / rising
+        if self.slow:
+            # The speed grows over a tenth of the duration, then stays.
+            ramp, past = 0.1 * self.duration, s - rising
+            z = self.top - self.descent * (past * past / (2 * ramp) if past < ramp else past - 0.5 * ramp)
+            speed = -self.descent * min(past / ramp, 1.0)
+        elif share < 1.0:
+            falling = (1.0 - self.up) * self.duration
+            a, rate, _ = smooth((share - self.up) / (1.0 - self.up))
+            z, speed = self.top + a * (self.low - self.top), rate * (self.low - self.top) / falling
+        else:
+            z, speed = self.low - self.descent * (s - self.duration), -self.descent
+        return (z, speed) if z > self.deepest else (self.deepest, 0.0)

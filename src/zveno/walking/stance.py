@@ -1,0 +1,45 @@
+"""How built-in walking machines stand: their feet, and a posture with bent legs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import ModelError
+from ..robot_functions import RobotFunctions
+from .feet import Foot
+
+BENT = 0.35
+"""rad, of a biped's hips and ankles; knees twice as much."""
+SOLE = (0.24, 0.1)
+"""m, of the biped's feet."""
+
+
+class Stance(NamedTuple):
+    """What `plan_walk` and `simulate_walk` take after the robot."""
+
+    feet: tuple[Foot, ...]
+    start: np.ndarray
+    """q, (n_q,)"""
+
+
+def stance_of(robot: RobotFunctions) -> Stance:
+    """Feet and a start of the built-in biped and quadruped."""
+    names = robot.joint_names
+    if robot.name == "biped":
+        corners = [(x * SOLE[0] / 2, y * SOLE[1] / 2, 0.0) for x in (1, -1) for y in (1, -1)]
+        feet = tuple(Foot(f"{side}_foot", corners) for side in ("left", "right"))
+        bend = {"hip_pitch": -BENT, "knee": 2 * BENT, "ankle_pitch": -BENT}
+    elif robot.name == "quadruped":
+        ends = ("front_left", "front_right", "rear_left", "rear_right")
+        feet = tuple(Foot(f"{end}_foot") for end in ends)
+        bend = {"hip_pitch": 0.6, "knee": -1.2}
+    else:
+        raise ModelError(
+            f"{robot.name} is not a built-in walking machine, so its feet are not known",
+            element="stance",
+            remedy="Give feet as names or Foot(frame, sole), and a start q",
+        )
+    values = {name: value for name in names for part, value in bend.items() if name.endswith(part)}
+    return Stance(feet, robot.pack(values))

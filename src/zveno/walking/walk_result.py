@@ -1,0 +1,103 @@
+"""A simulated walk: the motion, where feet were put down, and how near it came to its limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..io.results import Result, registered
+from ..simulation.trajectory import Trajectory
+
+WALKED = "walked"
+PERCENTILES = (0, 1, 5, 50)
+"""Of margins; of tilts and torques, those from above."""
+
+
+@registered
+@dataclass(frozen=True, eq=False, repr=False)
+class Walk(Result):
+    """A simulated walk, n samples.
+
+    Attributes:
+        robot: its name.
+        status: "walked", or when, at which step and how it ended before.
+        gait: in words.
+        feet: names of the frames that stand, (f,).
+        trajectory: the motion; its reactions are those of all points of the soles.
+        contacts: feet that the controller took to stand, (n, f).
+        positions: of the feet's frames, (n, f, 3), m.
+        center_of_mass: (n, 3), m.
+        footholds: where feet were put down, in order, (steps, 3), m.
+        steps: which foot that was, (steps,).
+        step_times: when, (steps,), s.
+        margin: from the centre of pressure to the edge of the polygon of the feet that stand, (n,), m; NaN where
+            these span none.
+        tilt: largest angle of a standing sole to the ground below it, (n,), rad; NaN for feet that are points.
+        torque_share: largest torque over its limit, (n,).
+        estimate_error: of the estimated height above the feet, m, tilt, rad, and speed, m/s, of the base, (n, 3).
+        unsolved: control steps whose quadratic program was not solved.
+        inputs: hash of what it was computed from.
+    """
+
+    kind: ClassVar[str] = "walk run"
+
+    robot: str
+    status: str
+    gait: str
+    feet: tuple[str, ...]
+    trajectory: Trajectory
+    contacts: np.ndarray
+    positions: np.ndarray
+    center_of_mass: np.ndarray
+    footholds: np.ndarray
+    steps: np.ndarray
+    step_times: np.ndarray
+    margin: np.ndarray
+    tilt: np.ndarray
+    torque_share: np.ndarray
+    estimate_error: np.ndarray
+    unsolved: int = 0
+    inputs: str = ""
+
+    @property
+    def walked(self) -> bool:
+        """Whether all steps were made without a fall."""
+        return self.status == WALKED
+
+    @property
+    def margin_percentiles(self) -> dict[int, float]:
+        """Least margin and percentiles of it, m, by percent."""
+        return _percentiles(self.margin, PERCENTILES)
+
+    @property
+    def tilt_percentiles(self) -> dict[int, float]:
+        """Percentiles of the tilt of standing soles up to the largest, rad, by percent."""
+        return _percentiles(self.tilt, [100 - p for p in PERCENTILES])
+
+    @property
+    def speed(self) -> float:
+        """Way of the centre of mass from above over time, m/s."""
+        way = self.center_of_mass[-1, :2] - self.center_of_mass[0, :2]
+        return float(np.linalg.norm(way) / max(self.trajectory.t[-1], 1e-9))
+
+    @property
+    def summary(self) -> str:
+        """One sentence or two."""
+        least = self.margin_percentiles[5]
+        margin = "" if np.isnan(least) else f"; support margin {1e3 * least:.0f} mm or more in 95 % of the samples"
+        tilt = self.tilt_percentiles[95]
+        tilted = "" if np.isnan(tilt) else f", soles tilted by {np.degrees(tilt):.1f}° or less"
+        return (
+            f"{self.robot} {self.status}: {len(self.steps)} steps ({self.gait}), {self.speed:.3g} m/s over "
+            f"{self.trajectory.t[-1]:.3g} s{margin}{tilted}; torques up to "
+            f"{100 * float(np.nanmax(self.torque_share, initial=0.0)):.0f} % of their limits"
+        )
+
+
+def _percentiles(values: np.ndarray, percents) -> dict[int, float]:
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return dict.fromkeys(percents, float("nan"))
+    return dict(zip(percents, np.percentile(known, list(percents)).tolist(), strict=True))

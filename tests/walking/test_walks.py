@@ -1,0 +1,168 @@
+"""Simulated walks: laws of every walk, falls that are told, machines and ground that are refused."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import zveno
+from zveno.errors import ModelError, ShapeError, ZvenoError
+
+WITHIN = 1e-9
+"""rad and N·m beyond limits: rounding."""
+STOPS = 1e-3
+"""rad, by which time stepping lets a joint into its stop."""
+SLIPS = 0.01
+"""m, by which a standing foot may creep until it is lifted again."""
+
+
+@pytest.fixture(scope="module")
+def dog():
+    robot = zveno.load("quadruped")
+    return robot, zveno.stance_of(robot)
+
+
+@pytest.fixture(scope="module")
+def steps(dog):
+    robot, stance = dog
+    return zveno.simulate_walk(robot, *stance, zveno.StaticGait(steps=3))
+
+
+def obeys_the_laws(robot, walk, count):
+    """What must hold of every walk, computed again from the motion."""
+    assert walk.status == "walked", walk.status
+    assert len(walk.steps) == count
+    assert walk.unsolved == 0
+    q, tau = walk.trajectory.q, walk.trajectory.tau
+    assert (q[:, 7:] >= robot.lower[7:] - STOPS).all()
+    assert (q[:, 7:] <= robot.upper[7:] + STOPS).all()
+    effort = np.array([robot.mechanism.joint(name).limits.effort for name in robot.joint_names[1:]]).ravel()
+    assert (abs(tau[:, 6:]) <= effort + WITHIN).all()
+    assert not tau[:, :6].any(), "nothing but the feet moves the base"
+    feet = robot.forward_kinematics(q, frames=list(walk.feet))[..., :3, 3]
+    np.testing.assert_allclose(feet, walk.positions, atol=1e-12)
+    for k in range(len(walk.feet)):  # a foot that stands stays
+        stands = walk.contacts[:, k]
+        for run in np.split(np.arange(len(q)), np.flatnonzero(np.diff(stands)) + 1):
+            if stands[run[0]] and len(run) > 30:
+                assert np.ptp(feet[run[20:-5], k, :2], axis=0).max() < SLIPS
+    for t, foot, place in zip(walk.step_times, walk.steps, walk.footholds, strict=True):
+        after = np.searchsorted(walk.trajectory.t, t + 0.1)
+        assert np.linalg.norm(feet[min(after, len(q) - 1), foot] - place) < 0.02 + SLIPS
+    normal = walk.trajectory.reactions[:, : 3 * sum(np.size(s) for s in walk.feet) : 3]
+    assert normal.min() >= 0.0, "the ground does not pull"
+    return True
+
+
+def test_a_walk_obeys_the_laws(dog, steps):
+    robot, _ = dog
+    assert obeys_the_laws(robot, steps, 3)
+    assert steps.margin_percentiles[0] > 0.0, "a static walk keeps its pressure inside"
+    assert steps.center_of_mass[-1, 0] > steps.center_of_mass[0, 0] + 0.01
+
+
+def test_the_estimate_is_near_the_truth(steps):
+    height, tilt, speed = abs(steps.estimate_error).max(axis=0)
+    assert height < 5e-3
+    assert tilt < 5e-3
+    assert speed < 0.05
+
+
+def test_the_same_seed_gives_the_same_walk(dog, steps):
+    robot, stance = dog
+    again = zveno.simulate_walk(robot, *stance, zveno.StaticGait(steps=3), duration=1.0)
+    n = len(again.trajectory.t)
+    np.testing.assert_array_equal(again.trajectory.q, steps.trajectory.q[:n])
+    other = zveno.simulate_walk(
+        robot, *stance, zveno.StaticGait(steps=3), duration=0.2, sensors=zveno.WalkingSensors(seed=1)
+    )
+    assert abs(other.trajectory.q - steps.trajectory.q[: len(other.trajectory.t)]).max() > 1e-9
+
+
+def test_a_walk_that_has_no_time_says_so(dog):
+    robot, stance = dog
+    walk = zveno.simulate_walk(robot, *stance, zveno.StaticGait(steps=3), duration=0.3)
+    assert walk.status == "is still on its way: 0 of 3 steps after 0.3 s"
+
+
+def test_a_trot_and_a_fall_that_is_told(dog):
+    robot, stance = dog
+    walk = zveno.simulate_walk(robot, *stance, zveno.DynamicGait(steps=4))
+    assert obeys_the_laws(robot, walk, 8)  # two feet a step
+    swinging = ~walk.contacts
+    diagonal = {frozenset(np.flatnonzero(row).tolist()) for row in swinging if row.sum() == 2}
+    assert diagonal <= {frozenset({0, 3}), frozenset({1, 2})}, "diagonals swing together"
+    assert len(diagonal) == 2
+    hit = zveno.simulate_walk(
+        robot, *stance, zveno.DynamicGait(steps=4), pushes=[zveno.Push(1.2, (0.0, 80.0, 0.0))]
+    )
+    assert hit.status.startswith("fell at step ")
+    assert not hit.walked
+    assert np.isfinite(hit.trajectory.q).all()
+
+
+def test_gaits_choose_by_the_height_of_the_machine():
+    small, large = zveno.DynamicGait().sized(0.1), zveno.DynamicGait().sized(0.4)
+    assert large.step_time == pytest.approx(2 * small.step_time)  # as a pendulum
+    assert large.stride[0] == pytest.approx(4 * small.stride[0])
+    given = zveno.DynamicGait(stride=(0.3, 0.0), step_time=1.0).sized(0.1)
+    assert (given.stride, given.step_time) == ((0.3, 0.0), 1.0)
+
+
+# --- refusals
+
+
+def heavy_at_the_front(robot):
+    return robot.with_payload(30.0, (1.0, 0.0, 0.0), frame="body")
+
+
+def weak(robot):
+    joints = [
+        joint if joint.type.kind == "free" else replace(joint, limits=replace(joint.limits, effort=1.0))
+        for joint in robot.mechanism.joints
+    ]
+    return zveno.Robot(replace(robot.mechanism, joints=tuple(joints)))
+
+
+HOLE = np.zeros((4, 4))
+HOLE[1, 2] = np.nan
+REFUSED = {
+    "mass outside every polygon": (heavy_at_the_front, {}, {}, r"cannot stand.*outside the support polygon"),
+    "torque too small": (weak, {}, {}, r"cannot stand.*would need .* where its limit is 1"),
+    "hole": (None, {"ground": zveno.HeightField(HOLE)}, {}, r"ground has a hole: nan at \(1, 2\)"),
+    "no ground": (None, {"ground": "gravel"}, {}, r"Give a GroundPlane"),
+    "wall": (None, {"ground": zveno.GroundPlane((1.0, 0.0, 0.0))}, {}, r"is a wall"),
+    "no friction": (None, {"friction": None}, {}, r"friction.*coefficient"),
+    "ice": (None, {"friction": 0.0}, {}, r"friction.*above 0"),
+    "expected hole": (None, {"expected": zveno.HeightField(HOLE)}, {}, r"hole"),
+    "no time": (None, {"step": 0.0}, {}, r"step.*seconds"),
+    "push": (None, {"pushes": [zveno.Push(1.0, (1.0, 2.0))]}, {}, r"impulse \(3,\)"),
+    "sensors": (None, {"sensors": zveno.WalkingSensors(gyro=-1.0)}, {}, r"gyro is -1"),
+    "stride": (None, {}, {"stride": (0.1,)}, r"x and y in metres"),
+    "too long": (None, {}, {"stride": (2.0, 0.0)}, r"step is too long: .*_foot"),
+    "steps": (None, {}, {"steps": 0}, r"whole number"),
+    "order": (None, {}, {"order": ["front_left_foot"]}, r"Name each once"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_walk_is_told_why(dog, case):
+    robot, stance = dog
+    change, options, gait, message = REFUSED[case]
+    machine = robot if change is None else change(robot)
+    with pytest.raises(ZvenoError, match=f"(?s){message}"):
+        zveno.simulate_walk(machine, *stance, zveno.StaticGait(**gait), duration=0.01, **options)
+
+
+def test_feet_without_a_shape_and_gaits_without_groups_are_refused(dog):
+    robot, stance = dog
+    with pytest.raises(ModelError, match="no shape"):
+        zveno.simulate_walk(
+            robot, [zveno.Foot("front_left_foot", ()), *stance.feet[1:]], stance.start, zveno.StaticGait()
+        )
+    with pytest.raises(ZvenoError, match="step together"):
+        zveno.simulate_walk(robot, *stance, zveno.DynamicGait(groups=(["front_left_foot"], ["paw"])))
+    with pytest.raises(ModelError, match="feet are not known"):
+        zveno.stance_of(zveno.load("puma560"))
+    with pytest.raises(ShapeError):
+        zveno.simulate_walk(robot, stance.feet, stance.start[:-1], zveno.StaticGait())

@@ -1,0 +1,59 @@
+"""The biped walks: on tiles it does not know, on slopes, after pushes. A reduced `python -m benchmarks.walks`."""
+
+import numpy as np
+import pytest
+
+import zveno
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def biped():
+    robot = zveno.load("biped")
+    return robot, zveno.stance_of(robot)
+
+
+def kept_within_limits(robot, walk):
+    effort = np.array([robot.mechanism.joint(name).limits.effort for name in robot.joint_names[1:]]).ravel()
+    assert (abs(walk.trajectory.tau[:, 6:]) <= effort + 1e-9).all()
+    assert (walk.trajectory.q[:, 7:] >= robot.lower[7:] - 1e-3).all()
+    assert (walk.trajectory.q[:, 7:] <= robot.upper[7:] + 1e-3).all()
+    assert walk.unsolved == 0
+
+
+@pytest.mark.parametrize("seed", [0, 8])  # of 8, a sole comes to lie between two walls of tiles
+def test_it_walks_dynamically_on_tiles_within_20_mm(biped, seed):
+    robot, stance = biped
+    rng = np.random.default_rng([seed, 1])
+    ground = zveno.uneven_ground(0.02, tile=float(rng.uniform(0.2, 0.4)), rng=rng)
+    sensors = zveno.WalkingSensors(seed=seed)
+    walk = zveno.simulate_walk(
+        robot, *stance, zveno.DynamicGait((0.24, 0.0), steps=8), ground=ground, sensors=sensors
+    )
+    assert walk.status == "walked"
+    kept_within_limits(robot, walk)
+    assert np.ptp(walk.footholds[:, 2]) > 0.01, "the ground is not level"
+    assert abs(walk.estimate_error[:, 1]).max() < 0.01
+
+
+def test_it_survives_a_push_by_moving_its_footholds(biped):
+    robot, stance = biped
+    gait = zveno.DynamicGait((0.24, 0.0), steps=7)
+    level = zveno.uneven_ground(0.0)
+    calm = zveno.simulate_walk(robot, *stance, gait, ground=level)
+    pushed = zveno.simulate_walk(robot, *stance, gait, ground=level, pushes=[zveno.Push(3.0, (0.0, -10.0, 0.0))])
+    assert (calm.status, pushed.status) == ("walked", "walked")
+    moved = abs(pushed.footholds - calm.footholds)[:, 1]
+    before = pushed.step_times < 3.0
+    assert moved[before].max() < 1e-9
+    assert moved[~before].max() > 0.02
+
+
+def test_it_walks_statically_down_a_slope(biped):
+    robot, stance = biped
+    ground = zveno.uneven_ground(0.0, slope=-0.08)
+    walk = zveno.simulate_walk(robot, *stance, zveno.StaticGait((0.2, 0.0), steps=4), ground=ground)
+    assert walk.status == "walked"
+    kept_within_limits(robot, walk)
+    assert walk.footholds[-1, 2] < -0.015
