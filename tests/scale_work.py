@@ -87,3 +87,69 @@ def with_lock(lock, piece):
 
 
 NOISE = functools.partial(noise, 7)
+
+
+def unsendable_answer(piece):
+    """A function of its own as the answer."""
+    return lambda: piece
+
+
+class Peculiar(Exception):
+    """An error that can be pickled, and not unpickled."""
+
+    def __init__(self, first, second):
+        super().__init__(f"{first} and {second}")
+
+
+def peculiar_error(piece):
+    raise Peculiar("one", piece)
+
+
+def refused(piece):
+    raise zveno.ShapeError("is round", element="peg", remedy="Give a square one")
+
+
+def long_piece(folder, piece):
+    """Leaves a mark with its process, then takes a minute."""
+    (Path(folder) / f"long-{os.getpid()}").touch()
+    time.sleep(60.0 if piece else 0.0)
+    return piece
+
+
+def a_set(piece):
+    return {piece}
+
+
+def bulky(piece):
+    return np.full(40_000, float(piece))
+
+
+def kernels_made(robot, piece):
+    """How many kernels and programs this process has made or loaded after some tasks with a robot."""
+    robot.inverse_dynamics(*np.zeros((3, robot.n_v)))
+    robot.ik(robot.forward_kinematics(np.full((2, robot.n_q), 0.1 + 0.01 * piece["number"])))
+    return [(os.getpid(), made_here())]
+
+
+def made_here():
+    from zveno.kernels import door
+    from zveno.kernels.structured import code
+
+    caches = (door._kernel, door._program_kernel, code._stored, code._found_by_text)
+    return sum(cache.cache_info().misses for cache in caches)
+
+
+def ring(points):
+    return np.sum(points**2, axis=1)
+
+
+def waves(points):
+    return np.sin(7.0 * points[:, 0]) * np.cos(5.0 * points[:, 1]) + 0.1 * points[:, 0]
+
+
+def wave(points):
+    return np.sin(3.0 * points[:, 0]) + 0.1 * points[:, 0]
+
+
+def pair_of_rings(points):
+    return np.stack([ring(points), points[:, 0] * points[:, 1] + 0.3], axis=1)

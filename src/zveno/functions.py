@@ -303,3 +303,7 @@ def _carried(smaller: Reduced, external):
     for i, (k, T) in enumerate(smaller.carriers):
         totals[k] = totals[k] + move_wrench(T, external[i])
     return totals
+
+
+INVERTING = ("forward_dynamics", "inverse_mass_matrix", "forward_dynamics_derivatives")
+"""Functions that need a mass matrix with an inverse."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .functions import evaluated, function_named, input_shapes
+from .algorithms.singular import refuse_singular
+from .errors import ModelError
+from .functions import INVERTING, evaluated, function_named, input_shapes
 from .kernels.program import Program
 from .kernels.structured.statements import Structured
 from .kernels.trace import trace
@@ -24,7 +26,17 @@ def program(mechanism: Mechanism, name: str, parameters: Sequence[str] = (), **o
 def exported_program(
     mechanism: Mechanism, name: str, parameters: Sequence[str] = (), **options: Any
 ) -> Program | Structured:
-    """The program for C: a loop over bodies where the kernel is one, too."""
+    """The program for C: a loop over bodies where the kernel is one, too.
+
+    Raises:
+        ModelError: the function inverts a mass matrix, and that of this mechanism is singular.
+    """
+    if name in INVERTING:
+        try:
+            refuse_singular(mechanism)
+        except ModelError as error:
+            remedy = f"{error.remedy}; or leave {name} out of the functions"
+            raise ModelError(error.problem, element=error.element, remedy=remedy) from None
     looped = loop_program(mechanism, name, tuple(parameters), options)
     return program(mechanism, name, parameters, **options) if looped is None else looped
 

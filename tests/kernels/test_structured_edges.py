@@ -72,6 +72,15 @@ def counted_down(program: Builder, bound: int) -> None:
         y[0], flag[0] = program.step(lambda y: (y - 1.0, np.array([zm.less(1.0, y[0])])), y[0])
 
 
+def summed_while(program: Builder, n: int) -> None:
+    """Rows by the number of the trip: the first `count` of x are summed up, in every lane as many as it wants."""
+    x, count = program.input("x", (n,)), program.input("count", ())
+    y, left = program.output("y", (), zero=True), program.scratch("left", 1, 1)
+    left[0] = program.step(lambda c: c, count[0])
+    with program.repeat_while(left, n) as i:
+        y[0], left[0] = program.step(lambda y, x, left: (y + x, left - 1.0), y[0], x[i], left[0])
+
+
 def chosen_rows(program: Builder, n: int) -> None:
     """A row by a number of any kind: NaN and negative mean the first, too large the last."""
     x, place = program.input("x", (n,)), program.input("place", ())
@@ -103,6 +112,11 @@ CASES = {
     "overflow of a stack": (stack, N, (X,)),
     "zero trips": (without_trips, 0, (np.array([1.0, -2.0, 0.0, np.nan, 4.0]),)),
     "divergent lanes": (counted_down, 4, (np.array([0.0, 1.0, 2.5, 3.0, 9.0, np.nan, -1.0, np.inf]),)),
+    "rows by trips": (
+        summed_while,
+        N,
+        (np.tile(2.0 ** np.arange(6.0), (5, 1)), np.array([0.0, 1.0, 3.0, 6.0, 2.0])),
+    ),
     "two rows exchanged": (exchanged, 3, (np.array([[1.0, 2.0], [3.0, 4.0], [np.nan, 5.0]]),)),
     "NaN as a row": (
         chosen_rows,
@@ -117,6 +131,7 @@ EXPECTED = {
         "overflow": [0, 1, 0, 0, 1],
     },
     "zero trips": {"y": [[0, 0, 0, 0.5], [0, 0, -1, -1], [0, 0, 0, 0], [0, 0, 0, np.nan], [0, 0, 0, 2]]},
+    "rows by trips": {"y": [0, 1, 7, 63, 3]},
     "divergent lanes": {"y": [0, 0, -0.5, 0, 5, np.nan, -1, np.inf]},
     "two rows exchanged": {"y": [[2, 1], [4, 3], [5, np.nan]]},
     "NaN as a row": {"y": [0, 0, 0, 2, 5, 5, 5]},

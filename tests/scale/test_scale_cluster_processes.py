@@ -14,7 +14,7 @@ import pytest
 
 import scale_work
 from zveno.errors import ZvenoError
-from zveno.scale import cluster, cut, fold
+from zveno.scale import cluster, cut, fold, ordered
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
@@ -113,3 +113,36 @@ def test_workers_that_hang_are_not_waited_for(machine, monkeypatch):
         fold(scale_work.NOISE, PIECES, scale_work.pair_sum, on=machine.address)
     for worker in machine.workers:
         os.killpg(worker.pid, signal.SIGCONT)
+
+
+def test_a_scheduler_that_hangs_is_not_waited_for(machine, tmp_path, monkeypatch):
+    monkeypatch.setattr(ordered, "CHECKED_EVERY", 0.5)
+    work, file = functools.partial(slow_noise, str(tmp_path)), tmp_path / "kept.json"
+
+    def stop(done, _total):
+        if done == 2:
+            machine.scheduler.send_signal(signal.SIGSTOP)
+            monkeypatch.setattr(cluster, "PROBED", 2.0)
+            monkeypatch.setattr(cluster, "PATIENCE", 1.0)
+
+    begin = time.monotonic()
+    with pytest.raises(ZvenoError, match="scheduler has not answered"):
+        fold(work, PIECES, scale_work.pair_sum, on=machine.address, checkpoint=file, progress=stop)
+    machine.scheduler.send_signal(signal.SIGCONT)
+    assert time.monotonic() - begin < 60
+    assert json.loads(file.read_text())["done"] >= 2
+
+
+def test_workers_that_are_lost_for_good_are_not_waited_for(machine, tmp_path, monkeypatch):
+    monkeypatch.setattr(ordered, "CHECKED_EVERY", 0.5)
+    monkeypatch.setattr(cluster, "WITHOUT_WORKERS", 2.0)
+
+    def stop(done, _total):
+        if done == 2:
+            for worker in machine.workers:
+                os.killpg(worker.pid, signal.SIGKILL)
+
+    work, file = functools.partial(slow_noise, str(tmp_path)), tmp_path / "kept.json"
+    with pytest.raises(ZvenoError, match="no workers for 2 s"):
+        fold(work, PIECES, scale_work.pair_sum, on=machine.address, checkpoint=file, progress=stop)
+    assert json.loads(file.read_text())["done"] >= 2

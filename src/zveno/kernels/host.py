@@ -50,8 +50,20 @@ def host() -> Host:
         width = 32
     else:
         width = 16
+    width = _forced_width() or width
     fma = bool(features.get("fma")) or platform.machine().lower() in ("arm64", "aarch64")
     return Host(llvm.get_process_triple(), llvm.get_host_cpu_name(), features.flatten(), width, fma)
+
+
+def _forced_width() -> int | None:
+    """Bytes of a vector that `ZVENO_LANES` asks for, 8 a lane; LLVM makes wide ones of several registers.
+
+    Results have the same bits for any number of lanes: with this they can be compared.
+    """
+    lanes = os.environ.get("ZVENO_LANES", "")
+    if lanes and lanes not in ("2", "4", "8"):
+        raise BuildError(f"is {lanes!r}", element="ZVENO_LANES", remedy="Set it to 2, 4 or 8, or not at all")
+    return 8 * int(lanes) if lanes else None
 
 
 def c_library() -> ctypes.CDLL:

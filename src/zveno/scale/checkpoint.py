@@ -26,17 +26,13 @@ SHARE = 0.05
 
 
 class Checkpoint:
-    """The file of one run.
-
-    Attributes:
-        done: pieces that are merged.
-        total: what they gave; None before the first.
-    """
+    """The file of one run."""
 
     def __init__(self, path: Path, digest: str, n_pieces: int):
-        self.path, self.digest, self.n_pieces = path, digest, n_pieces
-        self.done: int = 0
-        self.total: Any = None
+        self.path: Path = path
+        self.digest: str = digest
+        self.n_pieces: int = n_pieces
+        self._state: tuple[int, Any] = 0, None
         self._written: int = 0
         self._next = 0.0
         if path.exists():
@@ -53,26 +49,41 @@ class Checkpoint:
                 remedy="Give another file, or remove it to begin again",
             )
         try:
-            self.done, self.total = int(data["done"]), decode(data["total"])
+            self._state = int(data["done"]), decode(data["total"])
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise ModelError(f"is damaged: {error!r:.200}", file=self.path, remedy="Remove it") from error
         if not 0 <= self.done <= self.n_pieces:
             raise ModelError(f"has {self.done} of {self.n_pieces} pieces", file=self.path, remedy="Remove it")
         self._written = self.done
 
+    @property
+    def done(self) -> int:
+        """Pieces that are merged."""
+        return self._state[0]
+
+    @property
+    def total(self) -> Any:
+        """What they gave; None before the first."""
+        return self._state[1]
+
     def keep(self, done: int, total: Any) -> None:
         """`done` pieces are merged to `total`: written now if the last writing is a while ago."""
-        self.done, self.total = done, total
+        self._state = done, total  # at once: Ctrl-C may come between two statements
         if time.monotonic() >= self._next or done == self.n_pieces:
             self.write()
 
     def write(self) -> None:
         """The state, whole; what was there stays if that fails."""
-        if self.done == self._written:
+        done, total = self._state
+        if done == self._written:
             return
         began = time.monotonic()
-        content = {"format": FORMAT, "digest": self.digest, "pieces": self.n_pieces, "done": self.done}
-        text = json.dumps(content | {"total": encode(self.total)}, allow_nan=False)
+        content = {"format": FORMAT, "digest": self.digest, "pieces": self.n_pieces, "done": done}
+        try:
+            text = json.dumps(content | {"total": encode(total)}, allow_nan=False)
+        except ZvenoError as error:
+            remedy = "Let `work` and `merge` return numbers, texts, arrays, lists or results"
+            raise ZvenoError(f"cannot keep the answers: {error.problem}", file=self.path, remedy=remedy) from error
         try:
             write_text(self.path, text)
         except ZvenoError as error:
@@ -81,7 +92,7 @@ class Checkpoint:
                 file=self.path,
                 remedy="Make room, then run again: it goes on from there",
             ) from error
-        self._written = self.done
+        self._written = done
         ended = time.monotonic()
         self._next = ended + max(EVERY, (ended - began) / SHARE)
 

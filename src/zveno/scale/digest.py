@@ -30,6 +30,19 @@ def sources() -> str:
     return hashlib.sha256(f"{__version__} {package.digest(package.files)}".encode()).hexdigest()
 
 
+@functools.cache
+def arithmetic() -> str:
+    """What the last bits of results depend on beside the sources: arithmetic of the processor, numeric packages."""
+    import platform
+
+    import scipy
+
+    from ..kernels.host import host
+
+    fused = "fused multiply-add" if host().fma else "no fused multiply-add"
+    return f"{platform.machine()} with {fused}, numpy {np.__version__}, scipy {scipy.__version__}"
+
+
 def digest_of(work: Callable[..., Any], pieces: Sequence[Any], merge: Callable[..., Any]) -> str:
     """A hash of a fold."""
     digest = hashlib.sha256(sources().encode())

@@ -9,9 +9,12 @@ from typing import Any
 
 from ..errors import ZvenoError
 from .places import Workers
+from .worker import not_sent
 
 BUFFERED = 8
 """Answers that may wait for an earlier one, for every piece under way."""
+CHECKED_EVERY = 10.0
+"""Seconds without an answer after which it is asked whether one can be expected at all."""
 DEATHS = 2
 """Losses of workers, with no answer in between, after which pieces are tried one by one."""
 
@@ -30,9 +33,12 @@ def answers_in_order(workers: Workers, pieces: Sequence[Any], begin: int) -> Ite
             window = workers.window()
             try:
                 while waiting and len(coming) < window and waiting[-1] < due + BUFFERED * window:
-                    coming[workers.submit(pieces[waiting[-1]])] = waiting[-1]
+                    coming[_submitted(workers, pieces, waiting[-1])] = waiting[-1]
                     waiting.pop()
-                for future in wait(coming, return_when=FIRST_COMPLETED).done:
+                finished = wait(coming, CHECKED_EVERY, return_when=FIRST_COMPLETED).done
+                if not finished:
+                    workers.check()
+                for future in finished:
                     _refuse_broken(future)
                     ready[coming.pop(future)] = future
                     deaths = 0
@@ -53,11 +59,33 @@ def answers_in_order(workers: Workers, pieces: Sequence[Any], begin: int) -> Ite
                     remedy="Start the cluster, and run again with the checkpoint",
                 ) from error
             while due in ready:
-                yield due, workers.answer(ready.pop(due), due)
+                yield due, _answer(workers, ready.pop(due), pieces, due)
                 due += 1
     finally:
         for future in coming:
             future.cancel()
+
+
+def _submitted(workers: Workers, pieces: Sequence[Any], number: int) -> Future[Any]:
+    try:
+        return workers.submit(pieces[number])
+    except (BrokenProcessPool, ZvenoError):
+        raise
+    except Exception as error:
+        if (other := not_sent(error, pieces[number], number)) is None:
+            raise
+        raise other from error
+
+
+def _answer(workers: Workers, future: Future[Any], pieces: Sequence[Any], number: int) -> Any:
+    try:
+        return workers.answer(future, number)
+    except ZvenoError:
+        raise
+    except Exception as error:
+        if (other := not_sent(error, pieces[number], number)) is None:
+            raise
+        raise other from error
 
 
 def _one_by_one(workers: Workers, pieces: Sequence[Any], numbers: Sequence[int]) -> dict[int, Future[Any]]:
@@ -71,7 +99,8 @@ def _one_by_one(workers: Workers, pieces: Sequence[Any], numbers: Sequence[int])
             raise ZvenoError(
                 f"{pieces[number]!r:.100} ends the process of its worker each time",
                 element=f"piece {number}",
-                remedy='Run it with on="here" to see why; too little memory is a usual reason',
+                remedy='Run it with on="here" to see why: too little memory, or a script without '
+                "`if __name__ == '__main__':`",
             ) from error
     return answers
 

@@ -6,13 +6,13 @@ import functools
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 from ..errors import ZvenoError
 from ..kernels.threads import get_threads
-from .worker import ignore_interrupts, pickled_work, run_piece
+from .worker import begin_worker, pickled_work, run_piece
 
 MOST_PROCESSES = 1024
 AHEAD = 4
@@ -35,6 +35,9 @@ class Workers(ABC):
     def window(self) -> int:
         """Pieces under way at a time."""
         return max(LEAST, AHEAD * self.count())
+
+    def check(self) -> None:  # noqa: B027  (most are this machine's)
+        """Raises an error if nothing can be expected any more; asked while nothing comes."""
 
     def renew(self) -> None:
         """New workers in place of those that died."""
@@ -80,11 +83,19 @@ class Given(Workers):
     """An Executor of the user, or threads of this process."""
 
     def __init__(self, pool: Executor, call: Callable[[Any], Any], n: int, own: bool = False):
-        self.pool, self.call, self.n, self.own = pool, call, n, own
+        self.pool: Executor = pool
+        self.call = call
+        self.n: int = n
+        self.own: bool = own
 
     def submit(self, piece: Any) -> Future[Any]:
         """See `Workers`."""
-        return self.pool.submit(self.call, piece)
+        try:
+            return self.pool.submit(self.call, piece)
+        except BrokenExecutor:
+            raise
+        except RuntimeError as error:  # it was shut down
+            raise ZvenoError(f"takes no work: {error}", element="on", remedy="Give one that is open") from error
 
     def count(self) -> int:
         """See `Workers`."""
@@ -100,18 +111,23 @@ class Processes(Workers):
     """Spawned processes of this machine: calibrations and simulations gain nothing from threads."""
 
     def __init__(self, pickled: bytes, n: int):
-        self.pickled, self.n = pickled, n
+        self.pickled: bytes = pickled
+        self.n: int = n
         self._pool = self._new()
+        self._under_way: set[Future[Any]] = set()
 
     def _new(self) -> ProcessPoolExecutor:
         import multiprocessing
 
         context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self.n, mp_context=context, initializer=ignore_interrupts)
+        return ProcessPoolExecutor(self.n, mp_context=context, initializer=begin_worker)
 
     def submit(self, piece: Any) -> Future[Any]:
         """See `Workers`."""
-        return self._pool.submit(run_piece, self.pickled, os.getpid(), piece)
+        future = self._pool.submit(run_piece, self.pickled, os.getpid(), piece)
+        self._under_way.add(future)
+        future.add_done_callback(self._under_way.discard)
+        return future
 
     def count(self) -> int:
         """See `Workers`."""
@@ -123,7 +139,13 @@ class Processes(Workers):
         self._pool = self._new()
 
     def close(self) -> None:
-        """See `Workers`."""
+        """See `Workers`: after Ctrl-C or an error nobody waits for pieces that are under way, however long."""
+        processes = list((self._pool._processes or {}).values())
+        for future in list(self._under_way):
+            future.cancel()
+        if self._under_way:
+            for process in processes:
+                process.kill()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import functools
+import multiprocessing
 import os
 import pickle
+import re
 import signal
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -22,9 +25,37 @@ def run_piece(pickled: bytes, caller: int, piece: Any) -> Any:
     A process of its own takes one thread, since other workers have the other cores; that of the `caller`, a process
     number, keeps its threads.
     """
-    if os.getpid() != caller:
-        _one_thread()
-    return _work(pickled)(piece)
+    if os.getpid() == caller:
+        return _work(pickled)(piece)
+    _one_thread()
+    try:
+        return _work(pickled)(piece)
+    except Exception as error:
+        if _travels(error):
+            raise
+        # One that cannot be unpickled would take the whole pool of processes with it.
+        raise RuntimeError(f"{type(error).__name__}: {error}") from None
+
+
+def _travels(error: Exception) -> bool:
+    try:
+        pickle.loads(pickle.dumps(error, 5))
+    except Exception:
+        return False
+    return True
+
+
+def run_checked_piece(pickled: bytes, caller: int, expected: str, piece: Any) -> Any:
+    """The same on a worker that may have come after all others were asked, with other sources."""
+    from .digest import sources
+
+    if sources() != expected:
+        raise ZvenoError(
+            "it came while others worked, and has another version or other sources of zveno",
+            element=f"worker {os.getpid()}",
+            remedy="Install the same zveno on all workers, and start them again",
+        )
+    return run_piece(pickled, caller, piece)
 
 
 @functools.lru_cache(maxsize=KEPT)
@@ -46,9 +77,18 @@ def _one_thread() -> None:
         set_threads(1)
 
 
-def ignore_interrupts() -> None:
-    """Ctrl-C is the business of the process that gave the work."""
+def begin_worker() -> None:
+    """What a spawned process does first: Ctrl-C is the business of the process that gave the work, and where that
+    is killed, nobody else would end this one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
 
 
 def pickled_work(work: Callable[[Any], Any], by_value: bool) -> bytes:
@@ -68,12 +108,38 @@ def pickled_work(work: Callable[[Any], Any], by_value: bool) -> bytes:
         ) from error
 
 
+def not_sent(error: Exception, piece: Any, number: int) -> ZvenoError | None:
+    """What to say of a piece that did not reach a worker, or whose answer did not come back; None of others."""
+    if not isinstance(error, pickle.PicklingError) and not _UNSENT.search(str(error)):
+        return None
+    try:
+        pickle.dumps(piece, 5)
+    except Exception as reason:
+        return ZvenoError(
+            f"{_culprit(piece)} cannot be sent to workers: {reason}",
+            element=f"piece {number}",
+            remedy="Give numbers, texts, arrays or other plain values as pieces",
+        )
+    return ZvenoError(
+        f"its answer cannot be sent back: {error}",
+        element=f"piece {number}",
+        remedy="Return numbers, texts, arrays or other plain values",
+    )
+
+
+_UNSENT = re.compile(r"pickle|serialize", re.IGNORECASE)
+
+
 def _culprit(value: Any, name: str = "") -> str:
     """The innermost object that cannot be pickled, by its place."""
     inner: dict[str, Any] = {}
     if isinstance(value, functools.partial):
         inner = {"the function": value.func} | {f"argument {k + 1}": v for k, v in enumerate(value.args)}
         inner |= {f"argument {key!r}": item for key, item in value.keywords.items()}
+    elif isinstance(value, tuple | list):
+        inner = {f"item {k}": item for k, item in enumerate(value)}
+    elif isinstance(value, dict):
+        inner = {f"entry {key!r}": item for key, item in value.items()}
     elif hasattr(value, "__dict__") and not callable(value):
         inner = {f"attribute {key!r}": item for key, item in vars(value).items()}
     for place, item in inner.items():

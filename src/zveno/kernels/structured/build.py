@@ -136,10 +136,10 @@ class Builder:
         yield from self._block(lambda body: For(variable, body, reverse), variable)
 
     @contextmanager
-    def repeat_while(self, flag: Rows, bound: int) -> Iterator[None]:
-        """A loop in the lanes where the number in `flag` is not zero, at most `bound` times."""
+    def repeat_while(self, flag: Rows, bound: int) -> Iterator[Variable]:
+        """Trips 0, 1, … in the lanes where the number in `flag` is not zero, at most `bound` of them."""
         counter = self._counter(bound)
-        yield from self._block(lambda body: While(flag.array, counter, body), None)
+        yield from self._block(lambda body: While(flag.array, counter, body), counter)
 
     def switch(self, row: Row, cases: Sequence[Case]) -> Iterator[Case]:
         """`for case in program.switch(row, cases)`: what is written in the loop is done where the row says so."""

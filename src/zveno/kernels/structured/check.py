@@ -49,7 +49,8 @@ def _check_body(body: tuple[Statement, ...], values: Values) -> None:
             case While():
                 _check_single(statement.flag, "the flag of a loop")
                 if statement.counter.count > 0:
-                    _check_body(statement.body, values)
+                    taken = np.arange(statement.counter.count)
+                    _check_body(statement.body, values | {statement.counter: taken})
             case Switch():
                 _check_switch(statement, values)
 

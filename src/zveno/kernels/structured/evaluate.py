@@ -81,13 +81,13 @@ class _Memory:
                     self.execute(cases[chosen if 0 <= chosen < len(cases) else 0], counters, mask)
 
     def _while(self, loop: While, counters: dict[Variable, int], mask: np.ndarray | None) -> None:
-        for _ in range(loop.counter.count):
+        for trip in range(loop.counter.count):
             active = self.of(loop.flag)[:, 0, 0] != 0
             if mask is not None:
                 active &= mask
             if not active.any():
                 return
-            self.execute(loop.body, counters, active)
+            self.execute(loop.body, counters | {loop.counter: trip}, active)
 
     def _run(self, run: Run, counters: dict[Variable, int], mask: np.ndarray | None) -> None:
         inputs = [self._read(ref, counters) for ref in run.reads]

@@ -151,7 +151,7 @@ class _Writer:
                     trip = self._counter("trip")
                     flag = f"{self._name(statement.flag)}[0] != 0"
                     head = f"for (long {trip} = 0; {trip} < {statement.counter.count} && {flag}; ++{trip}) {{"
-                    lines += _block(head, self._statements(statement.body, counters))
+                    lines += _block(head, self._statements(statement.body, counters | {statement.counter: trip}))
                 case Switch():
                     lines += self._switch(statement, counters)
         return lines

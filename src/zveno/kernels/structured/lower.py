@@ -289,7 +289,7 @@ class _Writer:
         within = f.let(f"icmp slt i64 %j{head}, {bound}")
         f.do(f"br i1 {f.let(f'and i1 {some}, {within}')}, label %{work}, label %{out}")
         f.start(work)
-        self._statements(loop.body, counters, active)
+        self._statements(loop.body, counters | {loop.counter: [f"%j{head}"]}, active)
         f.do(f"br label %again{head}")
         f.start(f"again{head}")
         f.do(f"%n{head} = add i64 %j{head}, 1")
