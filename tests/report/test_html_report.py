@@ -5,24 +5,21 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 import re
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import zveno
+from browser import chromium
 from every_result import every_result
 from zveno.report.html.blocks import Series, numbers, points, table
-from zveno.report.html.page import Chapter, bundle, page_text
+from zveno.report.html.page import MOST_BYTES, Chapter, bundle, page_text
 from zveno.report.html.scene import robot_scene
 from zveno.report.results import _REPORTED
 
 WEB = Path(__file__).parents[2] / "web"
-MOST_BYTES = 1_500_000
-"""A page is sent by mail."""
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +45,7 @@ def test_a_report_is_one_page_that_needs_nothing_else(name, results, pages):
     assert not re.findall(r"(?:src|href)=|@import|url\(", outside)
     assert "default-src 'none'" in text
     kinds = {section["kind"] for section in sections(text).values()}
-    assert kinds <= {"points", "lines", "log", "bars", "histogram", "matrix", "map", "scene"}
+    assert kinds <= {"points", "lines", "log", "bars", "histogram", "matrix", "map", "slices", "scene"}
     first = getattr(results[name], "verdict", results[name].summary).split()[0]
     assert first in text
 
@@ -68,6 +65,20 @@ def test_the_bundle_is_made_from_the_sources():
         digest.update(f"{file}\n".encode() + (WEB / file).read_bytes())
     for name in ("report.js", "report.css"):
         assert digest.hexdigest() in bundle(name)[:200], "run `make web`"
+
+
+def test_long_records_are_thinned_until_a_page_is_small(tmp_path):
+    robot = zveno.load("ur5")
+    run = robot.simulate(robot.neutral(), duration=30.0, sample=0.005, integrator="rk4", step=0.005)
+    page = run.report(tmp_path / "long.html")
+    text = page.read_text(encoding="utf-8")
+    assert 0.9 * MOST_BYTES < page.stat().st_size <= MOST_BYTES, "as many samples as there is room for"
+    assert re.search("One sample of [2-9] is shown", text)
+    for section in sections(text).values():
+        if section["kind"] == "log":
+            assert all(len(series["y"]) == len(section["t"]) for series in section["series"])
+            assert section["t"][0] == 0.0
+            assert section["t"][-1] > 29.5
 
 
 def test_names_of_strangers_are_text():
@@ -128,20 +139,7 @@ def test_the_command_writes_a_report(tmp_path, capsys):
 
 @pytest.fixture(scope="module")
 def browser():
-    """Chromium without a screen; skipped where there is none, unless ZVENO_BROWSER says that it is required."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        program, sync_playwright = None, None
-    if program is None or sync_playwright is None:
-        assert os.environ.get("ZVENO_BROWSER") != "required", "chromium and playwright are required"
-        pytest.skip("needs chromium and playwright")
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--no-first-run"]
-    with sync_playwright() as play:
-        started = play.chromium.launch(executable_path=program, args=flags)
-        yield started
-        started.close()
+    yield from chromium()
 
 
 @pytest.mark.slow

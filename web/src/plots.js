@@ -33,10 +33,9 @@ const scale = (section, axis) => {
   };
 };
 
-const flat = (section) =>
-  section.series.flatMap((each) =>
-    each.y.flatMap((y, k) => (y === null ? [] : [{ x: each.x ? each.x[k] : k + 1, y, name: each.name }])),
-  );
+const all = (section) =>
+  section.series.flatMap((each) => each.y.map((y, k) => ({ x: each.x ? each.x[k] : k + 1, y, name: each.name })));
+const flat = (section) => all(section).filter((point) => point.y !== null);
 
 const drawers = {
   points: (section) =>
@@ -62,7 +61,8 @@ const drawers = {
               { x: 'x', y1: 'low', y2: 'high', fill: 'var(--accent)', fillOpacity: 0.15 },
             ),
           ),
-        Plot.line(flat(section), { x: 'x', y: 'y', stroke: 'name', strokeWidth: 1.5, tip: true }),
+        // Numbers that do not exist leave gaps: Plot wants them as NaN.
+        Plot.line(all(section).map((point) => ({ ...point, y: point.y ?? NaN })), { x: 'x', y: 'y', stroke: 'name', strokeWidth: 1.5, tip: true }),
         ...(section.marks ?? []).map((at) => Plot.ruleX([at], { stroke: 'var(--bad)', strokeDasharray: '4,3' })),
       ],
     }),
@@ -127,6 +127,41 @@ const drawers = {
           section.x.map((x, k) => ({ x, y: section.y[k], value: section.values[k] })),
           { x: 'x', y: 'y', fill: 'value', r: 3, tip: true },
         ),
+      ],
+    });
+  },
+  // Square cells of one map in several panels side by side, one row of panels a stage, on one scale of colours.
+  slices: (section) => {
+    const cells = section.panels.flatMap((panel) =>
+      section.stages.flatMap((stage, row) =>
+        panel.x.map((x, k) => ({
+          x1: x - section.size / 2,
+          x2: x + section.size / 2,
+          y1: panel.y[k] - section.size / 2,
+          y2: panel.y[k] + section.size / 2,
+          value: panel.values[row][k],
+          panel: panel.name,
+          stage,
+        })),
+      ),
+    );
+    const values = cells.map((cell) => cell.value);
+    const exponents = Array.from({ length: 40 }, (_, k) => k - 20);
+    const ticks = exponents
+      .flatMap((k) => [1, 2, 5].map((digit) => digit * 10 ** k))
+      .filter((tick) => tick >= Math.min(...values) && tick <= Math.max(...values));
+    return frame({
+      width: 80 + 260 * section.panels.length,
+      height: 70 + 250 * section.stages.length,
+      marginRight: 70,
+      fx: { label: null, domain: section.panels.map((panel) => panel.name) },
+      fy: { label: null, domain: section.stages },
+      x: { label: section.x_label, ticks: 5 },
+      y: { label: section.y_label, ticks: 5 },
+      color: { type: 'log', scheme: 'viridis', legend: true, label: section.label, tickFormat: figures, ticks },
+      marks: [
+        Plot.frame({ stroke: 'var(--line)' }),
+        Plot.rect(cells, { x1: 'x1', x2: 'x2', y1: 'y1', y2: 'y2', fill: 'value', fx: 'panel', fy: 'stage', tip: true }),
       ],
     });
   },

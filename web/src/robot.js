@@ -36,14 +36,27 @@ const vertices = (text) => {
 };
 
 // A profile of (place along the axis, radius) turned about an axis; Lathe turns about y.
-function bodyMesh(part, opacity) {
+function turned(part) {
   const outline = part.profile.map(([place, radius]) => new Vector2(Math.max(radius, 0), place));
   const geometry = new LatheGeometry(outline, part.sides, Math.PI / part.sides);
   const turn = new Quaternion().setFromUnitVectors(new Vector3(0, 1, 0), new Vector3(...part.axis).normalize());
-  geometry.applyMatrix4(new Matrix4().compose(new Vector3(...part.origin), turn, new Vector3(1, 1, 1)));
+  return geometry.applyMatrix4(new Matrix4().compose(new Vector3(...part.origin), turn, new Vector3(1, 1, 1)));
+}
+
+function triangles(part) {
+  const geometry = vertices(part.vertices);
+  const corners = part.wide ? new Uint32Array(bytes(part.faces)) : new Uint16Array(bytes(part.faces));
+  geometry.setIndex(new BufferAttribute(corners, 1));
+  geometry.computeVertexNormals();
+  return geometry;
+}
+
+function bodyMesh(part, opacity) {
+  const geometry = part.vertices ? triangles(part) : turned(part);
   const material = new MeshStandardMaterial({
     color: new Color(part.color),
     roughness: 0.55,
+    flatShading: Boolean(part.vertices),
     side: DoubleSide,
     transparent: opacity < 1,
     opacity,
@@ -80,6 +93,7 @@ function furnish(scene, section) {
   grid.material.transparent = true;
   grid.material.opacity = 0.4;
   scene.add(grid);
+  for (const part of section.foot) scene.add(bodyMesh(part, 1));
   if (section.trail) scene.add(new Line(vertices(section.trail), new LineBasicMaterial({ color: 0xd6336c })));
   if (section.points) {
     const size = 0.02 * section.size;

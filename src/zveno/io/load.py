@@ -66,12 +66,12 @@ def load_mechanism(
 
 def _from_text(text: str, snap: bool | None, format: str | None) -> Mechanism | None:
     """The mechanism a string stands for by itself, or None if it is a path."""
-    from .descriptions import ENDING, described_mechanism
+    if format is None and text in robots.data_names():
+        return _read("dh", robots.data_file(text), snap)
+    from .descriptions import ENDING, described_mechanism  # not before: a built-in robot needs none of them
     from .elementary import elementary_mechanism, is_elementary_text
     from .xacro import read_xacro, split_arguments
 
-    if format is None and text in robots.data_names():
-        return _read("dh", robots.data_file(text), snap)
     call = _CALL.fullmatch(text)
     if format is None and (text in robots.generators or (call and call.group(1) in robots.generators)):
         return _generated(text if call is None else call.group(1), "" if call is None else call.group(2))

@@ -33,6 +33,7 @@ _registered: dict[str, type] = {
 }
 
 HOMES = {
+    "AccuracyCells": "zveno.calibration.use.accuracy_cells",
     "AccuracyMap": "zveno.calibration.use.accuracy",
     "BaseParameters": "zveno.base_parameters.result",
     "Calibration": "zveno.calibration.result",
@@ -44,6 +45,7 @@ HOMES = {
     "Export": "zveno.export",
     "Identifiability": "zveno.calibration.identifiability.analysis",
     "Identification": "zveno.identification.result",
+    "IkMap": "zveno.ik.maps.results",
     "IkVerdict": "zveno.ik.judge",
     "JointPath": "zveno.ik.paths.joint_path",
     "Payload": "zveno.identification.payload",
@@ -51,9 +53,11 @@ HOMES = {
     "Postures": "zveno.ik.whole_body.posture_result",
     "Solutions": "zveno.ik.solutions",
     "Study": "zveno.documents.calibration_001.plan_study",
+    "Walk": "zveno.walking.walk_result",
     "WalkPlan": "zveno.walking.result",
     "Trajectory": "zveno.simulation.trajectory",
     "Trials": "zveno.design.trials",
+    "WorkspaceMap": "zveno.ik.maps.results",
 }
 """Modules that define the results, by class: a file says the class, and only these are imported for it."""
 _LONGEST_REPR = 100

@@ -31,22 +31,68 @@ class Shape:
     radius: float = 0.0
 
 
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """A collision or visual element of a link as a URDF describes it.
+
+    Attributes:
+        link: name of the link.
+        place: the element, for messages.
+        kind: "box", "sphere", "cylinder", "capsule" or "mesh".
+        T_link_shape: (4, 4).
+        size: lengths of the edges of a box, (3,); radius and length of round ones, (2,); scale of a mesh, (3,).
+        mesh: name of the mesh's file as the model writes it.
+        color: red, green, blue and opacity from 0 to 1, where the element says them itself.
+        material: name of its material.
+    """
+
+    link: str
+    place: str
+    kind: str
+    T_link_shape: np.ndarray
+    size: np.ndarray
+    mesh: str = ""
+    color: tuple[float, ...] = ()
+    material: str = ""
+
+
 @lru_cache(maxsize=16)
 def link_shapes(mechanism: Mechanism) -> tuple[Shape, ...]:
     """The collision shapes of the links, or the visual ones of those that have none of the former."""
+    return tuple(
+        _stand_in(_geometry(link, element, mechanism.source), mechanism.source)
+        for link, elements in _elements(mechanism).items()
+        for element in elements.get("collision") or elements.get("visual", [])
+    )
+
+
+def visual_geometries(mechanism: Mechanism) -> tuple[Geometry, ...]:
+    """The visual elements of the links."""
+    return tuple(
+        _geometry(link, element, mechanism.source)
+        for link, elements in _elements(mechanism).items()
+        for element in elements.get("visual", [])
+    )
+
+
+def material_colors(mechanism: Mechanism) -> dict[str, tuple[float, ...]]:
+    """Colours of the materials that the robot declares for all links, by name."""
+    elements = [element_of(extra) for extra in mechanism.extras if not extra.link and not extra.joint]
+    named = {element.get("name", ""): _color(element) for element in elements if element.tag == "material"}
+    return {name: color for name, color in named.items() if color}
+
+
+def _elements(mechanism: Mechanism) -> dict[str, dict[str, list[ElementTree.Element]]]:
+    """Elements of every link, by their tag."""
     by_link: dict[str, dict[str, list[ElementTree.Element]]] = {}
     for extra in mechanism.extras:
         if extra.link:
             element = element_of(extra)
             by_link.setdefault(extra.link, {}).setdefault(element.tag, []).append(element)
-    return tuple(
-        _shape(link, element, mechanism.source)
-        for link, elements in by_link.items()
-        for element in elements.get("collision") or elements.get("visual", [])
-    )
+    return by_link
 
 
-def _shape(link: str, element: ElementTree.Element, model: str) -> Shape:
+def _geometry(link: str, element: ElementTree.Element, model: str) -> Geometry:
     geometry = element.find("geometry")
     solid = None if geometry is None or not len(geometry) else geometry[0]
     place = f"link {link}, {element.tag}"
@@ -54,23 +100,45 @@ def _shape(link: str, element: ElementTree.Element, model: str) -> Shape:
         raise ModelError("is empty", file=model, element=place, remedy="Give a box, sphere, cylinder or mesh")
     origin = element.find("origin")
     xyz, rpy = (_numbers(origin, name, 3, place, model, "0 0 0") for name in ("xyz", "rpy"))
-    T = transform(from_rpy(rpy), xyz)
-    radius = 0.0
     if solid.tag == "box":
-        half = 0.5 * _numbers(solid, "size", 3, place, model)
-        corners = half * np.array(np.meshgrid(*([-1.0, 1.0],) * 3)).reshape(3, 8).T
+        size = _numbers(solid, "size", 3, place, model)
     elif solid.tag == "sphere":
-        corners, radius = np.zeros((1, 3)), float(_numbers(solid, "radius", 1, place, model)[0])
+        size = np.append(_numbers(solid, "radius", 1, place, model), 0.0)
     elif solid.tag in ("cylinder", "capsule"):
-        length, thick = (float(_numbers(solid, name, 1, place, model)[0]) for name in ("length", "radius"))
-        ends = np.array([[0.0, 0.0, -0.5 * length], [0.0, 0.0, 0.5 * length]])
-        corners, radius = (ends, thick) if solid.tag == "capsule" else (_rims(ends, thick), 0.0)
+        size = np.concatenate([_numbers(solid, name, 1, place, model) for name in ("radius", "length")])
     elif solid.tag == "mesh":
-        scale = _numbers(solid, "scale", 3, place, model, "1 1 1")
-        corners = scale * mesh_corners(mesh_path(solid.get("filename", ""), model))
+        size = _numbers(solid, "scale", 3, place, model, "1 1 1")
     else:
         raise ModelError(f"{solid.tag!r} is not a shape that is known", file=model, element=place)
-    return Shape(link, corners @ T[:3, :3].T + T[:3, 3], radius)
+    material = element.find("material")
+    name, color = ("", ()) if material is None else (material.get("name", ""), _color(material))
+    T = transform(from_rpy(rpy), xyz)
+    return Geometry(link, place, solid.tag, T, size, solid.get("filename", ""), color, name)
+
+
+def _color(material: ElementTree.Element) -> tuple[float, ...]:
+    """The rgba of a material, empty where it has none that can be read: colours are not worth an error."""
+    color = material.find("color")
+    try:
+        values = tuple(float(word) for word in ("" if color is None else color.get("rgba", "")).split())
+    except ValueError:
+        return ()
+    return values if len(values) == 4 and all(0.0 <= value <= 1.0 for value in values) else ()
+
+
+def _stand_in(shape: Geometry, model: str) -> Shape:
+    T, radius = shape.T_link_shape, 0.0
+    if shape.kind == "box":
+        corners = 0.5 * shape.size * np.array(np.meshgrid(*([-1.0, 1.0],) * 3)).reshape(3, 8).T
+    elif shape.kind == "mesh":
+        corners = shape.size * mesh_corners(mesh_path(shape.mesh, model))
+    elif shape.kind == "sphere":
+        corners, radius = np.zeros((1, 3)), float(shape.size[0])
+    else:
+        thick, length = shape.size.tolist()
+        ends = np.array([[0.0, 0.0, -0.5 * length], [0.0, 0.0, 0.5 * length]])
+        corners, radius = (ends, thick) if shape.kind == "capsule" else (_rims(ends, thick), 0.0)
+    return Shape(shape.link, corners @ T[:3, :3].T + T[:3, 3], radius)
 
 
 def _rims(ends: np.ndarray, radius: float, n: int = 24) -> np.ndarray:

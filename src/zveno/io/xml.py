@@ -107,8 +107,10 @@ def parse_xml(data: bytes | str) -> Element:
 
 def _with_head_first(data: Any) -> Any:
     """The text with blank lines before its XML declaration, which may not be there, behind it: lines stay as they
-    are."""
+    are. A byte order mark before blank lines goes."""
     text = isinstance(data, str)
+    mark: Any = "\ufeff" if text else b"\xef\xbb\xbf"
+    data = data.removeprefix(mark)
     marks: tuple[Any, Any, Any] = (" \t\r\n", "<?xml", "?>") if text else (b" \t\r\n", b"<?xml", b"?>")
     blank, head, end = marks
     rest = data.lstrip(blank)

@@ -31,6 +31,9 @@ _PRINTED = {
     "Plan": "text.plan:print_plan",
     "Excitation": "text.excitation:print_excitation",
     "Export": "text.export:print_export",
+    "IkMap": "text.maps:print_ik_map",
+    "WorkspaceMap": "text.maps:print_workspace",
+    "Walk": "text.walking:print_walk",
 }
 """Class of a result → function of (console, result, degrees=…); others print their summary."""
 _DRAWN = {
@@ -42,11 +45,15 @@ _DRAWN = {
     "Calibration": "pictures.calibration:draw_calibration",
     "Identification": "pictures.identification:draw_identification",
     "AccuracyMap": "pictures.calibration:draw_accuracy",
+    "AccuracyCells": "pictures.calibration:draw_accuracy",
+    "IkMap": "pictures.maps:draw_ik_map",
+    "WorkspaceMap": "pictures.maps:draw_workspace",
     "Excitation": "pictures.excitation:draw_excitation",
     "Plan": "pictures.plan:draw_plan",
     "Curve": "pictures.plan:draw_accuracy_curve",
     "Trials": "pictures.plan:draw_trials",
-    "WalkPlan": "pictures.walking:draw_walk",
+    "Walk": "pictures.walking:draw_walk",
+    "WalkPlan": "pictures.walking:draw_plan_of_walk",
 }
 """Class of a result → function of (result, path)."""
 
@@ -60,6 +67,11 @@ _REPORTED = {
     "Identification": "html.identification:identification_chapter",
     "Plan": "html.plan:plan_chapter",
     "Excitation": "html.excitation:excitation_chapter",
+    "AccuracyMap": "html.accuracy:accuracy_chapter",
+    "Identifiability": "html.identifiability:identifiability_chapter",
+    "Postures": "html.postures:postures_chapter",
+    "Trials": "html.trials:trials_chapter",
+    "WalkPlan": "html.walking:walk_chapter",
 }
 """Class of a result → function of (result) that gives its chapter of a report."""
 
@@ -104,7 +116,8 @@ def write_report(
     """One offline HTML page about one result or several, in their order; returns the file.
 
     Args:
-        results: of base parameters, inverse kinematics, simulation, calibration, plans, excitation, identification.
+        results: of base parameters, inverse kinematics, simulation, calibration, plans and trials of them,
+            excitation, identification, walks.
         path: an .html file.
         title: of the page; that of the first result if not given.
     """

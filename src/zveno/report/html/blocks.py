@@ -144,6 +144,34 @@ def value_map(
     return Block(title, "map", data if limits is None else {**data, "range": numbers(limits)}, note=note)
 
 
+def slices(
+    title: str,
+    panels: Sequence[tuple[str, np.ndarray, Sequence[Any]]],
+    size: float,
+    stages: Sequence[str],
+    labels: tuple[str, str, str],
+    *,
+    note: str = "",
+) -> Block:
+    """Square cells by colour in panels side by side, a row of panels for every stage, on one logarithmic scale.
+
+    Args:
+        title: above it.
+        panels: name, centres of the cells (n, 2), and their values (n,) by stage, above zero.
+        size: side of a cell.
+        stages: names of the rows.
+        labels: of x, y and values.
+        note: a sentence below.
+    """
+    shown = [
+        {"name": name, "x": numbers(centres[:, 0]), "y": numbers(centres[:, 1]), "values": numbers(values)}
+        for name, centres, values in panels
+    ]
+    data = {"panels": shown, "size": size, "stages": list(stages)}
+    data |= {"x_label": labels[0], "y_label": labels[1], "label": labels[2]}
+    return Block(title, "slices", data, note=note, wide=True)
+
+
 def table(
     title: str, head: Sequence[str], rows: Iterable[Sequence[Any]], *, note: str = "", wide: bool = False
 ) -> Block:

@@ -7,6 +7,7 @@ import numpy as np
 from ...calibration.result import Calibration
 from ...fit.covariance import correlations
 from ...io.units import DEVIATIONS, ERRORS
+from .accuracy import accuracy_blocks
 from .blocks import Block, Series, bars, histogram, matrix, points, table, words
 from .page import Chapter
 from .scene import robot_scene
@@ -16,8 +17,10 @@ MOST_CORRELATED = 40
 
 
 def calibration_chapter(result: Calibration) -> Chapter:
-    """Errors before and after, residuals by row, deviations, correlations, what to measure next."""
+    """Errors before and after, residuals by row, deviations, accuracy in slices, correlations, what to measure
+    next."""
     blocks = [_errors(result), *_postures(result), *_residuals(result), *_deviations(result)]
+    blocks += accuracy_blocks(result.accuracy_map())
     if 1 < len(result.names) <= MOST_CORRELATED:
         blocks.append(
             matrix("Correlation of parameters", result.names, correlations(result.covariance), "correlation")

@@ -8,23 +8,27 @@ from ...identification.curves import friction_curve, residual_spectrum
 from ...identification.result import Identification
 from ..pictures.identification import LEVEL
 from ..text.identification import MODELS
-from .blocks import Block, Series, lines, points, record, table, words
+from .blocks import Block, Series, bars, lines, points, record, table, words
 from .page import Chapter
 
 MOST_ROWS, MOST_DOTS = 3000, 500
+CURVE = 60
+"""Dots of a friction curve, few enough for the measured ones to be seen."""
+LEAST_POWER = 1e-12
+"""Share of the power below which a spectrum is not followed."""
 SEEN = 4.0
 """Frequencies shown, in bands."""
 
 
 def identification_chapter(result: Identification) -> Chapter:
     """Errors by joint, measured against predicted torque with its band, friction, spectra, parameters."""
-    blocks = [_errors(result), _band(result)]
+    blocks = [_errors(result)]
     spectrum = residual_spectrum(result.validation.series)
     for j in range(len(result.joint_names)):
         blocks += [_torque(result, j), _friction(result, j)]
         if len(spectrum[0]):
             blocks.append(_spectrum(result, spectrum, j))
-    blocks.append(_parameters(result))
+    blocks += [_band(result), _sizes(result), _parameters(result)]
     told = [f"{fault.kind}: {fault.text}" for fault in result.faults]
     told += [f"prior of {link} repaired: {what}" for link, what in result.repaired.items()]
     blocks.append(words("Notes", [*told, *result.notes, result.unseen]))
@@ -64,9 +68,11 @@ def _band(result: Identification) -> Block:
     power = np.asarray(choices.power)
     power = power if power.ndim == 2 else power[:, None]
     kept = choices.frequencies <= SEEN * choices.band
-    series = [Series(name, power[kept, j], choices.frequencies[kept]) for j, name in enumerate(result.joint_names)]
+    shown = np.maximum(power[kept], LEAST_POWER)
+    series = [Series(name, shown[:, j], choices.frequencies[kept]) for j, name in enumerate(result.joint_names)]
     note = f"The dashed line is the chosen band, {choices.band:.3g} Hz ({choices.band_from})."
-    return lines("Spectrum of the velocities", series, "Hz", "share of power", marks=[choices.band], note=note)
+    title = "Spectrum of the velocities"
+    return lines(title, series, "Hz", "share of power", log_y=True, marks=[choices.band], note=note)
 
 
 def _torque(result: Identification, j: int) -> Block:
@@ -93,7 +99,8 @@ def _friction(result: Identification, j: int) -> Block:
     ]
     if not result.torque_names or result.torques:
         v, torque = friction_curve(result, j)
-        shown.append(Series("identified", torque, v, color="accent"))
+        some = slice(None, None, max(1, len(v) // CURVE))
+        shown.append(Series("identified", torque[some], v[some], color="accent"))
     return points(f"{result.joint_names[j]}: friction", shown, "velocity, rad/s or m/s", "N·m or N")
 
 
@@ -106,6 +113,15 @@ def _spectrum(result: Identification, spectrum: tuple[np.ndarray, ...], j: int) 
     ]
     title = f"{result.joint_names[j]}: spectrum"
     return lines(title, shown, "Hz", "power", log_y=True, marks=[result.choices.band])
+
+
+def _sizes(result: Identification) -> Block:
+    """Every parameter over the largest of its value and standard deviation, so that all fit one axis."""
+    std = np.where(np.isfinite(result.std), result.std, 0.0)
+    size = np.maximum(np.maximum(abs(result.values), std), 1e-300)
+    note = "Each over its own size, or its standard deviation where that is larger. Lines: ± 2 standard deviations."
+    title = "Parameters and how well they are known"
+    return bars(title, result.names, result.values / size, "share", std=std / size, note=note)
 
 
 def _parameters(result: Identification) -> Block:

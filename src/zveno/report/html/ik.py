@@ -9,6 +9,7 @@ from ...ik.paths.joint_path import JointPath
 from ...ik.solutions import Solutions
 from ...mechanism.units import coordinate_units, with_unit
 from ..text.columns import number as fixed
+from ..text.ik import families_of
 from .blocks import Block, Series, lines, points, table
 from .page import Chapter
 from .scene import robot_scene
@@ -23,7 +24,7 @@ def solutions_chapter(result: Solutions) -> Chapter:
         raise ZvenoError("the result does not know its robot")
     poses = [()] if not result.batch else list(np.ndindex(*result.batch))
     statuses = [str(result.status if not pose else result.status[pose]) for pose in poses]
-    blocks: list[Block] = [_scene(result, poses[0]), _table(result, poses)]
+    blocks: list[Block] = [_scene(result, poses[0]), _table(result, poses), *_curves(result, poses)]
     if result.batch:
         words_of = dict.fromkeys(statuses)
         rows = [[word, statuses.count(word)] for word in words_of]
@@ -75,6 +76,20 @@ def _scene(result: Solutions, pose: tuple[int, ...]) -> Block:
         return robot_scene("The nearest configuration", result.mechanism, result.nearest[pose][None], ["nearest"])
     labels = [f"solution {k + 1} of {len(q)}" for k in range(len(q))]
     return robot_scene("All solutions", result.mechanism, q, labels, ghosts=q[:MOST_GHOSTS], wide=True)
+
+
+def _curves(result: Solutions, poses: list[tuple[int, ...]]) -> list[Block]:
+    """Self-motions whose ends are known, as a table."""
+    rows = [
+        [",".join(map(str, pose)) or "–", k + 1, family.joint, *(fixed(value, 6) for value in family.interval),
+         len(family.turns), "closed" if family.closed else " – ".join(family.ends)]
+        for pose in poses
+        for k, family in enumerate(families_of(result, pose))
+        if family.joint
+    ]  # fmt: skip
+    head = ("pose", "curve", "joint", "from, rad", "to, rad", "turns", "ends")
+    note = "" if len(rows) <= MOST_ROWS else f"The first {MOST_ROWS} of {len(rows)}."
+    return [table("Self-motions", head, rows[:MOST_ROWS], note=note, wide=True)] if rows else []
 
 
 def _table(result: Solutions, poses: list[tuple[int, ...]]) -> Block:

@@ -8,7 +8,7 @@ import html
 import itertools
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
@@ -17,8 +17,11 @@ from ..._version import __version__
 from ...errors import ZvenoError, visible
 from ...io.files import write_text
 from .blocks import Block
+from .thin import LEAST_SAMPLES, longest_record, thinned
 
 SUFFIXES = (".html", ".htm")
+MOST_BYTES = 1_500_000
+"""A page is sent by mail."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,17 @@ def checked_report(path: str | PathLike[str]) -> Path:
 
 
 def write_page(path: str | PathLike[str], title: str, chapters: Sequence[Chapter]) -> Path:
-    """Write a report; returns the file."""
-    return write_text(checked_report(path), page_text(title, chapters))
+    """Write a report; returns the file. Long records are thinned out until it is no larger than `MOST_BYTES`."""
+    text = page_text(title, chapters)
+    samples = longest_record([block for chapter in chapters for block in chapter.blocks])
+    while len(text.encode()) > MOST_BYTES and samples > LEAST_SAMPLES:
+        samples = max(LEAST_SAMPLES, round(0.7 * samples))
+        shorter = [
+            replace(chapter, blocks=tuple(thinned(block, samples) for block in chapter.blocks))
+            for chapter in chapters
+        ]
+        text = page_text(title, shorter)
+    return write_text(checked_report(path), text)
 
 
 def page_text(title: str, chapters: Sequence[Chapter]) -> str:

@@ -12,22 +12,21 @@ from typing import Any
 
 import numpy as np
 
+from ...algorithms.forward_kinematics import link_poses
 from ...errors import MissingExtraError, ZvenoError
 from ...io.files import replacing
 from ...progress import Progress, ProgressBar
+from ..shapes.parts import ground_below, robot_parts, upright_axes
 from .files import figure_class
-from .pieces import upright_axes
 from .raster import Camera
-from .skeleton import skeleton
 from .view import (
     PAPER,
+    FacetTable,
     Layer,
     add_foot,
-    add_skeleton,
     best_camera,
     ground_area,
     ground_grid,
-    ground_height,
     image_of,
 )
 
@@ -97,23 +96,29 @@ def _checked(file: Path, speed: float, rate: float, size: tuple[int, int]) -> Pa
 
 def _frames(mechanism: Any, q: np.ndarray, size: tuple[int, int], bar: ProgressBar) -> Iterator[np.ndarray]:
     """(height, width, 3) bytes for every configuration; camera and ground are the same for all."""
-    skeletons = [skeleton(mechanism, one) for one in q]
-    upright, length = upright_axes(mechanism), skeletons[0].size
-    ground = ground_height(skeletons, upright)
+    robot = robot_parts(mechanism)
+    table = FacetTable(robot.parts)
+    upright, length = upright_axes(mechanism), robot.size
+    poses = [np.asarray(link_poses(mechanism, state)) for state in q]
 
-    def layer(k: int) -> Layer:
+    def layer(k: int, ground: float | None) -> Layer:
         made = Layer(upright, 1.0)
-        add_skeleton(made, skeletons[k])
-        add_foot(made, skeletons[k], ground)
+        made.add_facets(table.placed(poses[k]), table.colors)
+        if ground is not None:
+            add_foot(made, robot, ground)
         return made
 
     spread = sorted({*np.linspace(0, len(q) - 1, 24).round().astype(int).tolist()})
-    seen = [layer(k) for k in spread]
-    points = np.concatenate([drawn.points for drawn in skeletons]) @ upright.T
-    camera = best_camera(points, seen, length, (size[0] / DPI, size[1] / DPI), DPI)
+    lowest = min((table.placed(T) @ upright.T)[..., 2].min(initial=np.inf) for T in poses)
+    ground = ground_below(robot, float(lowest) if np.isfinite(lowest) else 0.0)
+    points = np.concatenate([layer(k, None).arrays()[0].reshape(-1, 3) for k in spread] + [np.zeros((0, 3))])
+    seen = [layer(k, ground) for k in spread]
+    camera = best_camera(
+        points if len(points) else np.zeros((1, 3)), seen, length, (size[0] / DPI, size[1] / DPI), DPI
+    )
     paper = _background(camera, seen, ground, length, size)
     for k in range(len(q)):
-        image = image_of(camera, [layer(k)], ground, length).astype(np.float32)
+        image = image_of(camera, [layer(k, ground)], ground, length).astype(np.float32)
         cover = image[..., 3:] / 255.0
         yield (image[..., :3] * cover + paper * (1.0 - cover) + 0.5).clip(0, 255).astype(np.uint8)
         bar(k + 1, len(q))

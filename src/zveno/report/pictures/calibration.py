@@ -11,6 +11,7 @@ import numpy as np
 from ...calibration.identifiability.analysis import Identifiability
 from ...calibration.result import Calibration
 from ...calibration.use.accuracy import AccuracyMap
+from ...calibration.use.accuracy_cells import AccuracyCells
 from ...io.units import DEVIATIONS, ERRORS
 from .figure import new_figure, plain, saved
 from .mechanism import FAINT, INK, TRAIL, checked_picture
@@ -20,7 +21,7 @@ from .plan import LINE, OTHER, label_axes, panels_of
 def draw_calibration(calibration: Calibration, path: str | PathLike[str]) -> Path:
     """Errors before, after and held out, residuals by row, and the deviations with their standard deviations."""
     file = checked_picture(path)
-    figure, (errors, rows, lengths, angles) = panels_of(4, (17.0, 4.2))
+    figure, (errors, rows, lengths, angles) = panels_of(4, (10.0, 7.6), rows=2)
     _draw_errors(calibration, errors)
     _draw_residuals(calibration, rows)
     _draw_deviations(calibration, lengths, "m", LINE)
@@ -30,8 +31,12 @@ def draw_calibration(calibration: Calibration, path: str | PathLike[str]) -> Pat
 
 
 def _draw_errors(calibration: Calibration, axes):
-    """Root mean squares of every kind of error, a group of bars each, on a logarithmic scale."""
-    stages = {"nominal": calibration.baseline, "calibrated": calibration.training, "held out": calibration.held_out}
+    """Root mean squares of every kind of error, a group of bars each, of the rows that belong, on a logarithmic
+    scale."""
+    before, after = calibration.baseline, calibration.held_out
+    if calibration.outliers:
+        before, after = calibration.baseline_unflagged, calibration.held_out_unflagged
+    stages = {"nominal": before, "calibrated": calibration.training, "held out": after}
     colors = dict(zip(stages, (FAINT, LINE, TRAIL), strict=True))
     labels: list[str] = []
     for place, (stage, kinds) in enumerate(stages.items()):
@@ -45,7 +50,8 @@ def _draw_errors(calibration: Calibration, axes):
         axes.bar(0, 0, color=color, label=stage)
     axes.set_yscale("log")
     axes.set_xticks(range(len(labels)), labels, fontsize=7, parse_math=False)
-    axes.set_title("errors, root mean square", loc="left", fontsize=9, color=INK)
+    of = ", rows that belong" if calibration.outliers else ""
+    axes.set_title(f"errors, root mean square{of}", loc="left", fontsize=9, color=INK)
     axes.legend(fontsize=7)
 
 
@@ -60,7 +66,7 @@ def _draw_residuals(calibration: Calibration, axes):
         axes.plot(residuals.row[~residuals.used], lengths[~residuals.used], "x", color=INK, markersize=5)
     axes.set_yscale("log")
     axes.set_title("residuals by row, held out where possible", loc="left", fontsize=9, color=INK)
-    axes.legend(fontsize=7)
+    axes.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False)
     label_axes(axes, "row")
 
 
@@ -85,7 +91,7 @@ def draw_identifiability(structure: Identifiability, path: str | PathLike[str]) 
     values = np.maximum(
         structure.singular_values / max(float(structure.singular_values.max(initial=0.0)), 1e-300), 1e-18
     )
-    kept = structure.rank + structure.rank_unknowns
+    kept = structure.rank
     number = np.arange(1, len(values) + 1)
     axes.semilogy(number[:kept], values[:kept], "o", color=LINE, markersize=4, label=f"{kept} independent")
     axes.semilogy(
@@ -98,7 +104,7 @@ def draw_identifiability(structure: Identifiability, path: str | PathLike[str]) 
     return saved(figure, file)
 
 
-def draw_accuracy(accuracy: AccuracyMap, path: str | PathLike[str]) -> Path:
+def draw_accuracy(accuracy: AccuracyMap | AccuracyCells, path: str | PathLike[str]) -> Path:
     """Error before and standard deviation after calibration in slices of the workspace between heights; cells where
     the robot is not better beyond doubt have a dot."""
     from matplotlib import colormaps

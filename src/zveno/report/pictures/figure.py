@@ -9,6 +9,12 @@ from .files import saved as saved
 from .mechanism import FAINT
 from .view import GRID
 
+COLORS = (
+    *("#3d7dca", "#ee8434", "#2a9d8f", "#d6336c", "#8e5cc2", "#6a994e"),
+    *("#e3b23c", "#1d4e89", "#9c6644", "#7a8794", "#4cc9f0", "#7f1d4f"),
+)
+"""Of lines that share a panel, in this order; twelve, so that none is used twice."""
+
 
 def new_figure(size: tuple[float, float]) -> Any:
     """An empty matplotlib figure of that many inches."""

@@ -8,23 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms.forward_kinematics import frame_pose
+from ...algorithms.forward_kinematics import frame_pose, link_poses
 from ...errors import ZvenoError
 from ...mechanism import Mechanism
-from . import raster, solids
+from ..shapes import solids
+from ..shapes.parts import KIND_COLORS, RobotParts, kind_color, robot_parts, upright_axes
+from . import raster
 from .files import figure_class, saved
-from .pieces import KIND_COLORS, kind_color, upright_axes
-from .skeleton import skeleton
 from .view import (
     PAPER,
+    FacetTable,
     Layer,
     add_foot,
-    add_skeleton,
     best_camera,
     ground_area,
     ground_grid,
     ground_height,
     image_of,
+    scale_bar,
 )
 
 TRAIL = "#d6336c"
@@ -60,29 +61,39 @@ def draw_mechanism(
     """
     file = checked_picture(file)
     q = mechanism.neutral() if q is None else mechanism.checked_q(q)
-    main = skeleton(mechanism, q)
-    pale = [skeleton(mechanism, mechanism.checked_q(ghost)) for ghost in ghosts]
+    robot = robot_parts(mechanism)
+    table = FacetTable(robot.parts)
     upright = upright_axes(mechanism)
-    ground = ground_height([main, *pale], upright)
     layers = []
-    for k, ghost in enumerate(pale):
-        layers.append(Layer(upright, 0.18 + 0.3 * (k + 1) / (len(pale) + 1)))
-        add_skeleton(layers[-1], ghost)
-    front = Layer(upright, 1.0)
-    layers.append(front)
-    add_skeleton(front, main)
-    add_foot(front, main, ground)
+    shown = [*(mechanism.checked_q(ghost) for ghost in ghosts), q]
+    for k, configuration in enumerate(shown):
+        opacity = 1.0 if k == len(shown) - 1 else 0.18 + 0.3 * (k + 1) / len(shown)
+        layers.append(Layer(upright, opacity))
+        layers[-1].add_facets(table.placed(link_poses(mechanism, configuration)), table.colors)
+    points = np.concatenate([layer.arrays()[0].reshape(-1, 3) for layer in layers])
+    points = points if len(points) else np.zeros((1, 3))
+    ground = ground_height(robot, layers)
+    front = layers[-1]
+    add_foot(front, robot, ground)
     if trail is not None:
-        for bar in solids.trail(np.asarray(trail, dtype=float), 0.0045 * main.size):
+        for bar in solids.trail(np.asarray(trail, dtype=float), 0.0045 * robot.size):
             front.add(bar, TRAIL, glow=0.5)
-    labels = _add_frames(front, mechanism, q, frames, 0.12 * main.size)
-    drawn = {part.kind for part in (*main.axes, *main.balls)}
-    kinds = [joint.type.kind for joint in mechanism.joints if joint.type.kind in drawn]
-    counts = {kind: kinds.count(kind) for kind in dict.fromkeys((*KIND_COLORS, *kinds)) if kind in drawn}
-    points = np.concatenate([part.points for part in (main, *pale)]) @ upright.T
-    camera = best_camera(points, layers, main.size, size, dpi)
+    labels = _add_frames(front, mechanism, q, frames, 0.12 * robot.size)
+    counts = _counts(mechanism, robot)
+    camera = best_camera(points, layers, robot.size, size, dpi)
     words = mechanism.name if caption is None else caption
-    return _save(camera, layers, ground, main.size, labels, counts, words, file, size, dpi)
+    return _save(camera, layers, ground, robot.size, labels, counts, words, file, size, dpi)
+
+
+def _counts(mechanism: Mechanism, robot: RobotParts) -> dict[str, int]:
+    """How many joints there are of every kind whose colour is seen."""
+    colors = {part.color for part in robot.parts}
+    kinds = [joint.type.kind for joint in mechanism.joints if joint.type.n_v]
+    return {
+        kind: kinds.count(kind)
+        for kind in dict.fromkeys((*KIND_COLORS, *kinds))
+        if kind in kinds and kind_color(kind) in colors
+    }
 
 
 def checked_picture(file: Any) -> Path:
@@ -128,6 +139,7 @@ def _save(camera: raster.Camera, layers, ground, length, labels, counts, words, 
         axes.set_ylim(extent[2:])
         for label in labels:
             _add_label(axes, camera, *label)
+        _add_scale(axes, camera)
         _add_words(figure, words, counts)
         return saved(figure, file, None)
 
@@ -154,6 +166,17 @@ def _add_label(axes, camera: raster.Camera, text: str, origin: np.ndarray, arms:
         zorder=100,
         path_effects=[withStroke(linewidth=3, foreground=PAPER)],
     )
+
+
+def _add_scale(axes, camera: raster.Camera):
+    """A bar of a round length above the caption."""
+    length, text = scale_bar(camera)
+    width, height = camera.high - camera.low
+    x, y = camera.low[0] + 0.03 * width, camera.low[1] + 0.085 * height
+    tick = 0.008 * height
+    axes.plot([x, x, x, x + length, x + length, x + length], [y + tick, y - tick, y, y, y - tick, y + tick],
+              color=FAINT, linewidth=1.1, zorder=90)  # fmt: skip
+    axes.text(x + length + 0.01 * width, y, text, fontsize=8.5, color=FAINT, va="center", zorder=90)
 
 
 def _add_words(figure, words: str, counts: Mapping[str, int]):

@@ -116,10 +116,9 @@ def _covering(camera: Camera, flat: np.ndarray, depth: np.ndarray):
     width, height = (SUPERSAMPLING * n for n in camera.pixels)
     scale = width / (camera.high[0] - camera.low[0])
     corners = np.stack([(flat[..., 0] - camera.low[0]) * scale, (camera.high[1] - flat[..., 1]) * scale], axis=-1)
-    sides = np.linalg.norm(np.roll(corners, -1, axis=1) - corners, axis=-1)
+    corners, depth, counts = _steps(corners, depth)
     # Powers of two keep the number of groups small whatever the sizes are.
-    counts = np.stack([sides[:, [0, 2]].max(axis=1), sides[:, [1, 3]].max(axis=1)], axis=1) / _SPACING
-    counts = 2 ** np.ceil(np.log2(np.clip(counts, 1.0, 4096.0))).astype(int)
+    counts = 2 ** np.ceil(np.log2(np.clip(counts / _SPACING, 1.0, 4096.0))).astype(int)
     for n_u, n_v in np.unique(counts, axis=0):
         group = np.flatnonzero((counts == (n_u, n_v)).all(axis=1))
         u, v = (np.arange(n) + 0.5 for n in (n_u, n_v))
@@ -130,6 +129,27 @@ def _covering(camera: Camera, flat: np.ndarray, depth: np.ndarray):
             inside = (at[..., 0] >= 0) & (at[..., 0] < width) & (at[..., 1] >= 0) & (at[..., 1] < height)
             which = np.broadcast_to(part[:, None], inside.shape)[inside]
             yield which, at[inside] @ np.array([1, width]), (depth[part] @ weights.T)[inside]
+
+
+def _steps(corners: np.ndarray, depth: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Corners (n, 4, 2) and depths (n, 4) of facets, and how many pixels they measure both ways, (n, 2).
+
+    A triangle, whose last two corners are one, is turned so that rows of points run along its longest side: their
+    number is then its height, and slivers cost what their area costs.
+    """
+    sides = np.linalg.norm(np.roll(corners, -1, axis=1) - corners, axis=-1)
+    counts = np.stack([sides[:, [0, 2]].max(axis=1), sides[:, [1, 3]].max(axis=1)], axis=1)
+    three = np.flatnonzero(sides[:, 2] == 0.0)
+    first = sides[three][:, [0, 1, 3]].argmax(axis=1)
+    order = (first[:, None] + np.array([0, 1, 2, 2])) % 3
+    corners, depth = corners.copy(), depth.copy()
+    corners[three] = np.take_along_axis(corners[three], order[..., None], axis=1)
+    depth[three] = np.take_along_axis(depth[three], order, axis=1)
+    a, b, c = (corners[three, k] for k in range(3))
+    double_area = np.abs((b - a)[:, 0] * (c - a)[:, 1] - (b - a)[:, 1] * (c - a)[:, 0])
+    longest = np.maximum(sides[three].max(axis=1), 1e-12)
+    counts[three] = np.stack([longest, double_area / longest], axis=1)
+    return corners, depth, counts
 
 
 def _averaged(camera: Camera, points: np.ndarray, colors: np.ndarray) -> np.ndarray:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .figure import new_figure, saved
-from .mechanism import checked_picture
+from .figure import COLORS, new_figure, plain, saved
+from .mechanism import FAINT, INK, checked_picture
 
 _MOST_LINES = 12
 _MOST_MARKS = 100
@@ -28,24 +28,31 @@ def draw_trajectory(trajectory: Any, path: str | PathLike[str], caption: str | N
         caption: a line above, the summary by default.
     """
     first = (0,) * (trajectory.q.ndim - 2)
-    panels = {
-        "coordinates, rad or m": trajectory.q[first][:, :_MOST_LINES],
-        "velocities, rad/s or m/s": trajectory.v[first][:, :_MOST_LINES],
-        "energy, J": np.stack(
-            [getattr(trajectory, name)[first] for name in ("kinetic", "potential", "energy", "work")], 1
-        ),
-    }
+    velocity_names = trajectory.joint_names if len(trajectory.joint_names) == trajectory.v.shape[-1] else ()
+    energy = [getattr(trajectory, name)[first] for name in ("kinetic", "potential", "energy", "work")]
+    given = [
+        ("coordinates, rad or m", trajectory.q[first], trajectory.coordinate_names),
+        ("velocities, rad/s or m/s", trajectory.v[first], velocity_names),
+        ("energy, J", np.stack(energy, 1), ("kinetic", "potential", "total", "work done")),
+    ]
     if trajectory.reaction_names:
-        panels["reactions, N or N·m"] = trajectory.reactions[first][:, :_MOST_LINES]
-    names = {
-        "coordinates, rad or m": trajectory.coordinate_names,
-        "energy, J": ("kinetic", "potential", "total", "work done"),
-        "reactions, N or N·m": trajectory.reaction_names,
-    }
-    if len(trajectory.joint_names) == trajectory.v.shape[-1]:
-        names["velocities, rad/s or m/s"] = trajectory.joint_names
+        given.append(("reactions, N or N·m", trajectory.reactions[first], trajectory.reaction_names))
+    panels, names = {}, {}
+    for title, values, lines in given:
+        chosen = most_moving(values)
+        if len(chosen) < values.shape[1]:
+            title = f"{title}: the {len(chosen)} that vary most of {values.shape[1]}"
+        panels[title] = values[:, chosen]
+        names[title] = [lines[k] for k in chosen] if lines else ()
     marks = sorted({event.t for event in trajectory.events})[:_MOST_MARKS]
     return draw_lines(trajectory.t, panels, path, caption or trajectory.summary, names, marks=marks)
+
+
+def most_moving(values: np.ndarray, most: int = _MOST_LINES) -> list[int]:
+    """The columns (n, lines) that vary most, in their order: all of them where they are few."""
+    with np.errstate(invalid="ignore"):
+        spread = np.nan_to_num(np.ptp(values, axis=0)) if len(values) else np.zeros(values.shape[1])
+    return sorted(np.argsort(-spread, kind="stable")[:most].tolist())
 
 
 def draw_lines(
@@ -66,19 +73,20 @@ def draw_lines(
     all_axes = np.atleast_1d(figure.subplots(len(panels), sharex=True))
     for axes, (title, values) in zip(all_axes, panels.items(), strict=True):
         values = np.asarray(values, dtype=float)
+        axes.set_prop_cycle(color=COLORS)
         lines = axes.plot(x, values, linewidth=1.0)
         labels = (names or {}).get(title, ())[: len(lines)]
         if labels:
             beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
-            axes.legend(lines[: len(labels)], labels, fontsize=7, frameon=False, **beside)
+            axes.legend(lines[: len(labels)], labels, fontsize=7, frameon=False, labelcolor=INK, **beside)
         for mark in marks:
-            axes.axvline(mark, linewidth=0.5, color="0.6", zorder=0)
-        axes.set_title(title, loc="left", fontsize=9)
-        axes.grid(linewidth=0.4, alpha=0.5)
+            axes.axvline(mark, linewidth=0.5, color=FAINT, zorder=0)
+        axes.set_title(title, loc="left", fontsize=9, color=INK)
+        plain(axes, 8)
     if np.asarray(x).dtype.kind == "i":
         all_axes[-1].locator_params(axis="x", integer=True)
-    all_axes[-1].set_xlabel(x_name)
-    figure.suptitle(_folded(caption), fontsize=9, x=0.01, ha="left")
+    all_axes[-1].set_xlabel(x_name, fontsize=8, color=INK)
+    figure.suptitle(_folded(caption), fontsize=9, x=0.01, ha="left", color=INK)
     return saved(figure, file, 120)
 
 

@@ -4,32 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from . import raster, solids
-from .pieces import solid_pieces
-from .skeleton import Skeleton
+from ..shapes.mesh import Mesh
+from ..shapes.parts import Part, RobotParts, foot, ground_below, rgb
+from ..shapes.solids import Solid
+from . import raster
 
-FOOT, GRID, PAPER, SHADE = "#66727f", "#d5dce4", "#ffffff", "#3b4a5c"
+GRID, PAPER, SHADE = "#d5dce4", "#ffffff", "#3b4a5c"
 _ELEVATION = np.radians(20.0)
 _FRONT = np.radians(-50.0)
 """The preferred viewpoint: in front of the robot, to its right, a little above."""
+_BAR_SHARE = 0.16
+"""About how long the scale bar is, as a share of the picture's width."""
+
+
+class FacetTable:
+    """The facets of parts, made once: poses of the links carry them to any configuration."""
+
+    def __init__(self, parts: Sequence[Part]):
+        facets = [part.shape.facets() for part in parts]
+        counts = [len(each) for each in facets]
+        self.facets = np.concatenate([np.zeros((0, 4, 3)), *facets])
+        self.links = np.repeat(np.array([part.link for part in parts], dtype=int), counts)
+        self.colors = np.repeat(np.array([rgb(part.color) for part in parts]).reshape(-1, 3), counts, axis=0)
+
+    def placed(self, T: Any) -> np.ndarray:
+        """Facets in the world, (n, 4, 3), for poses of all links, (n_links, 4, 4)."""
+        of_facet = np.asarray(T)[self.links]
+        return self.facets @ np.swapaxes(of_facet[:, :3, :3], 1, 2) + of_facet[:, None, :3, 3]
 
 
 @dataclass
 class Layer:
-    """Coloured solids in axes whose z points up, painted over the layers before."""
+    """Coloured facets in axes whose z points up, painted over the layers before."""
 
     upright: np.ndarray
     opacity: float
     parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=list)
 
-    def add(self, solid: solids.Solid, color: str, glow: float = 0.0):
-        """Add a solid given in world coordinates; `glow` is the share of its colour that shading leaves alone."""
-        facets = solid.facets()
-        n = len(facets)
-        self.parts.append((facets @ self.upright.T, np.tile(rgb(color), (n, 1)), np.full(n, glow)))
+    def add(self, shape: Solid | Mesh, color: str, glow: float = 0.0):
+        """Add a shape given in world coordinates; `glow` is the share of its colour that shading leaves alone."""
+        self.add_facets(shape.facets(), np.tile(rgb(color), (len(shape.facets()), 1)), glow)
+
+    def add_facets(self, facets: np.ndarray, colors: np.ndarray, glow: float = 0.0):
+        """Add facets (n, 4, 3) of the world with their colours (n, 3)."""
+        self.parts.append((facets @ self.upright.T, colors, np.full(len(facets), glow)))
 
     def arrays(self) -> list[np.ndarray]:
         """All facets (n, 4, 3), their colours (n, 3) and their glow (n,)."""
@@ -37,39 +59,19 @@ class Layer:
         return [np.concatenate(part) for part in zip(empty, *self.parts, strict=True)]
 
 
-def rgb(color: str) -> np.ndarray:
-    """(3,) from 0 to 1 of a colour such as #26303b."""
-    return np.array([int(color[k : k + 2], 16) for k in (1, 3, 5)]) / 255.0
-
-
-def ground_height(skeletons: Sequence[Skeleton], upright: np.ndarray) -> float:
+def ground_height(robot: RobotParts, layers: Sequence[Layer]) -> float:
     """Just below everything, and far enough below the root of a bolted mechanism for its pedestal."""
-    main = skeletons[0]
-    heights = [0.0] if main.foot is not None or not main.bars else []
-    for drawn in skeletons:
-        for bar in drawn.bars:
-            heights.append((upright @ bar.start)[2] - bar.radius)
-            heights.append((upright @ bar.end)[2] - bar.end_radius)
-    foot = [] if main.foot is None else [(upright @ main.foot)[2] - 0.15 * main.size]
-    return float(min(heights + foot))
+    heights = [layer.arrays()[0][..., 2].min(initial=np.inf) for layer in layers]
+    lowest = min(heights, default=np.inf)
+    return ground_below(
+        robot, min(float(lowest), 0.0) if robot.bolted or not np.isfinite(lowest) else float(lowest)
+    )
 
 
-def add_skeleton(layer: Layer, drawn: Skeleton):
-    """Links and joints of a skeleton."""
-    for piece in solid_pieces(drawn):
-        layer.add(piece.solid, piece.color)
-
-
-def add_foot(layer: Layer, drawn: Skeleton, ground: float):
+def add_foot(layer: Layer, robot: RobotParts, ground: float):
     """A pedestal from the ground to the root, where the mechanism is bolted down."""
-    if drawn.foot is None:
-        return
-    up = layer.upright.T @ np.array([0.0, 0.0, 1.0])
-    top = drawn.foot - 0.04 * drawn.size * up  # leaves the joint that usually sits on the root in sight
-    height = float((layer.upright @ top)[2] - ground)
-    wide, narrow, plate = (share * drawn.size for share in (0.085, 0.052, 0.016))
-    profile = [(0.0, 0.0), (0.0, wide), (plate, wide), (plate, narrow), (height, narrow), (height, 0.0)]
-    layer.add(solids.revolved(top - height * up, up, profile, sides=48), FOOT)
+    for part in foot(robot, layer.upright, ground):
+        layer.add(part.shape, part.color)
 
 
 def best_camera(points: np.ndarray, layers: Sequence[Layer], length: float, size, dpi: int) -> raster.Camera:
@@ -108,8 +110,7 @@ def _framed(camera: raster.Camera, low: np.ndarray, high: np.ndarray) -> raster.
 
 def ground_grid(camera: raster.Camera, center: np.ndarray, half: float, ground: float):
     """Lines on the ground, a round number of metres apart, and their colours, which fade with the distance."""
-    exponent = np.floor(np.log10(half / 3))
-    step = 10.0**exponent * max(m for m in (1.0, 2.0, 5.0) if m == 1.0 or m * 10.0**exponent <= half / 3)
+    step = round_length(half / 3)
     lines, colors = [], []
     ink, paper = rgb(GRID), rgb(PAPER)
     for k in (0, 1):
@@ -122,6 +123,18 @@ def ground_grid(camera: raster.Camera, center: np.ndarray, half: float, ground: 
             lines.append(np.stack([seen[:-1], seen[1:]], axis=1))
             colors.append(ink * strength + paper * (1 - strength))
     return np.concatenate(lines), np.concatenate(colors)
+
+
+def round_length(most: float) -> float:
+    """The largest of 1, 2 and 5 times a power of ten that is not longer, m."""
+    exponent = np.floor(np.log10(most))
+    return float(10.0**exponent * max(m for m in (1.0, 2.0, 5.0) if m == 1.0 or m * 10.0**exponent <= most))
+
+
+def scale_bar(camera: raster.Camera) -> tuple[float, str]:
+    """A round length, m, and how it is written, for a bar that is true in the middle of the picture."""
+    length = round_length(_BAR_SHARE * float(camera.high[0] - camera.low[0]))
+    return length, f"{length:g} m" if length >= 1.0 else f"{1e3 * length:g} mm"
 
 
 def ground_area(layers: Sequence[Layer], length: float) -> tuple[np.ndarray, float]:

@@ -11,6 +11,7 @@ from rich.table import Table
 from ...calibration.advice.next_measurement import Advice
 from ...calibration.identifiability.analysis import Identifiability
 from ...calibration.result import Calibration
+from ...calibration.use.accuracy_cells import AccuracyCells
 from ...io.units import DEGREES, DEVIATIONS, ERRORS
 from ...mechanism.units import coordinate_units
 from .columns import shown_units
@@ -49,6 +50,21 @@ def identifiability_data(structure: Identifiability, by_rules: tuple[bool, str] 
     if by_rules is not None:
         data["rules"] = {"agree": by_rules[0], "text": by_rules[1]}
     return data
+
+
+def accuracy_data(cells: AccuracyCells) -> dict[str, Any]:
+    """What programs want to know of the accuracy over the workspace, m."""
+    return {
+        "summary": cells.summary,
+        "cell": cells.cell,
+        "centres": cells.centres.tolist(),
+        "postures": cells.number.tolist(),
+        "before": cells.before.tolist(),
+        "after": cells.after.tolist(),
+        "worst_before": cells.worst_before.tolist(),
+        "worst_after": cells.worst_after.tolist(),
+        "manifest": None if cells.manifest is None else str(cells.manifest),
+    }
 
 
 def calibration_data(calibration: Calibration) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from ...algorithms.mass_matrix import mass_matrix
 from ...algorithms.singular import refuse_singular
 from ...functions import function_named
 from ...mechanism import Mechanism
-from ...mechanism.units import velocity_units
+from ...mechanism.units import velocity_names, velocity_units
 
 MOST_COLUMNS = 40
 """Larger matrices are only written as JSON."""
@@ -71,17 +71,6 @@ def dynamics_data(
 def is_floating(mechanism: Mechanism) -> bool:
     """Whether the equations have a part that belongs to a base which nothing drives."""
     return has_trunk(mechanism) or [joint.type.kind for joint in mechanism.joints[:1]] == ["free"]
-
-
-def velocity_names(mechanism: Mechanism) -> tuple[str, ...]:
-    """A name for every velocity: the coordinate's, or the joint's with vx … wz where a quaternion turns it."""
-    names: list[str] = []
-    for joint in (mechanism.joint(name) for name in mechanism.joint_names):
-        if joint.type.n_q == joint.type.n_v:
-            names += mechanism.coordinate_names[mechanism.q_slices[joint.name]]
-        else:
-            names += [f"{joint.name}.{part}" for part in ("vx", "vy", "vz", "wx", "wy", "wz")[-joint.type.n_v :]]
-    return tuple(names)
 
 
 def print_dynamics(console: Console, data: dict[str, Any], degrees: bool = False) -> None:

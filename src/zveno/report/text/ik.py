@@ -12,7 +12,7 @@ from rich.console import Console
 
 from ...errors import ZvenoError
 from ...ik.paths import JointPath
-from ...ik.solutions import Solutions
+from ...ik.solutions import Family, Solutions
 from ...io.files import replacing, write_text
 from ...mechanism.units import coordinate_units, with_unit
 from .columns import Column, number, print_columns, shown_units
@@ -39,10 +39,33 @@ def solutions_data(solutions: Solutions) -> dict[str, Any]:
                     for name, values in (("radius", solutions.radius), ("unique", solutions.unique))
                     if values is not None
                 },
+                **_families_data(solutions, pose),
             }
             for pose in poses
         ],
     }
+
+
+def families_of(solutions: Solutions, pose: tuple[int, ...]) -> tuple[Family, ...]:
+    """The continua of one pose."""
+    flat = int(np.ravel_multi_index(pose, solutions.batch)) if solutions.batch else 0
+    return solutions.families.get(flat, ())
+
+
+def _families_data(solutions: Solutions, pose: tuple[int, ...]) -> dict[str, Any]:
+    """Continua of a pose as plain data; nothing where there is none."""
+    families = [
+        {
+            "dimension": family.dimension,
+            "closed": family.closed,
+            **({"joint": family.joint, "interval": list(family.interval)} if family.joint else {}),
+            "ends": list(family.ends),
+            "turns": family.turns.tolist(),
+            "q": family.q.tolist(),
+        }
+        for family in families_of(solutions, pose)
+    ]
+    return {"families": families} if families else {}
 
 
 def print_solutions(console: Console, solutions: Solutions, degrees: bool = False) -> None:
@@ -59,10 +82,30 @@ def print_solutions(console: Console, solutions: Solutions, degrees: bool = Fals
         print_columns(console, columns)
         _rest(console, len(places))
         console.print()
+    curves = [] if solutions.batch else [family for family in families_of(solutions, ()) if family.joint]
+    if curves:
+        print_columns(console, _curve_columns(solutions, curves, degrees))
+        console.print()
     console.print(solutions.summary)
     if not solutions.batch and not solutions.count and np.isfinite(solutions.nearest).all():
         console.print("\nnearest configuration")
         print_columns(console, _joint_columns(solutions, solutions.nearest[None], degrees))
+
+
+def _curve_columns(solutions: Solutions, curves: list[Family], degrees: bool) -> list[Column]:
+    """Self-motions: the range of the sliced joint, and what ends them."""
+    factors, units = _units(solutions, degrees)
+    k = solutions.joint_names.index(curves[0].joint)
+    low, high = np.array([family.interval for family in curves]).T * factors[k]
+    ends = ["closed" if family.closed else " – ".join(family.ends) for family in curves]
+    decimals = 2 if degrees else 4
+    return [
+        Column("curve", [str(i + 1) for i in range(len(curves))]),
+        Column(f"{curves[0].joint} from", [number(value, decimals) for value in low], units[k]),
+        Column("to", [number(value, decimals) for value in high], units[k]),
+        Column("turns", [str(len(family.turns)) for family in curves]),
+        Column("ends", ends),
+    ]
 
 
 def path_data(path: JointPath) -> dict[str, Any]:

@@ -1,44 +1,54 @@
-"""The shape a mechanism is drawn with: round bars between joints, and a symbol for every joint axis.
+"""The shape a mechanism is drawn with where its file has none: round bars between joints, a symbol for every axis.
 
-Model files say where joints are and not what links look like, so a link is drawn as bars from its joint to the
-joints it carries. A bar first follows the joint's own axis and then leaves it at a right angle: that is how most
-arms are built, and it keeps the offsets of parallel axes visible.
+A link is drawn as bars from its joint to the joints it carries. A bar first follows the joint's own axis and then
+leaves it at a right angle: that is how most arms are built, and it keeps the offsets of parallel axes visible.
+Wheels and hands are recognised and look like such. Everything is fixed to a link and given in its axes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...algorithms.forward_kinematics import link_poses
-from ...mechanism import Joint, Mechanism
-from ...mechanism.plausibility import rigid_clusters
+from ...mechanism import Mechanism
+from ...mechanism.units import coordinate_units
 from ...spatial import inertia
+from ...spatial.transforms import inverse
+from .bodies import Body, carriers_of_floating_base, rigid_bodies
+from .hands import Block, hands
+from .wheels import Wheel, wheels
 
 _SMALL = 0.02
 """Lengths below this share of the mechanism's size are not drawn."""
+_TAPERS = 10
+"""Bars taper in tenths: bars of the same taper are copies of one."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A round bar of a link, between two points of the world."""
+    """A round bar of a link, between two points."""
 
+    POINTS: ClassVar[tuple[str, ...]] = ("start", "end")
+    DIRECTIONS: ClassVar[tuple[str, ...]] = ()
     link: int
     start: np.ndarray
     end: np.ndarray
     radius: float
     end_radius: float
     sliding: bool = False
-    """Whether it is the part of a sliding joint that comes out of its guide."""
+    """Whether it is the rod of a sliding joint, which goes through its guide."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of a joint, in the world, on the link that it moves; the guide of a slide, on the link before."""
+    """One axis of a joint, on the link that it moves; the guide of a slide, on the link before."""
 
+    POINTS: ClassVar[tuple[str, ...]] = ("center",)
+    DIRECTIONS: ClassVar[tuple[str, ...]] = ("direction",)
     link: int
     kind: str
     center: np.ndarray
@@ -51,6 +61,8 @@ class Axis:
 class Ball:
     """A joint that turns about a point in every direction, on the link that it moves."""
 
+    POINTS: ClassVar[tuple[str, ...]] = ("center",)
+    DIRECTIONS: ClassVar[tuple[str, ...]] = ()
     link: int
     kind: str
     center: np.ndarray
@@ -59,81 +71,59 @@ class Ball:
 
 @dataclass(frozen=True)
 class Skeleton:
-    """Everything that is drawn of a mechanism at one configuration, in world coordinates."""
+    """Everything that is drawn of a mechanism, each in the axes of its link."""
 
     size: float
     """The longest way along the links from the root to an end, m."""
-    foot: np.ndarray | None
-    """Where the mechanism is bolted down; None where it floats or its root is a body with several limbs."""
+    bolted: bool
+    """Whether it stands on a foot; not where it floats or its root is a body with several limbs."""
     bars: list[Bar] = field(default_factory=list)
     axes: list[Axis] = field(default_factory=list)
     balls: list[Ball] = field(default_factory=list)
-
-    @property
-    def points(self) -> np.ndarray:
-        """Ends of bars and centres of axes, (k, 3)."""
-        ends = [point for bar in self.bars for point in (bar.start, bar.end)] + [axis.center for axis in self.axes]
-        return np.array(ends) if ends else np.zeros((1, 3))
+    wheels: list[Wheel] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    """Palms and fingers."""
 
 
-@dataclass(frozen=True)
-class _Body:
-    """Links that fixed joints hold together, and the joint that moves them."""
-
-    links: list[int]
-    parent: int
-    joint: Joint | None
-    q: np.ndarray
-    T_world_joint: np.ndarray
-    """The joint frame on the parent."""
-    T_world_moved: np.ndarray
-    """The joint frame on the body."""
-
-    @property
-    def anchor(self) -> np.ndarray:
-        """Where the body begins."""
-        return self.T_world_moved[:3, 3]
-
-    def columns(self) -> list[tuple[np.ndarray, bool]]:
-        """Direction in the world of every velocity of the joint, and whether it turns."""
-        if self.joint is None:
-            return []
-        R = self.T_world_moved[:3, :3]
-        S = self.joint.type.subspace(self.q)
-        turns = [bool(np.linalg.norm(S[3:, k]) > 1e-12) for k in range(S.shape[1])]
-        return [(R @ (S[3:, k] if turning else S[:3, k]), turning) for k, turning in enumerate(turns)]
-
-
-def skeleton(mechanism: Mechanism, q: Any) -> Skeleton:
-    """The skeleton of a mechanism at q, (n_q,)."""
+def skeleton(mechanism: Mechanism) -> Skeleton:
+    """The skeleton of a mechanism. Sizes are judged where slides are out as far as they go."""
+    q = _drawn_out(mechanism)
     T = link_poses(mechanism, q)
-    bodies = _bodies(mechanism, q, T)
-    skipped = _carriers_of_floating_base(mechanism, bodies)
+    bodies = rigid_bodies(mechanism, q, T)
+    skipped = carriers_of_floating_base(mechanism, bodies)
     shown = [k for k in range(len(bodies)) if k not in skipped]
     ends = {k: _ends(mechanism, T, bodies, k) for k in shown}
     reach = _reaches(bodies, ends)
     size = max(reach.values(), default=0.0) or 1.0
     limbs = sum(body.parent == 0 for body in bodies[1:])
-    bolted = not skipped and limbs == 1
-    drawn = Skeleton(size, T[0][:3, 3] if bolted else None)
+    drawn = Skeleton(size, not skipped and limbs == 1)
+    rolling = wheels(mechanism, bodies, T, shown, size)
+    grasping = hands(mechanism, bodies, T, shown, size)
+    drawn.wheels.extend(rolling.values())
+    for hand in grasping:
+        drawn.blocks.extend((hand.palm, *hand.fingers.values()))
+        ends[hand.body] = [hand.center]
+    special = rolling.keys() | {k for hand in grasping for k in hand.fingers}
     for k in shown:
+        if k in special:
+            continue
         body, radius = bodies[k], _radius(reach[k], size)
         directions = body.columns()
         along = directions[0][0] if len(directions) == 1 else None
-        origin = body.T_world_joint[:3, 3]
-        if k > 0 and np.linalg.norm(body.anchor - origin) > _SMALL * size and body.parent not in skipped:
-            drawn.bars.append(Bar(body.links[0], origin, body.anchor, 0.7 * radius, 0.7 * radius, sliding=True))
+        if body.parent not in skipped:
+            drawn.bars.extend(_rod(body, 0.7 * radius, _SMALL * size))
         carried = [_radius(reach[j], size) for j in shown if bodies[j].parent == k]
+        carried = carried if len(carried) == len(ends[k]) else []
         for j, end in enumerate(ends[k]):
             end_radius = carried[j] if carried else 0.8 * radius
             corners = _route(body.anchor, end, along if len(ends[k]) == 1 else None, _SMALL * size)
             drawn.bars.extend(_tapered(body.links[0], corners, radius, end_radius))
         if body.joint is not None and body.parent not in skipped:
             _add_joint(drawn, body, bodies[body.parent].links[0], directions, radius)
-    return drawn
+    return _in_link_axes(drawn, T)
 
 
-def _add_joint(drawn: Skeleton, body: _Body, carrier: int, directions, radius: float):
+def _add_joint(drawn: Skeleton, body: Body, carrier: int, directions, radius: float):
     assert body.joint is not None
     link = body.links[0]
     kind = body.joint.type.kind
@@ -146,39 +136,37 @@ def _add_joint(drawn: Skeleton, body: _Body, carrier: int, directions, radius: f
         drawn.axes.append(Axis(link if turns else carrier, kind, center, direction, turns, radius))
 
 
-def _bodies(mechanism: Mechanism, q, T: list) -> list[_Body]:
-    q_own = mechanism.joint_positions(q)
-    clusters = rigid_clusters(mechanism)
-    cluster_of = {i: k for k, links in enumerate(clusters) for i in links}
-    bodies = [_Body(clusters[0], -1, None, q_own[0], T[0], T[0])]
-    for links in clusters[1:]:
-        i = links[0]
-        joint, parent = mechanism.joint_of(i), mechanism.tree.parents[i]
-        T_world_joint = T[parent] @ joint.T_parent_joint
-        T_world_moved = T_world_joint @ joint.type.motion(q_own[i])
-        bodies.append(_Body(links, cluster_of[parent], joint, q_own[i], T_world_joint, T_world_moved))
-    return bodies
+def _rod(body: Body, radius: float, small: float) -> list[Bar]:
+    """What comes out of the guide of a slide: long enough for all of its range."""
+    ends = body.rod()
+    if not ends or np.linalg.norm(ends[1] - ends[0]) < small:
+        return []
+    return [Bar(body.links[0], ends[0], ends[1], radius, radius, sliding=True)]
 
 
-def _carriers_of_floating_base(mechanism: Mechanism, bodies: list[_Body]) -> set[int]:
-    """Bodies that only carry a floating base: the root and massless ones up to six degrees of freedom."""
+def _in_link_axes(drawn: Skeleton, T: list) -> Skeleton:
+    """What was drawn in the world, in the axes of the link that carries each."""
+    to_link = [inverse(np.asarray(pose)) for pose in T]
 
-    def massive(k: int) -> bool:
-        return any(mechanism.links[i].inertia.any() for i in bodies[k].links)
+    def local(part: Any) -> Any:
+        T_link = to_link[part.link]
+        points = {name: T_link[:3, :3] @ getattr(part, name) + T_link[:3, 3] for name in part.POINTS}
+        return replace(part, **points, **{name: T_link[:3, :3] @ getattr(part, name) for name in part.DIRECTIONS})
 
-    carriers, k, freedom = set(), 0, 0
-    while freedom < 6:
-        children = [j for j, body in enumerate(bodies) if body.parent == k]
-        if len(children) != 1 or massive(k):
-            return set()
-        carriers.add(k)
-        k = children[0]
-        joint = bodies[k].joint
-        freedom += joint.type.n_v if joint is not None else 0
-    return carriers if massive(k) else set()
+    lists = ("bars", "axes", "balls", "wheels", "blocks")
+    return replace(drawn, **{name: [local(part) for part in getattr(drawn, name)] for name in lists})
 
 
-def _ends(mechanism: Mechanism, T: list, bodies: list[_Body], k: int) -> list[np.ndarray]:
+def _drawn_out(mechanism: Mechanism) -> np.ndarray:
+    """The neutral configuration with every limited slide at its upper limit."""
+    q = np.array(mechanism.neutral(), dtype=float)
+    for k, unit in enumerate(coordinate_units(mechanism)):
+        if unit == "m" and np.isfinite(mechanism.upper[k]):
+            q[k] = mechanism.upper[k]
+    return q
+
+
+def _ends(mechanism: Mechanism, T: list, bodies: list[Body], k: int) -> list[np.ndarray]:
     """Points that the bars of body k lead to: the joints it carries, or else what it holds at its end."""
     carried = [body.T_world_joint[:3, 3] for body in bodies if body.parent == k]
     if carried or k == 0:
@@ -199,7 +187,7 @@ def _ends(mechanism: Mechanism, T: list, bodies: list[_Body], k: int) -> list[np
     return [bodies[k].anchor + 2.0 * (center - bodies[k].anchor) for center in centers] or ends
 
 
-def _reaches(bodies: list[_Body], ends: dict[int, list[np.ndarray]]) -> dict[int, float]:
+def _reaches(bodies: list[Body], ends: dict[int, list[np.ndarray]]) -> dict[int, float]:
     """The longest way from every body's joint to an end beyond it, m."""
     reach: dict[int, float] = {}
     for k in reversed(ends):
@@ -236,4 +224,8 @@ def _tapered(link: int, corners: list[np.ndarray], radius: float, end_radius: fl
     done = np.concatenate([[0.0], np.cumsum(lengths)]) / max(sum(lengths), 1e-30)
     radii = radius + done * (end_radius - radius)
     ends = zip(pairwise(corners), pairwise(radii.tolist()), strict=True)
-    return [Bar(link, start, end, wide, narrow) for (start, end), (wide, narrow) in ends]
+    return [Bar(link, start, end, wide, _in_tenths(narrow, wide)) for (start, end), (wide, narrow) in ends]
+
+
+def _in_tenths(end_radius: float, radius: float) -> float:
+    return max(round(_TAPERS * end_radius / radius), 1) / _TAPERS * radius

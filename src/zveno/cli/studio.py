@@ -1,0 +1,62 @@
+"""The verb `studio`: a robot and results in the browser."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import tyro
+
+from .options import MODEL, OUTPUT, READ, File, ModelFlags, OutputFlags, RobotName, shown
+from .output import protect
+
+Shown = Annotated[tuple[str, ...], tyro.conf.Positional, shown("[RESULT ...]"), READ]
+"""Files of results, or other robots."""
+
+
+def studio(
+    robot: RobotName,
+    results: Shown = (),
+    /,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    save: File = None,
+    model: ModelFlags = MODEL,
+    output: OutputFlags = OUTPUT,
+) -> None:
+    """See a robot in the browser: its solutions, motions and errors.
+
+    The link that is printed opens it, on this machine only. Ctrl-C ends it.
+
+    Args:
+        results: files that results were saved to (.json, .npz), or other robots to stand beside it.
+        host: an address of this machine; another than 127.0.0.1 opens the studio to the network.
+        port: 0 for any that is free.
+        save: write what it shows as one offline .html page, and end.
+    """
+    from pathlib import Path
+
+    from ..io.load import load_mechanism
+    from ..io.results import load_result
+    from ..robot import Robot
+    from ..studio.studio import open_studio
+    from .model import loaded
+    from .output import say_written
+
+    protect(output, [robot, *results], [save])
+    robots, found = [Robot(loaded(robot, model))], []
+    for word in results:
+        if Path(word).suffix.lower() in (".json", ".npz"):
+            found.append(load_result(word))
+        else:
+            robots.append(Robot(load_mechanism(word)))
+    with open_studio(robots, found, frame=model.meant, host=host, port=port) as opened:
+        if save is not None:
+            say_written(opened.save(save))
+            return
+        print(f"open {opened.url}")
+        print("Ctrl-C ends it.", flush=True)
+        try:
+            opened.wait()
+        except KeyboardInterrupt:
+            print("ended")

@@ -1,0 +1,165 @@
+"""A calibration: postures measured, magnified residuals as arrows, rows that do not belong, the accuracy map."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...calibration.result import Calibration
+from ..playback import Playback
+from ..stage import Stage
+from .postures import add_points, steps
+
+NOMINAL, CALIBRATED, OUTLIER = (150, 160, 172), (29, 95, 209), (214, 40, 40)
+MAGNIFICATIONS = ("1", "10", "100", "300", "1000", "3000")
+SLICES = 8
+MAP_POSTURES = 1500
+MAP_SEED = 0
+
+
+class ResidualArrows(NamedTuple):
+    """Where readings of positions were predicted, and by how much they were missed, in the robot's world."""
+
+    points: np.ndarray
+    """(n, 3), predicted by the calibrated robot, m"""
+    nominal: np.ndarray
+    """(n, 3), read less predicted by the nominal robot"""
+    calibrated: np.ndarray
+    """(n, 3), read less predicted by the calibrated robot"""
+    used: np.ndarray
+    """(n,) whether the row belongs"""
+
+
+def show_calibration(stage: Stage, gui: Any, result: Calibration) -> Playback | None:
+    """Postures on a bar, arrows of residuals, and slices of the accuracy map."""
+    gui.add_markdown(result.verdict)
+    arrows = residual_arrows(result)
+    if len(arrows.points):
+        _add_arrows(stage, gui, arrows)
+    if result.outliers:
+        gui.add_markdown("Rows that do not belong, red: " + "; ".join(outlier.text for outlier in result.outliers))
+    _add_map(stage, gui, result)
+    q = np.concatenate([campaign.q for campaign in result.data])
+    return steps(stage, gui, q, "posture") if len(q) else None
+
+
+def residual_arrows(result: Calibration) -> ResidualArrows:
+    """Arrows for readings of one position with all three coordinates in the robot's world, of all campaigns.
+
+    Residuals are predicted less read; here they point from the prediction to what was read. Kinds whose readings
+    are no points of the robot's world have no arrows.
+    """
+    empty = np.zeros((0, 3))
+    points, nominal, calibrated, used = [empty], [empty], [empty], [np.zeros(0, dtype=bool)]
+    for campaign, residuals in _of_positions(result):
+        q = campaign.q[_places(campaign, residuals.row)]
+        predicted = result.predict(q).T_world_frame[:, :3, 3]
+        whole = np.isfinite(residuals.nominal).all(axis=1) & np.isfinite(residuals.calibrated).all(axis=1)
+        points.append(predicted[whole])
+        nominal.append(-residuals.nominal[whole])
+        calibrated.append(-residuals.calibrated[whole])
+        used.append(residuals.used[whole])
+    return ResidualArrows(*(np.concatenate(each) for each in (points, nominal, calibrated, used)))
+
+
+def _of_positions(result: Calibration):
+    """Campaigns that read one point in the robot's world, with their residuals in metres."""
+    for campaign in result.data:
+        kind = campaign.measurement
+        if not (getattr(kind, "in_robot_world", False) and getattr(kind, "of_point", False)):
+            continue
+        if getattr(kind, "points", None) is not None:
+            continue
+        named = [each for each in result.residuals if each.unit == "m" and each.nominal.shape[1] == 3]
+        own = [each for each in named if not campaign.name or each.name.startswith(campaign.name)]
+        if len(own) == 1:
+            yield campaign, own[0]
+
+
+def _places(campaign: Any, rows: np.ndarray) -> np.ndarray:
+    """Places in the campaign's arrays of rows as they were given, from 1."""
+    lines = np.asarray(campaign.lines)
+    if not len(lines):
+        return rows - 1
+    where = {int(line): k for k, line in enumerate(lines)}
+    return np.array([where.get(int(row), int(row) - 1) for row in rows], dtype=int)
+
+
+def _add_arrows(stage: Stage, gui: Any, arrows: ResidualArrows) -> None:
+    """Arrows that a dropdown magnifies; the first magnification makes the largest a tenth of the robot."""
+    largest = float(np.linalg.norm(arrows.nominal, axis=1).max(initial=0.0)) or 1e-9
+    wanted = 0.1 * stage.size / largest
+    nearest = min(MAGNIFICATIONS, key=lambda word: abs(np.log(float(word) / wanted)))
+    which = gui.add_dropdown("residuals", ("calibrated", "nominal", "both"), initial_value="both")
+    times = gui.add_dropdown("magnified by", MAGNIFICATIONS, initial_value=nearest)
+    colors = np.where(arrows.used[:, None], np.array(CALIBRATED), np.array(OUTLIER)).astype(np.uint8)
+    add_points(stage, "read", arrows.points + arrows.calibrated, colors, 0.01)
+    handles: dict[str, Any] = {}
+
+    def draw() -> None:
+        factor = float(times.value) if times.value in MAGNIFICATIONS else 1.0
+        for name, ways, tint in (
+            ("nominal", arrows.nominal, np.array(NOMINAL, dtype=np.uint8)),
+            ("calibrated", arrows.calibrated, colors),
+        ):
+            if name in handles:
+                handles.pop(name).remove()
+            if which.value not in (name, "both"):
+                continue
+            ends = np.stack([arrows.points, arrows.points + factor * ways], axis=1).astype(np.float32)
+            size = stage.size
+            handles[name] = stage.server.scene.add_arrows(
+                f"{stage.node}/residuals/{name}", ends, tint,
+                shaft_radius=0.0025 * size, head_radius=0.007 * size, head_length=0.016 * size,
+            )  # fmt: skip
+
+    for handle in (which, times):
+        handle.on_update(lambda _: stage.worker.mark((stage.node, "residuals"), draw))
+    draw()
+
+
+def _add_map(stage: Stage, gui: Any, result: Calibration) -> None:
+    """The accuracy over the workspace as slices by height, the worst in red."""
+    slices = gui.add_slider("slice of the map", min=0, max=SLICES, step=1, initial_value=0)
+    words = gui.add_markdown("Accuracy map: move the slider to compute it.")
+    kept: list[Any] = []
+    shown: list[Any] = []
+
+    def ready(found: Any) -> None:
+        kept[:] = [found]
+        draw()
+
+    def draw() -> None:
+        for handle in shown:
+            handle.remove()
+        shown.clear()
+        number = int(np.clip(slices.value, 0, SLICES))
+        if number == 0:
+            return
+        if not kept:
+            words.content = "computing the map …"
+            work = lambda: result.accuracy_map(MAP_POSTURES, rng=MAP_SEED)  # noqa: E731
+            stage.worker.aside((stage.node, "map"), work, ready)
+            return
+        found = kept[0]
+        inside, low, high = map_slice(found.points, number)
+        sigma = found.sigma_position
+        words.content = (
+            f"{low:.2f} to {high:.2f} m high: σ {1e3 * sigma[inside].min(initial=np.inf):.3g} to "
+            f"{1e3 * sigma[inside].max(initial=0.0):.3g} mm, worst red; {found.summary}"
+        )
+        share = (sigma - sigma.min()) / max(float(np.ptp(sigma)), 1e-12)
+        colors = np.stack([255 * share, 90 + 0 * share, 255 * (1 - share)], axis=1).astype(np.uint8)
+        if inside.any():
+            shown.append(add_points(stage, "map", found.points[inside], colors[inside], 0.025))
+
+    slices.on_update(lambda _: stage.worker.mark((stage.node, "slice"), draw))
+
+
+def map_slice(points: np.ndarray, number: int) -> tuple[np.ndarray, float, float]:
+    """Which points (n, 3) lie in a slice by height, from 1 to `SLICES`, and its lower and upper height, m."""
+    edges = np.linspace(points[:, 2].min(), points[:, 2].max(), SLICES + 1)
+    low, high = float(edges[number - 1]), float(edges[number])
+    last = number == SLICES
+    return (points[:, 2] >= low) & ((points[:, 2] <= high) if last else (points[:, 2] < high)), low, high

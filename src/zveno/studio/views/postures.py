@@ -1,0 +1,83 @@
+"""Results that are postures or a motion: plans, solutions, paths and exciting trajectories, stepped or played."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...design.excitation.result import Excitation
+from ...design.result import Plan
+from ...errors import ZvenoError
+from ...ik.paths.joint_path import JointPath
+from ...ik.solutions import Solutions
+from ..playback import Playback
+from ..stage import Stage
+
+TRAIL, PLACES = (214, 51, 108), (29, 95, 209)
+RATE = 50.0
+"""Samples a second of an exciting motion."""
+STEP_SECONDS = 0.5
+
+
+def show_plan(stage: Stage, gui: Any, result: Plan) -> Playback:
+    """Postures stepped through, with what is touched and where the accuracy was predicted."""
+    gui.add_markdown(result.summary)
+    if len(result.places):
+        add_points(stage, "places", result.places[:, :3, 3], PLACES)
+    return steps(stage, gui, result.q, "posture")
+
+
+def show_solutions(stage: Stage, gui: Any, result: Solutions) -> Playback:
+    """Solutions of all poses, one after the other."""
+    gui.add_markdown(result.summary)
+    q = np.concatenate([result.of(*pose) for pose in np.ndindex(*result.batch)])
+    return steps(stage, gui, q if len(q) else result.nearest.reshape(-1, result.nearest.shape[-1]), "solution")
+
+
+def show_path(stage: Stage, gui: Any, result: JointPath) -> Playback:
+    """The best sequence, with the way of its frame."""
+    gui.add_markdown(f"**{result.status}**: {result.summary}")
+    solved = result.q[np.isfinite(result.q).all(axis=1)]
+    if len(solved):
+        add_trail(stage, stage.pose(solved, result.frame)[:, :3, 3])
+    return steps(stage, gui, solved, "pose")
+
+
+def show_excitation(stage: Stage, gui: Any, result: Excitation) -> Playback:
+    """The exciting motion, played at its own speed; joints that stand still stay where they are."""
+    gui.add_markdown(result.summary)
+    t, q = result.sample(RATE)[:2]
+    whole = np.tile(stage.q, (len(t), 1))
+    names = list(stage.mechanism.coordinate_names)
+    whole[:, [names.index(name) for name in result.joint_names if name in names]] = q
+    for name, value in result.held.items():
+        if name in names:
+            whole[:, names.index(name)] = value
+    add_trail(stage, stage.pose(whole)[:, :3, 3])
+    return Playback(stage.worker, gui, t, lambda k: stage.set(whole[k]))
+
+
+def steps(stage: Stage, gui: Any, q: np.ndarray, word: str) -> Playback:
+    """Postures on a bar, half a second each when played."""
+    if not len(q):
+        raise ZvenoError("there is no posture to show", element=word)
+    return Playback(stage.worker, gui, STEP_SECONDS * np.arange(len(q)), lambda k: stage.set(q[k]), unit=word)
+
+
+def add_trail(stage: Stage, points: np.ndarray) -> None:
+    """A line through points of the robot's world, (n, 3)."""
+    if len(points) > 1:
+        lines = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
+        stage.server.scene.add_line_segments(f"{stage.node}/trail", lines, TRAIL, thickness=0.004 * stage.size)
+
+
+def add_points(stage: Stage, name: str, points: np.ndarray, colors: Any, size: float = 0.018) -> Any:
+    """Dots at points of the robot's world, (n, 3)."""
+    return stage.server.scene.add_point_cloud(
+        f"{stage.node}/{name}",
+        points.astype(np.float32),
+        colors,
+        point_size=size * stage.size,
+        point_shape="circle",
+    )

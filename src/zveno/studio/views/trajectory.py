@@ -1,0 +1,109 @@
+"""A simulated motion: played, with the forces of contacts as arrows, energies over time and what happened."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import ZvenoError
+from ...simulation.time_stepping.touching import tangents
+from ...simulation.trajectory import Trajectory
+from ..playback import Playback
+from ..plots import add_plot
+from ..stage import Stage
+
+FORCE = (29, 95, 209)
+LONGEST = 0.5
+"""Length of the largest force over the robot's size."""
+MOST_EVENTS = 12
+_LABEL = re.compile(r"(?:Ground|Point)?Contact\(([^,)]+)[^)]*\)")
+"""A contact that is called by its frame, as all are that have no name of their own."""
+
+
+class Forces(NamedTuple):
+    """Forces of contacts over a motion, in the robot's world."""
+
+    frames: tuple[str, ...]
+    values: np.ndarray
+    """(n, contacts, 3), N"""
+    left_out: tuple[str, ...]
+    """labels of reactions that are not drawn"""
+
+
+def show_trajectory(stage: Stage, gui: Any, result: Trajectory) -> Playback:
+    """The first run of a batch."""
+    first = (0,) * (result.q.ndim - 2)
+    good = np.isfinite(result.q[first]).all(axis=-1)
+    if not good.any():
+        raise ZvenoError("the motion has no finite state", remedy="Look at its status")
+    q, t = result.q[first][good], result.t[good]
+    gui.add_markdown(result.summary)
+    forces = contact_forces(result)
+    arrows: Any = None
+    points = tips = np.zeros((len(q), 0, 3))
+    if forces.frames:
+        values = forces.values[good]
+        points = np.stack([stage.pose(q, frame)[:, :3, 3] for frame in forces.frames], axis=1)
+        largest = float(np.abs(np.linalg.norm(values, axis=2)).max(initial=0.0)) or 1.0
+        tips = points + LONGEST * stage.size / largest * values
+        arrows = stage.server.scene.add_arrows(
+            f"{stage.node}/forces",
+            np.stack([points[0], tips[0]], axis=1),
+            FORCE,
+            shaft_radius=0.006 * stage.size,
+            head_radius=0.016 * stage.size,
+            head_length=0.04 * stage.size,
+        )
+        gui.add_markdown(f"Arrows: forces of contacts at the origins of their frames, the longest {largest:.3g} N.")
+    if forces.left_out:
+        gui.add_markdown("Not drawn as arrows: " + ", ".join(forces.left_out))
+
+    def show(k: int) -> None:
+        stage.set(q[k])
+        if arrows is not None:
+            arrows.points = np.stack([points[k], tips[k]], axis=1).astype(np.float32)
+
+    playback = Playback(stage.worker, gui, t, show)
+    energies = {
+        "kinetic": result.kinetic,
+        "potential": result.potential,
+        "total": result.energy,
+        "work": result.work,
+    }
+    add_plot(gui, "Energy, J", t, {name: each[first][good] for name, each in energies.items()})
+    if result.events:
+        rows = [f"| {event.t:.4g} s | {event.name} | {event.what} |" for event in result.events[:MOST_EVENTS]]
+        gui.add_markdown("| at | of | what |\n|---|---|---|\n" + "\n".join(rows))
+    return playback
+
+
+def contact_forces(result: Trajectory) -> Forces:
+    """Forces of contacts with a ground whose normal is the world's z; of a batch, of the first run.
+
+    A contact has rows (N, T1, T2) for every place where it touches, or N alone; a point that is held has a force in
+    world axes. Contacts with moments, with a name that is not their frame's, and other constraints are left out.
+    """
+    assert result.mechanism is not None
+    first = (0,) * (result.q.ndim - 2)
+    reactions = result.reactions[first]
+    labels = list(dict.fromkeys(name.partition("[")[0] for name in result.reaction_names))
+    axes = np.stack([np.array([0.0, 0.0, 1.0]), *tangents(np.array([0.0, 0.0, 1.0]))])
+    frames, values, left_out = [], [], []
+    for label in labels:
+        rows = [k for k, name in enumerate(result.reaction_names) if name.partition("[")[0] == label]
+        called = _LABEL.fullmatch(label)
+        if called is None or called[1] not in result.mechanism.frame_names or (len(rows) != 1 and len(rows) % 3):
+            left_out.append(label)
+            continue
+        frames.append(called[1])
+        parts = reactions[:, rows]
+        if label.startswith("PointContact"):
+            values.append(parts)
+        elif len(rows) == 1:
+            values.append(parts * axes[0])
+        else:
+            values.append(parts.reshape(len(parts), -1, 3).sum(axis=1) @ axes)
+    stacked = np.stack(values, axis=1) if values else np.zeros((len(reactions), 0, 3))
+    return Forces(tuple(frames), np.nan_to_num(stacked), tuple(left_out))

@@ -1,0 +1,289 @@
+"""The studio lets nobody in but the reader of its link, and no message can end more than its own connection."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+import zveno
+from studio_client import asked, camera, connected, cookie, message, until
+
+viser = pytest.importorskip("viser")
+from websockets.exceptions import ConnectionClosed, InvalidStatus  # noqa: E402
+
+from zveno.studio import messages  # noqa: E402
+from zveno.studio.messages import Malformed, is_wanted  # noqa: E402
+
+GARBAGE = 10_000
+
+
+@pytest.fixture(scope="module")
+def studio():
+    with zveno.load("puma560").studio() as opened:
+        yield opened
+
+
+def netloc(studio) -> str:
+    return urlsplit(studio.url).netloc
+
+
+def test_it_listens_on_this_machine_only(studio):
+    place = urlsplit(studio.url)
+    assert place.hostname == "127.0.0.1"
+    others = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)} - {"127.0.0.1"}
+    for address in others - {a for a in others if a.startswith("127.")}:
+        with socket.socket() as probe:
+            probe.settimeout(2.0)
+            assert probe.connect_ex((address, place.port)) != 0
+
+
+def test_without_the_token_nothing_is_told(studio):
+    for path in ("/", "/?token=", "/?token=wrong", "/index.html", "/?token=%00"):
+        answer = asked(studio.url, path)
+        assert (answer.status, answer.text) == (401, "Open the link that zveno printed.")
+    name = cookie(studio.url).partition("=")[0]
+    assert asked(studio.url, headers={"Cookie": f"{name}=wrong"}).status == 401
+    with pytest.raises(InvalidStatus, match="401"), connected(studio.url, additional_headers={}):
+        pass
+
+
+def test_the_token_becomes_a_cookie_and_leaves_the_address(studio):
+    place = urlsplit(studio.url)
+    answer = asked(studio.url, f"/?{place.query}")
+    assert (answer.status, answer.getheader("Location")) == (303, "/")
+    given = answer.getheader("Set-Cookie")
+    assert f"zveno-{place.port}=" in given
+    assert {"HttpOnly", "SameSite=Strict"} <= {part.strip() for part in given.split(";")}
+    page = asked(studio.url, headers={"Cookie": cookie(studio.url)})
+    assert page.status == 200
+    assert "<html" in page.text
+    assert "frame-ancestors 'none'" in page.getheader("Content-Security-Policy")
+    assert page.getheader("Cache-Control") == "no-store"
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "", "localhost"]
+)
+def test_another_host_is_refused(host, studio):
+    headers = {"Host": host.format(port=urlsplit(studio.url).port), "Cookie": cookie(studio.url)}
+    assert asked(studio.url, headers=headers).status == 403
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "https://{netloc}", "http://{netloc}.evil.example"]
+)
+def test_another_origin_is_refused(origin, studio):
+    origin = origin.format(netloc=netloc(studio))
+    assert asked(studio.url, headers={"Origin": origin, "Cookie": cookie(studio.url)}).status == 403
+    with pytest.raises(InvalidStatus, match="403"), connected(studio.url, origin=origin):
+        pass
+
+
+@pytest.mark.parametrize(
+    "path", ["/../guard.py", "/%2e%2e/%2e%2e/_viser.py", "/etc/passwd", "//etc/passwd", "/..\\x"]
+)
+def test_only_the_page_is_served(path, studio):
+    assert asked(studio.url, path, {"Cookie": cookie(studio.url)}).status == 404
+
+
+def test_nobody_can_ask_for_a_tunnel(studio):
+    assert studio.server.request_share_url() is None
+    handlers = studio.server._websock_server._incoming_handlers
+    assert not [kind for kind in handlers if kind.__name__.startswith("ShareUrl")]
+    with connected(studio.url) as client:
+        client.send(message("ShareUrlRequest"))
+        client.send(camera())
+        assert client.recv(timeout=10)
+    assert studio.server._share_tunnel is None
+
+
+def broken() -> list[bytes | str]:
+    """Messages that no page sends."""
+    numbers = np.random.default_rng(0)
+    update = {"uuid": "x", "updates": {"value": 1.0}}
+    pose = {"name": "/robot1/target", "wxyz": [1.0, 0.0, 0.0, 0.0], "position": [0.0, 0.0, 0.0]}
+    made = [
+        b"",
+        "text",
+        b"\xc1",
+        message("NoSuchMessage"),
+        message("GuiUpdateMessage"),
+        message("GuiUpdateMessage", uuid="x", updates=3),
+        message("GuiUpdateMessage", uuid="x" * 5000, updates={"value": 1}),
+        message("GuiUpdateMessage", **(update | {"updates": {"value": float("nan")}})),
+        message("GuiUpdateMessage", **(update | {"updates": {"value": [[[[[[1]]]]]]}})),
+        message("TransformControlsUpdateMessage", **(pose | {"wxyz": [0.0, 0.0, 0.0, 0.0]})),
+        message("TransformControlsUpdateMessage", **(pose | {"position": [1.0, float("inf"), 0.0]})),
+        message("TransformControlsUpdateMessage", **(pose | {"position": [1.0]})),
+        message("TransformControlsUpdateMessage", **(pose | {"position": ["a", "b", "c"]})),
+        message("ViewerCameraMessage", wxyz=3),
+        message("GuiUpdateMessage", **(update | {"updates": {"value": [1, 2]}})),
+        b"\x91" * 2000,
+    ]
+    return made + [numbers.bytes(int(size)) for size in numbers.integers(1, 60, 40)]
+
+
+@pytest.mark.parametrize("raw", broken())
+def test_a_malformed_message_is_known_as_such(raw):
+    with pytest.raises(Malformed):
+        is_wanted(raw)
+
+
+def test_messages_of_the_page_pass_and_properties_of_the_server_do_not():
+    assert is_wanted(camera())
+    assert is_wanted(message("GuiUpdateMessage", uuid="x", updates={"value": 2}))
+    for updates in ({"min": -1e9}, {"value": 1, "max": 9}, {"update_cb": []}, {}):
+        assert not is_wanted(message("GuiUpdateMessage", uuid="x", updates=updates))
+    for kind in ("ShareUrlRequest", "FileTransferStartUpload", "SceneNodeUpdateMessage"):
+        assert not is_wanted(message(kind))
+
+
+def test_garbage_ends_its_connection_and_nothing_else(studio):
+    """Ten thousand of them, while another page goes on."""
+    rng = np.random.default_rng(1)
+    fixed = broken()
+    with connected(studio.url) as honest:
+        honest.send(camera())
+        sent = ended = 0
+        while sent < GARBAGE:
+            with connected(studio.url) as client:
+                try:
+                    for _ in range(500):
+                        k = int(rng.integers(2 * len(fixed)))
+                        client.send(fixed[k] if k < len(fixed) else rng.bytes(int(rng.integers(1, 300))))
+                        sent += 1
+                except ConnectionClosed as closed:
+                    ended += closed.rcvd is not None and closed.rcvd.code == 1008
+                    sent += 500  # the rest of it met a closed door
+        assert ended
+        seen = studio.stages[0].placed
+        slider = _slider(studio)
+        honest.send(message("GuiUpdateMessage", uuid=slider._impl.uuid, updates={"value": 12.5}))
+        until(lambda: studio.stages[0].placed > seen, "an update after the garbage")
+        assert np.degrees(studio.stages[0].q[0]) == pytest.approx(12.5)
+    until(lambda: not studio.server.get_clients(), "the end of all connections")
+
+
+def _slider(studio):
+    handles = studio.server.gui._gui_input_handle_from_uuid.values()
+    return next(h for h in handles if getattr(h, "label", "").startswith("joint1"))
+
+
+def test_a_message_that_is_too_large_ends_its_connection(studio):
+    with connected(studio.url) as client:
+        client.send(camera())
+        client.send(b"\x00" * (2 << 20))
+        with pytest.raises(ConnectionClosed):
+            list(client)
+    assert asked(studio.url, headers={"Cookie": cookie(studio.url)}).status == 200
+
+
+@pytest.mark.parametrize("value", [1e9, -1e9, "nonsense", True])
+def test_values_are_taken_to_their_limits(value, studio):
+    stage, slider = studio.stages[0], _slider(studio)
+    until(lambda: not studio.server.get_clients(), "the end of earlier connections")
+    with connected(studio.url) as client:
+        client.send(camera())
+        until(studio.server.get_clients, "a connection")
+        client.send(message("GuiUpdateMessage", uuid=slider._impl.uuid, updates={"value": value}))
+        client.send(message("GuiUpdateMessage", uuid=slider._impl.uuid, updates={"value": 3.0}))
+        until(lambda: abs(np.degrees(stage.q[0]) - 3.0) < 1e-6, "the second update")
+        client.send(message("GuiUpdateMessage", uuid=slider._impl.uuid, updates={"value": 1e11}))
+        until(lambda: stage.q[0] == pytest.approx(stage.mechanism.upper[0], abs=1e-5), "the limit")
+    assert (stage.q <= stage.mechanism.upper + 1e-12).all()
+    assert (stage.q >= stage.mechanism.lower - 1e-12).all()
+
+
+def test_two_pages_share_what_is_shown(studio):
+    slider = _slider(studio)
+    until(lambda: not studio.server.get_clients(), "the end of earlier connections")
+    with connected(studio.url) as one, connected(studio.url) as other:
+        for client in (one, other):
+            client.send(camera())
+        until(lambda: len(studio.server.get_clients()) == 2, "two connections")
+        one.send(message("GuiUpdateMessage", uuid=slider._impl.uuid, updates={"value": -7.5}))
+        until(lambda: abs(np.degrees(studio.stages[0].q[0]) + 7.5) < 1e-6, "the robot's motion")
+        seen = []
+        reader = threading.Thread(target=lambda: seen.extend(other.recv(timeout=10) for _ in range(3)))
+        reader.start()
+        reader.join(15)
+        assert seen
+
+
+def test_a_busy_port_or_a_bad_host_is_an_error():
+    robot = zveno.load("planar2")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(zveno.ZvenoError, match=r"cannot be used: Address already in use\. Give another port"):
+            robot.studio(port=taken.getsockname()[1])
+    for host, why in (
+        ("192.0.2.1", "cannot be used"),
+        ("nonsense", "is no address"),
+        ("example.com", "is no address"),
+    ):
+        with pytest.raises(zveno.ZvenoError, match=why), pytest.warns() if host[0] == "1" else _nothing():
+            robot.studio(host=host)
+    with pytest.raises(zveno.ZvenoError, match="is no port"):
+        robot.studio(port=70000)
+
+
+def _nothing():
+    import contextlib
+
+    return contextlib.nullcontext()
+
+
+def test_another_address_is_opened_with_a_warning():
+    robot = zveno.load("planar2")
+    with pytest.warns(zveno.ZvenoWarning, match="open to everybody"):
+        opened = robot.studio(host="0.0.0.0")
+    with opened:
+        port = urlsplit(opened.url).port
+        local = opened.url.replace("0.0.0.0", "127.0.0.1")
+        assert asked(local).status == 401
+        assert asked(local, headers={"Cookie": cookie(local)}).status == 200
+        refused = {"Host": f"evil.example:{port}", "Cookie": cookie(local)}
+        assert asked(local, headers=refused).status == 403
+
+
+def test_after_the_end_the_port_is_free():
+    before = set(threading.enumerate())
+    with zveno.load("planar2").studio() as opened:
+        port = urlsplit(opened.url).port
+    with zveno.load("planar2").studio(port=port) as again:
+        assert urlsplit(again.url).port == port
+    assert not [thread for thread in set(threading.enumerate()) - before if thread.name == "zveno studio"]
+
+
+def test_ctrl_c_ends_it_cleanly():
+    command = [sys.executable, "-m", "zveno", "studio", "planar2"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        line = run.stdout.readline()
+        assert line.startswith("open http://127.0.0.1:")
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=30)
+    assert run.returncode == 0
+    assert "ended" in out
+    assert err == ""
+    assert os.sep not in out
+
+
+def test_another_viser_is_not_trusted(monkeypatch):
+    monkeypatch.setattr(viser, "__version__", "1.2.0")
+    with pytest.raises(zveno.MissingExtraError, match=r"viser 1\.2\.0 is not one"):
+        zveno.load("planar2").studio()
+
+
+def test_the_kinds_that_pass_exist():
+    known = messages._reader()[1]._subclass_from_type_string()
+    assert set(messages._KINDS) <= set(known)
