@@ -43,6 +43,8 @@ format: setup
 
 docs: setup
 	$(BIN)/python docs/pictures/draw.py
+	$(BIN)/python docs/pictures/draw_robot.py
+	$(BIN)/python docs/pictures/draw_results.py
 	$(BIN)/python docs/generate.py
 	$(BIN)/zensical build --strict
 	$(BIN)/python -m pytest tests/test_readme_and_docs.py

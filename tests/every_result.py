@@ -32,6 +32,7 @@ def every_result(directory: Path) -> dict[str, zveno.Result]:
     paws = [name for name in dog.frame_names if name.endswith("_foot")]
     found = [
         zveno.plan_walk(dog, paws, dog.pack(bent), cycles=1, samples=2, stride=(0.05, 0.0)),
+        zveno.simulate_walk(dog, paws, dog.pack(bent), zveno.StaticGait(steps=1), duration=0.05),
         puma.ik(puma.forward_kinematics(puma.random((), 2))),
         zveno.prove(puma.ik(puma.forward_kinematics(puma.random((), 2)))),
         robot.ik_path(np.stack([T, T]), task="position"),
@@ -45,6 +46,9 @@ def every_result(directory: Path) -> dict[str, zveno.Result]:
         zveno.identify_payload(robot, log, frame=robot.link_names[-1], friction="basic"),
         zveno.drive_gains(robot, log, log, 0.1, friction="basic"),
         calibration.accuracy_map(50),
+        zveno.accuracy_cells(calibration, 50),
+        zveno.workspace_map(puma, cell=0.5, orientations=2),
+        zveno.ik_map(puma, puma.forward_kinematics(puma.random(5, 3)), directory / "map"),
         calibration.compensate(q),
         plan,
         zveno.accuracy_curve(robot, tracker, 20, candidates=60),

@@ -41,3 +41,17 @@ def test_help_does_not_draw_or_compile():
     imported = modules_after("from zveno.cli import main\nassert main(['info', '--help']) == 0")
     assert "tyro" in imported
     assert not imported & {"matplotlib", "mujoco", "llvmlite", "scipy.optimize", "zveno.report.pictures.mechanism"}
+
+
+@pytest.mark.parametrize(
+    "verb", ["info", "fk", "ik", "calibrate", "identify", "plan", "simulate", "excite", "export"]
+)
+def test_help_of_a_verb_needs_neither_numpy_nor_a_checker_of_types(verb):
+    imported = modules_after(f"from zveno.cli import main\nassert main([{verb!r}, '--help']) == 0")
+    assert not imported & {"numpy", "typeguard", "asyncio"}, "0.1 s each"
+
+
+def test_what_a_built_in_robot_is_needs_no_other_reader():
+    imported = modules_after("from zveno.cli import main\nassert main(['info', 'puma560', '--quiet']) == 0")
+    assert "zveno.io.dh" in imported
+    assert not imported & {"typeguard", "zveno.io.urdf", "zveno.io.mjcf", "zveno.functions", "zveno.robot"}

@@ -37,8 +37,8 @@ LAYERS = (
     "robot",
     "report",
     "documents",
-    "cli",
     "studio",
+    "cli",
 )
 """Top-level packages and modules; each may import those before it. A new one is put where it belongs."""
 ANYWHERE = ("_version",)

@@ -28,6 +28,8 @@ FUNCTIONS = (
     "plan_poses",
     "export_c",
     "prove",
+    "open_studio",
+    "manipulability",
     "get_threads",
     "set_threads",
 )
@@ -65,6 +67,7 @@ ROBOT = (
     "partitioned",
     "write",
     "plot",
+    "studio",
 )
 """Promised of a robot, beside the methods that are tasks."""
 METHODS = {

@@ -1,4 +1,8 @@
-"""README and documentation are programs: their Python blocks run and print what is shown, their links exist."""
+"""README and documentation are programs: their Python and shell blocks run and print what is shown, links exist.
+
+Blocks of a page run in order, in one directory: ```python in one namespace, ```sh in a shell that finds `zveno`. A
+```text block is the output of the one before it. Commands that install something or take minutes are ```console.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,11 @@ import ast
 import contextlib
 import inspect
 import io
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -33,27 +41,55 @@ def blocks(page: Path) -> list[tuple[str, str, int]]:
 
 
 def run_page(page: Path) -> int:
-    """Run the Python blocks of a page in order, in one namespace; a text block that follows one is its output."""
+    """Run the blocks of a page in order; a text block that follows one is its output."""
     found, count = blocks(page), 0
     namespace: dict = {"__name__": page.stem}
     for k, (language, text, line) in enumerate(found):
-        if language != "python":
+        if language not in ("python", "sh"):
             continue
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            # Empty lines in front make tracebacks point at the line of the page.
-            exec(compile("\n" * (line - 1) + text, str(page), "exec"), namespace)
+        if language == "sh" and "cc " in text and shutil.which("cc") is None:
+            return count  # the rest of a page about C needs what was compiled
+        # Empty lines in front make tracebacks point at the line of the page.
+        printed = shell(text) if language == "sh" else program("\n" * (line - 1) + text, page, namespace)
         count += 1
         if k + 1 < len(found) and found[k + 1][0] == "text":
-            assert printed.getvalue() == found[k + 1][1], f"{page.name}: the output shown is not what is printed"
+            assert printed == found[k + 1][1], f"{page.name}: the output shown is not what is printed"
     return count
 
 
-PROGRAMS = [page for page in PAGES if any(language == "python" for language, _, _ in blocks(page))]
+def program(text: str, page: Path, namespace: dict) -> str:
+    """What Python prints."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(text, str(page), "exec"), namespace)
+    return printed.getvalue()
 
 
-@pytest.mark.parametrize("page", PROGRAMS, ids=lambda page: page.name)
-def test_python_blocks_run(page, tmp_path, monkeypatch):
+def shell(text: str) -> str:
+    """What a shell prints on a screen of 100 columns; commands must succeed."""
+    place = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    run = subprocess.run(
+        ["bash", "-eu", "-c", text],
+        env=os.environ | {"PATH": place, "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert run.returncode == 0, f"{text}\n{run.stdout[-1000:]}\n{run.stderr[-2000:]}"
+    return run.stdout
+
+
+PROGRAMS = [page for page in PAGES if any(language in ("python", "sh") for language, _, _ in blocks(page))]
+
+
+LONG = {"calibrate_an_arm.md", "identify_an_arm.md"}
+"""Pages that take more than ten seconds."""
+RUN = [pytest.param(page, marks=[pytest.mark.slow] if page.name in LONG else [], id=page.name) for page in PROGRAMS]
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some of them write files
     assert run_page(page) > 0
 
@@ -185,7 +221,7 @@ def test_the_site_has_every_page_in_its_list():
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     listed = set(re.findall(r"(\S+\.md)$", text.partition("nav:")[2], re.MULTILINE))
     pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
-    assert listed == pages | {"reference/api.md", "reference/commands.md"}
+    assert listed == pages | {f"reference/{name}.md" for name in ("api", "commands", "formats")}
 
 
 def test_figures_of_the_readme_are_those_of_the_comparison():

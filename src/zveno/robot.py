@@ -19,35 +19,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from .base_parameters.result import BaseParameters
-    from .calibration.identifiability.analysis import Identifiability
-    from .calibration.measurements import Measurement
-    from .calibration.measurements.campaigns import Campaign
-    from .calibration.result import Calibration
-    from .clearance import Clearance
-    from .design.candidates import Visibility
+    # isort: off
+    # fmt: off
+    from . import (  # the public names, as type checkers read them
+        BaseParameters, Calibration, Campaign, Clearance, Constrained, Constraint, Control, DriveModel, Event,
+        Excitation, Export, Identifiability, Identification, JointPath, Log, Loop, Measurement, Plan, PoseCurve,
+        Result, Solutions, Studio, Tolerance, Trajectory, VelocityIk, Visibility,
+    )
+    # fmt: on
+    # isort: on
     from .design.excitation.limits import Bound
-    from .design.excitation.result import Excitation
-    from .design.result import Plan
-    from .export import Export
     from .identification.model import TorqueFunction
-    from .identification.result import Identification
-    from .ik.paths.joint_path import JointPath
-    from .ik.paths.pose_curves import PoseCurve
-    from .ik.solutions import Solutions
-    from .ik.tolerance import Tolerance
     from .ik.whole_body.tasks import Task
-    from .ik.whole_body.velocity_ik import VelocityIk
-    from .io.logs.log import Log
-    from .mechanism import Loop
     from .progress import Progress
     from .scale.fold import On
-    from .simulation.constraints import Constraint
-    from .simulation.controllers import Control
-    from .simulation.drives import DriveModel
-    from .simulation.dynamics import Constrained
-    from .simulation.events import Event
-    from .simulation.trajectory import Trajectory
 
 
 def load(name_or_path: str | PathLike[str] | Any, *, snap: bool | None = None, format: str | None = None) -> Robot:
@@ -275,15 +260,15 @@ class Robot(RobotFunctions):
 
     def export_c(
         self, functions: Sequence[str] | None = None, directory: str | PathLike[str] = ".", *,
-        single: bool = False, frame: str | None = None, parameters: Sequence[str] = (), timed: bool = True,
-        force: bool = False
+        single: bool = False, frame: str | None = None, parameters: Sequence[str] = (),
+        redundant: str | None = None, timed: bool = True, force: bool = False
     ) -> Export:
         """C sources of the compiled functions; see `zveno.export_c`."""
         from .export import export_c
 
         return export_c(
-            self, functions, directory, single=single, frame=frame, parameters=parameters, timed=timed,
-            force=force
+            self, functions, directory, single=single, frame=frame, parameters=parameters, redundant=redundant,
+            timed=timed, force=force
         )
     def base_regressor(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, drives: bool | Sequence[str] | None = None,
@@ -306,22 +291,33 @@ class Robot(RobotFunctions):
         kinds = drives if drives is None or isinstance(drives, bool) else tuple(drives)
         return tree_kernel(self.mechanism, kinds)(q, v, a, out=out)
 
-    def with_deviations(self, values: Mapping[str, float], frame: str | None = None) -> Robot:
+    def with_deviations(
+        self, values: Mapping[str, float], frame: str | None = None, *, frames: Sequence[str | None] = ()
+    ) -> Robot:
         """The robot whose geometric parameters deviate from nominal, m and rad: a true robot to simulate.
 
         Args:
             values: deviations by the names that `identifiability` and `calibrate` use, "Tx1" or "Rzq2".
             frame: the frame up to which the chain is described; the default frame if not given.
+            frames: several instead, those of a measurement that looks at more than one.
         """
         from .calibration.model.models import redundant_model
         from .calibration.use.output import calibrated_mechanism
-
-        model = redundant_model(self.mechanism, frame)
+        model = redundant_model(self.mechanism, tuple(frames) or frame)
         deviations = np.zeros(len(model.terms))
         for name, value in values.items():
             model.term(name)  # an unknown one is refused with the nearest
             deviations[model.numbers[name]] = value
         return Robot(calibrated_mechanism(model, deviations))
+
+    def studio(
+        self, results: Result | Sequence[Result] = (), *, frame: str | None = None, host: str = "127.0.0.1",
+        port: int = 0
+    ) -> Studio:
+        """The robot, and results about it, in the browser; see `zveno.open_studio`."""
+        from .studio.studio import open_studio
+
+        return open_studio(self, results, frame=frame, host=host, port=port)
 
     def write(self, path: str | PathLike[str]) -> Path:
         """Write the model as .urdf, .toml (Denavit–Hartenberg table) or .ets (elementary transforms)."""
@@ -333,18 +329,18 @@ class Robot(RobotFunctions):
         self, path: str | PathLike[str], q: ArrayLike | None = None, *, frames: Sequence[str] = (),
         caption: str | None = None
     ) -> Path:
-        """Draw the robot at q (neutral if not given) as .png or .svg.
+        """Draw the robot at q (neutral if not given) as .png or .svg, the picture `path`.
 
         Args:
-            path: the picture.
             q: (n_q,), or (k, n_q) for a motion: the last posture, pale ones before it, and the way of the frame.
-            frames: frames shown as red, green and blue axes.
+            frames: frames shown as red, green and blue axes; of a motion, the first is the one whose way is drawn.
             caption: a line of text; the robot's name if not given.
         """
         from .report.pictures.mechanism import draw_mechanism
         from .report.pictures.motion import draw_motion
 
         if q is not None and np.ndim(q) == 2:
-            return draw_motion(self.mechanism, np.asarray(q, dtype=float), path, caption=caption)
+            way_of = frames[0] if frames else None
+            return draw_motion(self.mechanism, np.asarray(q, dtype=float), path, frame=way_of, caption=caption)
         return draw_mechanism(self.mechanism, path, q, frames=frames, caption=caption)
     # fmt: on

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import programs
+from .algorithms.center_of_mass import total_mass
 from .algorithms.references import checked_reference
 from .algorithms.regressor import parameter_vector
 from .algorithms.singular import refuse_singular
 from .function_methods import FunctionMethods, options_of, takes_frame
-from .functions import function_named
+from .functions import INVERTING, function_named
 from .kernel_inputs import KernelInputs, explicit_parameters, given_value, kernel_inputs
 from .mechanism import Mechanism, base, edit
 from .over_bodies.engine import is_regular, loop_kernel
@@ -86,6 +87,11 @@ class RobotFunctions(FunctionMethods):
     def upper(self) -> np.ndarray:
         """Upper limits of q, (n_q,)."""
         return self.mechanism.upper
+
+    @property
+    def mass(self) -> float:
+        """Mass of all links, the fixed one included, kg."""
+        return float(total_mass(self.mechanism))
 
     def pack(self, values: Mapping[str, object], default: ArrayLike | None = None) -> np.ndarray:
         """q from joint values by name; the others at `default` or neutral."""
@@ -212,7 +218,7 @@ class RobotFunctions(FunctionMethods):
             if "reference" in options:
                 checked_reference(options["reference"])
             looped = None if given else loop_kernel(self.mechanism, name, (), None, options)
-            if name in _INVERTING and not (looped is not None and is_regular(self.mechanism)):
+            if name in INVERTING and not (looped is not None and is_regular(self.mechanism)):
                 refuse_singular(self.mechanism)
             if looped is not None:  # what is bound is in its tables: another robot of this kind builds nothing
                 self._kernels[key, given] = looped, ()
@@ -241,7 +247,3 @@ def _with_inputs(kernel: Kernel, values: Sequence[Any]) -> Callable[..., Any]:
     if not values:
         return kernel.__call__  # found sooner than through the object
     return lambda *arrays, **out: kernel(*arrays, *values, **out)
-
-
-_INVERTING = ("forward_dynamics", "inverse_mass_matrix", "forward_dynamics_derivatives")
-"""Functions that need a mass matrix with an inverse."""

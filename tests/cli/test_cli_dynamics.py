@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import warnings
 
 import numpy as np
 import pytest
@@ -161,6 +162,13 @@ def test_export_measures_and_writes_json(tmp_path, capsys):
     assert one["nanoseconds"] > 0
     assert one["operations"]["sincos"] == 1
     assert "float" in (tmp_path / "planar2_forward_kinematics.h").read_text()
+
+
+def test_export_of_a_robot_without_masses_says_what_to_leave_out(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ZvenoError, match="leave forward_dynamics out of the functions"):
+            export("planar2", no_measure=True, output=Output(out=tmp_path))
 
 
 def test_export_names_the_functions_there_are(tmp_path):

@@ -9,7 +9,7 @@ from zveno.io.xml import parse_xml
 ARM = '<?xml version="1.0" encoding="utf-8"?>\n<robot name="a">\n<link name="x"/>\n</robot>\n'
 
 
-@pytest.mark.parametrize("blank", ["\n", " \n\t\r\n\n", ""])
+@pytest.mark.parametrize("blank", ["\n", " \n\t\r\n\n", "", "\ufeff", "\ufeff\n\n"])
 @pytest.mark.parametrize("coded", [str, str.encode])
 def test_blank_first_lines_are_passed_over(blank, coded):
     root = parse_xml(coded(blank + ARM))

@@ -52,6 +52,7 @@ VERBS = {
         "dynamics", "Torques or accelerations of a state, with mass matrix, gravity, bias and energy."
     ),
     "ik": Verb("ik", "Inverse kinematics: all configurations with the tool at a pose, within limits."),
+    "workspace": Verb("workspace", "Which positions a robot reaches, in how many orientations and ways."),
     "simulate": Verb("simulate", "The motion of a robot from a state: falling freely, or held by a controller."),
     "base": Verb("base", "The base inertial parameters, which decide the dynamics, in link parameters."),
     "identifiability": Verb(
@@ -62,6 +63,7 @@ VERBS = {
     "excite": Verb("excite", "A motion whose recorded torques determine the dynamic parameters best."),
     "identify": Verb("identify", "Inertia, friction and drives from recorded positions and torques."),
     "export": Verb("export", "Write a robot's functions as C99 without dependencies, with an example."),
+    "studio": Verb("studio", "See a robot in the browser: its solutions, motions and errors."),
     "reproduce": Verb("reproduce", "Recompute what the source documents print: what is equal or wrong, and why."),
     "robots": Verb("verbs", "The built-in robots, with the source of their numbers."),
     "cache": Verb("verbs", "The cache of compiled functions: where it is and how full."),

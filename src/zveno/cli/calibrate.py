@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Optional
 
 import tyro
 
@@ -12,6 +12,8 @@ from .options import (
     MODEL,
     OUTPUT,
     READ,
+    WORKERS,
+    Count,
     Directory,
     File,
     Flag,
@@ -20,7 +22,9 @@ from .options import (
     OutputFlags,
     RobotName,
     Words,
+    WorkersFlags,
     pairs,
+    several,
     shown,
 )
 from .output import UNUSABLE, Answer, deliver, protect, say_written, write_report
@@ -28,17 +32,17 @@ from .output import UNUSABLE, Answer, deliver, protect, say_written, write_repor
 
 def calibrate(
     robot: RobotName,
-    data: Annotated[tuple[Path, ...], tyro.conf.Positional, shown("[DATA ...]"), READ] = (),
+    data: Annotated[tuple, tyro.conf.Positional, shown("[DATA ...]"), several(Path), READ] = (),
     /,
     *,
-    measurement: Annotated[str | None, shown("KIND")] = None,
+    measurement: Annotated[Optional[str], shown("KIND")] = None,
     settings: Words = (),
     columns: Words = (),
     sigma: Number = None,
     parameters: Words = (),
     joint_terms: Words = (),
     fixed: Words = (),
-    strategy: Annotated[str | None, shown("LETTERS")] = None,
+    strategy: Annotated[Optional[str], shown("LETTERS")] = None,
     loss: str = "auto",
     events: str = "named",
     folds: int = 10,
@@ -47,6 +51,10 @@ def calibrate(
     controller: Words = (),
     compensation: Directory = None,
     plot: File = None,
+    postures: Count = None,
+    cell: float = 0.1,
+    directory: Directory = None,
+    workers: WorkersFlags = WORKERS,
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
 ) -> None:
@@ -78,6 +86,9 @@ def calibrate(
             what the form cannot hold, and the accuracy that loses, is said.
         compensation: directory for compensate.h and compensate.c.
         plot: accuracy over the workspace before and after, in slices, as .png or .svg.
+        postures: also sum up the accuracy in so many random postures, in cells of the workspace, and draw these.
+        cell: side of the cells, m.
+        directory: write the accuracy in all these postures there, one NPY file a piece with a manifest.
     """
     from dataclasses import replace
 
@@ -86,9 +97,10 @@ def calibrate(
     from ..calibration.files.tables import template as empty
     from ..calibration.measurements import measurement as named_measurement
     from ..calibration.measurements.campaigns import Campaign
+    from ..calibration.use.accuracy_cells import accuracy_cells
     from ..errors import ZvenoError, visible
     from ..io.files import write_text
-    from ..report.text.calibration import calibration_data, print_calibration
+    from ..report.text.calibration import accuracy_data, calibration_data, print_calibration
     from ..robot import Robot
     from .model import loaded
 
@@ -137,12 +149,25 @@ def calibrate(
     if compensation is not None and usable:
         for path in fitted.export_compensation(compensation):
             say_written(path)
+    cells = None
+    if postures is not None:
+        shared = {"on": workers.place, "checkpoint": workers.checkpoint}
+        cells = accuracy_cells(fitted, postures, cell, frame=model.meant, directory=directory, **shared)
+    elif directory is not None or workers.place is not None or workers.checkpoint is not None:
+        raise ZvenoError("there is nothing to share", element="--workers", remedy="Give --postures")
     if plot is not None:
-        say_written(fitted.accuracy_map().plot(plot))
+        say_written((cells or fitted.accuracy_map()).plot(plot))
     write_report(fitted, output)
-    deliver(
-        Answer(lambda: calibration_data(fitted), lambda console: print_calibration(console, fitted, model.deg)),
-        output,
-    )
+
+    def show(console):
+        print_calibration(console, fitted, model.deg)
+        if cells is not None:
+            console.print()
+            console.print(f"Accuracy over the workspace: {cells.summary}")
+
+    def plain():
+        return calibration_data(fitted) | ({} if cells is None else {"accuracy": accuracy_data(cells)})
+
+    deliver(Answer(plain, show), output)
     if not usable:
         raise SystemExit(UNUSABLE)

@@ -12,8 +12,7 @@ from ..io.text import Place, quantity
 from ..io.units import Units
 from ..mechanism import Mechanism
 from ..mechanism.joints import QUATERNION_TOLERANCE
-from ..mechanism.units import coordinate_units, velocity_units
-from ..report.text.dynamics import velocity_names
+from ..mechanism.units import coordinate_units, velocity_names, velocity_units
 
 
 def parsed_q(mechanism: Mechanism, words: Sequence[str], degrees: bool = False) -> np.ndarray:

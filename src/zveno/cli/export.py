@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Optional
 
 import tyro
 
-from .options import MODEL, OUTPUT, Flag, ModelFlags, OutputFlags, RobotName
+from .options import MODEL, OUTPUT, Flag, ModelFlags, OutputFlags, RobotName, shown
 from .output import Answer, deliver, protect
 
 
@@ -18,6 +18,7 @@ def export(
         "inverse_dynamics,gravity_torque,forward_kinematics,jacobian,forward_dynamics"
     ),
     float: Flag = False,
+    redundant: Annotated[Optional[str], shown("JOINT")] = None,
     no_measure: Flag = False,
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
@@ -29,6 +30,7 @@ def export(
     Args:
         functions: names separated by commas; a wrong one lists those there are.
         float: numbers are `float` instead of `double`.
+        redundant: the joint of seven whose angle is an argument of inverse kinematics.
         no_measure: do not compile and time the functions.
     """
     from dataclasses import replace
@@ -50,6 +52,7 @@ def export(
         output.out,
         single=float,
         frame=model.meant,
+        redundant=redundant,
         timed=not no_measure,
         force=output.force,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .options import MODEL, OUTPUT, Flag, ModelFlags, OutputFlags, RobotName, Words
-from .output import Answer, deliver, protect
+from .output import Answer, deliver, protect, write_report
 
 
 def identifiability(
@@ -36,7 +36,7 @@ def identifiability(
     from ..robot import Robot
     from .model import loaded
 
-    protect(output, [robot])
+    protect(output, [robot], reports=True)
     arm = Robot(loaded(robot, model))
     kind = replace(named_measurement(measurement), frame=model.meant)
     structure = find(arm, kind, strategy=strategy, parameters=parameters or "all", joint_terms=joint_terms)
@@ -45,6 +45,7 @@ def identifiability(
         from ..documents.calibration_001.rules import agrees
 
         by_rules = agrees(arm, kind)
+    write_report(structure, output)
     deliver(
         Answer(
             lambda: identifiability_data(structure, by_rules),

@@ -23,6 +23,7 @@ from .options import (
     Words,
     WorkersFlags,
     pairs,
+    several,
     shown,
 )
 from .output import UNUSABLE, Answer, deliver, protect, say_written, write_report
@@ -30,10 +31,10 @@ from .output import UNUSABLE, Answer, deliver, protect, say_written, write_repor
 
 def identify(
     robot: RobotName,
-    logs: Annotated[tuple[Path, ...], tyro.conf.Positional, shown("LOG [LOG ...]"), READ] = (),
+    logs: Annotated[tuple, tyro.conf.Positional, shown("LOG [LOG ...]"), several(Path), READ] = (),
     /,
     *,
-    validate: Annotated[tuple[Path, ...], shown("LOG ..."), READ] = (),
+    validate: Annotated[tuple, shown("LOG ..."), several(Path), READ] = (),
     columns: Words = (),
     units: Words = (),
     gains: Numbers = (),

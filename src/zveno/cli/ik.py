@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Optional
 
 from .options import (
     MODEL,
     OUTPUT,
     PICTURE,
     WORKERS,
+    Count,
+    Directory,
     Flag,
     ModelFlags,
     Name,
+    Number,
     OutputFlags,
     PictureFlags,
     Quantities,
@@ -19,6 +22,7 @@ from .options import (
     Source,
     Words,
     WorkersFlags,
+    several,
     shown,
 )
 from .output import UNUSABLE, Answer, deliver, protect, say_written, write_report
@@ -40,12 +44,13 @@ def ik(
     no_limits: Flag = False,
     windings: Flag = False,
     method: str = "auto",
-    slices: int | None = None,
+    slices: Count = None,
     redundant: Words = (),
     objective: str = "squares",
-    tolerance: Annotated[tuple[float, float] | None, shown("M RAD")] = None,
-    percent: float | None = None,
+    tolerance: Annotated[Optional[tuple], shown("M RAD"), several(float, 2)] = None,
+    percent: Number = None,
     explain: Flag = False,
+    directory: Directory = None,
     workers: WorkersFlags = WORKERS,
     model: ModelFlags = MODEL,
     picture: PictureFlags = PICTURE,
@@ -76,6 +81,7 @@ def ik(
         percent: the same in percent of distances, as document 004 has it.
         explain: also say how the solver goes about it; --plot then draws, for the first pose, the polynomial whose
             zeros are all solutions, or the residual against the number of the scan's grid.
+        directory: write all solutions of --poses there, one NPY file a piece, for any number of poses.
     """
     import numpy as np
 
@@ -96,6 +102,9 @@ def ik(
         "limits": not no_limits,
         "task": "position" if position_only else task,
     }
+    if directory is not None:
+        _write_map(arm, poses, directory, options | {"method": method, "slices": slices}, workers, picture, output)
+        return
     T = _target(arm, pose, at, poses, path, relative_to, model.meant, model)
     first_q = given(mechanism, start or nearest, model) if start or (nearest and path is not None) else None
     if poses is None and (workers.place is not None or workers.checkpoint is not None):
@@ -145,6 +154,22 @@ def ik(
         raise SystemExit(UNUSABLE)
 
 
+def _write_map(arm, poses, directory, options, workers, picture, output) -> None:
+    """All solutions of a file of poses as files; an .npy file is read by the workers, part by part."""
+    from ..errors import ZvenoError
+    from ..ik.maps.ik_map import ik_map
+    from ..ik.paths.pose_files import read_poses
+    from ..report.text.maps import ik_map_data, print_ik_map
+
+    if poses is None:
+        raise ZvenoError("is for many poses", element="--directory", remedy="Give a file of them: --poses")
+    source = poses if poses.suffix.lower() == ".npy" else read_poses(poses, False)
+    result = ik_map(arm, source, directory, **options, on=workers.place, checkpoint=workers.checkpoint)
+    if picture.plot is not None:
+        say_written(result.plot(picture.plot))
+    deliver(Answer(lambda: ik_map_data(result), lambda console: print_ik_map(console, result)), output)
+
+
 def _first(problem, T):
     """The first pose as it was solved; what had to be repaired in it has been told already."""
     import warnings
@@ -182,7 +207,8 @@ def _explained(problem, method: str, slices: int | None, curve) -> str:
     if problem.redundancy == 1 and method == "auto":
         coordinate, usual = sliced_joint(problem)
         if seven_revolute.applies(problem, coordinate):
-            return seven_revolute.explain(problem, coordinate, slices or usual)
+            how = seven_revolute.explain(problem, coordinate, slices or usual)
+            return how if slices else f"Every self-motion is followed from slice to slice, to its ends. {how}"
     if problem.redundancy:
         return f"Redundant by {problem.redundancy}: slices of one joint, or a sample, each solved by scanning."
     solver = solver_for(problem, method)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,7 +49,7 @@ def protect(
 
     if output.report is not None:
         if not reports:
-            remedy = "Verbs with reports: base, ik, simulate, plan, calibrate, excite, identify"
+            remedy = "Verbs with reports: base, identifiability, ik, simulate, plan, calibrate, excite, identify"
             raise ZvenoError("this verb has no report", element="--report", remedy=remedy)
         from ..report.html.page import checked_report
 
@@ -99,10 +99,12 @@ def apart(output: Output, suffixes: Collection[str], write: Callable[[Path], Pat
     return replace(output, out=None)
 
 
-def write_report(result: Result, output: Output) -> None:
+def write_report(results: Result | Sequence[Result], output: Output) -> None:
     """The page that --report asks for, if it does."""
     if output.report is not None:
-        say_written(result.report(output.report))
+        from ..report.results import write_report as written
+
+        say_written(written(results, output.report))
 
 
 def as_json(data: dict[str, Any]) -> str:

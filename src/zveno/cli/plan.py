@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Optional
 
 from .options import (
     MODEL,
     OUTPUT,
     PICTURE,
     WORKERS,
+    Box,
     Count,
     Flag,
     ModelFlags,
@@ -23,8 +24,7 @@ from .options import (
 )
 from .output import Answer, apart, deliver, protect, say_written, write_report
 
-Box = Annotated[tuple[float, float, float, float, float, float] | None, shown("X Y Z X Y Z")]
-Metres = Annotated[float | None, shown("M")]
+Metres = Annotated[Optional[float], shown("M")]
 
 
 def plan(
@@ -147,5 +147,5 @@ def plan(
         return plan_data(chosen, curve) | more
 
     answer = Answer(data, show)
-    write_report(chosen, output)
+    write_report(chosen if tried is None else [chosen, tried], output)
     deliver(answer, output)

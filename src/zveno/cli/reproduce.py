@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from .options import OUTPUT, OutputFlags, shown
+from .options import OUTPUT, OutputFlags, several, shown
 from .output import Answer, deliver, protect
 
 
 def reproduce(
-    *, document: Annotated[tuple[str, ...], shown("NUMBER ...")] = (), output: OutputFlags = OUTPUT
+    *, document: Annotated[tuple, shown("NUMBER ..."), several()] = (), output: OutputFlags = OUTPUT
 ) -> None:
     """Recompute what the source documents print: what is equal or wrong, and why.
 

@@ -94,6 +94,12 @@ BRANCH: Fields = {
     "reason": ("why it ends", TEXT),
     "crossings": ("poses at which it crosses a singularity", many(WHOLE)),
 }
+TALLY: Fields = {
+    "solutions": ("of all poses", WHOLE),
+    "statuses": ("poses by status", by_name(WHOLE)),
+    "numbers": ("poses by number of solutions", by_name(WHOLE)),
+    "residual": ("worst error of a solution, the greater of m and rad", NUMBER),
+}
 ERRORS = by_name(NUMBER_OR_NULL)
 
 FIELDS: dict[str, Fields] = {
@@ -148,13 +154,34 @@ FIELDS: dict[str, Fields] = {
         "joints": ("order of joint values", TEXTS),
         "poses?": ("one entry a pose", many(record(IK_POSE))),
         "explanation?": ("with --explain: how it was solved", TEXT),
-        "status?": ("of a path: continuous or not", TEXT),
+        "status?": ("of a path: continuous or not; with --directory: complete or not", TEXT),
         "summary?": SUMMARY,
+        "robot?": ROBOT,
+        "frame?": ("with --directory: the frame that was placed", TEXT),
+        "manifest?": ("with --directory: list of its files", TEXT),
+        **{f"{name}?": field for name, field in TALLY.items()},
         "q?": ("of a path: joint values, one row a pose; null: unsolved", many(many(NUMBER_OR_NULL))),
         "jumps?": ("of a path: poses before which joints jump", many(WHOLE)),
         "unsolved?": ("of a path: poses without solution", many(WHOLE)),
         "singular?": ("of a path: poses at a singularity", many(WHOLE)),
         "branches?": ("of a path: sequences from each solution of the first pose", many(record(BRANCH))),
+    },
+    "workspace": {
+        "robot": ROBOT,
+        "frame": ("the frame that was placed", TEXT),
+        "method": ("the solver", TEXT),
+        "status": STATUS,
+        "summary": SUMMARY,
+        "lower": ("the first position, m", VECTOR),
+        "step": ("distances of positions, m", VECTOR),
+        "counts": ("positions along x, y and z", many(WHOLE, 3)),
+        "orientations": ("tried at every position", WHOLE),
+        "positions": ("all, reached, reached_everywhere, undecided", by_name(WHOLE)),
+        "volume": ("of cells whose centre is reached, m³", NUMBER),
+        "manifest": ("with --directory: list of its files", or_null(TEXT)),
+        "poses": ("how many", WHOLE),
+        **TALLY,
+        **SAVED,
     },
     "simulate": {
         "robot": ROBOT,
@@ -170,6 +197,7 @@ FIELDS: dict[str, Fields] = {
         "events": ("t (s), name, what", many({"type": "object"})),
         "initial_q": ("coordinates by name", Q_BY_NAME),
         "final_q": ("coordinates by name", Q_BY_NAME),
+        "walk?": ("with --walk: gait, footholds, percentiles of margin (m) and tilt (rad)", {"type": "object"}),
     },
     "base": {
         **SAVED,
@@ -224,6 +252,7 @@ FIELDS: dict[str, Fields] = {
         "parameters": ("name, unit, value (deviation from nominal), std", many({"type": "object"})),
         "errors": ("rms of postures not used, nominal and calibrated", many({"type": "object"})),
         "outliers": ("campaign, row, of: rows that do not belong", many({"type": "object"})),
+        "accuracy?": ("with --postures: accuracy in cells of the workspace, m", {"type": "object"}),
         **SAVED,
     },
     "excite": {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .options import MODEL, OUTPUT, File, Flag, ModelFlags, OutputFlags, Quantities, RobotName
+from .options import MODEL, OUTPUT, File, Flag, ModelFlags, Number, OutputFlags, Quantities, RobotName
 from .output import Answer, apart, deliver, protect, say_written, write_report
 
 
@@ -20,9 +20,13 @@ def simulate(
     integrator: Literal["dop853", "lsoda", "adams", "rk4", "midpoint", "semi-implicit", "time-stepping"] = "dop853",
     step: float = 1e-3,
     rtol: float = 1e-6,
-    sample: float | None = None,
+    sample: Number = None,
     friction: Flag = False,
     limits: Flag = False,
+    walk: Flag = False,
+    gait: Literal["static", "dynamic"] = "dynamic",
+    steps: int = 12,
+    uneven: float = 0.0,
     save: File = None,
     plot: File = None,
     animate: File = None,
@@ -45,6 +49,10 @@ def simulate(
         sample: seconds between the samples kept.
         friction: count the drives' friction.
         limits: joints stop at their limits.
+        walk: let a built-in walking machine walk, with sensors, estimator and controller.
+        gait: of the walk; a quadruped trots dynamically.
+        steps: of the walk.
+        uneven: metres by which the ground differs from what the machine expects.
         save: write the whole motion to a .npz, .csv, .json or .parquet file.
         plot: draw the motion into a .png or .svg file.
         animate: show the robot in motion in a .gif, .webp or .mp4 file.
@@ -59,6 +67,12 @@ def simulate(
     protect(output, [robot], [save, plot, animate], reports=True)
     machine = Robot(loaded(robot, model))
     mechanism = machine.mechanism
+    if walk:
+        from .walk import walked
+
+        unused = {"q0": q0, "v0": v0, "target": target, "control": () if control == "none" else control}
+        walked(machine, gait, steps, uneven, unused, (save, plot, animate), output)
+        return
     start = given(mechanism, q0, model)
     law = None
     if control == "hold":

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import io
 import logging
+import re
 import sys
 import tempfile
 import time
@@ -38,7 +39,13 @@ def surrounded(verb: Callable[..., None]) -> Callable[..., None]:
             given = {name: read(value) if names.get(name) else value for name, value in given.items()}
             verb(*list(given.values())[:n_positional], **{name: given[name] for name in options})
 
+    verb.__doc__ = _unfolded(verb.__doc__ or "")  # the parser reads that of what is wrapped
     return call
+
+
+def _unfolded(text: str) -> str:
+    """A docstring with every description in one line, so that the help folds it to its own width only."""
+    return re.sub(r"(?<=\S)\n(?: {12,}|\t{3,})(?=\S)", " ", text)
 
 
 def _read_arguments(verb: Callable[..., None]) -> dict[str, bool]:

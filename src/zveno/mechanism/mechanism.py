@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -59,6 +61,13 @@ class Mechanism(JointSpace):
             object.__setattr__(
                 self, "transmission", frozen_array(self.transmission, (n, n), "the transmission matrix")
             )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored, (self._pickled,)
+
+    @cached_property
+    def _pickled(self) -> bytes:
+        return pickle.dumps([getattr(self, item.name) for item in dataclasses.fields(self)], 5)
 
     # --- structure
 
@@ -215,3 +224,26 @@ class Mechanism(JointSpace):
     def _frames_by_name(self) -> dict[str, Frame]:
         of_links = {link.name: Frame(link.name, link.name) for link in self.links}
         return of_links | {frame.name: frame for frame in self.frames}
+
+
+@lru_cache(maxsize=64)
+def restored(pickled: bytes) -> Mechanism:
+    """A mechanism from its pickle: the same object each time, so that what was made for it is found again.
+
+    A robot arrives with every piece of work and every answer; its kernels, tables and solvers are made once.
+    """
+    values = pickle.loads(pickled)
+    _freeze(values)
+    return Mechanism(*values)
+
+
+def _freeze(value: object) -> None:
+    """Make arrays inside read-only again, which pickles do not say: everybody shares them."""
+    if isinstance(value, np.ndarray):
+        value.setflags(write=False)
+    elif isinstance(value, tuple | list):
+        for item in value:
+            _freeze(item)
+    elif dataclasses.is_dataclass(value):
+        for item in dataclasses.fields(value):
+            _freeze(getattr(value, item.name))

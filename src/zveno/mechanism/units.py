@@ -1,4 +1,4 @@
-"""Units of coordinates."""
+"""Units of coordinates, and names of velocities."""
 
 from __future__ import annotations
 
@@ -21,6 +21,17 @@ def coordinate_units(mechanism: Mechanism) -> tuple[str, ...]:
 def velocity_units(mechanism: Mechanism) -> tuple[str, ...]:
     """Units of v, a second: "rad" or "m", in the order of velocities."""
     return tuple(unit for name in mechanism.joint_names for unit in mechanism.joint(name).type.units)
+
+
+def velocity_names(mechanism: Mechanism) -> tuple[str, ...]:
+    """A name for every velocity: the coordinate's, or the joint's with vx … wz where a quaternion turns it."""
+    names: list[str] = []
+    for joint in (mechanism.joint(name) for name in mechanism.joint_names):
+        if joint.type.n_q == joint.type.n_v:
+            names += mechanism.coordinate_names[mechanism.q_slices[joint.name]]
+        else:
+            names += [f"{joint.name}.{part}" for part in ("vx", "vy", "vz", "wx", "wy", "wz")[-joint.type.n_v :]]
+    return tuple(names)
 
 
 def with_unit(name: str, unit: str) -> str:

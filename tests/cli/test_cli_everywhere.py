@@ -1,0 +1,101 @@
+"""Every verb prints on narrow and wide screens, on a terminal that knows ASCII only, into a pipe that closes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from commands import run
+from json_examples import EXAMPLES, SLOW, write_files
+
+UNUSABLE = 3
+ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+UNFOLDED = {"schema", "completion"}
+"""Verbs whose text is for programs: their lines are as long as they are."""
+COMMANDS = [words for verb, commands in EXAMPLES.items() if verb not in SLOW for words in commands[:1]]
+ALL_OF_THEM = """
+import json, sys
+from zveno.cli import main
+codes = []
+for words in json.load(open("commands.json")):
+    sys.argv = ["zveno", *words]
+    codes.append(main())
+json.dump(codes, open("codes.json", "w"))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("everywhere")
+    write_files(place)
+    (place / "commands.json").write_text(json.dumps([[*words, "--force"] for words in COMMANDS]))
+    return place
+
+
+@pytest.mark.parametrize("columns", [60, 200])
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
+def test_lines_are_no_wider_than_the_screen(capsys, monkeypatch, folder, words, columns):
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("ZVENO_CACHE_DIR", str(folder / "cache")) if words[0] == "cache" else None
+    code, out, err = run(capsys, *words, "--force")
+    assert code in (0, UNUSABLE), err
+    assert out.strip()
+    assert not ESCAPE.search(out), "colours are for terminals"
+    if words[0] not in UNFOLDED:
+        wide = [line for line in out.splitlines() if len(line) > columns]
+        assert [line for line in wide if "/" not in max(line.split(), key=len)] == [], "only paths are not broken"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+@pytest.mark.parametrize("color", [False, True])
+def test_a_terminal_of_60_columns_that_knows_ascii_only(folder, color):
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    hidden = {"COLUMNS", "NO_COLOR", "PYTHONUTF8", "ZVENO_CACHE_DIR"}
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    environment |= {"PYTHONIOENCODING": "ascii", "TERM": "xterm", "ZVENO_CACHE_DIR": str(folder / "cache")}
+    environment |= {} if color else {"NO_COLOR": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", ALL_OF_THEM], cwd=folder, env=environment, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    printed = b""
+    while part := _read(ours):
+        printed += part
+    assert process.wait(timeout=250) == 0
+    text = printed.decode("ascii")
+    assert "Traceback" not in text
+    assert not re.search(r"^error: ", text, re.MULTILINE)
+    assert set(json.loads((folder / "codes.json").read_text())) <= {0, UNUSABLE}
+    assert bool(re.search(r"\x1b\[[0-9;]*[1-9][0-9]*m", text)) == color, "bold and colours unless NO_COLOR is set"
+
+
+def _read(stream: int) -> bytes:
+    try:
+        return os.read(stream, 65536)
+    except OSError:  # Linux says so when the other side is closed
+        return b""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "words", [["info", "puma560"], ["ik", *COMMANDS[4][1:]], ["schema", "ik"]], ids=lambda w: w[0]
+)
+def test_a_reader_that_goes_away_is_no_error(folder, words):
+    command = [sys.executable, "-m", "zveno", *words]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.close()
+    _, err = process.communicate(timeout=250)
+    assert (process.returncode, err) == (141, b"")
