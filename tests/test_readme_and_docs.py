@@ -135,8 +135,14 @@ def test_commands_of_the_readme_are_accepted(capsys, tmp_path, monkeypatch):
     import shlex
 
     from zveno.cli import main
+    from zveno.studio.studio import Studio
+
+    def interrupted(studio: Studio) -> None:
+        """Ctrl-C, as soon as the studio waits for it."""
+        raise KeyboardInterrupt
 
     monkeypatch.chdir(tmp_path)  # some of them write files
+    monkeypatch.setattr(Studio, "wait", interrupted)
 
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     commands = [line.partition(" #")[0] for line in re.findall(r"^    zveno (.+)$", text, re.MULTILINE)]

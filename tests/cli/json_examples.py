@@ -50,6 +50,7 @@ EXAMPLES: dict[str, list[list[str]]] = {
     "excite": [["excite", "planar2", "--duration", "3", "--starts", "1"]],
     "identify": [["identify", "arm.urdf", "log.csv", "--friction", "basic"]],
     "export": [["export", "arm.urdf", "--out", "c_code", "--no-measure"]],
+    "studio": [["studio", "planar2", "puma560", "--save", "scene.html"]],
     "reproduce": [["reproduce", "--document", "003"]],
     "robots": [["robots"]],
     "cache": [["cache"], ["cache", "--clear"]],

@@ -298,6 +298,12 @@ FIELDS: dict[str, Fields] = {
         "files": ("names", TEXTS),
         "functions": ("name, operations, nanoseconds (null: not measured)", many({"type": "object"})),
     },
+    "studio": {
+        "robots": ("names, in the order of the scene", TEXTS),
+        "results": ("kinds of the results that are shown", TEXTS),
+        "url": ("the link that opens it, with its token; null with --save", or_null(TEXT)),
+        "file": ("with --save: the page that was written; else null", or_null(TEXT)),
+    },
     "reproduce": {
         "rows": ("document, what, printed, computed, verdict, why", many(by_name(TEXT))),
         "counts": ("rows by verdict", by_name(WHOLE)),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import tyro
 
 from .options import MODEL, OUTPUT, READ, File, ModelFlags, OutputFlags, RobotName, shown
-from .output import protect
+from .output import Answer, deliver, protect, say_written
 
 Shown = Annotated[tuple[str, ...], tyro.conf.Positional, shown("[RESULT ...]"), READ]
 """Files of results, or other robots."""
@@ -34,14 +35,13 @@ def studio(
         port: 0 for any that is free.
         save: write what it shows as one offline .html page, and end.
     """
-    from pathlib import Path
+    import sys
 
     from ..io.load import load_mechanism
     from ..io.results import load_result
     from ..robot import Robot
     from ..studio.studio import open_studio
     from .model import loaded
-    from .output import say_written
 
     protect(output, [robot, *results], [save])
     robots, found = [Robot(loaded(robot, model))], []
@@ -53,10 +53,17 @@ def studio(
     with open_studio(robots, found, frame=model.meant, host=host, port=port) as opened:
         if save is not None:
             say_written(opened.save(save))
+        told = {
+            "robots": [stage.robot.name for stage in opened.stages],
+            "results": [type(result).kind for result in found],
+            "url": None if save is not None else opened.url,
+            "file": None if save is None else str(save),
+        }
+        said = f"open {opened.url}\nCtrl-C ends it." if save is None else f"open {save}"
+        deliver(Answer(lambda: told, lambda console: console.print(said, markup=False, soft_wrap=True)), output)
+        if save is not None:
             return
-        print(f"open {opened.url}")
-        print("Ctrl-C ends it.", flush=True)
         try:
             opened.wait()
         except KeyboardInterrupt:
-            print("ended")
+            print("ended", file=sys.stderr)
