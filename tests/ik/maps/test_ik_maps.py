@@ -114,6 +114,8 @@ def test_redundant_robots_are_sampled():
     assert not {"family", "excluded by limits", "unreachable"} & set(found.tally.statuses)
     more = zveno.workspace_map(panda, ([0.3, 0.0, 0.3], [0.5, 0.2, 0.5]), 0.1, 2, slices=4)
     assert "4 slices of joint7" in more.method
+    with pytest.raises(zveno.ZvenoError, match="slices"):
+        zveno.workspace_map(panda, ([0.3, 0.0, 0.3], [0.5, 0.2, 0.5]), 0.1, 2, method="local", slices=4)
 
 
 def test_statuses_are_sorted_into_claims():

@@ -80,7 +80,7 @@ def workspace_map(
         raise ZvenoError("a map of positions needs x, y and z", element="task", remedy='Use "pose" or "position"')
     grid = _grid(problem, box, cell)
     turned = _orientations(problem, orientations)
-    sliced = slices_of_sample(without_locked(problem), slices)
+    sliced = slices_of_sample(without_locked(problem), slices, method)
     call = SolveCall(
         robot, (frame, relative_to, limits, task, method), {"slices": sliced, "redundant": redundant, "held": held}
     )

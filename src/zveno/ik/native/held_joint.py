@@ -149,9 +149,13 @@ def _ends_and_links(problem: IkProblem, k: int, angle: float, length: float) -> 
 
 
 def _held(problem: IkProblem, k: int, numbers: Any) -> HeldJoint:
-    rows = [np.concatenate([np.ravel(part) for part in numbers(angle)]) for angle in (0.0, np.pi, 0.5 * np.pi)]
+    rows = np.stack([np.concatenate([np.ravel(part) for part in numbers(a)]) for a in (0.0, np.pi, 0.5 * np.pi)])
     limits = float(problem.lower[k]), float(problem.upper[k])
-    return HeldJoint(k, problem.steps[k].joint, *limits, trigonometric(np.stack(rows), 0))
+    turns = (rows != rows[0]).any(axis=0)  # the others may be limits without end, which cannot be subtracted
+    coefficients = np.zeros_like(rows)
+    coefficients[0] = rows[0]
+    coefficients[:, turns] = trigonometric(rows[:, turns], 0)
+    return HeldJoint(k, problem.steps[k].joint, *limits, coefficients)
 
 
 def arm_input(program: Builder, arm: Tables, held: HeldJoint | None) -> tuple[Rows, Rows, Rows | None]:

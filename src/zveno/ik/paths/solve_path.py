@@ -75,12 +75,9 @@ def solve_path(
         raise ShapeError(
             f"have batch shape {batch}", element="poses", remedy="Give at least one pose, as (N, 4, 4)"
         )
-    options: dict[str, Any] = {}
-    moving = without_locked(problem)
-    if moving.redundancy:
-        options["slices"] = slices_of_sample(moving, slices)  # a sample will do: the path is made smooth
+    sampled = slices_of_sample(without_locked(problem), slices, method)  # will do: the path is made smooth
     accept = acceptance(robot, accept)
-    solutions = solve_ik(robot, T, frame, relative_to, limits, task, method, accept=accept, **options)
+    solutions = solve_ik(robot, T, frame, relative_to, limits, task, method, slices=sampled, accept=accept)
     layers_q = [solutions.of(k) for k in range(len(T))]
     first = None if start is None else problem.mechanism.checked_q(start, "start")
     follower = follower_for(robot, problem, T)

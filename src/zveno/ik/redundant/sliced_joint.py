@@ -16,6 +16,8 @@ from .slices import LINK, Sliced, named_coordinates
 
 DEFAULT_SLICES = 16
 """Of the joint that moves most in self-motions."""
+SLICING_METHODS = ("auto", "scan")
+"""Those of `solve_ik` that slice redundant chains."""
 MOVING, NARROW = 0.1, 0.25
 """A joint is sliced for its narrow range if it has this share of self-motions, and this part of the usual range."""
 N_RANDOM, ALIKE = 128, 0.9
@@ -44,9 +46,13 @@ def sliced_joint(problem: IkProblem, names: str | Sequence[str] | None = None) -
     return _chosen(problem)
 
 
-def slices_of_sample(problem: IkProblem, slices: int | None) -> int | None:
-    """At how many values a redundant joint is solved where a sample will do: whole self-motions take long."""
-    return sliced_joint(problem).slices if slices is None and problem.redundancy == 1 else slices
+def slices_of_sample(problem: IkProblem, slices: int | None, method: str) -> int | None:
+    """At how many values a redundant joint is solved where a sample will do: whole self-motions take long.
+
+    None where the method does not slice; a number that the user gave stays, and is then refused.
+    """
+    sampled = slices is None and problem.redundancy == 1 and method in SLICING_METHODS
+    return sliced_joint(problem).slices if sampled else slices
 
 
 def solver_of_slices(problem: IkProblem, coordinate: int, method: str) -> tuple[str, Callable[..., Sliced]]:

@@ -22,18 +22,26 @@ MOST = 4096
 
 
 def limb_postures(
-    robot: RobotFunctions, tasks: tuple[Task, ...], numbers: list[np.ndarray], base: Any, limits: Any
+    robot: RobotFunctions,
+    tasks: tuple[Task, ...],
+    numbers: list[np.ndarray],
+    base: Any,
+    limits: Any,
+    others: np.ndarray,
 ) -> tuple[np.ndarray, str]:
-    """(postures (k, n_q), status) with the base at a pose.
+    """(postures (k, n_q), status) with the base at a pose, and joints of no limb as in `others` (n_q,).
 
     The status is "complete" where every limb's solutions are, "unreachable" or "excluded by limits" where one limb
     has none for sure, and otherwise "sampled", or "undecided" without postures.
     """
     mechanism = robot.mechanism
-    T_base = np.asarray(base, dtype=float)
+    try:
+        T_base = np.asarray(base, dtype=float)
+    except (TypeError, ValueError):
+        T_base = np.zeros(0)
     if T_base.shape != (4, 4) or not is_transform(T_base, RIGID):
         raise ShapeError("is not a rigid transform (4, 4)", element="base")
-    q, root = _standing(robot, T_base)
+    q, root = _standing(robot, T_base, others)
     taken: dict[int, str] = {}
     answers: list[tuple[list[int], Solutions]] = []
     for task, target in zip(tasks, numbers, strict=True):
@@ -57,14 +65,14 @@ def limb_postures(
     return np.array(postures).reshape(-1, mechanism.n_q), _status([answer for _, answer in answers], prod(counts))
 
 
-def _standing(robot: RobotFunctions, T_base: np.ndarray) -> tuple[np.ndarray, str]:
-    """The neutral posture with the base at a pose, and the name of the link that carries the limbs."""
+def _standing(robot: RobotFunctions, T_base: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, str]:
+    """A posture with the base at a pose, and the name of the link that carries the limbs."""
     place = free_base(robot.mechanism)
     if place is None:
         raise ZvenoError(
             "is for robots on a free base", element="base", remedy='Leave it out, or use robot.with_base("free")'
         )
-    q = robot.neutral()
+    q = others.copy()
     q[place] = base_coordinates(robot.mechanism, T_base)
     return q, robot.mechanism.joints[0].child
 

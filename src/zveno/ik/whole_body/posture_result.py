@@ -59,7 +59,12 @@ class Postures(Result):
             noun = "posture reaches" if self.count == 1 else "postures reach"
             return f"{self.count} {noun} every target ({self.starts} starts); there may be others."
         if self.status == NOT_ACCEPTED:
-            return f"Postures reach every target, and none is accepted ({self.starts} starts)."
+            if not self.starts:
+                return "Combinations of limbs reach every target, and none of them is accepted."
+            return (
+                f"Postures from {self.starts} starts reach every target, and none of them is accepted; "
+                "there may be others."
+            )
         if self.count:
             return f"{self.count} combinations of limbs reach every target; {self.status}."
         if not self.starts:

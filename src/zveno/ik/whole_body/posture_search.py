@@ -8,6 +8,7 @@ import numpy as np
 
 from ...kernels.kernel import Kernel
 from ...robot_functions import RobotFunctions
+from ..parts import asked
 from .posture_result import NOT_ACCEPTED, SOLVED, UNDECIDED, Postures
 from .tasks import Task
 
@@ -59,7 +60,7 @@ class PostureSearch:
 
     def _keep(self, q: np.ndarray, misses: np.ndarray) -> None:
         if self.accept is not None:
-            kept = np.asarray(self.accept(q), dtype=bool)
+            kept = asked(self.accept, q)
             self._refused |= not kept.all()
             q, misses = q[kept], misses[kept]
         q, misses = np.concatenate([self.reached, q]), np.concatenate([self.misses, misses])

@@ -21,10 +21,10 @@ def tasks_and_numbers(
     mechanism: Mechanism, targets: Mapping[str, Any], center_of_mass: ArrayLike | None
 ) -> tuple[tuple[Task, ...], list[np.ndarray]]:
     """Tasks and the numbers of their targets."""
+    if not isinstance(targets, Mapping):
+        raise ZvenoError(f"are {targets!r:.100}", element="targets", remedy="Give {frame: target}")
     kinds = tuple(_kind_of(name, target) for name, target in targets.items())
-    tasks, shared = _tasks(mechanism, tuple(targets), kinds, center_of_mass is not None)
-    for frames in shared:
-        _refuse_contradiction(mechanism, frames, targets)
+    tasks = _tasks(mechanism, tuple(targets), kinds, center_of_mass is not None)
     numbers = _plain_poses(targets) if kinds.count("pose") == len(kinds) else None
     if numbers is None:
         numbers = [target_numbers(mechanism, task, targets[task.name]) for task in tasks[: len(targets)]]
@@ -39,17 +39,11 @@ def tasks_and_numbers(
 @lru_cache(maxsize=256)
 def _tasks(
     mechanism: Mechanism, frames: tuple[str, ...], kinds: tuple[str, ...], with_center: bool
-) -> tuple[tuple[Task, ...], tuple[tuple[str, ...], ...]]:
-    """Tasks, and the frames with poses that are on one link."""
+) -> tuple[Task, ...]:
     tasks: list[Task] = [FrameTask(name, kind=kind) for name, kind in zip(frames, kinds, strict=True)]
     if with_center:
         tasks.append(CenterOfMassTask())
-    checked = checked_tasks(mechanism, tasks)
-    links: dict[str, list[str]] = {}
-    for name, kind in zip(frames, kinds, strict=True):
-        if kind == "pose":
-            links.setdefault(mechanism.frame(name).link, []).append(name)
-    return checked, tuple(tuple(names) for names in links.values() if len(names) > 1)
+    return checked_tasks(mechanism, tasks)
 
 
 def _plain_poses(targets: Mapping[str, Any]) -> list[np.ndarray] | None:
@@ -64,21 +58,6 @@ def _plain_poses(targets: Mapping[str, Any]) -> list[np.ndarray] | None:
     if not is_rigid or (np.linalg.det(R) < 0).any():
         return None
     return list(T[:, :3].reshape(len(T), 12))
-
-
-def _refuse_contradiction(mechanism: Mechanism, frames: tuple[str, ...], targets: Mapping[str, Any]) -> None:
-    """An error where frames of one link are asked for poses that the link cannot have at once."""
-    placed = [
-        np.asarray(targets[name], dtype=float) @ np.linalg.inv(mechanism.frame(name).T_link_frame)
-        for name in frames
-    ]
-    for name, other in zip(frames[1:], placed[1:], strict=True):
-        if abs(other - placed[0]).max() > 1e-6:
-            raise ZvenoError(
-                f"{frames[0]!r} and {name!r} are both on it, and their targets contradict each other",
-                element=f"link {mechanism.frame(name).link}",
-                remedy="Leave one of them out",
-            )
 
 
 def _kind_of(name: str, target: Any) -> str:

@@ -16,11 +16,14 @@ from ...errors import ShapeError, ZvenoError, unknown_name
 from ...kernels.door import compiled
 from ...kernels.kernel import Kernel
 from ...mechanism import Mechanism
+from ...mechanism.unit_quaternions import refuse_unnormalized
 from ...robot_functions import RobotFunctions
+from ..parts import asked
 from .box_limits import coordinate_limits
+from .contradictions import refuse_contradictions
 from .limbs import limb_postures
 from .posture_program import PostureProblem, posture_program, task_misses
-from .posture_result import NOT_ACCEPTED, Postures
+from .posture_result import NOT_ACCEPTED, UNDECIDED, Postures
 from .posture_search import PostureSearch, misses_by_name
 from .posture_targets import tasks_and_numbers
 from .starts import starts_of
@@ -63,17 +66,19 @@ def solve_postures(
         targets: by frame: a pose (4, 4), a point (3,), a rotation (3, 3), or (point, axis of the frame's z).
         center_of_mass: where it is to be, (3,), m.
         limits: True for the model's, False for none; {joint: (lower, upper)} or (lower, upper) narrow the model's.
-        start: q to begin from: then a posture near it is found in a few steps, if there is one.
+        start: q to begin from: then a posture near it is found in a few steps, if there is one. With `base`, where
+            joints stand that belong to no limb; neutral, or as near as limits allow, if not given.
         tolerance: (metres, radians) within which targets are reached, or {frame or "center_of_mass": the same} for
             some of them, which then pull no further; 1e-6 each if not given.
         accept: (s, n_q) → (s,) booleans, or a `Clearance`: which postures may be used.
         base: pose (4, 4) of a free base, where it is given: then every limb is solved exactly, all combinations are
-            listed, and the status says how complete they are.
+            listed, and the status says how complete they are for joints of limbs.
         n: how many distinct postures are wanted; more may be returned.
     """
     mechanism = robot.mechanism
     tasks, numbers = tasks_and_numbers(mechanism, targets, center_of_mass)
     within = _tolerances(tasks, tolerance)
+    refuse_contradictions(mechanism, tasks, numbers, within)
     slack = np.zeros(2 * len(tasks))
     if isinstance(tolerance, Mapping):
         slack = np.where(within > _AS_USUAL, USED * within, 0.0).ravel()
@@ -84,7 +89,10 @@ def solve_postures(
     flat = np.concatenate(numbers)
     digest = hashlib.blake2b(flat.tobytes(), digest_size=8, key=mechanism.fingerprint.encode()[:64]).hexdigest()
     if base is not None:
-        q, status = limb_postures(robot, tasks, numbers, base, limits)
+        if tolerance is not None:
+            raise ZvenoError("is not for a given base", element="tolerance", remedy="Leave it out: limbs are exact")
+        others = np.clip(robot.neutral() if start is None else _start(robot, start), low, high)
+        q, status = limb_postures(robot, tasks, numbers, base, limits, others)
         return _listed(robot, tasks, q, status, flat, usable, digest)
     search = PostureSearch(robot, tasks, _errors(mechanism, tasks), flat, within, usable)
     for number, starts, most_steps in _rounds(robot, tasks, numbers, start):
@@ -139,9 +147,9 @@ def _listed(
 ) -> Postures:
     """The combinations of limbs that are accepted."""
     if usable is not None and len(q):
-        kept = q[np.asarray(usable(q), dtype=bool)]
-        status = status if len(kept) else NOT_ACCEPTED
-        q = kept
+        q = q[asked(usable, q)]
+        if not len(q):
+            status = NOT_ACCEPTED if status == "complete" else UNDECIDED
     misses = _errors(robot.mechanism, tasks)(q if len(q) else robot.neutral()[None], flat)
     nearest = q[0] if len(q) else robot.neutral()
     residual = misses.max(axis=(1, 2))[: len(q)]
@@ -179,16 +187,21 @@ def _metres_and_radians(values: Any, element: str) -> np.ndarray:
 def _rounds(robot: RobotFunctions, tasks: tuple[Task, ...], numbers: list[np.ndarray], start: ArrayLike | None):
     """(number, starts (s, n_q), steps) round by round; the start that is given comes before the first."""
     if start is not None:
-        first = robot.mechanism.checked_q(start, "start")
-        if first.ndim != 1 or not np.isfinite(first).all():
-            raise ShapeError("must be one finite configuration", element="start")
-        yield -1, first[None], ROUNDS[1][1]
+        yield -1, _start(robot, start)[None], ROUNDS[1][1]
     places = [_place(task, given) for task, given in zip(tasks, numbers, strict=True)]
     pool = starts_of(robot, tasks).nearest(places, sum(count for count, _ in ROUNDS))
     first_start = 0
     for number, (count, most_steps) in enumerate(ROUNDS):
         yield number, pool(first_start, first_start + count), most_steps
         first_start += count
+
+
+def _start(robot: RobotFunctions, start: ArrayLike) -> np.ndarray:
+    first = robot.mechanism.checked_q(start, "start")
+    if first.ndim != 1 or not np.isfinite(first).all():
+        raise ShapeError("must be one finite configuration", element="start")
+    refuse_unnormalized(robot.mechanism, first, "start")
+    return first
 
 
 def _place(task: Task, numbers: np.ndarray) -> np.ndarray:

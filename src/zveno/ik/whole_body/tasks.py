@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,7 +88,7 @@ Task = FrameTask | CenterOfMassTask | MomentumTask | PostureTask
 
 def checked_tasks(mechanism: Mechanism, tasks: Sequence[Task]) -> tuple[Task, ...]:
     """The tasks, refused where they do not fit the robot or each other."""
-    tasks = tuple(tasks)
+    tasks = tuple(tasks) if isinstance(tasks, Iterable) else (tasks,)
     if not tasks:
         raise ZvenoError("there is nothing to do", element="tasks", remedy="Give at least one task")
     names: list[str] = []

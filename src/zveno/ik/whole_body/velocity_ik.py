@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from ...clearance import Capsules, Clearance
 from ...errors import ShapeError, ZvenoError, unknown_name
 from ...fit.quadratic.steps import INFEASIBLE, SOLVED
+from ...mechanism.unit_quaternions import refuse_unnormalized
 from ...robot_functions import RobotFunctions
 from .box_limits import acceleration_limits, position_limits, velocity_limits
 from .tasks import FrameTask, PostureTask, Task, checked_tasks, is_strict, target_numbers, target_size, weights_of
@@ -29,6 +30,7 @@ STATUSES = {
 }
 LANES = 2
 """For single states, whose lanes all compute the same: fewer lie closer together in the caches."""
+LAST_ROW = [0.0, 0.0, 0.0, 1.0]
 TOO_LONG = "undecided: the solver did not end"
 
 
@@ -91,6 +93,8 @@ class VelocityIk:
         self.tasks: tuple[Task, ...] = checked_tasks(mechanism, tasks)
         self.capsules: Capsules | None = None if clearance is None else Capsules(robot, clearance)
         settings = {"dt": dt, "damping": damping, "limit_gain": limit_gain, "clearance_gain": clearance_gain}
+        if not (isinstance(margin, int | float | np.number) and np.isfinite(margin)):
+            raise ZvenoError(f"is {margin!r}", element="margin", remedy="Give a finite number of metres")
         for name, value in settings.items():
             most = 1.0 if name.endswith("gain") else np.inf
             if not (isinstance(value, int | float | np.number) and 0.0 < value <= most and np.isfinite(value)):
@@ -156,12 +160,16 @@ class VelocityIk:
                 acceleration start from its v.
             support: other corners of the support polygon than those that were compiled, as many.
         """
-        q = np.asarray(q, dtype=float)
+        try:
+            q = np.asarray(q, dtype=float)
+        except (TypeError, ValueError):
+            self.robot.mechanism.checked_q(q)
+            raise
         corners = self._flat_corners if support is None else self._other_support(support).ravel()
         try:
             step = self.stepped(q, self._numbers(targets or {}), before, corners)
-        except ShapeError:
-            self.robot.mechanism.checked_q(q)
+        except (AttributeError, ShapeError):
+            self._refuse_shapes(q, targets, before)
             raise
         if (step.codes == NOT_FINITE) if step.v.ndim == 1 else (step.codes == NOT_FINITE).any():
             self._refuse(q, targets or {})
@@ -216,6 +224,8 @@ class VelocityIk:
             target = targets.get(name)
             if type(target) is not np.ndarray or target.shape != shape or target.dtype != np.float64:
                 return self._careful_numbers(targets)
+            if len(shape) == 2 and target[3].tolist() != LAST_ROW:
+                return self._careful_numbers(targets)
             parts.append(target[:3] if len(shape) == 2 else target)
         return np.concatenate(parts, axis=None)
 
@@ -232,10 +242,21 @@ class VelocityIk:
             numbers[..., self._places[name]] = values
         return numbers
 
+    def _refuse_shapes(self, q: np.ndarray, targets: Any, before: Any) -> None:
+        """The error that says which argument does not fit."""
+        self.robot.mechanism.checked_q(q)
+        if not isinstance(targets, Mapping | None):
+            raise ZvenoError(f"are {targets!r:.100}", element="targets", remedy="Give them by name: {frame: target}")
+        if not isinstance(before, VelocityStep | None):
+            raise ZvenoError(f"is {before!r:.100}", element="before", remedy="Give the step that was returned last")
+        if before is not None and before.v.shape[-1:] != (self.robot.n_v,):
+            raise ShapeError("is a step of another robot", element="before", remedy="Give one of this robot, or None")
+
     def _refuse(self, q: np.ndarray, targets: Mapping[str, Any]) -> None:
-        """The error that says what is not finite or not rigid."""
+        """The error that says what is not finite, not rigid or not of length 1."""
         if not np.isfinite(q).all():
             raise ShapeError("holds NaN or infinity", element="q", remedy="Give finite numbers")
+        refuse_unnormalized(self.robot.mechanism, q)
         self._careful_numbers(targets)
         missing = [name for name in self._places if name not in targets]
         missing = [name for name in missing if np.isnan(self._defaults[self._places[name]]).any()]
@@ -244,6 +265,10 @@ class VelocityIk:
 
     def _other_support(self, support: ArrayLike) -> np.ndarray:
         corners = _polygon(support)
+        if not self.problem.n_corners:
+            raise ZvenoError(
+                "was not asked for when this was compiled", element="support", remedy="Give it to velocity_ik, too"
+            )
         if len(corners) != self.problem.n_corners:
             raise ShapeError(
                 f"has {len(corners)} corners",
@@ -293,8 +318,11 @@ def velocity_ik(
 
 
 def _polygon(support: ArrayLike) -> np.ndarray:
-    corners = np.asarray(support, dtype=float)
     remedy = "Give the corners (k, 2) of a convex polygon, counter-clockwise"
+    try:
+        corners = np.asarray(support, dtype=float)
+    except (TypeError, ValueError):
+        raise ShapeError("is not an array of real numbers", element="support", remedy=remedy) from None
     if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3 or not np.isfinite(corners).all():
         raise ShapeError(f"has shape {corners.shape}", element="support", remedy=remedy)
     edges = np.roll(corners, -1, axis=0) - corners

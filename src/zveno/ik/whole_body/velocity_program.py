@@ -10,14 +10,16 @@ import numpy as np
 from ...fit.quadratic.given_and_found import Answer, General
 from ...fit.quadratic.program import QuadraticProgram
 from ...fit.quadratic.steps import SOLVED, Sizes
-from ...kernels.math import abs, equal, less, logical_and, select
+from ...kernels.math import abs, equal, less, less_equal, logical_and, select
 from ...kernels.structured.build import Builder
 from ...kernels.structured.parts import Rows
+from ...mechanism.joints import QUATERNION_TOLERANCE
+from ...spatial.vectors import cross
 from .tasks import FrameTask, target_size
 from .velocity_rows import SETTINGS, VelocityProblem, velocity_terms
 
 NOT_FINITE = 3.0
-"""Status of a step whose state or target is not finite, or whose target is no rotation."""
+"""Status of a step whose state or target is not finite, not rigid or has no unit quaternion."""
 STRICT_SLACK = 1e-9
 """Others may disturb a strict task by as much in a step, m or rad; the next step sees it."""
 RIGID = 1e-6
@@ -78,7 +80,7 @@ def velocity_program(program: Builder, problem: VelocityProblem) -> None:
     general = General(rows.C, rows.low, rows.high) if k + m else None
     answer = QuadraticProgram(program, Sizes(n, k + m)).write(H, g, lower, upper, warm, general)
     status = program.scratch("status_of_both", 1, 1, zero=True)
-    status[0] = program.step(partial(_judged, problem), answer.status[0], answer.x[0, n], given[2][0])
+    status[0] = program.step(partial(_judged, problem), answer.status[0], answer.x[0, n], given[0][0], given[2][0])
     if first is not None:
         status[0] = program.step(_worse, first.status[0], status[0])
     v_out[0], q_out[0] = program.step(partial(moved, problem), given[0][0], answer.x[0, n], given[-1][0], status[0])
@@ -105,17 +107,20 @@ def moved(problem: VelocityProblem, q: Any, delta: Any, settings: Any, status: A
     return delta / settings[0], problem.mechanism.normalized(problem.mechanism.integrate(q, delta))
 
 
-def _judged(problem: VelocityProblem, status: Any, delta: Any, targets: Any) -> Any:
-    """The status, or that the step is not finite or a target is no rigid transform."""
+def _judged(problem: VelocityProblem, status: Any, delta: Any, q: Any, targets: Any) -> Any:
+    """The status, or that the step is not finite, a target is no rigid transform or q has no unit quaternions."""
     off: Any = 0.0
     first = 0
     for task in problem.tasks:
         size = target_size(problem.mechanism, task)
         if isinstance(task, FrameTask):
             R = targets[first : first + size].reshape(3, 4)[:, :3]
-            off = off + abs(R.T @ R - np.eye(3)).sum()
+            off = off + abs(R.T @ R - np.eye(3)).sum() + abs(cross(R[:, 0], R[:, 1]) @ R[:, 2] - 1.0)
         first += size
     fine = logical_and(less(off, RIGID), less((delta * delta).sum(), np.inf))
+    for part in problem.mechanism.normalized(q) - q:
+        if not (isinstance(part, float) and part == 0.0):  # plain coordinates
+            fine = logical_and(fine, less_equal(abs(part), QUATERNION_TOLERANCE))
     return np.array([select(fine, status[0], NOT_FINITE)])
 
 
