@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from plan_errors import squares_of_errors
 
 import zveno
-from zveno.calibration.estimate import calibrate
 from zveno.calibration.measurements import FixedPoint, Plane, Sockets
 from zveno.calibration.measurements.campaigns import Campaign
 from zveno.design import accuracy_curve, judge_poses, plan_poses
@@ -118,24 +118,19 @@ def test_a_known_distance_counts_once(first, puma):
 
 def test_predicted_covariance_is_that_of_real_calibrations(first, puma):
     """The estimator itself, on earlier and added postures: errors weighed by the predicted covariance are χ²."""
-    kind, plan = KINDS["sockets"], first["sockets"]
+    kind, plan, runs = KINDS["sockets"], first["sockets"], 8
     more = plan_poses(puma, kind, 10, have=plan, candidates=300, order=False)
-    exact, groups = np.concatenate([plan.q, more.q]), plan.groups + more.groups
-    rng = np.random.default_rng(0)
-    squares = []
-    for _ in range(8):
-        # The point sits in its socket but for the noise: postures of the nominal robot that are off by it.
-        target = puma.forward_kinematics(exact)[:, :3, 3] + kind.sigma * rng.normal(size=(len(exact), 3))
-        q = exact.copy()
-        for _ in range(3):
-            off = target - puma.forward_kinematics(q)[:, :3, 3]
-            q += (np.linalg.pinv(puma.jacobian(q)[:, :3]) @ off[..., None])[..., 0]
-        found = calibrate(puma, Campaign(kind, q, groups=groups), loss="none", folds=0)
-        assert set(found.parameters) == set(more.names)
-        error = np.array([found.parameters[parameter] for parameter in more.names])
-        squares.append(error @ np.linalg.solve(more.covariance, error))
-    freedom = 8 * len(more.names)
-    assert abs(np.sum(squares) / freedom - 1.0) < 4.0 * np.sqrt(2.0 / freedom)
+    measured = {
+        "q": np.concatenate([plan.q, more.q]),
+        "groups": plan.groups + more.groups,
+        "frames": dict(zip(plan.place_names, plan.places, strict=True)),
+    }
+    planned, own = squares_of_errors(puma, kind, more, 1e-3, runs, **measured)
+    scatter = np.sqrt(2.0 / (runs * len(more.names)))
+    assert abs(planned - 1.0) < 4.0 * scatter
+    assert abs(own - 1.0) < 4.0 * scatter
+    # An exactly nominal robot is found better than that, never worse.
+    assert max(squares_of_errors(puma, kind, more, 0.0, runs, **measured)) < 1.0 + 4.0 * scatter
 
 
 def test_postures_without_places_sat_in_one(puma):

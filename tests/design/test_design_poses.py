@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from plan_errors import squares_of_errors
 
 import zveno
 from zveno.calibration.files.tables import read_campaign
@@ -133,21 +134,14 @@ def test_predicted_covariance_is_that_of_monte_carlo(puma):
 
 def test_predicted_covariance_is_that_of_real_calibrations(puma):
     """The estimator itself, on simulated readings: errors weighed by the predicted covariance are χ²."""
-    from zveno.calibration.estimate import calibrate
-
-    kind = KINDS["position"]
+    kind, runs = KINDS["position"], 30
     plan = plan_poses(puma, kind, 30, candidates=500)
-    T = puma.forward_kinematics(plan.q)
-    exact = T[:, :3, :3] @ kind.points[0] + T[:, :3, 3]
-    rng = np.random.default_rng(0)
-    squares = []
-    for _ in range(30):
-        y = exact + kind.sigma * rng.normal(size=exact.shape)
-        found = calibrate(puma, Campaign(kind, plan.q, y), loss="none", folds=2)
-        error = np.array([found.parameters[name] for name in plan.names])
-        squares.append(error @ np.linalg.solve(plan.covariance, error))
-    freedom = 30 * len(plan.names)
-    assert abs(np.sum(squares) / freedom - 1.0) < 4.0 * np.sqrt(2.0 / freedom)
+    planned, own = squares_of_errors(puma, kind, plan, 1e-3, runs)
+    scatter = np.sqrt(2.0 / (runs * len(plan.names)))
+    assert abs(planned - 1.0) < 4.0 * scatter
+    assert abs(own - 1.0) < 4.0 * scatter
+    # An exactly nominal robot is found better than that, never worse.
+    assert max(squares_of_errors(puma, kind, plan, 0.0, runs)) < 1.0 + 4.0 * scatter
 
 
 def test_tool_accuracy_is_that_of_monte_carlo(puma):

@@ -81,8 +81,8 @@ def lacking(
         Q = np.linalg.qr(J / np.maximum(np.linalg.norm(J, axis=0), 1e-300))[0]
         judged = {key: _evidence(C - Q @ (Q.T @ C), r) for key, C in candidates.items()}
         word = max(judged, key=lambda key: judged[key][0])[0]
-        # The terms join the fit with their prior; the residual is what is left, and the noise is smaller.
-        before = float(r @ r)
+        # The terms join the fit with their prior; the residual is what is left.
+        before = float(r[:rows] @ r[:rows])
         joined = {key: _joined(J, r, C, judged[key][1]) for key, C in candidates.items() if key[0] == word}
         loads = _likeliest_loads({key[1]: float(left @ left) for key, (_, left) in joined.items()}, freedom)
         gain, _ = judged[word, loads]
@@ -91,23 +91,31 @@ def lacking(
         k = candidates[word, loads].shape[1]
         candidates = {other: columns for other, columns in candidates.items() if other[0] != word}
         J, r = joined[word, loads]
-        ratio = float(r @ r) / before
+        ratio = float(r[:rows] @ r[:rows]) / before
         lacks.append(Lack(word, gain, 1.0 - ratio, loads))
         if word == HIDDEN:
             return lacks[-1:]
-        J, r = J / np.sqrt(ratio), r / np.sqrt(ratio)
+        # The noise is smaller; what is known beforehand, in the rows after those of data, is not.
+        scale = np.ones(len(r))
+        scale[:rows] /= np.sqrt(ratio)
+        J = J * scale[:, None]
+        r = _left(J, r * scale)
         candidates = {
-            key: np.concatenate([C, np.zeros((k, C.shape[1]))]) / np.sqrt(ratio) for key, C in candidates.items()
+            key: np.concatenate([C, np.zeros((k, C.shape[1]))]) * scale[:, None] for key, C in candidates.items()
         }
     return lacks
+
+
+def _left(J: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """Residuals (rows,) once columns J (rows, n) are fitted to r."""
+    return r - J @ np.linalg.lstsq(J, r, rcond=None)[0]
 
 
 def _joined(J: np.ndarray, r: np.ndarray, C: np.ndarray, s: float) -> tuple[np.ndarray, np.ndarray]:
     """Jacobian and residuals of a fit with more columns C (rows, k), whose parameters have the prior scale s."""
     k = C.shape[1]
     J = np.block([[J, s * C], [np.zeros((k, J.shape[1])), np.eye(k)]])
-    r = np.concatenate([r, np.zeros(k)])
-    return J, r - J @ np.linalg.lstsq(J, r, rcond=None)[0]
+    return J, _left(J, np.concatenate([r, np.zeros(k)]))
 
 
 def _likeliest_loads(left: dict[str, float], freedom: int) -> str:
