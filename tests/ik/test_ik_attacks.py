@@ -96,35 +96,84 @@ def test_chosen_is_not_complete():
     assert f"nearest of {found.count}" in one.summary
 
 
-def test_without_its_slices_a_redundant_arm_is_undecided(monkeypatch):
+@pytest.mark.parametrize(("slices", "whole"), [(None, "family"), (48, "sampled")])
+def test_without_its_slices_a_redundant_arm_is_undecided(monkeypatch, slices, whole):
     robot = zveno.load("panda")
     T = robot.forward_kinematics(robot.random(4, 0))
-    assert set(solve_ik(robot, T).status) == {"sampled"}
+    assert set(solve_ik(robot, T, slices=slices).status) == {whole}
 
     def no_slices(problem, T, coordinate, values):
         return Sliced(np.zeros(0, int), np.zeros(0, int), np.zeros((0, 7)))
 
     monkeypatch.setattr(seven_revolute, "solve_slices", no_slices)
-    assert set(solve_ik(robot, T).status) == {"undecided"}
+    assert set(solve_ik(robot, T, slices=slices).status) == {"undecided"}
+
+
+def lacking(dropped):
+    """`solve_slices` without solutions that `dropped` names, from Sliced and the number of slices."""
+    solve = seven_revolute.solve_slices
+
+    def solve_less(problem, T, coordinate, values):
+        sliced = solve(problem, T, coordinate, values)
+        kept = ~dropped(sliced, len(values))
+        return Sliced(sliced.pose[kept], sliced.slice[kept], sliced.x[kept])
+
+    return solve_less
+
+
+def middle_slice(sliced, slices):
+    return sliced.slice == slices // 2
+
+
+def one_solution(sliced, slices):
+    """The middle one of every pose."""
+    dropped = np.zeros(len(sliced.pose), bool)
+    for pose in np.unique(sliced.pose):
+        rows = np.flatnonzero(sliced.pose == pose)
+        dropped[rows[len(rows) // 2]] = True
+    return dropped
 
 
 def test_a_slice_less_takes_nothing_from_the_claim(monkeypatch):
     """What slices find is a sample, and its status says so: with one of them missing it is as true as before."""
     robot = zveno.load("panda")
     T = robot.forward_kinematics(robot.random(3, 0))
-    solve = seven_revolute.solve_slices
-
-    def one_less(problem, T, coordinate, values):
-        sliced = solve(problem, T, coordinate, values)
-        kept = sliced.slice != len(values) // 2
-        return Sliced(sliced.pose[kept], sliced.slice[kept], sliced.x[kept])
-
-    whole = solve_ik(robot, T)
-    monkeypatch.setattr(seven_revolute, "solve_slices", one_less)
-    lacking = solve_ik(robot, T)
-    assert (lacking.count < whole.count).any()
-    assert set(whole.status) == set(lacking.status) == {"sampled"}
+    whole = solve_ik(robot, T, slices=48)
+    monkeypatch.setattr(seven_revolute, "solve_slices", lacking(middle_slice))
+    less = solve_ik(robot, T, slices=48)
+    assert (less.count < whole.count).any()
+    assert set(whole.status) == set(less.status) == {"sampled"}
     assert all("there may be others" in whole.reason(k) for k in range(3))
+
+
+@pytest.mark.parametrize("name", ["panda", "iiwa14"])
+@pytest.mark.parametrize("dropped", [middle_slice, one_solution])
+def test_a_solution_of_a_slice_less_takes_the_claim_of_whole_self_motions(monkeypatch, name, dropped):
+    """A curve that comes to a slice and finds nothing there is not followed to its ends, so others may be missing.
+
+    Slices that no curve meets may be left out: the claim and the curves stay.
+    """
+    robot = zveno.load(name)
+    T = robot.forward_kinematics(robot.random(6, 0))
+    whole, taken = solve_ik(robot, T), []
+
+    def noted(sliced, slices):
+        rows = dropped(sliced, slices)
+        taken.append(np.bincount(sliced.pose[rows], minlength=len(T)))
+        return rows
+
+    monkeypatch.setattr(seven_revolute, "solve_slices", lacking(noted))
+    less = solve_ik(robot, T)
+    assert set(whole.status) == {"family"}
+    assert np.any(taken[0] > 0)
+    np.testing.assert_array_equal(less.status, np.where(taken[0] > 0, "sampled", "family"))
+    for k, n_taken in enumerate(taken[0]):
+        if n_taken:
+            assert "could not be followed" in less.reason(k)
+        else:
+            np.testing.assert_array_equal(less.of(k), whole.of(k))
+    # An end where following was lost is not said to be at a limit.
+    assert any("unknown" in family.ends for families in less.families.values() for family in families)
 
 
 def test_a_continuum_less_takes_the_claim_away(monkeypatch):

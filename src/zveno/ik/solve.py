@@ -120,6 +120,7 @@ def solve_ik(
         refused = {"frame": frame, "relative_to": relative_to, "slices": slices, "redundant": redundant}
         refused |= {"percent": percent, "held": held, "seconds": seconds, "on": on, "checkpoint": checkpoint}
         refused |= {"task": None if task == "pose" else task, "method": None if method == "auto" else method}
+        refused |= {"windings": windings or None, "objective": None if objective == "squares" else objective}
         return _postures(robot, T_world_tool, center_of_mass, refused)(
             limits=limits, start=start, tolerance=tolerance, accept=accept
         )

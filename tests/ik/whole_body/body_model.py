@@ -37,6 +37,29 @@ def humanoid(base: str = "free") -> zveno.Robot:
     return zveno.Robot(parse_urdf(f'<robot name="body">{bodies}{"".join(joints)}</robot>')).with_base(base)
 
 
+def two_arms() -> zveno.Robot:
+    """Two arms of seven revolute joints, with spherical shoulders and wrists, on a free trunk."""
+    joints, links = [], ["trunk"]
+    for side, y in (("left", 0.2), ("right", -0.2)):
+        parent, at = "trunk", f"0 {y} 0"
+        for k, axis in enumerate(("0 0 1", "0 1 0", "1 0 0", "0 1 0", "1 0 0", "0 1 0", "0 0 1")):
+            name = f"{side}{k}"
+            joints.append(
+                f'<joint name="{name}" type="revolute"><parent link="{parent}"/><child link="{name}_link"/>'
+                f'<origin xyz="{at}"/><axis xyz="{axis}"/>'
+                '<limit lower="-2.5" upper="2.5" velocity="5" effort="1"/></joint>'
+            )
+            links.append(f"{name}_link")
+            parent, at = f"{name}_link", "0.3 0 0" if k in (2, 3) else "0 0 0"
+        joints.append(
+            f'<joint name="{side}_end" type="fixed"><parent link="{parent}"/><child link="{side}_tip"/>'
+            '<origin xyz="0.1 0 0"/></joint>'
+        )
+        links.append(f"{side}_tip")
+    bodies = "".join(f'<link name="{name}"/>' for name in links)
+    return zveno.Robot(parse_urdf(f'<robot name="arms">{bodies}{"".join(joints)}</robot>')).with_base("free")
+
+
 def targets_at(robot, q, frames):
     """Poses of frames at q, by name."""
     return dict(zip(frames, robot.forward_kinematics(q, frames=list(frames)), strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from body_model import FEET, HANDS, humanoid, targets_at
+from body_model import FEET, HANDS, humanoid, targets_at, two_arms
 
 import zveno
 from zveno.ik.whole_body.posture_program import PostureProblem, stepped
@@ -179,6 +179,36 @@ def test_limbs_on_a_given_base_are_solved_exactly():
     assert refused.status == "not accepted"
 
 
+def test_limbs_leave_other_joints_where_they_are_asked_to_be():
+    biped = zveno.load("biped")
+    waist = biped.mechanism.q_slices["waist"].start
+    targets = targets_at(biped, biped.neutral(), ("left_foot", "right_foot"))
+    base = biped.forward_kinematics(biped.neutral(), frame="pelvis")
+    plain = zveno.solve_postures(biped, targets, base=base)
+    assert (plain.q[:, waist] == 0.0).all()
+    turned = zveno.solve_postures(biped, targets, base=base, start=biped.pack({"waist": 0.2}))
+    assert (turned.q[:, waist] == 0.2).all()
+    assert turned.count == plain.count > 0
+    limited = zveno.solve_postures(biped, targets, base=base, limits={"waist": (0.1, 0.3)})
+    assert (limited.q[:, waist] == 0.1).all(), "neutral is outside of these limits"
+
+
+def test_a_sample_of_limbs_that_is_not_accepted_stays_undecided():
+    """Arms of seven joints have a family of solutions, of which some are listed: no other may be called refused."""
+    robot = two_arms()
+    q = robot.random((), 3)
+    frames = ("left_tip", "right_tip")
+    base = robot.forward_kinematics(q, frame="trunk")
+    found = zveno.solve_postures(robot, targets_at(robot, q, frames), base=base)
+    assert found.status == "sampled"
+    assert found.count > 1
+    assert (found.residual < 1e-8).all()
+    none = zveno.solve_postures(
+        robot, targets_at(robot, q, frames), base=base, accept=lambda q: np.zeros(len(q), dtype=bool)
+    )
+    assert none.status == "undecided"
+
+
 def test_what_a_given_base_does_not_allow():
     biped = zveno.load("biped")
     targets = targets_at(biped, biped.neutral(), ("left_foot", "left_shin_link"))
@@ -213,6 +243,15 @@ def test_bad_input_is_refused_with_one_clear_error(body):
         (lambda: body.ik({"trunk": T}, center_of_mass=[0, 0]), "numbers"),
         (lambda: body.ik(T, "trunk", center_of_mass=[0, 0, 0]), "center_of_mass"),
         (lambda: zveno.solve_postures(body, {FEET[0]: T}, n=0), "n"),
+        (lambda: zveno.solve_postures(body, T), "by|frame"),
+        (lambda: zveno.solve_postures(body, {FEET[0]: T}, base="here"), "base"),
+        (lambda: zveno.solve_postures(body, {FEET[0]: T}, base=T, tolerance=(1.0, 1.0)), "tolerance"),
+        (lambda: body.ik({FEET[0]: T}, start=2 * body.neutral()), "quaternion"),
+        (lambda: body.ik({FEET[0]: T}, accept=3), "accept"),
+        (lambda: body.ik({FEET[0]: T}, accept=lambda q: True), "accept"),
+        (lambda: body.ik({FEET[0]: T}, accept=zveno.Clearance(ground=np.nan)), "ground"),
+        (lambda: body.ik({FEET[0]: T}, windings=True), "windings"),
+        (lambda: body.ik({FEET[0]: T}, objective="norm"), "objective"),
         (lambda: massless.ik({massless.link_names[-1]: T}, center_of_mass=[0, 0, 0]), "no mass"),
     ]
     for call, says in cases:
@@ -220,9 +259,25 @@ def test_bad_input_is_refused_with_one_clear_error(body):
             call()
 
 
-def test_frames_of_one_link_that_contradict_each_other_are_refused(body):
+def test_frames_of_one_body_that_contradict_each_other_are_refused(body):
+    """A tool on the same link, and a link behind a fixed joint; poses, points, rotations, and a point to a pose."""
     tool = body.with_tool(zveno.transforms.transform(None, [0.0, 0.0, 0.1]), HANDS[0])
-    T = tool.forward_kinematics(tool.neutral(), frames=["tool", HANDS[0]])
-    assert tool.ik({"tool": T[0], HANDS[0]: T[1]}).status == "solved"
-    with pytest.raises(zveno.ZvenoError, match="contradict"):
-        tool.ik({"tool": T[0], HANDS[0]: T[0]})
+    for pair in (("tool", HANDS[0]), ("arm2_link", HANDS[0])):
+        a, b = pair
+        T = targets_at(tool, tool.neutral(), pair)
+        turned = T[b] @ zveno.transforms.transform(zveno.rotations.exp([0.0, 0.3, 0.0]), [0.0, 0.0, 0.0])
+        assert tool.ik(T).status == "solved"
+        assert tool.ik({a: T[a], b: T[b][:3, 3]}).status == "solved"
+        assert tool.ik({a: T[a][:3, 3], b: T[b][:3, 3] + 1e-7}).status == "solved"
+        for targets in (
+            {a: T[a], b: T[a]},
+            {a: T[a], b: turned},
+            {a: T[a], b: T[a][:3, 3]},
+            {a: T[a][:3, 3], b: T[b] @ zveno.transforms.transform(None, [0.0, 0.01, 0.0])},
+            {a: T[a][:3, 3], b: T[b][:3, 3] + [0.0, 0.0, 0.01]},
+            {a: T[a][:3, :3], b: turned[:3, :3]},
+        ):
+            with pytest.raises(zveno.ZvenoError, match="contradict"):
+                tool.ik(targets)
+    moved = {a: T[a], b: T[b] @ zveno.transforms.transform(None, [0.0, 0.002, 0.0])}
+    assert tool.ik(moved, tolerance={a: (0.003, 0.01), b: (0.003, 0.01)}).status == "solved"

@@ -287,6 +287,9 @@ def test_bad_input_is_refused_with_one_clear_error(body):
         (lambda: body.velocity_ik(one, DT, velocity=-1.0), "velocity"),
         (lambda: body.velocity_ik(one, DT, acceleration=[1.0, 2.0]), "acceleration"),
         (lambda: massless.velocity_ik([CenterOfMassTask()], DT), "no mass"),
+        (lambda: body.velocity_ik(one, DT, margin=np.nan), "margin"),
+        (lambda: body.velocity_ik(one, DT, support="wide"), "support"),
+        (lambda: body.velocity_ik(one, DT, clearance=0.1), "clearance"),
     ]
     for call, says in cases:
         with pytest.raises(zveno.ZvenoError, match=says):
@@ -298,9 +301,13 @@ def test_bad_targets_are_refused_with_one_clear_error(body):
     q, good = body.neutral(), np.eye(4)
     with_nan, skewed = good.copy(), good.copy()
     with_nan[0, 3], skewed[0, 0] = np.nan, 1.1
+    mirrored, scaled = np.diag([1.0, 1.0, -1.0, 1.0]), np.diag([1.0, 1.0, 1.0, 2.0])
     for targets, says in (
         ({HANDS[0]: with_nan}, "NaN"),
         ({HANDS[0]: skewed}, "rigid"),
+        ({HANDS[0]: mirrored}, "rigid"),
+        ({HANDS[0]: scaled}, "rigid"),
+        ([good], "by name"),
         ({HANDS[0]: np.zeros(3)}, "shape"),
         ({}, "missing"),
         ({HANDS[0]: good, "tail": good}, "tail"),
@@ -311,3 +318,9 @@ def test_bad_targets_are_refused_with_one_clear_error(body):
         solver(q[:-1], {HANDS[0]: good})
     with pytest.raises(zveno.ZvenoError, match="NaN"):
         solver(np.full(body.n_q, np.nan), {HANDS[0]: good})
+    with pytest.raises(zveno.ZvenoError, match="quaternion"):
+        solver(np.where(np.arange(body.n_q) == 3, 2.0, q), {HANDS[0]: good})
+    with pytest.raises(zveno.ZvenoError, match="before"):
+        solver(q, {HANDS[0]: good}, before=np.zeros(body.n_v))
+    with pytest.raises(zveno.ZvenoError, match="support"):
+        solver(q, {HANDS[0]: good}, support=[[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])

@@ -246,11 +246,11 @@ class VelocityIk:
         """The error that says which argument does not fit."""
         self.robot.mechanism.checked_q(q)
         if not isinstance(targets, Mapping | None):
-            raise ZvenoError(f"are {targets!r:.100}", element="targets", remedy="Give them by name: {frame: target}")
+            raise ZvenoError(f"are {targets!r:.100}", element="targets", remedy="Give them by name")
         if not isinstance(before, VelocityStep | None):
             raise ZvenoError(f"is {before!r:.100}", element="before", remedy="Give the step that was returned last")
         if before is not None and before.v.shape[-1:] != (self.robot.n_v,):
-            raise ShapeError("is a step of another robot", element="before", remedy="Give one of this robot, or None")
+            raise ShapeError("is a step of another robot", element="before", remedy="Give one of this robot")
 
     def _refuse(self, q: np.ndarray, targets: Mapping[str, Any]) -> None:
         """The error that says what is not finite, not rigid or not of length 1."""

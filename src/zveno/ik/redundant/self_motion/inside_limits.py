@@ -237,10 +237,12 @@ def _strip_ends(problem: IkProblem, component: Component, coordinate: int) -> tu
 
 
 def _strip_end(problem: IkProblem, component: Component, coordinate: int, last: bool) -> tuple[int, str]:
-    """The limit of the sliced joint at which a curve that is not closed ends."""
+    """The limit of the sliced joint at which a curve that is not closed ends; −1 if it was lost before."""
     s = component.x[-1 if last else 0, coordinate]
-    lower, upper = problem.lower[coordinate], problem.upper[coordinate]
-    return coordinate, "lower" if abs(s - lower) < abs(s - upper) else "upper"
+    for side, limit in (("lower", problem.lower[coordinate]), ("upper", problem.upper[coordinate])):
+        if abs(s - limit) < SLACK:
+            return coordinate, side
+    return -1, ""
 
 
 def _places(problem: IkProblem, fine: _Fine, x: np.ndarray) -> np.ndarray:

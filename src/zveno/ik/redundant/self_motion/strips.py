@@ -27,6 +27,8 @@ NEAR = 0.2
 """How far a correction may reach, in parts of the step."""
 ARRIVED = 1e-6
 """Distance, rad, within which what arrives is a solution of the slice."""
+TURNED = 1e-12
+"""Rate of the sliced joint along a curve at which it counts as turning."""
 MOST_STEPS = 400
 
 
@@ -159,7 +161,9 @@ def _turn(problem: IkProblem, lanes: Lanes, pose, x, tangent, ahead, coordinate:
         span = rate_high - rate_low
         middle = np.where(span != 0, low - rate_low * (high - low) / np.where(span == 0, 1.0, span), low)
         new = stepped(problem, lanes, pose, x, tangent, middle)
-        at, along = new.x, new.tangent
+        # What is there stays there, so that it does not depend on what else is in the batch.
+        there = (np.abs(along[:, coordinate]) < TURNED)[:, None]
+        at, along = np.where(there, at, new.x), np.where(there, along, new.tangent)
         rate = along[:, coordinate]
         left = rate * rate_low > 0
         rate_high = np.where(left & (side > 0), 0.5 * rate_high, rate_high)
@@ -167,7 +171,7 @@ def _turn(problem: IkProblem, lanes: Lanes, pose, x, tangent, ahead, coordinate:
         low, rate_low = np.where(left, middle, low), np.where(left, rate, rate_low)
         high, rate_high = np.where(left, high, middle), np.where(left, rate_high, rate)
         side = np.where(left, 1.0, -1.0)
-        if np.abs(rate).max(initial=0.0) < 1e-12:
+        if np.abs(rate).max(initial=0.0) < TURNED:
             break
     return at, along
 
