@@ -5,10 +5,14 @@ from __future__ import annotations
 import io
 
 import numpy as np
+import pytest
 
 from kernels.programs import random_program
 from zveno.kernels import notice
+from zveno.kernels.door import compiled
 from zveno.kernels.kernel import compile
+from zveno.kernels.structured.build import Builder
+from zveno.kernels.structured.kernel import compiled_structured
 
 
 class Terminal(io.StringIO):
@@ -32,6 +36,55 @@ def test_only_long_builds_on_terminals_are_noticed(monkeypatch):
         shown.append(terminal.getvalue())
     assert shown == [f"compiling {program.name} …\r\x1b[K", "", ""]
     assert np.isfinite(kernel(np.ones(8), np.ones((2, 3)))[0]).any()
+
+
+def scaled(factor, x):
+    return factor * x
+
+
+def doubling(program: Builder, n: int) -> None:
+    x, y = program.input("x", (n,)), program.output("y", (n,))
+    with program.each(n) as i:
+        y[i] = program.step(doubled, x[i])
+
+
+def doubled(x):
+    return 2.0 * x
+
+
+@pytest.mark.parametrize(
+    ("build", "name"),
+    [
+        (lambda: compiled(scaled, {"x": (3,)}, constants=(np.pi,)), "scaled"),
+        (lambda: compiled_structured(doubling, 3), "doubling"),
+    ],
+    ids=["straight", "structured"],
+)
+def test_every_way_to_a_kernel_is_noticed(monkeypatch, tmp_path, build, name):
+    monkeypatch.setenv("ZVENO_CACHE_DIR", str(tmp_path))
+    terminal = Terminal()
+    monkeypatch.setattr(notice, "PATIENCE", 0.0)
+    monkeypatch.setattr(notice.sys, "stderr", terminal)
+    build()
+    *traced, compiled_last, cleared = terminal.getvalue().replace("\r\x1b[K", "").split(" …")
+    assert (compiled_last, cleared) == (f"compiling {name}", "")
+    assert set(traced) <= {f"tracing {name}"}  # so short that the line may come too late
+
+
+def test_works_that_follow_each_other_are_one_for_who_waits(monkeypatch):
+    """Twenty builds of half a second are ten seconds of silence otherwise; a pause begins anew."""
+    terminal, clock = Terminal(), [100.0]
+    monkeypatch.setattr(notice, "_waiting", notice._Waiting())
+    monkeypatch.setattr(notice.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(notice.sys, "stderr", terminal)
+    waits = []
+    for pause in (0.0, 0.1, 0.1, 0.1, 2 * notice.PAUSE):
+        clock[0] += pause
+        waits.append(notice._waiting.left())
+        with notice.notice("working"), notice.notice("inside"):
+            clock[0] += 0.4
+    assert waits == pytest.approx([1.0, 0.5, 0.0, 0.0, 1.0])
+    assert "inside" not in terminal.getvalue()
 
 
 def test_the_line_goes_when_the_work_fails(monkeypatch):

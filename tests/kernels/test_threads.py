@@ -139,7 +139,8 @@ def test_a_pool_without_threads_is_no_obstacle(eager, calls):
 
 
 _INTERRUPT = """
-import _thread, threading, time, numpy as np
+import _thread, signal, threading, time, numpy as np
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what it starts in the background ignore it
 from kernels.programs import random_program
 from zveno.kernels import batch_data, threads
 from zveno.kernels.kernel import compile

@@ -23,6 +23,7 @@ from numpy.typing import DTypeLike
 
 from ..errors import BuildError
 from .kernel import Kernel, load_or_build
+from .notice import notice
 from .program import Program
 from .sources import SOURCES
 from .trace import trace
@@ -102,7 +103,9 @@ class _Request:
         return isinstance(other, _Request) and self.identity == other.identity
 
     def program(self) -> Program:
-        return trace(*self.arguments)
+        function, _, name, *_ = self.arguments
+        with notice(f"tracing {name or function.__name__}"):
+            return trace(*self.arguments)
 
     def key(self) -> str | None:
         """Finds the kernel on disk without tracing; None where the package came without its sources."""

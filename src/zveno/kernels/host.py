@@ -13,7 +13,6 @@ import llvmlite.binding as llvm
 
 from ..errors import BuildError
 from .elementary import LIBRARY
-from .notice import notice
 
 _OPTIMISATION = 1
 
@@ -99,8 +98,8 @@ def _target_machine(**options) -> llvm.TargetMachine:
     return target.create_target_machine(opt=_OPTIMISATION, reloc="pic", codemodel="small", **options)
 
 
-def compile_object(assembly: str, name: str = "shared code") -> bytes:
-    """Object code of a module; `name` is shown on a terminal if that takes long.
+def compile_object(assembly: str) -> bytes:
+    """Object code of a module.
 
     No optimisation passes run: the program arrives without common subexpressions, and what is left to gain
     (fusing, instruction selection, scheduling) is done by the code generator.
@@ -111,7 +110,7 @@ def compile_object(assembly: str, name: str = "shared code") -> bytes:
             module = llvm.parse_assembly(assembly, context)
         except RuntimeError as error:
             raise BuildError(f"LLVM refuses the generated code: {error}") from error
-        with module, notice(f"compiling {name}"):
+        with module:
             return machine.emit_object(module)
 
 

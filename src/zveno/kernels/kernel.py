@@ -17,6 +17,7 @@ from . import cache as disk
 from .bound_call import bound_call
 from .calls import CALL_SIGNATURE
 from .lower import lower
+from .notice import notice
 from .operations import Operations, count_operations
 from .program import Argument, Program
 from .sources import SOURCES
@@ -185,7 +186,8 @@ def _build(program: Program, dtype: np.dtype, lanes: int) -> tuple[dict, bytes]:
     """Metadata, as they go into the cache, and object code."""
     from .host import compile_object, host
 
-    code = compile_object(lower(program, dtype, lanes, host().triple, host().fma), program.name)
+    with notice(f"compiling {program.name}"):
+        code = compile_object(lower(program, dtype, lanes, host().triple, host().fma))
     header = {
         "name": program.name,
         "inputs": [[argument.name, list(argument.shape)] for argument in program.inputs],

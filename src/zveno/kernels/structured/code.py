@@ -9,22 +9,16 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-from numpy.typing import DTypeLike
-
 from ..._version import __version__
 from .. import cache as disk
-from ..door import identity
-from ..kernel import checked_options
+from ..notice import notice
 from ..operations import Operations, count_operations
 from ..sources import SOURCES
 from .build import Outline, structured_program
 from .check import check
 from .instance import first_word, runs
 from .lower import lower
-
-Write = Callable[..., None]
-"""Writes a program: called with a builder and the arguments of `compiled_structured`."""
+from .request import Request
 
 
 @dataclass(frozen=True)
@@ -46,48 +40,6 @@ def compiled_code(request: Request) -> CompiledCode:
     traced, and its code found by the program itself.
     """
     return _stored(request) if request.known else _found_by_text(_traced(request))
-
-
-class Request:
-    """What is asked for; equal to every other whose program has the same structure."""
-
-    write: Write
-    arguments: tuple[Any, ...]
-    name: str | None
-    dtype: np.dtype
-    lanes: int
-    identity: tuple[Any, ...]
-    known: bool
-
-    state_by_state: bool
-
-    def __init__(
-        self,
-        write: Write,
-        arguments: tuple[Any, ...],
-        name: str | None,
-        dtype: DTypeLike,
-        lanes: int | None,
-        state_by_state: bool,
-    ):
-        self.write, self.arguments, self.name, self.state_by_state = write, arguments, name, state_by_state
-        self.dtype, self.lanes = checked_options(dtype, lanes)
-        self.modules: set[str] = set()
-        self.identity = (
-            identity(write, self.modules),
-            tuple(identity(argument, self.modules) for argument in arguments),
-            self.dtype.str,
-            self.lanes,
-            state_by_state,
-        )
-        self.known = all(module.startswith(SOURCES.package + ".") for module in self.modules)
-        """Whether the sources of all code that takes part are those of the package."""
-
-    def __hash__(self) -> int:
-        return hash(self.identity)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Request) and self.identity == other.identity
 
 
 class _Traced:
@@ -130,7 +82,8 @@ def _from_disk(key: str, traced: Callable[[], _Traced]) -> CompiledCode:
         with contextlib.suppress(Exception):  # whatever is wrong with an entry, the code is built anew
             return _loaded(*stored, from_cache=True)
     made = traced()
-    code = compile_object(made.text, made.name)
+    with notice(f"compiling {made.name}"):
+        code = compile_object(made.text)
     disk.write(entry, made.header, code)
     return _loaded(made.header, code)
 
@@ -145,6 +98,11 @@ def _loaded(header: dict[str, Any], code: bytes, from_cache: bool = False) -> Co
 
 
 def _traced(request: Request) -> _Traced:
+    with notice(f"tracing {request.name or request.write.__name__}"):
+        return _assembled(request)
+
+
+def _assembled(request: Request) -> _Traced:
     from ..host import host
 
     structured, outline = structured_program(request.write, *request.arguments, name=request.name)

@@ -20,8 +20,9 @@ from ..operations import Operations
 from ..program import Argument
 from .build import structured_program
 from .check import check
-from .code import CompiledCode, Request, Write, compiled_code
+from .code import CompiledCode, compiled_code
 from .instance import Instance, total_operations
+from .request import Request, Write
 from .statements import Structured
 
 
