@@ -116,6 +116,7 @@ from .mechanism import Planar as Planar
 from .mechanism import Prismatic as Prismatic
 from .mechanism import Revolute as Revolute
 from .mechanism import Spherical as Spherical
+from .mechanism import Spring as Spring
 from .mechanism import Universal as Universal
 from .mechanism import assemble as assemble
 from .mechanism import edit as edit

@@ -222,13 +222,13 @@ def test_what_is_not_represented_is_noted():
         parse_mjcf(
             model_of(
                 f"""<body name="hand" mocap="true"><site name="s"/></body>
-                    <body name="a" gravcomp="1">{INERTIAL}<joint name="sprung" stiffness="2"/><site name="t"/>
-                      <body>{INERTIAL}<joint name="limited" type="ball" range="0 20"/></body></body>""",
+                    <body name="a" gravcomp="1">{INERTIAL}<joint name="turned"/><site name="t"/></body>
+                    <body>{INERTIAL}<joint name="loose" type="free" stiffness="2"/></body>""",
                 after='<tendon><spatial><site site="s"/><site site="t"/></spatial></tendon>',
             )
         ).notes
     )
-    for words in ("hand: a mocap", "a: gravity comp", "sprung: springs", "limited: the limit of a ball", "tendons"):
+    for words in ("hand: a mocap", "a: gravity comp", "loose: the spring of a free joint", "tendons"):
         assert words in notes
 
 

@@ -30,7 +30,15 @@ from ..mechanism import (
 from ..spatial import inertia, rotations
 from ..spatial.transforms import transform
 from .mjcf_compile import compiled_file, compiled_text, mujoco_module
-from .mjcf_extras import actuators_by_joint, check_numbers, drive_of, limits_of, mimics_of, notes_on_omissions
+from .mjcf_extras import (
+    actuators_by_joint,
+    check_numbers,
+    drive_of,
+    limits_of,
+    mimics_of,
+    notes_on_omissions,
+    spring_of,
+)
 from .mjcf_loops import loops_of
 from .near_exact import AngleKeeper, tidy_rotation, tidy_vector
 
@@ -145,6 +153,7 @@ def _tree(model, link_names: list[str], joint_names: list[str], taken: Names, an
                     limits=limits_of(model, j, actuators.get(j, [])),
                     drive=drive_of(model, j, actuators.get(j, [])),
                     mimic=mimics.get(j),
+                    spring=spring_of(model, j),
                 )
             )
             parent, placed = child, np.eye(4)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from ..mechanism import Drive, Limits, Mimic
+from ..mechanism import Drive, Limits, Mimic, Spring
 from ..mechanism.assemble import MAX_MAGNITUDE
 from .mjcf_compile import mujoco_module
 
 _OF_BODIES = ("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia")
-_OF_JOINTS = ("jnt_pos", "jnt_axis", "jnt_range", "jnt_actfrcrange")
+_OF_JOINTS = ("jnt_pos", "jnt_axis", "jnt_range", "jnt_actfrcrange", "jnt_stiffness")
 _OF_OTHERS = (
     *("actuator_gear", "actuator_forcerange", "actuator_gainprm", "actuator_ctrlrange"),
     *("actuator_armature", "actuator_damping", "eq_data"),
@@ -29,7 +29,7 @@ def check_numbers(model: Any, link_names: list[str], joint_names: list[str]) -> 
         ("body", link_names, _OF_BODIES),
         ("joint", joint_names, _OF_JOINTS),
         ("joint", dof_names, _OF_DOFS),
-        ("joint", coordinate_names, ("qpos0",)),
+        ("joint", coordinate_names, ("qpos0", "qpos_spring")),
         ("site", [model.site(k).name or str(k) for k in range(model.nsite)], ("site_pos", "site_quat")),
         ("camera", [model.camera(k).name or str(k) for k in range(model.ncam)], ("cam_pos", "cam_quat")),
     )
@@ -68,6 +68,8 @@ def limits_of(model: Any, j: int, actuators: list[int]) -> Limits:
     """Position limits of joint j, and its effort limit where its actuator or the joint bounds the force."""
     mujoco = mujoco_module()
     kind, kinds = mujoco.mjtJoint(model.jnt_type[j]), mujoco.mjtJoint
+    if kind == kinds.mjJNT_BALL and model.jnt_limited[j]:
+        return Limits(angle=float(model.jnt_range[j, 1]))
     if kind not in (kinds.mjJNT_HINGE, kinds.mjJNT_SLIDE):
         return Limits()
     lower, upper = model.jnt_range[j] if model.jnt_limited[j] else (-np.inf, np.inf)
@@ -91,6 +93,16 @@ def drive_of(model: Any, j: int, actuators: list[int]) -> Drive | None:
     if not (rotor.any() or viscous.any() or coulomb.any()):
         return None
     return Drive(rotor_inertia=rotor, viscous=viscous, coulomb=coulomb)
+
+
+def spring_of(model: Any, j: int) -> Spring | None:
+    """The linear spring of joint j; a free joint's is left out (`notes_on_omissions`)."""
+    joints = mujoco_module().mjtJoint
+    if not model.jnt_stiffness[j] or joints(model.jnt_type[j]) == joints.mjJNT_FREE:
+        return None
+    first = model.jnt_qposadr[j]
+    size = 4 if joints(model.jnt_type[j]) == joints.mjJNT_BALL else 1
+    return Spring(float(model.jnt_stiffness[j]), np.array(model.qpos_spring[first : first + size]))
 
 
 def mimics_of(model: Any, joint_names: list[str], notes: list[str]) -> dict[int, Mimic]:
@@ -150,14 +162,13 @@ def notes_on_omissions(model: Any, link_names: list[str], joint_names: list[str]
         # Polynomial springs and dampers exist in newer versions of MuJoCo only.
         return np.any(getattr(model, name, np.zeros((rows, 1))) != 0, axis=1)
 
-    ball = model.jnt_type == int(mujoco.mjtJoint.mjJNT_BALL)
     free = model.jnt_type == int(mujoco.mjtJoint.mjJNT_FREE)
-    springs = (model.jnt_stiffness != 0) | any_nonzero("jnt_stiffnesspoly", model.njnt)
+    springs = any_nonzero("jnt_stiffnesspoly", model.njnt)
     curved = np.zeros(model.njnt, dtype=bool)
     curved[model.dof_jntid[any_nonzero("dof_dampingpoly", model.nv)]] = True
-    tell(springs, joint_names, "springs of joints are not represented, left out")
+    tell(free & (model.jnt_stiffness != 0), joint_names, "the spring of a free joint is not represented, left out")
+    tell(springs, joint_names, "the stiffness of a spring beyond the linear term is not represented, left out")
     tell(curved, joint_names, "damping beyond the linear term is not represented, left out")
-    tell(ball & (model.jnt_limited != 0), joint_names, "the limit of a ball joint is not represented, left out")
     moved = np.zeros(model.njnt, dtype=bool)
     for dof in np.flatnonzero(model.dof_frictionloss):
         # The first three velocities of a free joint are those of its translation.

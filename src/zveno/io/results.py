@@ -20,7 +20,7 @@ import numpy as np
 
 from .._version import __version__
 from ..errors import ModelError, ZvenoError, visible
-from ..mechanism import JOINT_TYPES, Drive, Extra, Frame, Joint, Limits, Link, Loop, Mechanism, Mimic
+from ..mechanism import JOINT_TYPES, Drive, Extra, Frame, Joint, Limits, Link, Loop, Mechanism, Mimic, Spring
 from .files import read_json, write_text
 from .rebuild import plain_array, rebuilt
 
@@ -29,7 +29,7 @@ FORMAT_VERSION = 1
 
 _registered: dict[str, type] = {
     cls.__name__: cls
-    for cls in (Mechanism, Link, Joint, Frame, Limits, Drive, Mimic, Loop, Extra, *JOINT_TYPES.values())
+    for cls in (Mechanism, Link, Joint, Frame, Limits, Drive, Mimic, Spring, Loop, Extra, *JOINT_TYPES.values())
 }
 
 HOMES = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
+import numpy as np
+
 from ..errors import ZvenoWarning
 from ..mechanism import Mechanism
 
@@ -22,10 +24,13 @@ def warn_about_losses(mechanism: Mechanism, format: str, losses: Sequence[str]) 
 
 
 def coupling_losses(mechanism: Mechanism, transmission_held: bool = False) -> list[str]:
-    """Closed loops, and the coupling matrix of a transmission unless the format has one."""
+    """Closed loops, springs and limits of ball joints, and the coupling matrix of a transmission unless the format
+    has one."""
     coupled = mechanism.transmission is not None and not transmission_held
     matrix = ["the coupling matrix of the transmission"] if coupled else []
-    return matrix + [loop.label for loop in mechanism.loops]
+    springs = listed("the springs of", [joint.name for joint in mechanism.joints if joint.spring is not None])
+    angles = listed("the limits of", [joint.name for joint in mechanism.joints if np.isfinite(joint.limits.angle)])
+    return matrix + [loop.label for loop in mechanism.loops] + springs + angles
 
 
 def extra_losses(mechanism: Mechanism) -> list[str]:

@@ -22,4 +22,5 @@ from .parts import Joint as Joint
 from .parts import Limits as Limits
 from .parts import Link as Link
 from .parts import Mimic as Mimic
+from .parts import Spring as Spring
 from .tree import Tree as Tree

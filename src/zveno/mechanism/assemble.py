@@ -45,6 +45,7 @@ def assemble(
     for joint in joints:
         _check_ends(joint, names)
     _check_limits(joints)
+    _check_angles_and_springs(joints)
     _check_drives([joint for joint in joints if joint.drive is not None])
     joints = _resolved_mimics(joints)
     for frame in frames:
@@ -128,6 +129,24 @@ def _check_limits(joints: list[Joint]):
             element=f"joint {joint.name}",
             remedy="Give the lower limit first; velocity and effort limits are positive",
         )
+
+
+def _check_angles_and_springs(joints: list[Joint]):
+    for joint in joints:
+        where, ball = f"joint {joint.name}", joint.type.n_v == 3 and joint.type.n_q == 4
+        if not joint.limits.angle > 0 or (np.isfinite(joint.limits.angle) and not ball):
+            raise ModelError(
+                f"its limit angle is {joint.limits.angle}",
+                element=where,
+                remedy="Ball joints have one, above 0; others a lower and an upper limit",
+            )
+        if joint.spring is None:
+            continue
+        stiffness, rest = np.asarray(joint.spring.stiffness), np.asarray(joint.spring.rest)
+        if joint.type.kind in ("free", "fixed"):
+            raise ModelError(f"its type is {joint.type.kind}, which has no spring", element=where)
+        if not ((stiffness >= 0).all() and (stiffness <= MAX_MAGNITUDE).all() and np.isfinite(rest).all()):
+            raise ModelError("its spring is not finite, or its stiffness is negative", element=where)
 
 
 def _check_drives(joints: list[Joint]):

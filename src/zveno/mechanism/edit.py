@@ -16,7 +16,7 @@ from .assemble import ROTATION_TOLERANCE, assemble
 from .joints import Fixed, JointType
 from .loops import prefixed_loops
 from .mechanism import Mechanism
-from .parts import Extra, Frame, Joint, Limits, prefixed
+from .parts import Extra, Frame, Joint, Limits, Spring, prefixed
 
 _NO_SHAPES = "shapes and other parts of the model file were left out when lengths were scaled"
 
@@ -186,6 +186,7 @@ def scaled(mechanism: Mechanism, length: float = 1.0, mass: float = 1.0) -> Mech
                 T_parent_joint=at(joint.T_parent_joint),
                 T_joint_child=at(joint.T_joint_child),
                 limits=_scaled_limits(joint, length),
+                spring=_scaled_spring(joint, length),
                 mimic=_scaled_mimic(mechanism, joint, length),
             )
             for joint in mechanism.joints
@@ -208,6 +209,7 @@ def _locked(joint: Joint, q) -> Joint:
         limits=Limits(),
         drive=None,
         mimic=None,
+        spring=None,
     )
 
 
@@ -274,6 +276,13 @@ def _scaled_limits(joint: Joint, length: float) -> Limits:
         joint.limits.velocity * factors,
         joint.limits.effort,
     )
+
+
+def _scaled_spring(joint: Joint, length: float) -> Spring | None:
+    if joint.spring is None or len(joint.type.units) != joint.type.n_q:
+        return joint.spring
+    factors = np.array([length if unit == "m" else 1.0 for unit in joint.type.units])
+    return replace(joint.spring, rest=joint.spring.rest * factors)
 
 
 def _scaled_mimic(mechanism: Mechanism, joint: Joint, length: float):

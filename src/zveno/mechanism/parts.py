@@ -50,12 +50,16 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Range of a joint's coordinates, and bounds of its velocity and effort; infinite where unlimited."""
+    """Range of a joint's coordinates, and bounds of its velocity and effort; infinite where unlimited.
+
+    `angle` is how far a ball joint turns from its neutral attitude at most, rad.
+    """
 
     lower: np.ndarray | float = -np.inf
     upper: np.ndarray | float = np.inf
     velocity: np.ndarray | float = np.inf
     effort: np.ndarray | float = np.inf
+    angle: float = np.inf
 
     def shaped(self, n_q: int, n_v: int) -> Limits:
         """The same limits as arrays, one entry a coordinate or velocity."""
@@ -64,6 +68,7 @@ class Limits:
             frozen_array(self.upper, (n_q,), "the upper limit"),
             frozen_array(self.velocity, (n_v,), "the velocity limit"),
             frozen_array(self.effort, (n_v,), "the effort limit"),
+            self.angle,
         )
 
 
@@ -95,6 +100,30 @@ class Drive:
                 frozen_array(getattr(self, name), (n_v,), f"the drive's {name}")
                 for name in ("rotor_inertia", "gear_ratio", "viscous", "coulomb", "offset")
             )
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Spring:
+    """A spring that moves a joint back to where it rests, with −stiffness · (q − rest).
+
+    A ball joint is turned back along the rotation vector from its rest. Springs act in simulations and in
+    `constrained_dynamics`; inverse and forward dynamics leave them out.
+
+    Attributes:
+        stiffness: N·m/rad or N/m, the same for all velocities of the joint or one each.
+        rest: coordinates (n_q,) at which it does not push, rad or m; the neutral ones if None.
+    """
+
+    stiffness: np.ndarray | float
+    rest: np.ndarray | float | None = None
+
+    def shaped(self, joint_type: JointType) -> Spring:
+        """The same spring as arrays (n_v,) and (n_q,)."""
+        rest = joint_type.neutral() if self.rest is None else self.rest
+        return Spring(
+            frozen_array(self.stiffness, (joint_type.n_v,), "the spring's stiffness"),
+            frozen_array(rest, (joint_type.n_q,), "the spring's rest"),
         )
 
 
@@ -132,6 +161,7 @@ class Joint:
     limits: Limits = field(default_factory=Limits)
     drive: Drive | None = None
     mimic: Mimic | None = None
+    spring: Spring | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.type, JointType):
@@ -146,6 +176,8 @@ class Joint:
         put(self, "limits", self.limits.shaped(self.type.n_q, self.type.n_v))
         if self.drive is not None:
             put(self, "drive", self.drive.shaped(self.type.n_v))
+        if self.spring is not None:
+            put(self, "spring", self.spring.shaped(self.type))
 
     def __repr__(self) -> str:
         follows = "" if self.mimic is None else f", follows {self.mimic.joint}"

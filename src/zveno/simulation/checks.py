@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError, ShapeError, ZvenoError
-from ..mechanism.joints import QUATERNION_TOLERANCE
+from ..mechanism.unit_quaternions import refuse_unnormalized
 from ..robot_functions import RobotFunctions
 from .constraints import Constraint, LoopClosure
-from .contacts import joint_limits
+from .contacts import ball_limits, joint_limits
 from .equations import Equations
 from .integrators import FIXED, TIME_STEPPING
 from .rates import refuse_infinite
@@ -30,14 +30,7 @@ def checked_state(robot: RobotFunctions, q0: ArrayLike, v0: ArrayLike | None) ->
     except ValueError:
         raise ShapeError(f"batches {q0.shape[:-1]} of q0 and {v0.shape[:-1]} of v0 do not fit together") from None
     q0, v0 = np.broadcast_to(q0, (*shape, robot.n_q)), np.broadcast_to(v0, (*shape, robot.n_v))
-    for name in mechanism.joint_names:
-        error = mechanism.joint(name).type.quaternion_error(q0[..., mechanism.q_slices[name]])
-        if np.max(error, initial=0.0) > QUATERNION_TOLERANCE:
-            raise ShapeError(
-                f"the quaternion's norm is off by {np.max(error):.3g}",
-                element=f"q0 of joint {name}",
-                remedy="Scale it to unit length",
-            )
+    refuse_unnormalized(mechanism, q0, "q0")
     return np.array(robot.integrate(q0, np.zeros(robot.n_v))), np.array(v0)
 
 
@@ -108,6 +101,12 @@ def checked_constraints(
     robot or share a name.
     """
     if limits:
+        if balls := ball_limits(robot.mechanism):
+            raise ModelError(
+                f"ball joint {balls[0]} has a limit, which time stepping knows alone",
+                element="limits",
+                remedy='Use integrator="time-stepping", or limits=False',
+            )
         constraints = (*constraints, *joint_limits(robot.mechanism))
     for one in constraints:
         if not isinstance(one, Constraint):

@@ -160,6 +160,13 @@ def joint_limits(mechanism: Mechanism) -> tuple[JointLimit, ...]:
     )
 
 
+def ball_limits(mechanism: Mechanism) -> tuple[str, ...]:
+    """Ball joints that turn only so far."""
+    return tuple(
+        joint.name for joint in mechanism.joints if joint.mimic is None and np.isfinite(joint.limits.angle)
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class JointLimit(Constraint):
     """A joint against the end of its range: one row. Made by `simulate(limits=True)`."""

@@ -19,6 +19,7 @@ from ..algorithms import energy
 from ..algorithms.drives import FRICTION_SMOOTHING
 from ..algorithms.factors import BodyFactors, MassFactors
 from ..algorithms.forward_dynamics import forward_dynamics
+from ..algorithms.springs import has_springs, spring_energy, spring_torque
 from ..algorithms.velocities import AT_REST
 from ..io.results import hash_of
 from ..kernels.door import compiled, compiled_program
@@ -67,6 +68,10 @@ class Equations(Layout):
             acting = tau - friction_of.friction_torque(self.mechanism, v, FRICTION_SMOOTHING)
         return tau, acting, rate
 
+    def _sprung(self, q, acting):
+        """With what the springs of the joints exert; their energy counts as potential, not as work."""
+        return acting + spring_torque(self.mechanism, q) if has_springs(self.mechanism) else acting
+
     def _carried(self, t):
         """The mechanism as seen from its base, and how the base moves."""
         if self.moving_base is None:
@@ -87,6 +92,7 @@ class Equations(Layout):
     def solved(self, t: Any, q: Any, v: Any, acting: Any, c: Any) -> tuple[Any, ...]:
         """(a, reactions, φ, φ̇, quality)."""
         mechanism, base = self._carried(t)
+        acting = self._sprung(q, acting)
         if not self.constraints:
             a = forward_dynamics(mechanism, q, v, acting, None, base)
             return a, np.zeros(0), np.zeros(0), np.zeros(0), 1.0, np.zeros((0, self.mechanism.n_v))
@@ -106,7 +112,7 @@ class Equations(Layout):
         """(accelerations without constraints, M⁻¹Jᵀ, J M⁻¹ Jᵀ)."""
         mechanism, base = self._carried(t)
         factors = self._factors(mechanism, q)
-        return algebra.schur(factors, factors.force(v, acting, base=base), J)
+        return algebra.schur(factors, factors.force(v, self._sprung(q, acting), base=base), J)
 
     def derivative(self, t: Any, y: Any, u: Any = None, c: Any = None) -> tuple[Any, Any]:
         """(ẏ, quality of the constraints)."""
@@ -280,7 +286,8 @@ def _report(equations: Equations, *arrays: Any) -> Any:
     t, q, v, tau, acting, _, c = _at(equations, arrays)
     a, reactions, value, rate, _, _ = equations.solved(t, q, v, acting, c)
     kinetic = energy.kinetic_energy(equations.dynamic, q, v)
-    return a, tau, reactions, value, rate, kinetic, energy.potential_energy(equations.dynamic, q)
+    potential = energy.potential_energy(equations.dynamic, q) + spring_energy(equations.mechanism, q)
+    return a, tau, reactions, value, rate, kinetic, potential
 
 
 def _terms(equations: Equations, *arrays: Any) -> Any:

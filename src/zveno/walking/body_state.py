@@ -11,6 +11,7 @@ from ..algorithms.constraints import Kinematics
 from ..algorithms.forward_kinematics import link_poses
 from ..algorithms.inverse_dynamics import bias
 from ..algorithms.mass_matrix import mass_matrix
+from ..algorithms.springs import spring_torque
 from ..mechanism import Mechanism
 from ..spatial.inertia import center_of_mass as own_center
 
@@ -21,7 +22,7 @@ class BodyState(NamedTuple):
     M: Any
     """mass matrix, (n_v, n_v)"""
     H: Any
-    """bias forces, (n_v,)"""
+    """bias forces less those of springs, (n_v,)"""
     base: Any
     """T_world_base, (4, 4)"""
     base_rows: Any
@@ -54,7 +55,7 @@ def body_state(mechanism: Mechanism, frames: tuple[str, ...], q: Any, v: Any) ->
             moved = moved + link.inertia[0] * state.motions[i].at(arm).a
     return (
         mass_matrix(mechanism, q),
-        bias(mechanism, q, v),
+        bias(mechanism, q, v) - spring_torque(mechanism, q),
         base.T,
         base.J[3:],
         base.motion.e,

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...algorithms.springs import has_springs, spring_energy
 from ...errors import ZvenoError
+from ...kernels.door import compiled
 from ...kernels.kernel import Kernel
 from ...mechanism.units import coordinate_units
 from ..checks import check_mass
@@ -192,6 +194,9 @@ def trajectory_of(
     extra = samples[..., stepping.n_row :]
     q, v = np.ascontiguousarray(samples[..., stepping.q]), np.ascontiguousarray(samples[..., stepping.v])
     kinetic, potential = stepping.robot.energy(q, v)
+    if has_springs(mechanism):
+        in_springs = compiled(spring_energy, {"q": (mechanism.n_q,)}, constants=(mechanism,))
+        potential = potential + in_springs(q)
     residual, sweeps = extra[..., -2], extra[..., -1]
     tolerance = float(stepping.settings[0])
     worst = float(np.nanmax(residual, initial=0.0))

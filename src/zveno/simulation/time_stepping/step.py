@@ -1,6 +1,7 @@
 """One step at the level of velocities (Moreau 1988, Stewart and Trinkle 1996), in three parts; all of it is traced.
 
-With k and d the stiffness and damping that act at the joints, and M̂ = M + diag(h d + h² k),
+With k and d the stiffness and damping that act at the joints, of control, drives and springs, and
+M̂ = M + diag(h d + h² k),
 
     v_f = v + h M̂⁻¹ (τ − H − h k v)                        velocities without contacts
     W = J M̂⁻¹ Jᵀ,  b = J v_f + s                           what a unit impulse does to the rows
@@ -27,6 +28,7 @@ import numpy as np
 from ...algorithms import linear
 from ...algorithms.inverse_dynamics import bias
 from ...algorithms.mass_matrix import mass_matrix
+from ...algorithms.springs import has_springs, spring_stiffness, spring_torque
 from ...kernels.math import greater, less, logical_and, maximum, minimum, select, sqrt
 from ...mechanism import Mechanism
 from ...spatial.rotations import from_quaternion
@@ -106,9 +108,10 @@ def prepared(stepping: Stepping, t: Any, h: Any, row: Any, c: Any, u: Any, cells
     q, v = row[stepping.q], row[stepping.v]
     tau, acting, stiffness, damping, command = _forces(stepping, t, h, row, u)
     M = mass_matrix(dynamic, q)
-    force = acting - bias(dynamic, q, v) + turning(mechanism, M, v, h)
+    springs, elastic = _springs(mechanism, q, v, h)
+    force = acting + springs - bias(dynamic, q, v) + turning(mechanism, M, v, h)
     implicit = damping + h * stiffness
-    L, r = linear.factor(M + np.diag(h * implicit))
+    L, r = linear.factor(M + np.diag(h * (implicit + h * elastic)))
     r = np.array(r)
     free = _classical(mechanism, v + h * linear.down(L, r * linear.up(L, force)), v, h)
     rows = Rows(stepping, q, cells)
@@ -150,6 +153,14 @@ def _forces(stepping: Stepping, t: Any, h: Any, row: Any, u: Any) -> tuple[Any, 
             damping + stepping.viscous,
         )
     return tau, acting, stiffness, damping, command
+
+
+def _springs(mechanism: Mechanism, q: Any, v: Any, h: Any) -> tuple[Any, Any]:
+    """(τ − h k v at v, stiffness) of the springs of the joints, (n_v,) each; they do no work from outside."""
+    if not has_springs(mechanism):
+        return np.zeros(mechanism.n_v), np.zeros(mechanism.n_v)
+    stiffness = spring_stiffness(mechanism)
+    return spring_torque(mechanism, q) - h * stiffness * v, stiffness
 
 
 def _offsets(stepping: Stepping, rows: Rows, v: Any, h: Any, c: Any) -> tuple[Any, Any]:
@@ -238,7 +249,7 @@ def corrected(stepping: Stepping, h: Any, row: Any, at: Prepared, impulses: Any)
     q, v = row[stepping.q], row[stepping.v]
     L = _lower(at.L, mechanism.n_v)
     mean = 0.5 * (v + at.free + linear.down(L, at.r * _pushed(stepping, at, impulses)))
-    force = at.acting - bias(dynamic, q, mean)
+    force = at.acting + _springs(mechanism, q, v, h)[0] - bias(dynamic, q, mean)
     free = v + h * linear.down(L, at.r * linear.up(L, force))
     free = _classical(mechanism, free, mean, h)
     shift = free - at.free

@@ -17,7 +17,7 @@ import numpy as np
 from ...io.results import hash_of
 from ...mechanism import Mechanism
 from ...robot_functions import RobotFunctions
-from ..contacts import joint_limits
+from ..contacts import ball_limits, joint_limits
 from ..equations import Equations
 from .contact import Contact
 from .grounds import HeightField
@@ -76,7 +76,9 @@ class Stepping:
     @cached_property
     def limited(self) -> tuple[str, ...]:
         """Joints that stop at their limits."""
-        return tuple(limit.joint for limit in joint_limits(self.mechanism)) if self.limits else ()
+        if not self.limits:
+            return ()
+        return (*(limit.joint for limit in joint_limits(self.mechanism)), *ball_limits(self.mechanism))
 
     @cached_property
     def dry(self) -> tuple[int, ...]:

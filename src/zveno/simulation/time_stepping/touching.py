@@ -8,13 +8,16 @@ import numpy as np
 
 from ...algorithms.forward_kinematics import link_poses
 from ...algorithms.jacobian import twist_columns
-from ...kernels.math import less, select
+from ...kernels.math import greater, less, maximum, select, sqrt
 from ...mechanism import Mechanism
 from ...spatial.rotations import z_to
 from .contact import Contact
 from .pairs import Touch, touches_of_pair
 from .shapes import Capsule, Wheel
 from .stepping import Stepping
+
+NO_TURN = 1e-9
+"""rad, of a ball joint, below which its axis is rounding."""
 
 
 def frame_poses(mechanism: Mechanism, T: list[Any], name: str) -> tuple[int, Any]:
@@ -92,6 +95,9 @@ class Rows:
         """One row for every joint with limits: towards the inside, from the nearer end."""
         mechanism = self.stepping.mechanism
         for joint in self.stepping.limited:
+            if np.isfinite(mechanism.joint(joint).limits.angle):
+                self._add_ball_limit(joint)
+                continue
             at, velocity = mechanism.q_slices[joint].start, mechanism.v_slices[joint].start
             lower, upper = float(mechanism.lower[at]), float(mechanism.upper[at])
             unit = np.eye(mechanism.n_v)[velocity]
@@ -105,6 +111,18 @@ class Rows:
                 side = select(nearer_lower, 1.0, -1.0)
             self.J.append(unit * side)
             self.gaps.append(gap)
+
+    def _add_ball_limit(self, name: str) -> None:
+        """The turn θ of a ball joint grows with its angular velocity along the axis of the turn."""
+        joint, mechanism = self.stepping.mechanism.joint(name), self.stepping.mechanism
+        turn = joint.type.difference(joint.type.neutral(), self.q[mechanism.q_slices[name]])
+        angle = sqrt(turn @ turn)
+        turned = greater(angle, NO_TURN)  # else the axis is any, and the limit far
+        axis = [select(turned, -part / maximum(angle, NO_TURN), float(k == 0)) for k, part in enumerate(turn)]
+        row = np.zeros(mechanism.n_v, dtype=object)
+        row[mechanism.v_slices[name]] = axis
+        self.J.append(row)
+        self.gaps.append(joint.limits.angle - angle)
 
 
 def tangents(normal: Any) -> tuple[Any, Any]:
