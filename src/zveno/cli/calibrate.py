@@ -157,7 +157,7 @@ def calibrate(
         raise ZvenoError("there is nothing to share", element="--workers", remedy="Give --postures")
     if plot is not None:
         say_written((cells or fitted.accuracy_map()).plot(plot))
-    write_report(fitted, output)
+    write_report(fitted if cells is None else [fitted, cells], output)
 
     def show(console):
         print_calibration(console, fitted, model.deg)

@@ -167,6 +167,7 @@ def _write_map(arm, poses, directory, options, workers, picture, output) -> None
     result = ik_map(arm, source, directory, **options, on=workers.place, checkpoint=workers.checkpoint)
     if picture.plot is not None:
         say_written(result.plot(picture.plot))
+    write_report(result, output)
     deliver(Answer(lambda: ik_map_data(result), lambda console: print_ik_map(console, result)), output)
 
 

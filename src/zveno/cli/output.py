@@ -49,8 +49,8 @@ def protect(
 
     if output.report is not None:
         if not reports:
-            remedy = "Verbs with reports: base, identifiability, ik, simulate, plan, calibrate, excite, identify"
-            raise ZvenoError("this verb has no report", element="--report", remedy=remedy)
+            verbs = "base, identifiability, ik, workspace, simulate, plan, calibrate, excite, identify"
+            raise ZvenoError("this verb has no report", element="--report", remedy=f"Verbs with reports: {verbs}")
         from ..report.html.page import checked_report
 
         checked_report(output.report)

@@ -147,5 +147,5 @@ def plan(
         return plan_data(chosen, curve) | more
 
     answer = Answer(data, show)
-    write_report(chosen if tried is None else [chosen, tried], output)
+    write_report([each for each in (chosen, curve, tried) if each is not None], output)
     deliver(answer, output)

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import ZvenoError
 from ..robot import Robot
 from .options import OutputFlags
-from .output import Answer, deliver, say_written
+from .output import Answer, deliver, say_written, write_report
 
 
 def walked(
@@ -41,4 +41,5 @@ def walked(
         say_written(walk.plot(plot))
     if animate is not None:
         say_written(walk.trajectory.animate(animate))
+    write_report(walk, output)
     deliver(Answer(lambda: walk_data(walk), lambda console: print_walk(console, walk)), output)

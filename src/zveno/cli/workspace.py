@@ -17,7 +17,7 @@ from .options import (
     RobotName,
     WorkersFlags,
 )
-from .output import UNUSABLE, Answer, deliver, protect, say_written
+from .output import UNUSABLE, Answer, deliver, protect, say_written, write_report
 
 
 def workspace(
@@ -54,7 +54,7 @@ def workspace(
     from ..robot import Robot
     from .model import loaded
 
-    protect(output, [robot], [picture.plot])
+    protect(output, [robot], [picture.plot], reports=True)
     arm = Robot(loaded(robot, model))
     result = workspace_map(
         arm,
@@ -71,6 +71,7 @@ def workspace(
     )
     if picture.plot is not None:
         say_written(result.plot(picture.plot))
+    write_report(result, output)
     deliver(Answer(lambda: workspace_data(result), lambda console: print_workspace(console, result)), output)
     if not result.n_reached:
         raise SystemExit(UNUSABLE)

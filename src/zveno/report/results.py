@@ -71,6 +71,11 @@ _REPORTED = {
     "Identifiability": "html.identifiability:identifiability_chapter",
     "Postures": "html.postures:postures_chapter",
     "Trials": "html.trials:trials_chapter",
+    "AccuracyCells": "html.accuracy:cells_chapter",
+    "Curve": "html.plan:curve_chapter",
+    "IkMap": "html.maps:ik_map_chapter",
+    "WorkspaceMap": "html.maps:workspace_chapter",
+    "Walk": "html.walking:walk_run_chapter",
     "WalkPlan": "html.walking:walk_chapter",
 }
 """Class of a result → function of (result) that gives its chapter of a report."""
@@ -116,8 +121,8 @@ def write_report(
     """One offline HTML page about one result or several, in their order; returns the file.
 
     Args:
-        results: of base parameters, inverse kinematics, simulation, calibration, plans and trials of them,
-            excitation, identification, walks.
+        results: of base parameters, inverse kinematics and its maps, simulation, calibration, accuracy, plans,
+            their curves and trials, excitation, identification, walks.
         path: an .html file.
         title: of the page; that of the first result if not given.
     """

@@ -27,6 +27,8 @@ from .messages import Checked
 LOOPBACK = "127.0.0.1"
 MOST_BYTES = 1 << 20
 """Of one message from a browser."""
+CLOSING = 2.0
+"""Seconds that a page has to answer when its connection is closed."""
 _POLICY = {
     "Content-Security-Policy": "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; "
     "connect-src 'self' data: blob:; frame-ancestors 'none'; form-action 'none'; base-uri 'none'",
@@ -63,7 +65,11 @@ def guarded_server(host: str, port: int, label: str) -> Guarded:
             async def checked(connection: Any) -> None:
                 await handler(Checked(connection))
 
-            options |= {"max_size": MOST_BYTES, "process_request": door.checking(process_request)}
+            options |= {
+                "max_size": MOST_BYTES,
+                "close_timeout": CLOSING,
+                "process_request": door.checking(process_request),
+            }
             return real(checked, sock=bound, **options)
 
         module.serve = serve

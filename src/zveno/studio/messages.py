@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import math
 from functools import cache
@@ -43,9 +44,12 @@ class Checked:
             try:
                 wanted = is_wanted(raw)
             except Malformed as error:
-                await self._connection.close(_REFUSED, str(error)[:100])
-                raw = await self._connection.recv()  # raises that it is closed, which ends the handler quietly
-                raise error from None
+                closing = asyncio.ensure_future(self._connection.close(_REFUSED, str(error)[:100]))
+                try:
+                    while True:  # what else was sent stands before the answer to the closing
+                        await self._connection.recv()  # raises that it is closed, which ends the handler quietly
+                finally:
+                    await closing
             if wanted:
                 return raw
 

@@ -28,6 +28,8 @@ from .target import RED, Target, lamp
 from .views import result_view
 from .worker import Worker
 
+BESIDE = 0.18
+"""How far left of the middle the robot stands, since the panel hides the right; over the distance of the camera."""
 PAPER, CELL, SECTION = (247, 249, 252), (226, 231, 237), (205, 212, 221)
 
 
@@ -63,7 +65,7 @@ class Studio:
     """
 
     def __init__(self, robots: Sequence[Robot], results: Sequence[Result], frame: str | None, host: str, port: int):
-        if not robots and not any(getattr(result, "mechanism", None) is not None for result in results):
+        if not robots and not results:
             raise ZvenoError("there is no robot to show", remedy="Give a robot, or a result that holds one")
         robots = list(robots) or [Robot(_mechanism(results[0]))]
         if frame is not None:
@@ -198,8 +200,10 @@ class Studio:
             position=(0, middle[1], low),
         )
         camera = self.server.initial_camera
+        away = (first.size + 0.6 * far) * np.array([1.0, -1.0, 0.6])
+        middle = middle + BESIDE * np.array([-away[1], away[0], 0.0])
         camera.look_at = tuple(middle)
-        camera.position = tuple(middle + (first.size + 0.6 * far) * np.array([1.0, -1.0, 0.6]))
+        camera.position = tuple(middle + away)
         save = self.server.gui.add_button("Save as HTML")
 
         def download(event: Any) -> None:
@@ -213,7 +217,7 @@ class Studio:
 
 
 def _mechanism(result: Result) -> Any:
-    mechanism = getattr(result, "mechanism", None)
+    mechanism = getattr(getattr(result, "trajectory", result), "mechanism", None)  # a walk holds its motion
     if mechanism is None:
         raise ZvenoError(
             f"the {type(result).kind} does not hold its robot", remedy="Compute it again with this version"

@@ -33,12 +33,15 @@ LAMPS = {
     "not proved": YELLOW,
 }
 """Beside the status; what has no solution is red."""
-NONE = "–"
+NONE, GAP = "–", "\u2002"
+"""No solution to choose; a space that keeps the columns of the table apart."""
 TASKS = ("pose", "position")
 MANY = 8
 """Robots with more velocities are not solved until someone asks: a first answer may take long."""
 TRIED = 64
 """Random postures of which one gives the first target."""
+CLEAR = 0.1
+"""How far above the ground all links of that posture are, over the robot's size."""
 
 
 class Target:
@@ -179,11 +182,14 @@ class Target:
             self.to_robot()
 
     def _first_pose(self) -> np.ndarray:
-        """Where the frame is in the least singular of a few postures; the robot's own if it has many joints."""
+        """Where the frame is in the least singular of a few postures, above the ground if one is; the robot's own
+        if it has many joints."""
         robot = self.stage.robot
         if robot.n_q > 7:
             return self._pose_of_robot()
         q = robot.random(TRIED, 0)
+        above = self.stage.clearance(q) > CLEAR * self.stage.size
+        q = q[above] if above.any() else q
         best = q[int(manipulability(robot, q, self.frame).argmax())]
         return self.stage.pose(best, self.frame)
 
@@ -207,6 +213,7 @@ def solution_table(found: Solutions) -> str:
     if not rows and np.isfinite(found.nearest).all():
         rows = [["nearest", *in_words(mechanism, within(mechanism, found.nearest), places)]]
     head = ["°, mm", *(mechanism.coordinate_names[k] for k in places)]
-    lines = ["| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows)]
+    spaced = [[f"{cell}{GAP}" for cell in cells] for cells in (head, *rows)]
+    lines = ["| " + " | ".join(cells) + " |" for cells in (spaced[0], ["---"] * len(head), *spaced[1:])]
     more = int(found.count) - MOST_GHOSTS
     return "\n".join(lines) + (f"\n\n{more} more are not shown." if more > 0 else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...calibration.use.accuracy import AccuracyMap
+from ...calibration.use.accuracy_cells import AccuracyCells
 from .blocks import Block, slices
 from .page import Chapter
 
@@ -21,7 +22,19 @@ def accuracy_chapter(result: AccuracyMap) -> Chapter:
     return Chapter("Accuracy over the workspace", result.summary, "good", tiles, tuple(accuracy_blocks(result)))
 
 
-def accuracy_blocks(result: AccuracyMap) -> list[Block]:
+def cells_chapter(result: AccuracyCells) -> Chapter:
+    """The same of cells that were summed up."""
+    before = float(np.sqrt(np.average(result.before**2, weights=result.number)))
+    tiles = (
+        (f"{1e3 * before:.3g} mm", "error before, rms"),
+        (f"{1e3 * np.median(result.after):.3g} mm", "σ after, median of the cells"),
+        (f"{1e3 * result.worst_after.max():.3g} mm", "σ after, worst"),
+        (str(int(result.number.sum())), f"postures in {len(result.number)} cells"),
+    )
+    return Chapter("Accuracy over the workspace", result.summary, "good", tiles, tuple(accuracy_blocks(result)))
+
+
+def accuracy_blocks(result: AccuracyMap | AccuracyCells) -> list[Block]:
     """The error before, and what parameters leave after calibration, in slices of the workspace."""
     cuts = [cut for cut in result.slices() if len(cut.centres)]
     least = 1e-6  # mm; logarithms have no zero

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...design.result import Plan
+from ...design.result import Curve, Plan
 from ...io.units import DEVIATIONS
 from ...mechanism.units import with_unit
 from ..text.columns import number as fixed
-from .blocks import Block, bars, table, value_map, words
+from .blocks import Block, Series, bars, lines, table, value_map, words
 from .page import Chapter
 from .scene import robot_scene
 
@@ -52,6 +52,31 @@ def plan_chapter(result: Plan) -> Chapter:
     )
     tone = "good" if np.isfinite(result.sigma).all() else "warn"
     return Chapter(f"{result.robot}, measuring plan", result.summary, tone, tiles, tuple(blocks))
+
+
+def curve_chapter(result: Curve) -> Chapter:
+    """Accuracy of the tool and of the worst parameter against the number of postures."""
+    tool = [
+        Series("worst", 1e3 * result.tool_worst, result.n, color="muted"),
+        Series("typical", 1e3 * result.tool_typical, result.n, color="accent"),
+    ]
+    marks = (float(result.knee),)
+    note = f"More than {result.knee} postures bring little."
+    columns = (result.n, result.worst_names, result.worst_sigma, result.worst_units, result.tool_typical)
+    rows = [
+        [int(n), name, fixed(1e3 * sigma, 4), f"m{unit}", fixed(1e3 * tool, 4)]
+        for n, name, sigma, unit, tool in zip(*columns, strict=True)
+    ]
+    blocks = (
+        lines("Accuracy of the tool", tool, "postures", "σ, mm", log_y=True, marks=marks, note=note),
+        table("Worst parameter", ("postures", "parameter", "σ", "unit", "σ of the tool, mm"), rows),
+    )
+    tiles = (
+        (f"{result.n[0]} to {result.n[-1]}", "postures" + (f" beside {result.n_have}" if result.n_have else "")),
+        (f"{1e3 * result.tool_typical[0]:.3g} → {1e3 * result.tool_typical[-1]:.3g} mm", "σ of the tool, typical"),
+        (str(result.knee), "postures, after which more bring little"),
+    )
+    return Chapter(f"{result.robot}, accuracy by postures", result.summary, "good", tiles, blocks)
 
 
 def _sigmas(result: Plan) -> list[Block]:

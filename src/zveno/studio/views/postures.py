@@ -11,6 +11,7 @@ from ...design.result import Plan
 from ...errors import ZvenoError
 from ...ik.paths.joint_path import JointPath
 from ...ik.solutions import Solutions
+from ...ik.whole_body.posture_result import Postures
 from ..playback import Playback
 from ..stage import Stage
 
@@ -33,6 +34,12 @@ def show_solutions(stage: Stage, gui: Any, result: Solutions) -> Playback:
     gui.add_markdown(result.summary)
     q = np.concatenate([result.of(*pose) for pose in np.ndindex(*result.batch)])
     return steps(stage, gui, q if len(q) else result.nearest.reshape(-1, result.nearest.shape[-1]), "solution")
+
+
+def show_postures(stage: Stage, gui: Any, result: Postures) -> Playback:
+    """Postures of a whole body, or the nearest one."""
+    gui.add_markdown(result.summary)
+    return steps(stage, gui, result.q if result.count else result.nearest[None], "posture")
 
 
 def show_path(stage: Stage, gui: Any, result: JointPath) -> Playback:

@@ -10,9 +10,12 @@ import numpy as np
 from ...errors import ZvenoError
 from ...simulation.time_stepping.touching import tangents
 from ...simulation.trajectory import Trajectory
+from ...walking.result import WalkPlan
+from ...walking.walk_result import Walk
 from ..playback import Playback
 from ..plots import add_plot
 from ..stage import Stage
+from .postures import PLACES, add_points, add_trail
 
 FORCE = (29, 95, 209)
 LONGEST = 0.5
@@ -77,6 +80,31 @@ def show_trajectory(stage: Stage, gui: Any, result: Trajectory) -> Playback:
         rows = [f"| {event.t:.4g} s | {event.name} | {event.what} |" for event in result.events[:MOST_EVENTS]]
         gui.add_markdown("| at | of | what |\n|---|---|---|\n" + "\n".join(rows))
     return playback
+
+
+def show_walk(stage: Stage, gui: Any, result: Walk) -> Playback:
+    """A simulated walk: its motion and forces, where feet were put down, the margin of the pressure."""
+    gui.add_markdown(result.summary)
+    _add_way(stage, result)
+    playback = show_trajectory(stage, gui, result.trajectory)
+    add_plot(gui, "Support margin, mm", result.trajectory.t, {"margin": 1e3 * result.margin})
+    return playback
+
+
+def show_planned_walk(stage: Stage, gui: Any, result: WalkPlan) -> Playback:
+    """A planned walk, played, with its footholds and the margin of the centre of mass."""
+    gui.add_markdown(result.summary)
+    _add_way(stage, result)
+    playback = Playback(stage.worker, gui, result.t, lambda k: stage.set(result.q[k]))
+    add_plot(gui, "Support margin, mm", result.t, {"margin": 1e3 * result.margin})
+    return playback
+
+
+def _add_way(stage: Stage, walk: Walk | WalkPlan) -> None:
+    """Footholds as dots, the centre of mass as a line."""
+    if len(walk.footholds):
+        add_points(stage, "footholds", walk.footholds, PLACES)
+    add_trail(stage, walk.center_of_mass)
 
 
 def contact_forces(result: Trajectory) -> Forces:
