@@ -65,6 +65,10 @@ class Capsules:
     """Links, or pairs of links, that touch in every posture of the sample and are not looked at."""
 
     def __init__(self, robot: RobotFunctions, clearance: Clearance, sample: np.ndarray | None = None):
+        if not isinstance(clearance, Clearance):
+            raise ZvenoError(f"is {clearance!r:.100}", element="clearance", remedy="Give a zveno.Clearance")
+        if clearance.ground is not None:
+            _finite(clearance.ground, "ground")
         self.robot, self.clearance = robot, clearance
         mechanism = robot.mechanism
         given = clearance.radius if isinstance(clearance.radius, Mapping) else {}
@@ -162,6 +166,10 @@ def acceptance(
     robot: RobotFunctions | Mechanism, accept: Callable[[np.ndarray], np.ndarray] | Clearance | None
 ) -> Callable[[np.ndarray], np.ndarray] | None:
     """A function of postures (s, n_q) from what users give as `accept`: one, a `Clearance`, or None."""
+    if accept is not None and not isinstance(accept, Clearance) and not callable(accept):
+        raise ZvenoError(
+            f"is {accept!r:.100}", element="accept", remedy="Give a Clearance, or a function of postures (s, n_q)"
+        )
     if not isinstance(accept, Clearance):
         return accept
     return Capsules(RobotFunctions(robot) if isinstance(robot, Mechanism) else robot, accept).clear
@@ -210,6 +218,11 @@ def _named(pairs: Any, names: list[str], mechanism: Mechanism) -> list[tuple[int
                 )
         bars += [(a, b) for a, x in enumerate(names) for b, y in enumerate(names) if (x, y) == tuple(pair)]
     return bars
+
+
+def _finite(value: Any, name: str) -> None:
+    if not (isinstance(value, int | float | np.number) and np.isfinite(value)):
+        raise ZvenoError(f"is {value!r}", element=name, remedy="Give a finite number of metres")
 
 
 def _radius(value: Any, link: str) -> float:

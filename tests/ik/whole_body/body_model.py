@@ -29,12 +29,16 @@ def humanoid(base: str = "free") -> zveno.Robot:
             f'<child link="{limb}_tip"/><origin xyz="0 0 {length}"/></joint>'
         )
         links.append(f"{limb}_tip")
+    return _robot(links, joints).with_base(base)
+
+
+def _robot(links: list[str], joints: list[str]) -> zveno.Robot:
     bodies = "".join(
         f'<link name="{name}"><inertial><mass value="1"/>'
         '<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>'
         for name in links
     )
-    return zveno.Robot(parse_urdf(f'<robot name="body">{bodies}{"".join(joints)}</robot>')).with_base(base)
+    return zveno.Robot(parse_urdf(f'<robot name="body">{bodies}{"".join(joints)}</robot>'))
 
 
 def two_arms() -> zveno.Robot:
@@ -56,8 +60,7 @@ def two_arms() -> zveno.Robot:
             '<origin xyz="0.1 0 0"/></joint>'
         )
         links.append(f"{side}_tip")
-    bodies = "".join(f'<link name="{name}"/>' for name in links)
-    return zveno.Robot(parse_urdf(f'<robot name="arms">{bodies}{"".join(joints)}</robot>')).with_base("free")
+    return _robot(links, joints).with_base("free")
 
 
 def targets_at(robot, q, frames):
