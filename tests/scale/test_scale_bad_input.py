@@ -111,9 +111,10 @@ def started(code, *words):
 
 
 LONG = """
-import functools, sys, scale_work
+import functools, scale_work, signal, sys
 from zveno.scale import fold
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts jobs with & has it ignored
     work = functools.partial(scale_work.long_piece, sys.argv[1])
     fold(work, range(4), scale_work.pair_sum, on=2, checkpoint=sys.argv[1] + "/run.json")
 """
@@ -121,9 +122,10 @@ if __name__ == "__main__":
 
 def workers_of_long_pieces(folder):
     end = time.monotonic() + 60
-    while len(list(folder.glob("long-*"))) < 2 and time.monotonic() < end:
+    while time.monotonic() < end:
+        if len(list(folder.glob("long-*"))) == 2 and (folder / "run.json").exists():
+            break  # the first piece is done, the others sleep
         time.sleep(0.05)
-    time.sleep(0.5)  # the first piece is done by then, the others sleep
     return [int(mark.name.partition("-")[2]) for mark in folder.glob("long-*")]
 
 
