@@ -35,6 +35,7 @@ EXAMPLES: dict[str, list[list[str]]] = {
     "workspace": [["workspace", "puma560", "--cell", "0.6", "--orientations", "2"]],
     "simulate": [
         ["simulate", "arm.urdf", "--duration", "0.1"],
+        ["simulate", "arm.urdf", "--duration", "0.05", "--runs", "3", "--on", "here"],
         ["simulate", "quadruped", "--walk", "--gait", "static", "--steps", "1"],
     ],
     "base": [["base", "planar2"], ["base", "planar2", "--drives", "--gravity", "0", "0", "0"]],

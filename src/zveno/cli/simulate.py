@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .options import MODEL, OUTPUT, File, Flag, ModelFlags, Number, OutputFlags, Quantities, RobotName
+from .options import (
+    MODEL,
+    OUTPUT,
+    WORKERS,
+    Count,
+    File,
+    Flag,
+    ModelFlags,
+    Number,
+    OutputFlags,
+    Quantities,
+    RobotName,
+    Source,
+    WorkersFlags,
+)
 from .output import Answer, apart, deliver, protect, say_written, write_report
 
 
@@ -17,7 +31,9 @@ def simulate(
     v0: Quantities = (),
     control: Literal["none", "pd", "hold"] = "none",
     target: Quantities = (),
-    integrator: Literal["dop853", "lsoda", "adams", "rk4", "midpoint", "semi-implicit", "time-stepping"] = "dop853",
+    integrator: Literal[
+        "default", "dop853", "lsoda", "adams", "rk4", "midpoint", "semi-implicit", "time-stepping"
+    ] = "default",
     step: float = 1e-3,
     rtol: float = 1e-6,
     sample: Number = None,
@@ -27,13 +43,17 @@ def simulate(
     gait: Literal["static", "dynamic"] = "dynamic",
     steps: int = 12,
     uneven: float = 0.0,
+    runs: Count = None,
+    states: Source = None,
+    rng: int = 0,
     save: File = None,
     plot: File = None,
     animate: File = None,
+    workers: WorkersFlags = WORKERS,
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """The motion of a robot from a state: falling freely, or held by a controller.
+    """The motion of a robot from a state, or from many: falling freely, or held by a controller.
 
     `--out x.npz` (or .csv, .parquet) takes the motion itself.
 
@@ -44,6 +64,7 @@ def simulate(
         control: "pd" pulls to --target with gravity compensated, "hold" compensates gravity only.
         target: joint values for --control pd; q0 by default.
         integrator: dop853, lsoda and adams choose their steps; rk4, midpoint and semi-implicit have fixed ones.
+            dop853 by default, rk4 for many runs.
         step: seconds, for fixed steps.
         rtol: relative tolerance of the others.
         sample: seconds between the samples kept.
@@ -53,26 +74,36 @@ def simulate(
         gait: of the walk; a quadruped trots dynamically.
         steps: of the walk.
         uneven: metres by which the ground differs from what the machine expects.
+        runs: simulate from so many random states within the limits, at rest, instead of --q0.
+        states: simulate from every row of this .npy file, joint values or joint values and velocities.
+        rng: seed of --runs.
         save: write the whole motion to a .npz, .csv, .json or .parquet file.
         plot: draw the motion into a .png or .svg file.
         animate: show the robot in motion in a .gif, .webp or .mp4 file.
     """
+    from ..errors import ZvenoError
     from ..report.text.trajectory import print_trajectory, trajectory_data
     from ..robot import Robot
     from ..simulation import PD
     from ..simulation import simulate as run
     from .configuration import parsed_velocities
     from .model import given, loaded
+    from .sweep import sweep_states
 
-    protect(output, [robot], [save, plot, animate], reports=True)
+    protect(output, [robot, states], [save, plot, animate], reports=True)
     machine = Robot(loaded(robot, model))
     mechanism = machine.mechanism
     if walk:
         from .walk import walked
 
         unused = {"q0": q0, "v0": v0, "target": target, "control": () if control == "none" else control}
+        unused |= {"runs": runs, "states": states, "workers": workers.place, "checkpoint": workers.checkpoint}
         walked(machine, gait, steps, uneven, unused, (save, plot, animate), output)
         return
+    for_one = {"q0": q0, "v0": v0, "animate": animate, "plot": plot}
+    many = sweep_states(machine, runs, states, rng, for_one, (save, output.out))
+    if many is None and (workers.place is not None or workers.checkpoint is not None):
+        raise ZvenoError("there is nothing to share", element="--workers", remedy="Give --runs or --states")
     start = given(mechanism, q0, model)
     law = None
     if control == "hold":
@@ -81,16 +112,17 @@ def simulate(
         law = PD(given(mechanism, target, model) if target else start)
     trajectory = run(
         machine,
-        start,
-        parsed_velocities(mechanism, v0, "v0", model.deg),
+        *((start, parsed_velocities(mechanism, v0, "v0", model.deg)) if many is None else many),
         duration,
         control=law,
-        integrator=integrator,
+        integrator=None if integrator == "default" else integrator,
         step=step,
         rtol=rtol,
         sample=sample,
         friction=friction,
         limits=limits,
+        on=workers.place,
+        checkpoint=workers.checkpoint,
     )
     output = apart(output, {".npz", ".csv", ".parquet"}, lambda file: trajectory.save(file, degrees=model.deg))
     if save is not None:

@@ -30,7 +30,7 @@ def walked(
     from ..walking.terrain import uneven_ground
 
     for name, value in unused.items():
-        if len(value):
+        if value:
             raise ZvenoError("a walk chooses it itself", element=f"--{name}", remedy="Leave it out with --walk")
     chosen = StaticGait(steps=steps) if gait == "static" else DynamicGait(steps=steps)
     walk = simulate_walk(machine, *stance_of(machine), chosen, ground=uneven_ground(uneven, rng=0))

@@ -15,12 +15,13 @@ MOST_EVENTS = 20
 
 
 def trajectory_data(trajectory: Trajectory) -> dict[str, Any]:
-    """The outcome of a single run as plain data."""
+    """The outcome of a run as plain data; of a batch, what its runs have in common and the worst of them."""
 
     def finite(x: float) -> float | None:
         return float(x) if math.isfinite(x) else None
 
-    return {
+    batch = trajectory.q.shape[:-2]
+    common = {
         "robot": trajectory.robot,
         "status": trajectory.status,
         "finished": trajectory.finished,
@@ -30,6 +31,11 @@ def trajectory_data(trajectory: Trajectory) -> dict[str, Any]:
         "samples": len(trajectory.t),
         "steps": trajectory.n_steps,
         "evaluations": trajectory.n_evaluations,
+    }
+    if batch:
+        worst = {"error": finite(trajectory.energy_drift)}
+        return common | {"runs": math.prod(batch), "energy": worst}
+    return common | {
         "energy": {
             "initial": finite(trajectory.energy[0]),
             "final": finite(trajectory.energy[-1]),
