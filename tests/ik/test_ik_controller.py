@@ -2,65 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-
 import numpy as np
 import pytest
 from arm_classes import arm_classes
 from ik_answers import robot_of, wrapped
 from ik_arms import general_arms
 from ik_edges import edge_poses
+from ik_in_c import NO_POSE, run
 from sliding_arms import sliding_edges
 
 import zveno
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.native.controller import controller_ik
-from zveno.ik.native.held_joint import usable_joints, without_joint
-from zveno.ik.redundant import seven_revolute
 from zveno.ik.solutions import COMPLETE, EXCLUDED, UNDECIDED, UNREACHABLE
 from zveno.kernels.structured.evaluate import evaluate
 from zveno.mechanism import Frame, Free, Joint, Limits, Link, Revolute, assemble
 from zveno.mechanism.edit import fix_joints
-
-COMPILER = shutil.which("cc") or shutil.which("gcc")
-STRICT = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Werror")
-SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-NO_POSE = -1
-
-
-def run(
-    robot, folder, inputs: list[np.ndarray], single: bool = False, redundant: str | None = None
-) -> list[np.ndarray]:
-    """The outputs (k, …) of the exported function for k states of its inputs."""
-    if COMPILER is None:
-        pytest.skip("there is no C compiler")
-    options = {"single": single, "redundant": redundant, "timed": False, "force": True}
-    robot.export_c(["inverse_kinematics"], folder, **options)
-    program, scalar = controller_ik(robot, None, single, redundant).program, "float" if single else "double"
-    dtype, name = np.dtype(np.float32 if single else np.float64), f"{robot.name}_inverse_kinematics"
-    declared = "".join(f"static {scalar} {a.name}[{max(a.size, 1)}];" for a in (*program.inputs, *program.outputs))
-    calls = ", ".join(argument.name for argument in (*program.inputs, *program.outputs))
-    reads = " && ".join(f"fread({a.name}, sizeof {a.name}, 1, stdin) == 1" for a in program.inputs)
-    writes = "".join(f"fwrite({a.name}, sizeof {a.name}, 1, stdout);" for a in program.outputs)
-    text = f"""#include <stdio.h>
-#include "{name}.h"
-static {name}_memory memory;
-{declared}
-int main(void) {{ while ({reads}) {{ {name}(&memory, {calls}); {writes} }} return 0; }}
-"""
-    (folder / "main.c").write_text(text)
-    command = [COMPILER, *STRICT, *SANITIZED, "main.c", f"{name}.c", "-lm", "-o", "main"]
-    built = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    assert built.returncode == 0, built.stderr
-    k = len(inputs[0])
-    given = np.concatenate([part.reshape(k, -1) for part in inputs], axis=1).astype(dtype).tobytes()
-    done = subprocess.run(["./main"], cwd=folder, input=given, capture_output=True)
-    assert done.returncode == 0, done.stderr.decode()
-    flat = np.frombuffer(done.stdout, dtype).reshape(k, -1).astype(float)
-    sizes = np.cumsum([max(argument.size, 1) for argument in program.outputs])[:-1]
-    shapes = [argument.shape for argument in program.outputs]
-    return [part.reshape(k, *shape) for part, shape in zip(np.split(flat, sizes, axis=1), shapes, strict=True)]
 
 
 @pytest.mark.parametrize("name", ["puma560", "ur5", "scara", pytest.param("stanford", marks=pytest.mark.slow)])
@@ -191,103 +148,6 @@ def test_other_chains_are_solved_from_a_seed(tmp_path):
     assert ((q >= robot.lower - 1e-12) & (q <= robot.upper + 1e-12)).all()
     missed = robot.forward_kinematics(q[~reached])
     assert len(missed) == 0 or abs(missed - T[~reached]).max(axis=(1, 2)).min() > 1e-10
-
-
-def compared_with_slices(robot, coordinate, T, angles, q, count, status):
-    """Claims of C for one angle against the slice that Python cuts there."""
-    problem = problem_of(robot)
-    np.testing.assert_array_equal(np.isnan(q).any(axis=2), ~(np.arange(q.shape[1]) < count[:, None]))
-    assert (status == COMPLETE).mean() > 0.5
-    for i in range(len(T)):
-        slices = seven_revolute.solve_slices(problem, T[i : i + 1], coordinate, angles[i : i + 1])
-        own = q[i, : int(count[i])]
-        if status[i] != UNDECIDED:
-            assert len(slices.x) == count[i]
-        if status[i] == COMPLETE:
-            assert abs(wrapped(own[:, None] - slices.x)).max(2).min(1).max() < 1e-8
-        assert (own[:, coordinate] == angles[i]).all()
-        assert len(own) == 0 or abs(robot.forward_kinematics(own) - T[i]).max() < 1e-8
-
-
-@pytest.mark.parametrize("name", ["panda", pytest.param("iiwa14", marks=pytest.mark.slow)])
-def test_seven_joints_with_the_redundant_one_as_an_argument(name, tmp_path):
-    robot = zveno.load(name)
-    truth = robot.random(30, 3)
-    T, angles = robot.forward_kinematics(truth), truth[:, 6].copy()
-    q, count, status = run(robot, tmp_path, [T, angles])
-    compared_with_slices(robot, 6, T, angles, q, count, status)
-    _, nothing, outside = run(robot, tmp_path, [T[:2], np.array([9.0, np.nan])])
-    assert (outside == NO_POSE).all()
-    assert (nothing == 0).all()
-    page = (tmp_path / "README.md").read_text()
-    assert "Joint `joint7` is the redundant one" in page
-    assert "`joint6`, `joint7`" in page
-
-
-MIDDLE = [("panda", "joint6"), ("panda", "joint4"), ("iiwa14", "joint3")]
-"""With a meeting point that moves along the axes, with axes that turn, and walked forwards."""
-
-
-@pytest.mark.parametrize(("name", "joint"), MIDDLE)
-def test_a_joint_in_the_middle_can_be_the_argument(name, joint):
-    robot = zveno.load(name)
-    coordinate = robot.joint_names.index(joint)
-    truth = robot.random(12, 4)
-    T, angles = robot.forward_kinematics(truth), truth[:, coordinate].copy()
-    q, count, status = evaluate(controller_ik(robot, None, False, joint).program, T, angles)
-    compared_with_slices(robot, coordinate, T, angles, q, count, status)
-    found = abs(wrapped(q - truth[:, None])).max(2)
-    assert np.nanmin(found[status == COMPLETE], axis=1).max() < 1e-8
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("single", [False, True])
-def test_a_joint_in_the_middle_in_c(single, tmp_path):
-    robot = zveno.load("panda")
-    truth = robot.random(200, 4)
-    T, angles = robot.forward_kinematics(truth), truth[:, 3].copy()
-    q, count, status = run(robot, tmp_path, [T, angles], single, "joint4")
-    if not single:
-        compared_with_slices(robot, 3, T, angles, q, count, status)
-    found = np.nanmin(abs(wrapped(q - truth[:, None])).max(2)[status == COMPLETE], axis=1)
-    assert len(found) > (100 if single else 190)
-    assert found.max() < (5e-3 if single else 1e-8)
-    assert (count[status == COMPLETE] >= 1).all()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "joint"), [("gen3", "joint7"), ("panda", "joint3")])
-def test_seven_joints_without_a_closed_form(name, joint):
-    """In NumPy: sanitizers take long over a megabyte of C. A link that turns is eliminated at run time."""
-    robot = zveno.load(name)
-    truth = robot.random(4, 3)
-    coordinate = int(joint[-1]) - 1
-    T, angles = robot.forward_kinematics(truth), truth[:, coordinate].copy()
-    written = controller_ik(robot, None, False, joint)
-    q, count, status = evaluate(written.program, T, angles)
-    compared_with_slices(robot, coordinate, T, angles, q, count, status)
-    assert "roots of a polynomial" in written.page
-
-
-@pytest.mark.parametrize("coordinate", [0, 2, 6])
-def test_six_joints_are_what_is_left_of_seven(coordinate):
-    problem = problem_of(zveno.load("iiwa14"))
-    assert coordinate in usable_joints(problem)
-    q = np.random.default_rng(2).uniform(-1, 1, 7)
-    six = without_joint(problem, coordinate, q[coordinate])
-    np.testing.assert_allclose(six.forward(np.delete(q, coordinate)), problem.forward(q), atol=1e-12)
-
-
-def test_a_joint_that_cannot_be_the_argument_is_refused(tmp_path):
-    export = zveno.load("iiwa14").export_c
-    with pytest.raises(zveno.ZvenoError, match="Name one of joint1, joint2, joint3, joint5"):
-        export(["inverse_kinematics"], tmp_path, redundant="joint4", timed=False)  # the elbow alone sets the reach
-    with pytest.raises(zveno.ZvenoError, match="joint9"):
-        export(["inverse_kinematics"], tmp_path, redundant="joint9", timed=False)
-    with pytest.raises(zveno.ZvenoError, match="Leave it out"):
-        zveno.load("ur5").export_c(["inverse_kinematics"], tmp_path, redundant="joint1", timed=False)
-    with pytest.raises(zveno.ZvenoError, match="is for inverse_kinematics"):
-        export(["jacobian"], tmp_path, redundant="joint4", timed=False)
 
 
 @pytest.mark.parametrize("kinds", ["five", "eight"])

@@ -212,8 +212,8 @@ def test_slices_with_a_closed_form_need_no_elimination(monkeypatch, name, slices
 
 
 CHOSEN = {"panda": (6, 48), "xarm7": (2, 16), "iiwa14": (2, 16), "gen3": (2, 16)}
-"""Joint and slices of a sample. xArm7 has closed forms, but three times as many of their slices are too far apart on
-a third of its self-motions to be joined, where 16 slices of joint 3 are so on a fifth."""
+"""Joint and slices of a sample. xArm7 has closed forms, but three times as many of their slices are too far apart
+to be joined on a third of its self-motions, 16 slices of joint 3 on a fifth."""
 
 
 @pytest.mark.parametrize("name", CHOSEN)

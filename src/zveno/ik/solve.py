@@ -29,7 +29,6 @@ from .objectives import aim_of
 from .parts import AT_ONCE, Accept, SolveCall, accepted, in_parts, solved_on, within_seconds
 from .redundant.locked_joints import without_locked
 from .redundant.sampled_answer import sampled_answer
-from .redundant.sliced_joint import SLICING_METHODS
 from .solutions import Solutions, Solver
 from .targets import Targets, checked_targets, pose_array
 from .within import Tolerance, within_answer
@@ -173,12 +172,6 @@ def solve_ik(
     if method == "local":
         return local_answer(problem, targets, start, aim, inputs)
     if problem.redundancy:
-        if method not in SLICING_METHODS:
-            raise ZvenoError(
-                f"method {method!r} is not for {problem.n} coordinates and {problem.task.n_rows} equations",
-                element="method",
-                remedy='Use "auto", "scan" or "local"',
-            )
         return sampled_answer(problem, targets, slices, redundant, method, aim, inputs)
     solver = solver_for(problem, method)
     if solver is scan.solver and objective != scan.solver.objective:

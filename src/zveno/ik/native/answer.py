@@ -129,10 +129,10 @@ class NativeSolver:
         return Solutions.deferred(lambda name: answer.solved() if name in SOLVED else answer.explained())
 
     def _solved(self, rows: np.ndarray, count: Any, codes: Any) -> dict[str, Any]:
-        """The fields `SOLVED`, from rows (*batch, m, 8) of the program's answer."""
+        """The fields `SOLVED`, from rows (*batch, m, 8) of the program's answer; they are views of it."""
         n = self._n
-        solutions = {"q": self.problem.to_q(rows[..., :n]), "residual": rows[..., n].copy()}
-        return solutions | {"condition": rows[..., n + 1].copy(), "count": count, "codes": codes}
+        q = rows[..., :n] if self._is_q else self.problem.to_q(rows[..., :n])
+        return {"q": q, "residual": rows[..., n], "condition": rows[..., n + 1], "count": count, "codes": codes}
 
     def _explained(self, poses: bytes, batch: tuple) -> dict[str, Any]:
         """All other fields of `Solutions`."""

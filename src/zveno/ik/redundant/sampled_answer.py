@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...errors import ZvenoError
 from ..answer import concluded
 from ..checks.draft import Draft, empty_draft
 from ..ik_problem import IkProblem
@@ -15,7 +16,7 @@ from ..objectives import Aim
 from ..solutions import SAMPLED, Family, Solutions
 from ..targets import Targets
 from .grid_slices import redundant_coordinates, regular, sheets_of, slice_grid, solve_sheets, values_each
-from .sliced_joint import DEFAULT_SLICES, sliced_joint, solver_of_slices
+from .sliced_joint import DEFAULT_SLICES, SLICING_METHODS, sliced_joint, solver_of_slices
 from .slices import free_dimension, linked, slice_values
 
 BETWEEN = 40
@@ -36,6 +37,12 @@ def sampled_answer(
 
     Of seven revolute joints, without a number of slices, every continuum is followed to its ends instead.
     """
+    if method not in SLICING_METHODS:
+        raise ZvenoError(
+            f"method {method!r} is not for {problem.n} coordinates and {problem.task.n_rows} equations",
+            element="method",
+            remedy='Use "auto", "scan" or "local"',
+        )
     if slices is None and method == "auto" and problem.kinds == "RRRRRRR":
         joint = importlib.import_module("zveno.ik.redundant.self_motion.choice").self_motion_joint(
             problem, redundant

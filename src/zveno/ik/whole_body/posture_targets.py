@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import ShapeError, ZvenoError
+from ...kernels.door import compiled
+from ...kernels.kernel import Kernel
 from ...mechanism import Mechanism
-from .tasks import RIGID, CenterOfMassTask, FrameTask, Task, checked_tasks, target_numbers
+from .task_rows import rigid_error
+from .tasks import LAST_ROW, RIGID, CenterOfMassTask, FrameTask, Task, checked_tasks, target_numbers
 
 KINDS = {(4, 4): "pose", (3,): "position", (3, 3): "rotation"}
 """Of a target by its shape."""
@@ -52,12 +55,19 @@ def _plain_poses(targets: Mapping[str, Any]) -> list[np.ndarray] | None:
     if not poses or not all(type(pose) is np.ndarray and pose.dtype == np.float64 for pose in poses):
         return None
     T = np.array(poses)
-    R = T[:, :3, :3]
-    off = abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max()
-    is_rigid = off <= RIGID and np.isfinite(T).all() and (abs(T[:, 3] - (0.0, 0.0, 0.0, 1.0)) <= RIGID).all()
-    if not is_rigid or (np.linalg.det(R) < 0).any():
+    numbers = T[:, :3].reshape(len(T), 12)
+    if not ((T[:, 3] == LAST_ROW).all() and np.isfinite(numbers).all() and (_rigid()(numbers) <= RIGID).all()):
         return None
-    return list(T[:, :3].reshape(len(T), 12))
+    return list(numbers)
+
+
+@cache
+def _rigid() -> Kernel:
+    return compiled(_off_rigid, {"target": (12,)}, outputs=("off",))
+
+
+def _off_rigid(target: Any) -> Any:
+    return rigid_error(target.reshape(3, 4)[:, :3])
 
 
 def _kind_of(name: str, target: Any) -> str:

@@ -27,7 +27,7 @@ from .posture_result import NOT_ACCEPTED, UNDECIDED, Postures
 from .posture_search import PostureSearch, misses_by_name
 from .posture_targets import tasks_and_numbers
 from .starts import starts_of
-from .tasks import CENTER_OF_MASS, Task
+from .tasks import Task
 from .velocity_ik import VelocityIk
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def solve_postures(
         q, status = limb_postures(robot, tasks, numbers, base, limits, others)
         return _listed(robot, tasks, q, status, flat, usable, digest)
     search = PostureSearch(robot, tasks, _errors(mechanism, tasks), flat, within, usable)
-    for number, starts, most_steps in _rounds(robot, tasks, numbers, start):
+    for number, starts, most_steps in _rounds(robot, tasks, flat, start):
         search.take(_kernel(mechanism, tasks, most_steps)(starts, flat, slack, low, high), len(starts))
         if len(search.reached) >= n:
             break
@@ -184,12 +184,11 @@ def _metres_and_radians(values: Any, element: str) -> np.ndarray:
     return pair
 
 
-def _rounds(robot: RobotFunctions, tasks: tuple[Task, ...], numbers: list[np.ndarray], start: ArrayLike | None):
+def _rounds(robot: RobotFunctions, tasks: tuple[Task, ...], targets: np.ndarray, start: ArrayLike | None):
     """(number, starts (s, n_q), steps) round by round; the start that is given comes before the first."""
     if start is not None:
         yield -1, _start(robot, start)[None], ROUNDS[1][1]
-    places = [_place(task, given) for task, given in zip(tasks, numbers, strict=True)]
-    pool = starts_of(robot, tasks).nearest(places, sum(count for count, _ in ROUNDS))
+    pool = starts_of(robot, tasks).nearest(targets, sum(count for count, _ in ROUNDS))
     first_start = 0
     for number, (count, most_steps) in enumerate(ROUNDS):
         yield number, pool(first_start, first_start + count), most_steps
@@ -202,15 +201,6 @@ def _start(robot: RobotFunctions, start: ArrayLike) -> np.ndarray:
         raise ShapeError("must be one finite configuration", element="start")
     refuse_unnormalized(robot.mechanism, first, "start")
     return first
-
-
-def _place(task: Task, numbers: np.ndarray) -> np.ndarray:
-    """A target as (3, 4)."""
-    if task.name != CENTER_OF_MASS:
-        return numbers.reshape(3, 4)
-    place = np.zeros((3, 4))
-    place[:, 3] = numbers
-    return place
 
 
 @lru_cache(maxsize=64)

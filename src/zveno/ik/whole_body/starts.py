@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
+from ...kernels.door import compiled
 from ...mechanism import Mechanism
 from ...robot_functions import RobotFunctions
-from ...spatial.rotations import to_quaternion
+from ...spatial.rotations import quaternion_product, to_quaternion
 from ...spatial.transforms import inverse
-from .tasks import CENTER_OF_MASS, FrameTask, Task
+from .posture_program import PostureProblem
+from .task_rows import quaternion_of
+from .tasks import CENTER_OF_MASS, FrameTask, Task, target_size
 
 POOL = 3000
 """Random postures that are compared with the targets."""
@@ -27,74 +31,97 @@ class Starts:
     """
 
     def __init__(self, robot: RobotFunctions, tasks: tuple[Task, ...]):
+        mechanism = robot.mechanism
         self.robot: RobotFunctions = robot
-        self.tasks: tuple[Task, ...] = tasks
-        self.base: slice | None = free_base(robot.mechanism)
+        self.base: slice | None = free_base(mechanism)
         anchors = [k for k, task in enumerate(tasks) if isinstance(task, FrameTask) and task.kind == "pose"]
-        self.anchor: int | None = anchors[0] if anchors and self.base is not None else None
+        anchor = anchors[0] if anchors and self.base is not None else None
         self.pool: np.ndarray = robot.random(POOL, 0)
-        if self.anchor is not None:
+        if anchor is not None:
             self.pool[:, self.base] = robot.neutral()[self.base]
-        places = np.stack([self._places(task) for task in tasks], axis=1)
-        self.features: np.ndarray = self._features(places)
-        self._squares: np.ndarray = np.square(self.features).sum(axis=1)
-        if self.anchor is not None:
-            self._from_base = self._anchored(places[:, self.anchor])
+        problem = PostureProblem(mechanism, tasks)
+        targets = np.concatenate([self._seen(task) for task in tasks], axis=1)
+        inputs, number = {"targets": (problem.n_targets,)}, -1 if anchor is None else anchor
+        self._features = compiled(start_features, inputs, constants=(problem, number), outputs=("features",))
+        # Single precision fits into the caches, and a start need not be the very nearest.
+        self.features: np.ndarray = self._features(targets).astype(np.float32)
+        self._squares = np.square(self.features).sum(axis=1)
+        self._anchor: slice | None = None
+        if anchor is not None:
+            first = sum(target_size(mechanism, task) for task in tasks[:anchor])
+            self._anchor = slice(first, first + 12)
+            self._from_anchor = self._bases(targets[:, self._anchor])
+            sizes = {"place": (3,), "turn": (4,), "target": (12,)}
+            self._placed_base = compiled(placed_base, sizes, constants=(mechanism,), outputs=("base",))
 
-    def nearest(self, targets: list[np.ndarray], n: int) -> Callable[[int, int], np.ndarray]:
-        """The n starts nearest to targets (3, 4) each: a function of (first, last) that gives some of them."""
-        wanted = self._features(np.stack(targets)[None])[0]
+    def nearest(self, targets: np.ndarray, n: int) -> Callable[[int, int], np.ndarray]:
+        """The n starts nearest to the numbers of all targets, as a function of (first, last) that gives some."""
+        wanted = self._features(targets).astype(np.float32)
         distance = self._squares - 2.0 * (self.features @ wanted)
         n = min(n, POOL)
         chosen = np.argpartition(distance, n - 1)[:n]
         order = chosen[np.argsort(distance[chosen])]
         return lambda first, last: self._placed(order[first:last], targets)
 
-    def _places(self, task: Task) -> np.ndarray:
-        """Where a task's frame is, (pool, 3, 4); the centre of mass has no axes."""
-        places = np.zeros((POOL, 3, 4))
+    def _seen(self, task: Task) -> np.ndarray:
+        """Targets (pool, size) of a task that the postures of the pool reach."""
         if task.name == CENTER_OF_MASS:
-            places[:, :, 3] = self.robot.center_of_mass(self.pool)
-        else:
-            places[:] = self.robot.forward_kinematics(self.pool, frame=task.name)[:, :3]
-        return places
+            return self.robot.center_of_mass(self.pool)
+        return self.robot.forward_kinematics(self.pool, frame=task.name)[:, :3].reshape(POOL, 12)
 
-    def _features(self, places: np.ndarray) -> np.ndarray:
-        """(n, features) of places (n, tasks, 3, 4)."""
-        R, p = places[..., :3], places[..., 3]
-        if self.anchor is not None:
-            R_anchor = np.swapaxes(R[:, self.anchor], -1, -2)
-            p = np.einsum("nij,nkj->nki", R_anchor, p - p[:, self.anchor, None])
-            R = np.einsum("nij,nkjl->nkil", R_anchor, R)
-        parts = []
-        for k, task in enumerate(self.tasks):
-            if getattr(task, "kind", "position") != "rotation":
-                parts.append(p[:, k])
-            if getattr(task, "kind", "position") in ("pose", "rotation"):
-                parts.append(ARM * R[:, k].reshape(len(R), 9))
-            elif getattr(task, "kind", "position") == "position+axis":
-                parts.append(ARM * R[:, k, :, 2])
-        return np.concatenate(parts, axis=1)
-
-    def _anchored(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _bases(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The base as the anchor sees it in every posture of the pool: place (pool, 3) and quaternion (pool, 4)."""
         T_parent_joint = self.robot.mechanism.joints[0].T_parent_joint
         last = np.array([[0.0, 0.0, 0.0, 1.0]])
-        T = [inverse(np.concatenate([place, last])) @ T_parent_joint for place in places]
+        T = [inverse(np.concatenate([place.reshape(3, 4), last])) @ T_parent_joint for place in places]
         return np.array([part[:3, 3] for part in T]), np.array([to_quaternion(part[:3, :3]) for part in T])
 
-    def _placed(self, numbers: np.ndarray, targets: list[np.ndarray]) -> np.ndarray:
+    def _placed(self, numbers: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Postures of the pool, with the base where it puts the anchor at its target."""
         q = self.pool[numbers]
-        if self.anchor is None or self.base is None:
-            return q
-        back = inverse(self.robot.mechanism.joints[0].T_parent_joint)
-        R, p = back[:3, :3] @ targets[self.anchor][:, :3], back[:3] @ np.append(targets[self.anchor][:, 3], 1.0)
-        place, turn = self._from_base[0][numbers], self._from_base[1][numbers]
-        w, x, y, z = to_quaternion(R)
-        product = np.array([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
-        q[:, self.base] = np.concatenate([place @ R.T + p, turn @ product.T], axis=1)
+        if self._anchor is not None:
+            place, turn = self._from_anchor
+            q[:, self.base] = self._placed_base(place[numbers], turn[numbers], targets[self._anchor])
         return q
+
+
+def start_features(problem: PostureProblem, anchor: int, targets: Any) -> Any:
+    """Numbers that are near each other where targets are: places, m, and axes of frames, as the anchor sees them.
+
+    As the world sees them if the anchor is −1; of the centre of mass its place.
+    """
+    places, first = [], 0
+    for task in problem.tasks:
+        size = target_size(problem.mechanism, task)
+        numbers = targets[first : first + size]
+        places.append((np.eye(3), numbers) if size == 3 else _rotation_and_place(numbers))
+        first += size
+    R_anchor, p_anchor = (np.eye(3), np.zeros(3)) if anchor < 0 else places[anchor]
+    parts = []
+    for k, (task, (R, p)) in enumerate(zip(problem.tasks, places, strict=True)):
+        kind = getattr(task, "kind", "position")
+        if k == anchor:
+            continue
+        if kind != "rotation":
+            parts.append(R_anchor.T @ (p - p_anchor))
+        if kind in ("pose", "rotation"):
+            parts.append(ARM * (R_anchor.T @ R).reshape(9))
+        elif kind == "position+axis":
+            parts.append(ARM * (R_anchor.T @ R[:, 2]))
+    return np.concatenate(parts) if parts else np.zeros(1)
+
+
+def placed_base(mechanism: Mechanism, place: Any, turn: Any, target: Any) -> Any:
+    """Coordinates (7,) of a base that is at a place and a quaternion as a frame at its target sees it."""
+    back = inverse(mechanism.joints[0].T_parent_joint)
+    R, p = _rotation_and_place(target)
+    R, p = back[:3, :3] @ R, back[:3, :3] @ p + back[:3, 3]
+    return np.concatenate([R @ place + p, quaternion_product(quaternion_of(R), turn)])
+
+
+def _rotation_and_place(numbers: Any) -> tuple[Any, Any]:
+    T = numbers.reshape(3, 4)
+    return T[:, :3], T[:, 3]
 
 
 @lru_cache(maxsize=16)

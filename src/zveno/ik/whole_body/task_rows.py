@@ -15,7 +15,7 @@ from ...algorithms.center_of_mass import center_of_mass, center_of_mass_jacobian
 from ...algorithms.forward_kinematics import link_poses
 from ...algorithms.jacobian import twist_columns
 from ...algorithms.mass_matrix import centroidal_matrix
-from ...kernels.math import atan2, greater, select, sqrt
+from ...kernels.math import abs, atan2, greater, select, sqrt
 from ...mechanism import Mechanism
 from ...spatial.rotations import quaternion_log
 from ...spatial.transforms import inverse
@@ -86,7 +86,17 @@ def _carried(mechanism: Mechanism, frame: str, q: Any, T: Any) -> tuple[Any, Any
 
 
 def rotation_vector(R: Any) -> Any:
-    """Rotation vector (3,) of angle at most π, traced: from the largest component of the quaternion (Shepperd)."""
+    """Rotation vector (3,) of angle at most π, traced."""
+    return quaternion_log(quaternion_of(R))
+
+
+def rigid_error(R: Any) -> Any:
+    """By how much a matrix (3, 3) is off a rotation, traced."""
+    return abs(R.T @ R - np.eye(3)).sum() + abs(cross(R[:, 0], R[:, 1]) @ R[:, 2] - 1.0)
+
+
+def quaternion_of(R: Any) -> Any:
+    """Quaternion (4,) of a rotation, traced: from its largest component (Shepperd)."""
     trace = R[0, 0] + R[1, 1] + R[2, 2]
     best = trace
     q = np.array([1.0 + trace, R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
@@ -98,7 +108,7 @@ def rotation_vector(R: Any) -> Any:
         larger = greater(R[i, i], best)
         best = select(larger, R[i, i], best)
         q = select(larger, np.array(candidate), q)
-    return quaternion_log(q / sqrt((q * q).sum()))
+    return q / sqrt((q * q).sum())
 
 
 def axis_turn(axis: Any) -> Any:

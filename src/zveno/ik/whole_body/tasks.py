@@ -19,6 +19,8 @@ CENTER_OF_MASS, POSTURE, MOMENTUM = "center_of_mass", "posture", "momentum"
 KINDS = {"pose": 6, "position": 3, "rotation": 3, "position+axis": 5}
 """What may be asked of a frame, and how many equations that is."""
 SHAPES = {"pose": "(4, 4)", "position": "(3,)", "rotation": "(3, 3)", "position+axis": "a point and an axis"}
+LAST_ROW = [0.0, 0.0, 0.0, 1.0]
+"""Of every rigid transform."""
 RIGID = 1e-6
 """Targets may be off a rigid transform by as much."""
 

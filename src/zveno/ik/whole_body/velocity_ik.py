@@ -16,7 +16,17 @@ from ...fit.quadratic.steps import INFEASIBLE, SOLVED
 from ...mechanism.unit_quaternions import refuse_unnormalized
 from ...robot_functions import RobotFunctions
 from .box_limits import acceleration_limits, position_limits, velocity_limits
-from .tasks import FrameTask, PostureTask, Task, checked_tasks, is_strict, target_numbers, target_size, weights_of
+from .tasks import (
+    LAST_ROW,
+    FrameTask,
+    PostureTask,
+    Task,
+    checked_tasks,
+    is_strict,
+    target_numbers,
+    target_size,
+    weights_of,
+)
 from .velocity_program import NOT_FINITE, velocity_program
 from .velocity_rows import VelocityProblem
 
@@ -30,7 +40,6 @@ STATUSES = {
 }
 LANES = 2
 """For single states, whose lanes all compute the same: fewer lie closer together in the caches."""
-LAST_ROW = [0.0, 0.0, 0.0, 1.0]
 TOO_LONG = "undecided: the solver did not end"
 
 

@@ -14,7 +14,7 @@ from ...kernels.math import abs, equal, less, less_equal, logical_and, select
 from ...kernels.structured.build import Builder
 from ...kernels.structured.parts import Rows
 from ...mechanism.joints import QUATERNION_TOLERANCE
-from ...spatial.vectors import cross
+from .task_rows import rigid_error
 from .tasks import FrameTask, target_size
 from .velocity_rows import SETTINGS, VelocityProblem, velocity_terms
 
@@ -114,8 +114,7 @@ def _judged(problem: VelocityProblem, status: Any, delta: Any, q: Any, targets: 
     for task in problem.tasks:
         size = target_size(problem.mechanism, task)
         if isinstance(task, FrameTask):
-            R = targets[first : first + size].reshape(3, 4)[:, :3]
-            off = off + abs(R.T @ R - np.eye(3)).sum() + abs(cross(R[:, 0], R[:, 1]) @ R[:, 2] - 1.0)
+            off = off + rigid_error(targets[first : first + size].reshape(3, 4)[:, :3])
         first += size
     fine = logical_and(less(off, RIGID), less((delta * delta).sum(), np.inf))
     for part in problem.mechanism.normalized(q) - q:
