@@ -86,8 +86,8 @@ def _until_nothing_lacks(state: FitState) -> FitState:
             state = _next_round(noted(replace(state, revealed=True), FAR_FROM_NOMINAL))
             continue
         before = state
-        # The one that is lacking most, so that the others are judged beside it as it is fitted, or else all together,
-        # if postures not used are predicted better.
+        # The one that is lacking most, so that the others are judged beside it as it is fitted, or else all
+        # together, if postures not used are predicted better.
         for lacks in dict.fromkeys((before.lacks[:1], before.lacks)):
             evidence = {**before.evidence, **{lack.word: lack.evidence for lack in lacks}}
             joint_terms = (*before.settings.joint_terms, *evidence)

@@ -111,6 +111,8 @@ def split(
         rows = np.zeros(part.known.shape, dtype=bool)
         rows[part.known] = test[start : start + n]
         seen = np.asarray(~(rows.all(axis=1) | ~part.known.any(axis=1)))
+        if seen.any():
+            touched_by_train[[column for _, column in part.number_columns]] = True
         for scattered in part.scattered:
             if scattered is not None and seen.any():
                 rows, unknown_columns, _ = scattered

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ...errors import ZvenoError
@@ -11,16 +13,23 @@ from ..measurements.start_values import StartData
 MIN_ROWS = 3
 
 
-def first_frames(problem: FitProblem, values: np.ndarray, rows: list[np.ndarray] | None = None) -> np.ndarray:
+def first_frames(
+    problem: FitProblem,
+    values: np.ndarray,
+    rows: list[np.ndarray] | None = None,
+    known: Mapping[str, np.ndarray] | None = None,
+) -> np.ndarray:
     """All frames with a first value for every unknown that has none.
 
     Args:
         problem: the rows.
         values: parameters of the model, (P,).
         rows: for every part, which rows may be used; all if None.
+        known: frames by label that were found before.
     """
-    frames = problem.frames.copy()
-    done = {unknown.label for unknown in problem.unknowns if unknown.given}
+    known = known or {}
+    frames = problem.placed(known).frames.copy()
+    done = {unknown.label for unknown in problem.unknowns if unknown.given} | set(known)
     for k, part in enumerate(problem.parts):
         T, _ = problem.poses(part, values, part.q)
         complete = np.asarray(part.known.all(axis=1))
@@ -30,7 +39,8 @@ def first_frames(problem: FitProblem, values: np.ndarray, rows: list[np.ndarray]
         _check_complete(problem, k, use, done)
         _seen_from_and_in(problem, part, T[part.posture], use, frames, done)
         _targets(problem, part, T[part.posture], use, frames, done)
-        _numbers(part, T[part.posture], use, frames)
+        if not known.keys() & {problem.unknown_at[k].label for k in part.numbers if k in problem.unknown_at}:
+            _numbers(part, T[part.posture], use, frames)
     return frames
 
 
@@ -53,6 +63,8 @@ def _seen_from_and_in(problem: FitProblem, part: Part, T, use, frames, done):
     rights = [int(frame) for frame in np.unique(part.right)]
     unknowns = {frame: problem.unknown_at[frame].label for frame in (left, *rights) if frame in problem.unknown_at}
     wanted = {frame for frame, label in unknowns.items() if label not in done}
+    if not wanted:
+        return
     data = StartData(
         T[use],
         part.y[use],

@@ -103,6 +103,6 @@ def instrument_numbers(part: Part, frames: np.ndarray) -> tuple[np.ndarray, ...]
     """The constants c (..., rows, n_numbers) of a part's instrument; nothing where it has none."""
     if not part.numbers:
         return ()
-    c = frames[..., list(part.numbers), :3, 3]
+    c = frames[..., :3, 3][..., list(part.numbers), :]
     c = c.reshape(*c.shape[:-2], -1)[..., : part.measurement.n_numbers]
     return (np.repeat(c[..., None, :], len(part.left), axis=-2),)

@@ -23,7 +23,7 @@ def score(
     """Errors with parameters `values` (P,) and frames by label as they were found; other unknowns are fitted."""
     campaigns, _ = prepared(data, model.mechanism)
     problem = fit_problem(model, campaigns)
-    problem = problem.placed(first_frames(problem, values)).placed(unknowns)
+    problem = problem.placed(first_frames(problem, values, known=unknowns))
     new = [
         unknown.start + k
         for unknown in problem.unknowns
