@@ -1,15 +1,18 @@
 """Draws pictures of results for tutorials and gallery: `python docs/pictures/draw_results.py [NAME ...]`.
 
-Every picture is what `result.plot(path)` draws; `report` is a page seen in Chromium, and is left as it is where
-there is no browser.
+Every picture is what `result.plot(path)` draws; `report` and `studio` are pages seen in Chromium, and are left as
+they are where there is no browser.
 """
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -17,6 +20,8 @@ from PIL import Image
 import zveno
 
 HERE = Path(__file__).resolve().parent
+PATIENT = 180_000
+"""Milliseconds that a page may take without a graphics card."""
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
@@ -76,18 +81,42 @@ def smaller(file: Path) -> Path:
     return file
 
 
-def report(path: Path) -> Path:
-    """The top of a calibration's report, as a browser shows it."""
+@contextlib.contextmanager
+def opened(url: str, width: int, height: int) -> Iterator[Any]:
+    """A page as a browser shows it."""
     from playwright.sync_api import sync_playwright
 
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        page_file = calibrated().report(Path(folder) / "report.html")
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1000, "height": 1150})
-        page.goto(page_file.resolve().as_uri())
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": width, "height": height})
+        page.set_default_timeout(PATIENT)
+        page.goto(url)
         page.wait_for_timeout(3000)  # the robot is drawn by software
-        page.screenshot(path=path)
+        yield page
         browser.close()
+
+
+def report(path: Path) -> Path:
+    """The top of a calibration's report."""
+    with tempfile.TemporaryDirectory() as folder:
+        page_file = calibrated().report(Path(folder) / "report.html")
+        with opened(page_file.resolve().as_uri(), 1000, 1150) as page:
+            page.screenshot(path=path, timeout=PATIENT)
+    return path
+
+
+def studio(path: Path) -> Path:
+    """The studio with a UR5 in one of the eight ways to a target, the others as ghosts."""
+    robot = zveno.load("ur5")
+    with robot.studio() as shown, opened(shown.url, 1200, 720) as page:
+        target = next(iter(shown.targets.values()))
+        target.move(robot.forward_kinematics(np.radians([35, -75, 95, -50, 70, 10])))
+        page.get_by_role("tab", name="Target").click()
+        page.locator(".mantine-Notification-closeButton").click()  # it says that there is no graphics card
+        page.get_by_text("8 solutions").wait_for()
+        page.get_by_text("1", exact=True).first.click()
+        page.wait_for_timeout(3000)
+        page.screenshot(path=path, timeout=PATIENT)
     return path
 
 
@@ -98,6 +127,7 @@ RESULTS = {
     "landing": landing,
     "plan": plan,
 }
+PAGES = {"report": report, "studio": studio}
 
 
 def main(names: list[str]) -> None:
@@ -105,11 +135,13 @@ def main(names: list[str]) -> None:
     for name, result in RESULTS.items():
         if not names or name in names:
             print("drew", smaller(result().plot(HERE / f"{name}.png")))
-    if not names or "report" in names:
+    for name, page in PAGES.items():
+        if names and name not in names:
+            continue
         if CHROMIUM is None:
-            print("report.png is left as it is: there is no Chromium")
+            print(f"{name}.png is left as it is: there is no Chromium")
         else:
-            print("drew", smaller(report(HERE / "report.png")))
+            print("drew", smaller(page(HERE / f"{name}.png")))
 
 
 if __name__ == "__main__":

@@ -225,6 +225,15 @@ def test_results_are_shown(name, results, tmp_path):
         assert not re.findall(r"""(?:src|href)=["']https?:""", page)
 
 
+def test_forces_at_the_feet_of_a_walk_are_drawn(results):
+    walk = results["Walk"]
+    forces = contact_forces(walk.trajectory)
+    assert forces.frames == walk.feet
+    assert all(label.startswith("limit of ") for label in forces.left_out)
+    up = [k for k, name in enumerate(walk.trajectory.reaction_names) if name.endswith("_foot[0][0]")]
+    np.testing.assert_allclose(forces.values[..., 2].sum(axis=1), walk.trajectory.reactions[:, up].sum(axis=1))
+
+
 def test_a_view_that_does_not_exist_is_an_error(results):
     with pytest.raises(zveno.ZvenoError, match="there is no view of a BaseParameters"):
         zveno.load("planar2").studio(results["BaseParameters"])

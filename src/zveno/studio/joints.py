@@ -22,8 +22,8 @@ def add_joints(stage: Stage, gui: Any) -> None:
     for coordinate in coordinates(stage.mechanism, stage.size):
         slider = gui.add_slider(
             f"{coordinate.name} {coordinate.unit}",
-            min=round(coordinate.low, 3),
-            max=round(coordinate.high, 3),
+            min=np.floor(10 * coordinate.low) / 10,
+            max=np.ceil(10 * coordinate.high) / 10,
             step=0.1,
             initial_value=coordinate.shown(stage.q[coordinate.place]),
         )

@@ -138,7 +138,7 @@ class Studio:
         taken = {stage.node for stage in self.stages}
         node = next(name for k in range(len(taken) + 1) if (name := f"/robot{k + 1}") not in taken)
         reach = [stage.size for stage in self.stages]
-        offset = -sum(1.5 * size for size in reach) - (0.75 * robot_parts(robot.mechanism).size if reach else 0.0)
+        offset = -sum(reach) - (0.5 * robot_parts(robot.mechanism).size if reach else 0.0)
         stage = Stage(self.server, self.worker, robot, node, offset, frame)
         self.stages.append(stage)
         gui = self.server.gui
@@ -200,7 +200,7 @@ class Studio:
             position=(0, middle[1], low),
         )
         camera = self.server.initial_camera
-        away = (first.size + 0.6 * far) * np.array([1.0, -1.0, 0.6])
+        away = (first.size + 0.4 * far) * np.array([1.0, -1.0, 0.6])
         middle = middle + BESIDE * np.array([-away[1], away[0], 0.0])
         camera.look_at = tuple(middle)
         camera.position = tuple(middle + away)

@@ -11,6 +11,7 @@ from ..errors import ZvenoError
 from ..ik.judge import prove
 from ..ik.manipulability import manipulability
 from ..ik.solutions import Solutions
+from ..mechanism.units import coordinate_units
 from ..spatial.rotations import from_quaternion, to_quaternion
 from ..spatial.transforms import transform
 from .instances import NOWHERE, Instances
@@ -212,7 +213,8 @@ def solution_table(found: Solutions) -> str:
     rows = [[str(k + 1), *in_words(mechanism, q, places)] for k, q in enumerate(found.of()[:MOST_GHOSTS])]
     if not rows and np.isfinite(found.nearest).all():
         rows = [["nearest", *in_words(mechanism, within(mechanism, found.nearest), places)]]
-    head = ["°, mm", *(mechanism.coordinate_names[k] for k in places)]
+    units = {coordinate_units(mechanism)[k] for k in places}
+    head = ["°" if units == {"rad"} else "°, mm", *(mechanism.coordinate_names[k] for k in places)]
     spaced = [[f"{cell}{GAP}" for cell in cells] for cells in (head, *rows)]
     lines = ["| " + " | ".join(cells) + " |" for cells in (spaced[0], ["---"] * len(head), *spaced[1:])]
     more = int(found.count) - MOST_GHOSTS

@@ -101,7 +101,8 @@ def show_planned_walk(stage: Stage, gui: Any, result: WalkPlan) -> Playback:
 
 
 def _add_way(stage: Stage, walk: Walk | WalkPlan) -> None:
-    """Footholds as dots, the centre of mass as a line."""
+    """The ground, footholds as dots, the centre of mass as a line."""
+    stage.ground = float(walk.positions[0, :, 2].min())
     if len(walk.footholds):
         add_points(stage, "footholds", walk.footholds, PLACES)
     add_trail(stage, walk.center_of_mass)
@@ -111,7 +112,8 @@ def contact_forces(result: Trajectory) -> Forces:
     """Forces of contacts with a ground whose normal is the world's z; of a batch, of the first run.
 
     A contact has rows (N, T1, T2) for every place where it touches, or N alone; a point that is held has a force in
-    world axes. Contacts with moments, with a name that is not their frame's, and other constraints are left out.
+    world axes. Points of the sole of a walking machine are drawn as one force at its frame. Contacts with moments,
+    with a name that is not their frame's, and other constraints are left out.
     """
     assert result.mechanism is not None
     first = (0,) * (result.q.ndim - 2)
@@ -122,10 +124,12 @@ def contact_forces(result: Trajectory) -> Forces:
     for label in labels:
         rows = [k for k, name in enumerate(result.reaction_names) if name.partition("[")[0] == label]
         called = _LABEL.fullmatch(label)
-        if called is None or called[1] not in result.mechanism.frame_names or (len(rows) != 1 and len(rows) % 3):
+        points = "][" in result.reaction_names[rows[0]]  # several of a sole, called by its frame
+        frame = called[1] if called else label if points else ""
+        if frame not in result.mechanism.frame_names or (len(rows) != 1 and len(rows) % 3):
             left_out.append(label)
             continue
-        frames.append(called[1])
+        frames.append(frame)
         parts = reactions[:, rows]
         if label.startswith("PointContact"):
             values.append(parts)
