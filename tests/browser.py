@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+PATIENT = 180_000
+"""ms; drawing without a graphics card takes seconds on a busy machine."""
+KEPT = Path(os.environ.get("ZVENO_SCREENSHOTS", "out/screenshots"))
+"""Where screenshots are kept to be looked at."""
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--no-first-run"]
 
 
@@ -26,3 +31,9 @@ def chromium() -> Iterator[Any]:
         started = play.chromium.launch(executable_path=program, args=FLAGS)
         yield started
         started.close()
+
+
+def kept(page: Any, name: str, **options: Any) -> bytes:
+    """A screenshot, which is also kept."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    return page.screenshot(path=KEPT / f"{name}.png", timeout=PATIENT, **options)

@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -207,6 +208,15 @@ def test_deep_names_are_found():
     deep = deep_names("see zveno.ik.choose and zveno.load.x\nfrom zveno.simulation import PD, simulate as run\n")
     assert deep == ["ik.choose", "load.x", "simulation.PD", "simulation.simulate"]
     assert deep_names("from zveno.documents.calibration_001 import plan_study as study") != []
+
+
+def test_extras_that_people_are_told_to_install_exist():
+    known = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
+    texts = [*(page.read_text() for page in PAGES), *(path.read_text() for path in (ROOT / "src").rglob("*.py"))]
+    named = {
+        name for text in texts for names in re.findall(r"zveno\[([a-z,]+)\]", text) for name in names.split(",")
+    }
+    assert {"exact", "studio", "plot"} <= named <= known
 
 
 def links_of(page: Path) -> set[Path]:

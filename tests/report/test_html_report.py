@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import zveno
-from browser import chromium
+from browser import PATIENT, chromium, kept
 from every_result import every_result
 from zveno.report.html.blocks import Series, numbers, points, table
 from zveno.report.html.page import MOST_BYTES, Chapter, bundle, page_text
@@ -143,7 +143,7 @@ def browser():
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_draws_in_a_browser(browser, pages, scheme):
     for name, file in pages.items():
@@ -154,7 +154,7 @@ def test_every_page_draws_in_a_browser(browser, pages, scheme):
         page.on("console", lambda said, faults=faults: faults.append(said.text) if said.type == "error" else None)
         page.on("request", lambda asked, fetched=fetched: fetched.append(asked.url))
         page.goto(file.as_uri())
-        page.wait_for_selector("html[data-drawn=yes]", state="attached", timeout=120_000)
+        page.wait_for_selector("html[data-drawn=yes]", state="attached", timeout=PATIENT)
         assert faults == [], name
         assert [url for url in fetched if not url.startswith(("file:", "data:", "blob:"))] == [], name
         empty = page.evaluate(
@@ -164,15 +164,16 @@ def test_every_page_draws_in_a_browser(browser, pages, scheme):
         drawn = sections(file.read_text(encoding="utf-8"))
         assert page.locator(".view.scene canvas").count() == sum(s["kind"] == "scene" for s in drawn.values())
         assert page.locator(".view.log .uplot").count() == sum(s["kind"] == "log" for s in drawn.values())
+        kept(page, f"report_{name}_{scheme}", full_page=True)
         context.close()
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_tables_sort_the_slider_moves_the_robot_and_the_button_turns_the_theme(browser, pages):
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.goto(pages["Solutions"].as_uri())
-    page.wait_for_selector("html[data-drawn=yes]", state="attached", timeout=120_000)
+    page.wait_for_selector("html[data-drawn=yes]", state="attached", timeout=PATIENT)
 
     def column(k):
         return [float(text) for text in page.locator(f"tbody tr td:nth-child({k})").all_inner_texts()]
@@ -190,4 +191,5 @@ def test_tables_sort_the_slider_moves_the_robot_and_the_button_turns_the_theme(b
     assert page.evaluate(color) != light
     page.emulate_media(media="print")
     assert page.locator(".bar").is_hidden()
+    kept(page, "report_Solutions_print", full_page=True)
     page.close()

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import zveno
-from browser import chromium
+from browser import PATIENT, chromium, kept
 from studio_client import until
 
 pytest.importorskip("viser")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 VIEWPORT = {"width": 900, "height": 560}
-PATIENT = 180_000
-"""ms; drawing without a graphics card takes seconds on a busy machine."""
-KEPT = Path(os.environ.get("ZVENO_SCREENSHOTS", "out/screenshots"))
-"""Where screenshots are kept to be looked at."""
 
 
 @pytest.fixture(scope="module")
@@ -49,12 +43,6 @@ def opened(browser):
     yield open_page
     for context in contexts:
         context.close()
-
-
-def kept(page, name: str) -> bytes:
-    """A screenshot, which is also kept."""
-    KEPT.mkdir(parents=True, exist_ok=True)
-    return page.screenshot(path=KEPT / f"{name}.png", timeout=PATIENT)
 
 
 def changed(page, before: bytes, what: str) -> bytes:

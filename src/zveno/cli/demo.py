@@ -149,7 +149,7 @@ def _solved(story: Story) -> Chapter:
     )
     words += f"{solutions.summary}."
     if proof is None:
-        words += " (pip install 'zveno[certified]' proves it.)"
+        words += " (pip install 'zveno[exact]' proves it.)"
     else:
         words += f" Judged in ball arithmetic: {proof.status}, {proof.reasons[0]}."
     data = {
