@@ -9,15 +9,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...errors import ShapeError, ZvenoError
+from ...errors import ShapeError, ZvenoError, unknown_name
 from ...kernels.door import compiled
 from ...kernels.kernel import Kernel
 from ...mechanism import Mechanism
+from .contradictions import refuse_contradictions
 from .task_rows import rigid_error
 from .tasks import LAST_ROW, RIGID, CenterOfMassTask, FrameTask, Task, checked_tasks, target_numbers
 
 KINDS = {(4, 4): "pose", (3,): "position", (3, 3): "rotation"}
 """Of a target by its shape."""
+_AS_USUAL = np.array([1e-6, 1e-6])
+"""A target is reached within as many metres and radians, if nothing else is asked for."""
+USED = 0.9
+"""The share of a target's own tolerance beyond which it pulls."""
+
+
+Tolerances = tuple[float, float] | Mapping[str, tuple[float, float]] | None
+
+
+def checked_targets(
+    mechanism: Mechanism, targets: Mapping[str, Any], center_of_mass: ArrayLike | None, tolerance: Tolerances
+) -> tuple[tuple[Task, ...], list[np.ndarray], np.ndarray, np.ndarray]:
+    """Tasks, the numbers of their targets, within what (tasks, 2) these are reached, and the slack (2 tasks,).
+
+    Targets of one rigid body that contradict each other are refused.
+    """
+    tasks, numbers = tasks_and_numbers(mechanism, targets, center_of_mass)
+    within = _tolerances(tasks, tolerance)
+    refuse_contradictions(mechanism, tasks, numbers, within)
+    slack = np.zeros(2 * len(tasks))
+    if isinstance(tolerance, Mapping):
+        slack = np.where(within > _AS_USUAL, USED * within, 0.0).ravel()
+    return tasks, numbers, within, slack
 
 
 def tasks_and_numbers(
@@ -37,6 +61,31 @@ def tasks_and_numbers(
         if given.ndim != 1:
             raise ShapeError("is a batch", element=f"target {task.name}", remedy="Give one set of targets a call")
     return tasks, numbers
+
+
+def _tolerances(tasks: tuple[Task, ...], tolerance: Tolerances) -> np.ndarray:
+    """(tasks, 2): metres and radians within which each target is reached."""
+    if tolerance is None:
+        return _AS_USUAL
+    if not isinstance(tolerance, Mapping):
+        return _metres_and_radians(tolerance, "tolerance")
+    names = [task.name for task in tasks]
+    within = np.tile(_AS_USUAL, (len(tasks), 1))
+    for name, values in tolerance.items():
+        if name not in names:
+            raise unknown_name("target", name, names)
+        within[names.index(name)] = _metres_and_radians(values, f"tolerance of {name}")
+    return within
+
+
+def _metres_and_radians(values: Any, element: str) -> np.ndarray:
+    try:
+        pair = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        pair = np.zeros(0)
+    if pair.shape != (2,) or not (pair > 0).all():
+        raise ZvenoError(f"is {values!r}", element=element, remedy="Give (metres, radians), above 0")
+    return pair
 
 
 @lru_cache(maxsize=256)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ...clearance import Clearance
 from ...clearance.capsules import acceptance
-from ...errors import ShapeError, ZvenoError, unknown_name
+from ...errors import ShapeError, ZvenoError
 from ...kernels.door import compiled
 from ...kernels.kernel import Kernel
 from ...mechanism import Mechanism
@@ -20,12 +20,11 @@ from ...mechanism.unit_quaternions import refuse_unnormalized
 from ...robot_functions import RobotFunctions
 from ..parts import asked
 from .box_limits import coordinate_limits
-from .contradictions import refuse_contradictions
 from .limbs import limb_postures
 from .posture_program import PostureProblem, posture_program, task_misses
 from .posture_result import NOT_ACCEPTED, UNDECIDED, Postures
 from .posture_search import PostureSearch, misses_by_name
-from .posture_targets import tasks_and_numbers
+from .posture_targets import checked_targets
 from .starts import starts_of
 from .tasks import Task
 from .velocity_ik import VelocityIk
@@ -39,10 +38,6 @@ BOUNDED = {1: (4, 8), 2: (4, 12), 3: (8, 40)}
 """After which rounds so many of the nearest postures take so many steps in which limits count."""
 LITTLE = 1e-8
 """The damping of these steps."""
-_AS_USUAL = np.array([1e-6, 1e-6])
-"""A target is reached within as many metres and radians, if nothing else is asked for."""
-USED = 0.9
-"""The share of a target's own tolerance beyond which it pulls."""
 ARRIVED = 1e-7
 """Errors before a step, m and rad, after which it needs no other: it squares them."""
 
@@ -76,12 +71,7 @@ def solve_postures(
         n: how many distinct postures are wanted; more may be returned.
     """
     mechanism = robot.mechanism
-    tasks, numbers = tasks_and_numbers(mechanism, targets, center_of_mass)
-    within = _tolerances(tasks, tolerance)
-    refuse_contradictions(mechanism, tasks, numbers, within)
-    slack = np.zeros(2 * len(tasks))
-    if isinstance(tolerance, Mapping):
-        slack = np.where(within > _AS_USUAL, USED * within, 0.0).ravel()
+    tasks, numbers, within, slack = checked_targets(mechanism, targets, center_of_mass, tolerance)
     if not (isinstance(n, int | np.integer) and n > 0):
         raise ZvenoError(f"is {n!r}", element="n", remedy="Give how many postures are wanted, 1 or more")
     low, high = coordinate_limits(mechanism, limits)
@@ -155,33 +145,6 @@ def _listed(
     residual = misses.max(axis=(1, 2))[: len(q)]
     by_name = misses_by_name(tasks, misses[0])
     return Postures(q, residual, status, nearest, by_name, 0, robot.mechanism, digest)
-
-
-def _tolerances(
-    tasks: tuple[Task, ...], tolerance: tuple[float, float] | Mapping[str, tuple[float, float]] | None
-) -> np.ndarray:
-    """(tasks, 2): metres and radians within which each target is reached."""
-    if tolerance is None:
-        return _AS_USUAL
-    if not isinstance(tolerance, Mapping):
-        return _metres_and_radians(tolerance, "tolerance")
-    names = [task.name for task in tasks]
-    within = np.tile(_AS_USUAL, (len(tasks), 1))
-    for name, values in tolerance.items():
-        if name not in names:
-            raise unknown_name("target", name, names)
-        within[names.index(name)] = _metres_and_radians(values, f"tolerance of {name}")
-    return within
-
-
-def _metres_and_radians(values: Any, element: str) -> np.ndarray:
-    try:
-        pair = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        pair = np.zeros(0)
-    if pair.shape != (2,) or not (pair > 0).all():
-        raise ZvenoError(f"is {values!r}", element=element, remedy="Give (metres, radians), above 0")
-    return pair
 
 
 def _rounds(robot: RobotFunctions, tasks: tuple[Task, ...], targets: np.ndarray, start: ArrayLike | None):
