@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 PATIENCE = 1.0
 """Seconds of work before a bar appears."""
@@ -24,6 +24,9 @@ class ProgressBar:
         what: a verb that says what is being done.
         wanted: whether a bar may appear; None where stderr is a terminal; or a function that is called instead.
     """
+
+    shown: ClassVar[ProgressBar | None] = None
+    """The one that is on the terminal: work inside of other work shows none of its own."""
 
     def __init__(self, what: str, wanted: Progress = None) -> None:
         self.what = what
@@ -44,6 +47,9 @@ class ProgressBar:
         if not self.wanted or time.monotonic() < self._next:
             return
         if self._bar is None:
+            if ProgressBar.shown is not None:
+                return
+            ProgressBar.shown = self
             from rich.console import Console
             from rich.progress import Progress
 
@@ -56,3 +62,4 @@ class ProgressBar:
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
+            ProgressBar.shown = None

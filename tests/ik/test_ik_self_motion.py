@@ -12,6 +12,7 @@ from ik_arms import general_arms
 import zveno
 from zveno.ik import solve_ik
 from zveno.ik.ik_problem import problem_of
+from zveno.ik.redundant.self_motion.answer import AT_ONCE
 from zveno.ik.redundant.self_motion.choice import self_motion_joint
 from zveno.ik.redundant.self_motion.completeness import unknown_turns
 from zveno.ik.redundant.self_motion.motions import motions_of, range_of, without_limits
@@ -165,6 +166,13 @@ def test_batches_files_and_texts(tmp_path):
     assert entry["joint"] == "joint3"
     assert entry["interval"] == list(one.families[0][0].interval)
     assert "joint3 from" in one.summary
+
+
+def test_progress_of_batches_is_told():
+    robot, told = zveno.load("iiwa14"), []
+    T = robot.forward_kinematics(robot.random(AT_ONCE + 1, 6))
+    solve_ik(robot, T, progress=lambda *step: told.append(step))
+    assert told == [(AT_ONCE, len(T)), (len(T), len(T))]
 
 
 def test_a_number_of_slices_gives_a_sample():

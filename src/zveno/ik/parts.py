@@ -215,7 +215,7 @@ class SolveCall:
         from .solve import solve_ik
 
         poses, start = piece
-        return [solve_ik(self.robot, poses, *self.asked, start=start, **self.options)]
+        return [solve_ik(self.robot, poses, *self.asked, start=start, progress=False, **self.options)]
 
 
 def solved_on(

@@ -102,7 +102,8 @@ def solve_ik(
             undecided and says so. Steps are short, but kernels that must first be compiled are waited for.
         on: workers that share the poses of a batch, as in `zveno.scale.fold`; this process if None.
         checkpoint: file that keeps what is solved of a batch; the same call goes on from there.
-        progress: for these two, whether a bar is shown, or a function of (done, total).
+        progress: for these two, and for self-motions of many poses: whether a bar is shown, by default on a
+            terminal after a second; or a function of (done, total).
 
     Solutions of a pose are ordered by their first coordinate, then by a fixed function of all, whatever batch they
     were solved in. Large batches are solved in parts. An argument that the method does not use is refused.
@@ -132,6 +133,7 @@ def solve_ik(
     if accept is not None or seconds is not None:
         options = {"windings": windings, "start": start, "slices": slices, "redundant": redundant}
         options |= {"objective": objective, "tolerance": tolerance, "percent": percent, "held": held}
+        options |= {"progress": progress}
         asked = (robot, frame, relative_to, limits, task, method)
         return _narrowed(problem, T_world_tool, asked, options, acceptance(robot, accept), seconds)
     if method == "certified":
@@ -142,7 +144,7 @@ def solve_ik(
         return certified_solutions(problem, T_world_tool, windings)
     if isinstance(T_world_tool, np.ndarray) and T_world_tool.size > 16 * AT_ONCE:
         options = {"windings": windings, "slices": slices, "redundant": redundant, "objective": objective}
-        options |= {"tolerance": tolerance, "percent": percent, "held": held}
+        options |= {"tolerance": tolerance, "percent": percent, "held": held, "progress": progress}
         asked = (robot, frame, relative_to, limits, task, method)
         answer = _in_parts(problem, T_world_tool, start, asked, options)
         if answer is not None:
@@ -172,7 +174,7 @@ def solve_ik(
     if method == "local":
         return local_answer(problem, targets, start, aim, inputs)
     if problem.redundancy:
-        return sampled_answer(problem, targets, slices, redundant, method, aim, inputs)
+        return sampled_answer(problem, targets, slices, redundant, method, aim, inputs, progress)
     solver = solver_for(problem, method)
     if solver is scan.solver and objective != scan.solver.objective:
         solver = replace(scan.solver, objective=objective)

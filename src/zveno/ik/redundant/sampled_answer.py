@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...errors import ZvenoError
+from ...progress import Progress
 from ..answer import concluded
 from ..checks.draft import Draft, empty_draft
 from ..ik_problem import IkProblem
@@ -32,6 +33,7 @@ def sampled_answer(
     method: str,
     aim: Aim,
     inputs: str,
+    progress: Progress = None,
 ) -> Solutions:
     """A sample of a redundant chain's continua. Slices can miss, so where nothing is found nothing is proved.
 
@@ -49,7 +51,7 @@ def sampled_answer(
         )
         if joint is not None:
             motions = importlib.import_module("zveno.ik.redundant.self_motion.answer")
-            return motions.self_motion_answer(problem, targets, joint, aim, inputs)
+            return motions.self_motion_answer(problem, targets, joint, aim, inputs, progress)
     if problem.redundancy == 1:
         draft = _curves(problem, targets, slices, redundant, method, aim)
     else:

@@ -66,7 +66,8 @@ class Postures(Result):
                 "there may be others."
             )
         if self.count:
-            return f"{self.count} combinations of limbs reach every target; {self.status}."
+            noun = "combination of limbs reaches" if self.count == 1 else "combinations of limbs reach"
+            return f"{self.count} {noun} every target; {self.status}."
         if not self.starts:
             return f"No combination of limbs reaches every target with this base: {self.status}."
         metres, radians = self.misses[self.worst]

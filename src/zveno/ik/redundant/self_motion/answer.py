@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....progress import Progress, ProgressBar
 from ...answer import concluded
 from ...checks.draft import Draft, empty_draft
 from ...checks.no_solutions import Outside
@@ -15,22 +16,25 @@ from ..sliced_joint import SlicedJoint
 from .inside_limits import Part, inside_limits
 from .motions import Motions, motions_of, range_of, without_range
 
-AT_ONCE = 32
+AT_ONCE = 16
 """Poses followed at once."""
 
 
 def self_motion_answer(
-    problem: IkProblem, targets: Targets, joint: SlicedJoint, aim: Aim, inputs: str
+    problem: IkProblem, targets: Targets, joint: SlicedJoint, aim: Aim, inputs: str, progress: Progress = None
 ) -> Solutions:
     """Every curve of solutions inside limits, from end to end; a claim where none can be missing."""
     name = next(step.joint for step in problem.steps if step.coordinate == joint.coordinate)
     draft = empty_draft(problem, targets, f"self-motions, {joint.slices} slices of {name}", aim)
     outside: list[tuple[int, np.ndarray]] = []
     rows: list[tuple[int, np.ndarray]] = []
-    for start in range(0, len(targets.T), AT_ONCE):
-        poses = np.arange(start, min(start + AT_ONCE, len(targets.T)))
-        for pose, motions in zip(poses.tolist(), motions_of(problem, targets.T[poses], *joint), strict=True):
-            rows += _told(draft, pose, motions, joint, outside)
+    n = len(targets.T)
+    with ProgressBar("following self-motions", progress) as advance:
+        for start in range(0, n, AT_ONCE):
+            poses = np.arange(start, min(start + AT_ONCE, n))
+            for pose, motions in zip(poses.tolist(), motions_of(problem, targets.T[poses], *joint), strict=True):
+                rows += _told(draft, pose, motions, joint, outside)
+            advance(start + len(poses), n)
     if rows:
         draft.add(np.concatenate([np.full(len(x), i) for i, x in rows]), np.concatenate([x for _, x in rows]))
     told = Outside(

@@ -160,14 +160,15 @@ def split(s: np.ndarray, u: np.ndarray, r_s: float, r_u: float):
 
 def harmonics(angles: np.ndarray, degree: int, order: int) -> np.ndarray:
     """(order + 1, n, 2 degree + 1): φ and its derivatives, each over the factorial of its order."""
-    m = np.arange(1, degree + 1)
+    m, k = np.arange(1, degree + 1), np.arange(order + 1)
     turned = np.multiply.outer(angles, m)
     c, s = np.cos(turned), np.sin(turned)
+    derivatives = np.stack([c, -s, -c, s])
+    power = m ** k[:, None] / np.array([math.factorial(i) for i in k])[:, None]
     out = np.zeros((order + 1, len(angles), 2 * degree + 1))
     out[0, :, 0] = 1.0
-    for k, power in enumerate(m**k / math.factorial(k) for k in range(order + 1)):
-        even, odd = ((c, s), (-s, c), (-c, -s), (s, -c))[k % 4]
-        out[k, :, 1 : degree + 1], out[k, :, degree + 1 :] = power * even, power * odd
+    np.multiply(power[:, None], derivatives[k % 4], out=out[:, :, 1 : degree + 1])
+    np.multiply(power[:, None], derivatives[(k - 1) % 4], out=out[:, :, degree + 1 :])
     return out
 
 
@@ -232,26 +233,31 @@ def _newton(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Zeros of F and F_u in units of the cells, and whether they were found within the wider cells."""
     if not len(t):
         return np.zeros(0), np.zeros(0), np.zeros(0, bool)
+    whole = np.zeros((len(t), ORDER + 1, ORDER + 1))
+    whole[:, _I, _J] = t
     x, y = np.zeros(len(t)), np.zeros(len(t))
     step = np.full(len(t), np.inf)
-    powers = np.arange(ORDER + 1)
     for _ in range(7):
-        px, py = x[:, None] ** powers, y[:, None] ** powers
-        dx = np.concatenate([np.zeros((len(t), 1)), powers[1:] * px[:, :-1]], axis=1)
-        dy = np.concatenate([np.zeros((len(t), 1)), powers[1:] * py[:, :-1]], axis=1)
-        dyy = np.concatenate([np.zeros((len(t), 2)), powers[2:] * powers[1:-1] * py[:, :-2]], axis=1)
-        f, f_x = _sum(t, px, py), _sum(t, dx, py)
-        f_y, f_xy, f_yy = _sum(t, px, dy), _sum(t, dx, dy), _sum(t, px, dyy)
+        (px, dx, _), by_y = _powers(x), _powers(y)
+        (f, f_y, f_yy), (f_x, f_xy, _) = (np.stack([px, dx], 1) @ (whole @ np.stack(by_y, 2))).transpose(1, 2, 0)
         with np.errstate(all="ignore"):
             det = f_x * f_yy - f_y * f_xy
             along = np.nan_to_num(np.stack([f * f_yy - f_y * f_y, f_x * f_y - f * f_xy]) / det, nan=9.0)
         x, y = np.clip(x - along[0], -3.0, 3.0), np.clip(y - along[1], -3.0, 3.0)
         step = np.abs(along).max(axis=0)
+        if step.max() < 1e-12:
+            break
     return x, y, (np.maximum(np.abs(x), np.abs(y)) <= WIDER) & (step < 1e-6)
 
 
-def _sum(t: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return np.einsum("nk,nk,nk->n", t, x[:, _I], y[:, _J])
+def _powers(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(n, 9) each: powers of x (n,) and their first and second derivatives."""
+    k = np.arange(ORDER + 1)
+    powers = x[:, None] ** k
+    first, second = np.zeros_like(powers), np.zeros_like(powers)
+    first[:, 1:] = k[1:] * powers[:, :-1]
+    second[:, 2:] = k[2:] * k[1:-1] * powers[:, :-2]
+    return powers, first, second
 
 
 def _distinct(points: np.ndarray) -> list[int]:

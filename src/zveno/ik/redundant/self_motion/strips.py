@@ -8,7 +8,7 @@ solution is arrived at twice.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -180,15 +180,22 @@ def _at_level(x, tangent, x_new, t_new, coordinate: int, level: np.ndarray) -> n
     """(n, 7) where cubics from x to x_new, with these tangents, bring a coordinate to a level; by bisection."""
     chord = x_new - x
     length = np.linalg.norm(chord, axis=1)[:, None]
-    low, high = np.zeros((len(x), 1)), np.ones((len(x), 1))
-    rising = (chord[:, coordinate] > 0)[:, None]
+    begin, end = length * tangent, length * t_new
+    own = [part[:, coordinate] for part in (x, chord, begin, end)]
+    low, high = np.zeros(len(x)), np.ones(len(x))
+    rising = own[1] > 0
     for _ in range(40):
         t = 0.5 * (low + high)
-        at = x + t * t * (3 - 2 * t) * chord + length * t * (1 - t) * ((1 - t) * tangent - t * t_new)
-        before = (at[:, coordinate] < level)[:, None] == rising
+        before = (_cubic(t, *own) < level) == rising
         low, high = np.where(before, t, low), np.where(before, high, t)
+    at = _cubic((0.5 * (low + high))[:, None], x, chord, begin, end)
     at[:, coordinate] = level
     return at
+
+
+def _cubic(t: Any, x: Any, chord: Any, begin: Any, end: Any) -> Any:
+    """Where the cubic from x over a chord, with these derivatives at its ends, is at t of 0 … 1."""
+    return x + t * t * (3 - 2 * t) * chord + t * (1 - t) * ((1 - t) * begin - t * end)
 
 
 def _landed(
