@@ -53,7 +53,7 @@ VERBS = {
     ),
     "ik": Verb("ik", "Inverse kinematics: all configurations with the tool at a pose, within limits."),
     "workspace": Verb("workspace", "Which positions a robot reaches, in how many orientations and ways."),
-    "simulate": Verb("simulate", "The motion of a robot from a state: falling freely, or held by a controller."),
+    "simulate": Verb("simulate", "The motion of a robot from one state or many: falling, or held by a controller."),
     "base": Verb("base", "The base inertial parameters, which decide the dynamics, in link parameters."),
     "identifiability": Verb(
         "identifiability", "Which geometric parameters a kind of measurement can find, alone or together."

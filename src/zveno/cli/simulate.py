@@ -53,7 +53,7 @@ def simulate(
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """The motion of a robot from a state, or from many: falling freely, or held by a controller.
+    """The motion of a robot from one state or many: falling, or held by a controller.
 
     `--out x.npz` (or .csv, .parquet) takes the motion itself.
 
