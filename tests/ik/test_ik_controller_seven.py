@@ -144,5 +144,7 @@ def test_a_joint_that_cannot_be_the_argument_is_refused(tmp_path):
         export(["inverse_kinematics"], tmp_path, redundant="joint9", timed=False)
     with pytest.raises(zveno.ZvenoError, match="Leave it out"):
         zveno.load("ur5").export_c(["inverse_kinematics"], tmp_path, redundant="joint1", timed=False)
+    with pytest.raises(zveno.ZvenoError, match="Export `double`"):
+        zveno.load("gen3").export_c(["inverse_kinematics"], tmp_path, single=True, redundant="joint7", timed=False)
     with pytest.raises(zveno.ZvenoError, match="is for inverse_kinematics"):
         export(["jacobian"], tmp_path, redundant="joint4", timed=False)

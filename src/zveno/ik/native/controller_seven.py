@@ -39,10 +39,14 @@ def all_of_seven(problem: IkProblem, bounds: Bounds, q: np.ndarray, redundant: s
     raise BuildError(
         "the other joints have no list of all solutions for an angle of this one",
         element=f"redundant {redundant}",
-        remedy=_remedy(problem, [k for k in joints if bounds is DOUBLE or closed_form(problem, k) is not None]),
+        remedy=_remedy(problem, joints, bounds),
     )
 
 
-def _remedy(problem: IkProblem, joints: list[int]) -> str:
-    names = ", ".join(problem.steps[k].joint for k in sorted(joints))
-    return f"Name one of {names}" if names else "Leave it out: it is for seven revolute joints"
+def _remedy(problem: IkProblem, joints: list[int], bounds: Bounds) -> str:
+    listed = [k for k in joints if bounds is DOUBLE or closed_form(problem, k) is not None]
+    if listed:
+        return f"Name one of {', '.join(problem.steps[k].joint for k in sorted(listed))}"
+    if joints:
+        return "Export `double`: in `float` a list of all solutions needs a closed form, and no joint leaves one"
+    return "Leave it out: it is for seven revolute joints"

@@ -11,24 +11,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...clearance import Capsules, Clearance
-from ...errors import ShapeError, ZvenoError, unknown_name
+from ...errors import ShapeError, ZvenoError
 from ...fit.quadratic.steps import INFEASIBLE, SOLVED
 from ...mechanism.unit_quaternions import refuse_unnormalized
 from ...robot_functions import RobotFunctions
 from .box_limits import acceleration_limits, position_limits, velocity_limits
 from .tasks import (
-    LAST_ROW,
-    FrameTask,
-    PostureTask,
     Task,
     checked_tasks,
     is_strict,
-    target_numbers,
-    target_size,
     weights_of,
 )
 from .velocity_program import NOT_FINITE, velocity_program
 from .velocity_rows import VelocityProblem
+from .velocity_targets import VelocityTargets
 
 if TYPE_CHECKING:
     from ...kernels.structured.kernel import StructuredKernel
@@ -124,14 +120,7 @@ class VelocityIk:
                 acceleration_limits(mechanism, acceleration),
             ]
         )
-        places, first = {}, 0
-        for task in self.tasks:
-            places[task.name] = slice(first, first + target_size(mechanism, task))
-            first = places[task.name].stop
-        self._places: dict[str, slice] = places
-        self._by_name = {task.name: task for task in self.tasks}
-        self._defaults = self._default_targets()
-        self._plain_shapes = [(task.name, self._plain_shape(task)) for task in self.tasks]
+        self._targets = VelocityTargets(mechanism, self.tasks)
         self._at_rest = np.zeros(mechanism.n_v)
         self._flat_corners = np.zeros(1) if self._corners is None else self._corners.ravel()
         self._no_rows = np.zeros(0)
@@ -176,7 +165,7 @@ class VelocityIk:
             raise
         corners = self._flat_corners if support is None else self._other_support(support).ravel()
         try:
-            step = self.stepped(q, self._numbers(targets or {}), before, corners)
+            step = self.stepped(q, self._targets.numbers(targets or {}), before, corners)
         except (AttributeError, ShapeError):
             self._refuse_shapes(q, targets, before)
             raise
@@ -206,51 +195,6 @@ class VelocityIk:
         )
         return step
 
-    # --- targets
-
-    def _default_targets(self) -> np.ndarray:
-        mechanism = self.robot.mechanism
-        numbers = np.full(self.problem.n_targets, np.nan)
-        for task in self.tasks:
-            if isinstance(task, PostureTask):
-                numbers[self._places[task.name]] = mechanism.neutral()
-            elif task.name == "momentum":
-                numbers[self._places[task.name]] = 0.0
-        return numbers
-
-    def _plain_shape(self, task: Task) -> tuple[int, ...]:
-        """Of a target that needs no conversion; nothing has the shape () where there is no such."""
-        if isinstance(task, FrameTask):
-            return (4, 4) if task.kind == "pose" else ()
-        return (target_size(self.robot.mechanism, task),)
-
-    def _numbers(self, targets: Mapping[str, Any]) -> np.ndarray:
-        """Targets in the order of the kernel. Plain poses of one state are not looked at: the kernel tells."""
-        if len(targets) != len(self._plain_shapes):
-            return self._careful_numbers(targets)
-        parts = []
-        for name, shape in self._plain_shapes:
-            target = targets.get(name)
-            if type(target) is not np.ndarray or target.shape != shape or target.dtype != np.float64:
-                return self._careful_numbers(targets)
-            if len(shape) == 2 and target[3].tolist() != LAST_ROW:
-                return self._careful_numbers(targets)
-            parts.append(target[:3] if len(shape) == 2 else target)
-        return np.concatenate(parts, axis=None)
-
-    def _careful_numbers(self, targets: Mapping[str, Any]) -> np.ndarray:
-        mechanism = self.robot.mechanism
-        given = {}
-        for name, target in targets.items():
-            if name not in self._by_name:
-                raise unknown_name("task", name, self._by_name)
-            given[name] = target_numbers(mechanism, self._by_name[name], target)
-        batch = np.broadcast_shapes(*(values.shape[:-1] for values in given.values()))
-        numbers = np.broadcast_to(self._defaults, (*batch, len(self._defaults))).copy()
-        for name, values in given.items():
-            numbers[..., self._places[name]] = values
-        return numbers
-
     def _refuse_shapes(self, q: np.ndarray, targets: Any, before: Any) -> None:
         """The error that says which argument does not fit."""
         self.robot.mechanism.checked_q(q)
@@ -266,11 +210,7 @@ class VelocityIk:
         if not np.isfinite(q).all():
             raise ShapeError("holds NaN or infinity", element="q", remedy="Give finite numbers")
         refuse_unnormalized(self.robot.mechanism, q)
-        self._careful_numbers(targets)
-        missing = [name for name in self._places if name not in targets]
-        missing = [name for name in missing if np.isnan(self._defaults[self._places[name]]).any()]
-        if missing:
-            raise ZvenoError(f"is missing for {', '.join(missing)}", element="targets", remedy="Give it by name")
+        self._targets.refuse(targets)
 
     def _other_support(self, support: ArrayLike) -> np.ndarray:
         corners = _polygon(support)
