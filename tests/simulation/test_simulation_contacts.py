@@ -253,5 +253,5 @@ def test_wrong_controllers_are_refused():
         simulate(robot, q, control=np.full(3, np.nan))
     with pytest.raises(ModelError, match="restitution"):
         simulate(ball(), [1.0], constraints=[GroundContact("ball", restitution=2.0)])
-    with pytest.raises(ZvenoError, match="no events"):
+    with pytest.raises(ZvenoError, match="no limits, projection, nor contacts"):
         simulate(ball(), [[1.0], [2.0]], constraints=[GroundContact("ball")])

@@ -121,8 +121,8 @@ def test_a_function_of_the_user_is_compiled_once(monkeypatch):
     robot, compiled = zveno.load("chain(1)"), []
     gain = np.random.default_rng().uniform(1.0, 2.0)  # not in any cache
     compile_object = host.compile_object
-    monkeypatch.setattr(host, "compile_object", lambda *rest: compiled.append(rest[1]) or compile_object(*rest))
+    monkeypatch.setattr(host, "compile_object", lambda text: compiled.append(text) or compile_object(text))
     for n in (4, 7, 9):
         equations = Equations(robot, control=Traced(lambda t, q, v: -gain * v))
         equations.steps("rk4", n)(np.zeros(n), np.full(n, 1e-3), equations.state([1.0], [0.0]))
-    assert compiled == ["steps_rk4"]
+    assert len(compiled) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -110,6 +110,31 @@ class EventTracker:
                 break
         self._last = signs
         return sorted(crossings, key=lambda one: one.t)
+
+    def values(self, times: np.ndarray, Y: np.ndarray, finite: Any = True) -> np.ndarray:
+        """All functions, which are compiled, at times (n,) and states (..., n, n_y): (..., n, events).
+
+        An error where one is not finite though the state is, which `finite` (..., n) says.
+        """
+        columns = []
+        for i, event in enumerate(self.events):
+            with np.errstate(all="ignore"):  # what is not finite is named below
+                column = self._kernels[i](times, Y)
+            bad = ~np.isfinite(column) & finite
+            if bad.any():
+                where = tuple(np.argwhere(bad)[0])
+                self._finite(event, float(np.broadcast_to(times, column.shape)[where]), float(column[where]))
+            columns.append(column)
+        return np.stack(columns, axis=-1)
+
+    def remember(self, signs: list[int], largest: list[float]) -> None:
+        """Go on with a run of which this is known."""
+        self._sign, self._last, self._largest = list(signs), list(signs), list(largest)
+
+    @property
+    def remembered(self) -> tuple[list[int], list[float]]:
+        """Signs of all functions where the run is, and their largest values so far."""
+        return self._sign, self._largest
 
     def reach(self, crossings: Sequence[Crossing]) -> None:
         """The run has passed the given crossings."""

@@ -44,6 +44,13 @@ class FixedStep:
         self._states = self.y[None]
         self._block = 0
 
+    @classmethod
+    def through(cls, rates: Rates, method: str, nodes: np.ndarray, states: np.ndarray, h: float) -> FixedStep:
+        """A stepper that has come through nodes (n,) with states (n, n_y)."""
+        stepper = cls(rates, method, float(nodes[-1]), states[-1], h)
+        stepper.nodes, stepper._states = nodes, states
+        return stepper
+
     def restart(self, y: Any) -> None:
         """Go on from another state at the same time."""
         self.y = np.array(y)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,10 +13,10 @@ from .events import Event
 from .fixed_stepper import FixedStep
 from .integrators import FIXED, TIME_STEPPING, Adaptive, checked_method
 from .rates import Rates, steps_in
-from .rollout import rollout
+from .rollout import rolled_out
 from .single import Run
 from .start import Start
-from .trajectory import FINISHED, EventRecord
+from .trajectory import EventRecord
 
 STABLE = 3.0
 """Steps of dop853, which is explicit, are no longer than this over the rate of stabilisation. It is stable up to
@@ -102,9 +102,10 @@ def integrated(
     y0, c, rates = start.y, start.c, Rates(equations, start.c)
     watched = equations.commanded or events or projection or any(one.unilateral for one in equations.constraints)
     if method.fixed_step and (y0.ndim > 1 or not watched):
-        Y, status, n_steps = _rolled_out(equations, rates, method, y0, times, progress)
+        settings = method.name, method.step
+        Y, status, n_steps, records = rolled_out(equations, rates, *settings, y0, times, events, progress)
         C = None if c is None else np.broadcast_to(c[..., None, :], (*Y.shape[:-1], c.shape[-1]))
-        return Integrated(times, Y, C, status, n_steps, rates.n, (), _notes(rates, None))
+        return Integrated(times, Y, C, status, n_steps, rates.n, records, _notes(rates, None))
     stepper = _stepper(rates, method, y0, max(float(times[-1]), 1e-300))
     run = Run(equations, rates, stepper, events, start.modes, projection, progress)
     run.go(times)
@@ -137,29 +138,3 @@ def _notes(rates: Rates, chatter: tuple[float, float] | None) -> tuple[str, ...]
     if rates.redundant:
         notes.append(f"redundant constraints solved in least squares: {', '.join(sorted(rates.redundant))}")
     return tuple(notes)
-
-
-def _rolled_out(
-    equations: Equations, rates: Rates, method: Method, y0: np.ndarray, times: np.ndarray, progress: Any
-) -> tuple[np.ndarray, str, int]:
-    """(states at the times, status, number of steps); the last interval may be shorter than the others."""
-    Y, status, n_steps = y0[..., None, :], FINISHED, 0
-    same = np.diff(times) > (times[1] - times[0]) * (1 - 1e-9) if len(times) > 1 else np.zeros(0, dtype=bool)
-    for first, n in ((0, int(same.sum())), (int(same.sum()), int((~same).sum()))):
-        if n and status == FINISHED:
-            between = float(times[first + n] - times[first]) / n
-            every = steps_in(between, method.step)
-            rest, status = rollout(
-                equations,
-                rates,
-                method.name,
-                Y[..., -1, :],
-                float(times[first]),
-                between / every,
-                n,
-                every,
-                progress,
-            )
-            Y = np.concatenate([Y, rest[..., 1:, :]], axis=-2) if first else rest
-            n_steps += every * (rest.shape[-2] - 1)
-    return Y, status, n_steps

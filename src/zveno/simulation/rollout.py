@@ -1,16 +1,19 @@
-"""Runs with fixed steps and nothing to look at in between, one or thousands: many steps in one call of a kernel."""
+"""Runs with fixed steps, one or thousands: many steps in one call of a kernel, events looked at afterwards."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from .batch_events import BatchEvents
 from .equations import Equations
+from .events import Event
 from .inputs import QUALITY
 from .integrators import EVALUATIONS, staged_step
-from .rates import Rates, Stopped
-from .trajectory import FINISHED
+from .rates import Rates, Stopped, steps_in
+from .trajectory import FINISHED, EventRecord
 
 NUMBERS_PER_CALL = 1024
 """Numbers that a state returns from one call at most: they fit the cache that is near."""
@@ -54,6 +57,56 @@ def rollout(
     except StoppedAt as stop:
         return Y[..., : reached + stop.n_samples + 1, :], f"stopped: {stop}"
     return Y, FINISHED
+
+
+def rolled_out(
+    equations: Equations,
+    rates: Rates,
+    method: str,
+    step: float,
+    y0: np.ndarray,
+    times: np.ndarray,
+    events: Sequence[Event],
+    progress: Callable[[float], None],
+) -> tuple[np.ndarray, str, int, tuple[EventRecord, ...]]:
+    """(states at the times (n,), status, number of steps, what happened).
+
+    The last interval may be shorter than the others; events are those of a batch, see `BatchEvents`.
+    """
+
+    def through(y: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, str, int]:
+        return _in_two_parts(equations, rates, method, step, y, nodes, progress)
+
+    if not events:
+        return *through(y0, times), ()
+    watch = BatchEvents(equations, rates, method, step, events, y0)
+    return *watch.through(y0, times, through), tuple(watch.records)
+
+
+def _in_two_parts(
+    equations: Equations, rates: Rates, method: str, step: float, y0: np.ndarray, times: np.ndarray, progress: Any
+) -> tuple[np.ndarray, str, int]:
+    """(states at the times, status, number of steps): equal intervals, and those after them."""
+    Y, status, n_steps = y0[..., None, :], FINISHED, 0
+    same = np.diff(times) > (times[1] - times[0]) * (1 - 1e-9) if len(times) > 1 else np.zeros(0, dtype=bool)
+    for first, n in ((0, int(same.sum())), (int(same.sum()), int((~same).sum()))):
+        if n and status == FINISHED:
+            between = float(times[first + n] - times[first]) / n
+            every = steps_in(between, step)
+            rest, status = rollout(
+                equations,
+                rates,
+                method,
+                Y[..., -1, :],
+                float(times[first]),
+                between / every,
+                n,
+                every,
+                progress,
+            )
+            Y = np.concatenate([Y, rest[..., 1:, :]], axis=-2) if first else rest
+            n_steps += every * (rest.shape[-2] - 1)
+    return Y, status, n_steps
 
 
 class StoppedAt(Stopped):

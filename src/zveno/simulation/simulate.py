@@ -65,8 +65,8 @@ def simulate(
 
     Args:
         robot: the robot.
-        q0, v0: (n_q,) and (n_v,) (at rest if None), or (..., n_q) and (..., n_v) for a batch: fixed steps only,
-            without events; contacts that open and close with time stepping only.
+        q0, v0: (n_q,) and (n_v,) (at rest if None), or (..., n_q) and (..., n_v) for a batch: fixed steps only;
+            contacts that open and close with time stepping only.
         duration: s.
         control: a controller of `zveno.simulation` (PD, ComputedTorque, Recorded, Traced, …), a function of
             (t, q, v) that returns torques, constant torques (n_v,), or None for none.
@@ -83,7 +83,7 @@ def simulate(
             one takes the last of its `tau`.
         friction: whether the drives' friction acts (smoothed around v = 0).
         limits: whether joints stop at their limits.
-        events: functions whose zeros are found and reported.
+        events: functions whose zeros are found and reported; for a batch traced ones that end no run.
         moving_base: T_world_base (4, 4) as a function of time that can be traced: link 0 moves so. Constraints
             and energies are then those seen from the base.
         stabilization: rate k, 1/s, at which a violation dies out: φ̈ + 2k φ̇ + k² φ = 0 (Baumgarte 1972). At most
@@ -109,6 +109,8 @@ def simulate(
     check_times(duration, step, sample, rtol)
     check_batch(single, method.name, constraints, limits, events, projection)
     if on is not None or checkpoint is not None:
+        if events:
+            raise ZvenoError("workers look for no events", element="events", remedy="Leave out on and checkpoint")
         options = {"control": control, "constraints": tuple(constraints), "integrator": method.name, "step": step}
         options |= {"sample": sample, "drive": drive, "friction": friction, "moving_base": moving_base}
         options |= {"stabilization": stabilization, "max_projection": max_projection, "limits": limits}

@@ -29,6 +29,8 @@ class EventRecord:
     t: float
     name: str
     what: str
+    state: tuple[int, ...] = ()
+    """which run of a batch"""
 
 
 @registered
@@ -53,7 +55,7 @@ class Trajectory(Result):
         violation, violation_rate: largest |φ| and |φ̇| of the active rows, (..., n).
         residual, sweeps: of time stepping, (..., n): the largest change of a contact force in the last sweep of a
             step, N, and the largest number of sweeps, of the steps since the sample before; None otherwise.
-        events: contacts, limits and events in the order of time (a single state only).
+        events: contacts, limits and events in the order of time; of a batch events only, each with its run.
         status: "finished", or what stopped the run and when; what was computed so far is kept.
         moved: how far the initial state was projected onto the constraints, rad or m.
         notes: redundant constraints and the like.

@@ -36,8 +36,9 @@ def trajectory_chapter(result: Trajectory) -> Chapter:
         blocks.append(_record("Torques", result, result.tau[first], names, "N·m or N"))
     if result.reaction_names:
         blocks.append(_record("Reactions", result, result.reactions[first], result.reaction_names, "N or N·m"))
-    if result.events:
-        rows = [[f"{event.t:.6g}", event.name, event.what] for event in result.events[:MOST_EVENTS]]
+    shown = [event for event in result.events if event.state in ((), first)][:MOST_EVENTS]
+    if shown:
+        rows = [[f"{event.t:.6g}", event.name, event.what] for event in shown]
         blocks.append(table("Events", ("t, s", "of", "what"), rows))
     if result.notes:
         blocks.append(words("Notes", result.notes))

@@ -44,7 +44,7 @@ def draw_trajectory(trajectory: Any, path: str | PathLike[str], caption: str | N
             title = f"{title}: the {len(chosen)} that vary most of {values.shape[1]}"
         panels[title] = values[:, chosen]
         names[title] = [lines[k] for k in chosen] if lines else ()
-    marks = sorted({event.t for event in trajectory.events})[:_MOST_MARKS]
+    marks = sorted({event.t for event in trajectory.events if event.state in ((), first)})[:_MOST_MARKS]
     return draw_lines(trajectory.t, panels, path, caption or trajectory.summary, names, marks=marks)
 
 
