@@ -89,16 +89,16 @@ def _first(name: str) -> list[Row]:
     ]
 
 
-def first_answers(name: str, other: str) -> tuple[float, float]:
+def first_answers(name: str, other: str, options: str = "") -> tuple[float, float]:
     """CPU seconds of the first answer in a fresh process, with an empty cache, and the least of five with a full.
 
-    LLVM is loaded before, with kernels of the other robot.
+    LLVM is loaded before, with kernels of the other robot; `options` are further arguments of `robot.ik`.
     """
     program = (
         "import time, zveno, zveno.ik.solve, zveno.ik.native.answer; zveno.set_threads(1);"
         f"r = zveno.load('{other}'); r.forward_kinematics(r.neutral());"
         f"r = zveno.load('{name}'); T = r.forward_kinematics(r.random(1, 0)[0]);"
-        "t = time.process_time(); r.ik(T).status; print(time.process_time() - t)"
+        f"t = time.process_time(); r.ik(T, {options}).status; print(time.process_time() - t)"
     )
     with tempfile.TemporaryDirectory() as folder:
         command, env = [sys.executable, "-c", program], os.environ | {"ZVENO_CACHE_DIR": folder}
