@@ -262,8 +262,8 @@ def _readings(table: MeasurementTable, what: Measurement) -> np.ndarray:
         raise ModelError(
             f"has no column {', '.join(what.columns)}, which a {what.kind} measurement needs",
             file=table.file,
-            remedy=f"Columns: {', '.join(table.columns)}. If the readings are in another file, put both side by "
-            "side (paste -d, joints.csv readings.csv)",
+            remedy=f"Columns: {', '.join(table.columns)}. Where names differ: --columns {what.columns[0]}=NAME. "
+            "If the readings are in another file, put both side by side (paste -d, joints.csv readings.csv)",
         )
     if missing:
         raise ModelError(
