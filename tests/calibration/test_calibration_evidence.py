@@ -5,6 +5,7 @@ import pytest
 from calibration_arms import FAR, arm, simulated
 
 import zveno
+from zveno.calibration import rounds
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.fit.evidence import SIZES as SIZES_TRIED
 from zveno.calibration.fit.evidence import _evidence
@@ -77,6 +78,23 @@ def test_terms_are_found_where_they_are(terms):
         assert set(plain.lacking) == set(terms)
         kept = np.mean([(found.sigma[name] / plain.sigma[name]) ** 2 for name in plain.sigma])
         assert 1.0 - plain.lacking[terms[0]] == pytest.approx(kept, abs=0.1)
+
+
+def test_terms_that_do_not_help_hide_no_others(monkeypatch):
+    """Where postures not used are predicted no better with one kind, the next is tried, and the first is named."""
+    robot = zveno.load("ur5").with_tool(transform(None, np.array([0.05, 0.04, 0.1])))
+    campaign, _ = _measured(robot, ("compliance", "gear"), 60, 13, Pose())
+    better = rounds._predicts_better
+    monkeypatch.setattr(
+        rounds,
+        "_predicts_better",
+        lambda state, before: "gear" not in state.joint_terms and better(state, before),
+    )
+    found = calibrate(robot, campaign, folds=0)
+    assert found.joint_terms
+    assert "gear" not in found.joint_terms
+    assert set(found.lacking) == {"gear"}
+    assert any("gear ratios that are off, but" in note for note in found.notes)
 
 
 def test_terms_that_are_not_there_are_hardly_ever_found():

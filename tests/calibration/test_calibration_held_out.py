@@ -1,6 +1,7 @@
 """Postures not used: what the fits without them leave, also where constants of the instrument are estimated."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from benchmarks.calibration_recovery import CASES, simulated
 import zveno
 
 NAMES = ("pixels, marker, eye in hand, lens estimated", "ball bar, unknown length")
-OPTIONS = {"joint_terms": (), "plausible": None, "loss": "none", "events": "ignored"}
+OPTIONS: dict[str, Any] = {"joint_terms": (), "plausible": None, "loss": "none", "events": "ignored"}
 
 
 @pytest.mark.parametrize("name", NAMES)

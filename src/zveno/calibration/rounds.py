@@ -80,41 +80,61 @@ def _terms_in_doubt(state: FitState, change: Change) -> str:
 
 
 def _until_nothing_lacks(state: FitState) -> FitState:
-    """Rounds of the fit until nothing is lacking."""
+    """Rounds of the fit until nothing is lacking but terms with which postures not used are predicted no better."""
+    refused: tuple[str, ...] = ()
     while state.lacks and (_reveals(state) or state.settings.find_joint_terms):
         if _reveals(state):
             state = _next_round(noted(replace(state, revealed=True), FAR_FROM_NOMINAL))
             continue
-        before = state
-        # The one that is lacking most, so that the others are judged beside it as it is fitted, or else all
-        # together, if postures not used are predicted better.
-        for lacks in dict.fromkeys((before.lacks[:1], before.lacks)):
-            evidence = {**before.evidence, **{lack.word: lack.evidence for lack in lacks}}
-            joint_terms = (*before.settings.joint_terms, *evidence)
-            loads = next((lack.loads for lack in lacks if lack.word == "compliance"), before.loads)
-            state = _next_round(replace(before, evidence=evidence, joint_terms=joint_terms, loads=loads))
-            if _predicts_better(state, before):
-                break
-        else:
-            words = " and ".join(IN_WORDS[lack.word] for lack in before.lacks)
-            note = f"the data look like {words}, but with these terms held-out postures are predicted no better"
-            return noted(before, note)
-    return state
+        before = _with_held_out(state)
+        state = _with_more_terms(before)
+        if state is before:
+            refused = (*refused, before.lacks[0].word)
+        if refused:  # they do not hide others that may help
+            state = _with_lacks(state, refused)
+    if not refused:
+        return state
+    lacks = tuple(lack for lack in _with_lacks(state).lacks if lack.word in refused)
+    words = " and ".join(IN_WORDS[lack.word] for lack in lacks)
+    note = f"the data look like {words}, but with these terms held-out postures are predicted no better"
+    return noted(replace(state, lacks=lacks), note if lacks else "")
+
+
+def _with_more_terms(before: FitState) -> FitState:
+    """The next round: with the terms that are lacking most, so that others are judged beside them as they are
+    fitted, or with all that are lacking. The state itself if neither predicts postures not used better."""
+    for lacks in dict.fromkeys((before.lacks[:1], before.lacks)):
+        evidence = {**before.evidence, **{lack.word: lack.evidence for lack in lacks}}
+        joint_terms = (*before.settings.joint_terms, *evidence)
+        loads = next((lack.loads for lack in lacks if lack.word == "compliance"), before.loads)
+        state = _next_round(replace(before, evidence=evidence, joint_terms=joint_terms, loads=loads))
+        state = _with_held_out(state)
+        if _predicts_better(state, before):
+            return state
+    return before
 
 
 def _next_round(state: FitState) -> FitState:
     """A fit with more parameters, and what is lacking then."""
+    state = replace(state, unseen=None)
     for stage in NEXT_ROUND:
         state = stage(state)
     return _with_lacks(state)
 
 
+def _with_held_out(state: FitState) -> FitState:
+    """The state with residuals of postures that the fit has not seen."""
+    if state.unseen is not None:
+        return state
+    folds, seed = state.settings.folds or FOLDS, state.settings.seed
+    return replace(state, unseen=held_out(state.problem, state.options, state.fit, folds, seed))
+
+
 def _predicts_better(state: FitState, before: FitState) -> bool:
     """Whether a fit predicts postures that it has not seen better than the one before: rows both take for good."""
-    folds, seed = state.settings.folds or FOLDS, state.settings.seed
     good = state.problem.by_row(state.good & before.good, False)
     sigma = row_sigma(before.problem, before.options, before.fit.sigma)
-    new, old = (held_out(one.problem, one.options, one.fit, folds, seed) for one in (state, before))
+    new, old = state.unseen, before.unseen
     seen = good & np.isfinite(new) & np.isfinite(old)
     return bool(np.sum((new / sigma)[seen] ** 2) <= np.sum((old / sigma)[seen] ** 2))
 
@@ -129,11 +149,12 @@ def noted(state: FitState, note: str) -> FitState:
     return replace(state, notes=(*state.notes, note)) if note else state
 
 
-def _with_lacks(state: FitState) -> FitState:
+def _with_lacks(state: FitState, refused: tuple[str, ...] = ()) -> FitState:
+    """The state with what is lacking, leaving out terms that were refused."""
     hidden: list[int] = []
     # Contacts with residuals make more look visible than is: their structure is decided where they touch.
     read = not any(part.measurement.implicit for part in state.problem.parts)
     if read and not state.revealed and not state.settings.linear and chosen_parameters(state) == "all":
         hidden = sorted(set(range(len(state.problem.model.terms))) - set(state.options.columns))
-    lacks = lacking(state.problem, state.options, state.fit, state.joint_terms, hidden)
+    lacks = lacking(state.problem, state.options, state.fit, (*state.joint_terms, *refused), hidden)
     return replace(state, lacks=tuple(lacks))

@@ -64,6 +64,8 @@ def place_frames_again(state: FitState) -> FitState:
 def hold_out(state: FitState) -> FitState:
     """Residuals of every posture from a fit without it."""
     settings = state.settings
+    if settings.folds and state.unseen is not None:  # from the choice of joint terms
+        return state
     unseen = held_out(state.problem, state.options, state.fit, settings.folds, settings.seed, settings.progress)
     return replace(state, unseen=unseen)
 
