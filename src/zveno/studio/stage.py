@@ -74,11 +74,6 @@ class Stage:
         ]
         return float(min((each.min() for each in heights), default=0.0))
 
-    def clearance(self, q: np.ndarray) -> np.ndarray:
-        """How far above the ground the lowest origin of a moving link is, (...), m."""
-        heights = self.link_poses(q)[..., 1:, :3, 3] @ upright_axes(self.mechanism)[2]
-        return heights.min(axis=-1) - self.ground
-
     def set(self, q: np.ndarray) -> None:
         """Move the robot; values outside limits are taken to them. May be called from any thread."""
         q = within(self.mechanism, q)

@@ -28,8 +28,6 @@ from .target import RED, Target, lamp
 from .views import result_view
 from .worker import Worker
 
-BESIDE = 0.18
-"""How far left of the middle the robot stands, since the panel hides the right; over the distance of the camera."""
 PAPER, CELL, SECTION = (247, 249, 252), (226, 231, 237), (205, 212, 221)
 
 
@@ -200,10 +198,8 @@ class Studio:
             position=(0, middle[1], low),
         )
         camera = self.server.initial_camera
-        away = (first.size + 0.4 * far) * np.array([1.0, -1.0, 0.6])
-        middle = middle + BESIDE * np.array([-away[1], away[0], 0.0])
         camera.look_at = tuple(middle)
-        camera.position = tuple(middle + away)
+        camera.position = tuple(middle + (first.size + 0.4 * far) * np.array([1.0, -1.0, 0.6]))
         save = self.server.gui.add_button("Save as HTML")
 
         def download(event: Any) -> None:

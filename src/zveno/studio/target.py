@@ -41,8 +41,6 @@ MANY = 8
 """Robots with more velocities are not solved until someone asks: a first answer may take long."""
 TRIED = 64
 """Random postures of which one gives the first target."""
-CLEAR = 0.1
-"""How far above the ground all links of that posture are, over the robot's size."""
 
 
 class Target:
@@ -183,14 +181,11 @@ class Target:
             self.to_robot()
 
     def _first_pose(self) -> np.ndarray:
-        """Where the frame is in the least singular of a few postures, above the ground if one is; the robot's own
-        if it has many joints."""
+        """Where the frame is in the least singular of a few postures; the robot's own if it has many joints."""
         robot = self.stage.robot
         if robot.n_q > 7:
             return self._pose_of_robot()
         q = robot.random(TRIED, 0)
-        above = self.stage.clearance(q) > CLEAR * self.stage.size
-        q = q[above] if above.any() else q
         best = q[int(manipulability(robot, q, self.frame).argmax())]
         return self.stage.pose(best, self.frame)
 
