@@ -69,6 +69,27 @@ def test_claims_in_c_of_general_arms_are_those_of_python(limits, tmp_path):
     assert "at most 24 roots narrowed down" in (tmp_path / "README.md").read_text()
 
 
+def test_what_was_found_is_listed_where_there_may_be_more():
+    """Two regular poses at which roots of the polynomial nearly meet: undecided, yet the list is not empty."""
+    robot = zveno.load(
+        "Rz(q1) Tz(0.41) Tx(0.075) Rx(-90deg) Rz(-90deg) Rz(q2) Tx(0.48) Rz(q3) Tx(0.11) Rx(-90deg) "
+        "Rz(q4) Tz(0.5) Rx(90deg) Rz(q5) Tz(0.045) Rx(-90deg) Rz(q6) Tz(0.095)"
+    )
+    truth = [
+        [2.56667879, -0.0980997, -2.47641908, 2.55408198, -1.85594901, -1.92302564],
+        [0.28288475, -1.38641026, -1.57311981, 1.20655444, 1.4091021, 0.20124385],
+    ]
+    T = robot.forward_kinematics(np.array(truth))
+    q, count, status = evaluate(controller_ik(robot, None, False).program, T)
+    careful = robot.ik(T)
+    assert set(careful.status) == {"complete"}
+    assert (status == UNDECIDED).all()
+    for i in range(2):
+        n = int(count[i])
+        assert 0 < n <= careful.count[i]
+        assert abs(wrapped(q[i, :n, None] - careful.of(i))).max(axis=2).min(axis=1).max() < 1e-8
+
+
 def test_wrists_behind_any_three_joints_have_a_program_too():
     of_class = arm_classes()["spherical wrist behind any RRP"]
     robot = of_class.limited

@@ -23,6 +23,7 @@ def judged_candidates(
     candidates: Rows,
     state: Rows,
     most_steps: int,
+    in_doubt: bool = False,
 ) -> tuple[Rows, Rows]:
     """Rows of the answer, and keys, of all candidates; what is behind the last has keys of nothing.
 
@@ -34,13 +35,14 @@ def judged_candidates(
         candidates: one a row, in chain units.
         state: one row with their number, and whether there may be others.
         most_steps: Newton steps at most.
+        in_doubt: whether what was found is listed even where there may be others.
     """
     rows, keys = program.scratch("rows", kind.n_branches, N_ROW), program.scratch("keys", kind.n_branches, N_KEYS)
     widths = (("x", kind.n), ("again", 1), ("there", 1), ("edges", 2), ("verdict", kind.n + N_JUDGED))
     x, again, is_there, edges, verdict = (program.scratch(name, 1, width) for name, width in widths)
     place = program.table("place", numbered(kind.n_branches))
     with program.each(kind.n_branches) as i:
-        rows[i], keys[i], is_there[0] = program.step(nothing, rigid[0], state[0], place[i])
+        rows[i], keys[i], is_there[0] = program.step(partial(nothing, in_doubt), rigid[0], state[0], place[i])
         with program.repeat_while(is_there, 1):
             x[0], edges[0], again[0], verdict[0] = program.step(begun, candidates[i])
             with program.repeat_while(again, most_steps):
@@ -54,9 +56,10 @@ def numbered(n: int) -> np.ndarray:
     return np.arange(n)[:, None]
 
 
-def is_listed(place: Any, count: Any, state: Any) -> Any:
-    """Whether there is a root with this number, and nothing is in doubt yet."""
-    return logical_and(less(place[0], count[0]), logical_not(state[1]))
+def is_listed(in_doubt: bool, place: Any, count: Any, state: Any) -> Any:
+    """Whether there is a root with this number, and nothing is in doubt yet unless that is no matter."""
+    there = less(place[0], count[0])
+    return there if in_doubt else logical_and(there, logical_not(state[1]))
 
 
 def no_candidates(doubt: Any) -> Any:
@@ -64,11 +67,15 @@ def no_candidates(doubt: Any) -> Any:
     return np.array([0.0, doubt[0]])
 
 
-def nothing(rigid: Any, state: Any, place: Any) -> Any:
+def nothing(in_doubt: bool, rigid: Any, state: Any, place: Any) -> Any:
     """A row and keys of no solution, as sure as all candidates are known, and whether there is one in its place."""
     sure = logical_and(rigid[0], logical_not(state[1]))
     keys = np.array([0.0, 0.0, 0.0, sure, 0.0, rigid[0], 0.0])
-    return np.array([NOT_A_NUMBER] * N_ROW), keys, logical_and(sure, less(place[0], state[0]))
+    return (
+        np.array([NOT_A_NUMBER] * N_ROW),
+        keys,
+        logical_and(rigid[0] if in_doubt else sure, less(place[0], state[0])),
+    )
 
 
 def begun(candidate: Any) -> Any:

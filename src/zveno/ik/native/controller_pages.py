@@ -79,8 +79,8 @@ def _page_of_all(problem: IkProblem, held: HeldJoint | None, how: str, why_unrea
         COMPLETE: "all solutions are listed",
         UNREACHABLE: why_unreachable,
         EXCLUDED: "there are solutions, and none inside limits",
-        UNDECIDED: "too near a singularity, a limit or a half turn for rounding not to matter: the list may lack "
-        "solutions, or hold one twice",
+        UNDECIDED: "too near a singularity, a limit or a half turn for rounding not to matter, or two roots are "
+        "hard to tell apart: the list may lack solutions, or hold one twice",
     }
     rows = [f"| {code} | {STATUSES[code]}: {meaning} |" for code, meaning in meanings.items()]
     fixed, range_of_it = "", ""

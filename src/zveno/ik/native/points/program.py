@@ -53,11 +53,11 @@ def all_solutions(program: Builder, arm: PointsTables) -> None:
 def on_controller(program: Builder, arm: PointsTables) -> None:
     """q (branches, n) of a pose T (4, 4), count and status, as in `zveno.ik.native.program.on_controller`."""
     T = program.input("T", (4, 4), 16)
-    tell_in_order(program, arm.of_class, *_judged(program, arm, T), None, None)
+    tell_in_order(program, arm.of_class, *_judged(program, arm, T, in_doubt=True), None, None)
 
 
-def _judged(program: Builder, arm: PointsTables, T: Rows) -> tuple[Rows, Rows]:
-    """Rows of the answer, and keys, of all candidates of a pose."""
+def _judged(program: Builder, arm: PointsTables, T: Rows, in_doubt: bool = False) -> tuple[Rows, Rows]:
+    """Rows of the answer, and keys, of all candidates of a pose; of a pose in doubt too, or of none then."""
     kind = arm.of_class
     numbers = program.table("arm", arm.row)
     widths = (("target", 12), ("goal", 3), ("turn", 9), ("rigid", 1))
@@ -68,15 +68,15 @@ def _judged(program: Builder, arm: PointsTables, T: Rows) -> tuple[Rows, Rows]:
     with program.each(roots.SAMPLES) as i:
         values[i] = program.step(partial(sampled, kind), numbers[0], goal[0], points[i])
     c[0] = program.step(cautious, values[0, roots.SAMPLES])
-    candidates, state = _candidates(program, kind, numbers, goal, turn, c)
-    return judged_candidates(program, kind, numbers, target, rigid, candidates, state, MOST_STEPS)
+    candidates, state = _candidates(program, kind, numbers, goal, turn, c, in_doubt)
+    return judged_candidates(program, kind, numbers, target, rigid, candidates, state, MOST_STEPS, in_doubt)
 
 
 def _candidates(
-    program: Builder, kind: PointsClass, numbers: Rows, goal: Rows, turn: Rows, c: Rows
+    program: Builder, kind: PointsClass, numbers: Rows, goal: Rows, turn: Rows, c: Rows, in_doubt: bool
 ) -> tuple[Rows, Rows]:
     """Candidates, and one row with their number and whether there may be others."""
-    cells = isolate(program, c)
+    cells = isolate(program, c, in_doubt)
     n = kind.n_candidates
     candidates = program.scratch("candidates", kind.n_branches + 1, kind.n)
     own, told = program.scratch("own", n, kind.n), program.scratch("told", n, N_TOLD)
@@ -84,7 +84,7 @@ def _candidates(
     place_of_zero = program.table("zero_place", numbered(MOST_ZEROS))
     state[0] = program.step(no_candidates_beyond, cells.doubt[0], cells.count[0])
     with program.each(MOST_ZEROS) as i:
-        is_there[0] = program.step(is_listed, place_of_zero[i], cells.count[0], state[0])
+        is_there[0] = program.step(partial(is_listed, in_doubt), place_of_zero[i], cells.count[0], state[0])
         with program.repeat_while(is_there, 1):
             zero = refine(program, c, cells, i)
             own[0, n], told[0, n] = program.step(partial(at_zero, kind), numbers[0], goal[0], turn[0], zero[0])

@@ -50,31 +50,35 @@ def on_controller(program: Builder, arm: SixRevoluteTables, held: HeldJoint | No
     Where nothing is sure the status is undecided, and what is listed is some of the solutions.
     """
     T, numbers, angle = arm_input(program, arm, held)
-    tell_in_order(program, arm.of_class, *_judged(program, arm, T, numbers), held, angle)
+    tell_in_order(program, arm.of_class, *_judged(program, arm, T, numbers, in_doubt=True), held, angle)
 
 
-def _judged(program: Builder, arm: SixRevoluteTables, T: Rows, numbers: Rows) -> tuple[Rows, Rows]:
-    """Rows of the answer, and keys, of all candidates of a pose."""
+def _judged(
+    program: Builder, arm: SixRevoluteTables, T: Rows, numbers: Rows, in_doubt: bool = False
+) -> tuple[Rows, Rows]:
+    """Rows of the answer, and keys, of all candidates of a pose; of a pose in doubt too, or of none then."""
     kind = arm.of_class
     target, X, rigid = program.scratch("target", 1, 12), program.scratch("X", 1, 12), program.scratch("rigid", 1, 1)
     target[0], X[0], rigid[0] = program.step(partial(seen_from_arm, kind), numbers[0], T[0])
-    candidates, state = _candidates(program, arm, numbers, X)
-    return judged_candidates(program, kind, numbers, target, rigid, candidates, state, MOST_STEPS)
+    candidates, state = _candidates(program, arm, numbers, X, in_doubt)
+    return judged_candidates(program, kind, numbers, target, rigid, candidates, state, MOST_STEPS, in_doubt)
 
 
-def _candidates(program: Builder, arm: SixRevoluteTables, numbers: Rows, X: Rows) -> tuple[Rows, Rows]:
+def _candidates(
+    program: Builder, arm: SixRevoluteTables, numbers: Rows, X: Rows, in_doubt: bool
+) -> tuple[Rows, Rows]:
     """Candidates, and one row with their number and whether there may be others."""
     kind = arm.of_class
     E, links = eliminate(program, kind, numbers, arm.features, X)
     c = polynomial(program, E)
-    cells = isolate(program, c)
+    cells = isolate(program, c, in_doubt)
     candidates = program.scratch("candidates", kind.n_branches + 1, N_JOINTS)
     state, to, candidate = (program.scratch(*size) for size in (("state", 1, 2), ("to", 1, 1), ("candidate", 1, 6)))
     fit, is_there = program.scratch("fit", 1, 1), program.scratch("root_there", 1, 1)
     place = program.table("root_place", numbered(MOST_ROOTS))
     state[0] = program.step(no_candidates, cells.doubt[0])
     with program.each(MOST_ROOTS) as i:
-        is_there[0] = program.step(is_listed, place[i], cells.count[0], state[0])
+        is_there[0] = program.step(partial(is_listed, in_doubt), place[i], cells.count[0], state[0])
         with program.repeat_while(is_there, 1):
             root = refine(program, c, cells, i)
             candidate[0], fit[0] = program.step(

@@ -5,6 +5,7 @@ The tests of a cell are those of `zveno.ik.six_revolute.roots`.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,8 +47,8 @@ class Cells(NamedTuple):
     doubt: Rows
 
 
-def isolate(program: Builder, c: Rows) -> Cells:
-    """Cells with the roots of the polynomial c (one row)."""
+def isolate(program: Builder, c: Rows, in_doubt: bool = False) -> Cells:
+    """Cells with the roots of the polynomial c (one row); in doubt, those that were found are needed or not."""
     half = np.pi / roots.CELLS
     grid = program.table("grid", [[y, half] for y in -np.pi + half * (2 * np.arange(roots.CELLS) + 1)])
     pieces = program.table("pieces", (2.0 * np.arange(PIECES) + 1.0 - PIECES)[:, None])
@@ -59,13 +60,13 @@ def isolate(program: Builder, c: Rows) -> Cells:
         program.scratch("waiting", 1, 1),
         program.scratch("last", 1, 1),
     )
-    waiting[0] = program.step(is_waiting, place.counts[0])
+    waiting[0] = program.step(partial(is_waiting, in_doubt), place.counts[0])
     with program.repeat_while(waiting, MOST_SPLITS):
         last[0], place.counts[0] = program.step(popped, place.counts[0])
         cell[0] = program.step(as_it_is, place.stack[last.lane()])
         with program.each(PIECES) as i:
             place(program.step(piece_classified, c[0], cell[0], pieces[i], place.counts[0]))
-        waiting[0] = program.step(is_waiting, place.counts[0])
+        waiting[0] = program.step(partial(is_waiting, in_doubt), place.counts[0])
     count, doubt = program.scratch("n_cells", 1, 1), program.scratch("doubt", 1, 1)
     count[0], doubt[0] = program.step(counted, place.counts[0])
     return Cells(place.cells, count, doubt)
@@ -126,9 +127,10 @@ def twice(kept: Any) -> Any:
     return kept[:2], kept
 
 
-def is_waiting(counts: Any) -> Any:
-    """Whether cells have to be split, and nothing is lost yet."""
-    return logical_and(less(0.0, counts[0]), logical_not(counts[2]))
+def is_waiting(in_doubt: bool, counts: Any) -> Any:
+    """Whether cells have to be split, and nothing is lost yet unless that is no matter."""
+    waiting = less(0.0, counts[0])
+    return waiting if in_doubt else logical_and(waiting, logical_not(counts[2]))
 
 
 def popped(counts: Any) -> Any:
