@@ -114,6 +114,8 @@ def studio(path: Path) -> Path:
         page.get_by_role("tab", name="Target").click()
         page.locator(".mantine-Notification-closeButton").click()  # it says that there is no graphics card
         page.get_by_text("8 solutions").wait_for()
+        camera = next(iter(shown.server.get_clients().values())).camera
+        camera.position, camera.look_at = (1.35, -0.85, 0.95), (0.25, 0.3, 0.2)  # left of the panel
         page.get_by_text("1", exact=True).first.click()
         page.wait_for_timeout(3000)
         page.screenshot(path=path, timeout=PATIENT)
