@@ -52,7 +52,7 @@ def workspace_chapter(result: WorkspaceMap) -> Chapter:
         ]
         for z, layer in zip(heights, layers, strict=True)
     ]
-    head = ("height, m", "positions reached", "in all orientations", "most solutions of a pose")
+    head = ("height, m", "positions reached", "in all orientations", "most solutions")
     blocks += [*_tallied(result.tally), table("Layers", head, rows)]
     title = f"{result.robot}, workspace"
     return Chapter(title, result.summary, _tone(result.tally), tiles, tuple(blocks))
