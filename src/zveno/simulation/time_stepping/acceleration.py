@@ -48,16 +48,19 @@ class History(NamedTuple):
     """differences of results, newest first, (MEMORY · m,)"""
     changes: Any
     """differences of changes, newest first, (MEMORY · m,)"""
+    stale: Any
+    """sweeps since the least change, (1,)"""
 
 
 def accelerated(groups: tuple[Group, ...], problem: Problem, last: History) -> History:
     """One sweep from the point, and the point for the next one."""
     m = len(last.point)
-    result, size = sweep(groups, problem, last.point)
+    result, size = sweep(groups, problem, last.point, smooth=True)  # differences say nothing of a map that jumps
     change = result - last.point
     better = less(size, last.least[0])
     best = _chosen(better, result, last.best)
     least = minimum(size, last.least[0])
+    stale = select(better, 0.0, last.stale[0] + 1.0)
     forgets = greater(size, WORSE * least)
     first = less(last.known[0], 0.0)  # before the first sweep there is no difference
     results = np.concatenate([result - last.result, last.results[: (MEMORY - 1) * m]])
@@ -68,7 +71,8 @@ def accelerated(groups: tuple[Group, ...], problem: Problem, last: History) -> H
     shares = _least_squares(rows, change)
     combined = result - sum(share * results[k * m : (k + 1) * m] for k, share in enumerate(shares))
     point = _chosen(greater(known, 0.5), combined, last.point + HALF * change)
-    return History(point, best, np.array([least]), np.array([known]), result, change, results, changes)
+    numbers = np.array([least]), np.array([known])
+    return History(point, best, *numbers, result, change, results, changes, np.array([stale]))
 
 
 def _least_squares(rows: list[Any], change: Any) -> Any:

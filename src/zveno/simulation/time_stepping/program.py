@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...kernels.math import greater, maximum, select
+from ...kernels.math import greater, less, logical_and, logical_or, maximum, select
 from ...kernels.structured.build import Builder
 from ..fixed_steps import USERS
 from .acceleration import MEMORY, History, accelerated
-from .step import Prepared, Problem, corrected, ended, prepared, spinning, spins
+from .step import N_PARTS, Prepared, Problem, corrected, ended, prepared, spinning, spins
 from .stepping import Stepping
 from .sweeps import sweep
 from .touching import cell_numbers
@@ -31,6 +31,9 @@ STRICTER = 0.1
 """Share of the tolerance that accelerated sweeps aim at: what converges slowly is further off than it changes."""
 ACCELERATED = 100
 """Accelerated sweeps of one step at most, where plain ones have not ended."""
+STALE = 16
+"""Accelerated sweeps without a lesser change after which they end if it is within the tolerance: forces at the edge
+of friction may go round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +74,8 @@ def time_steps(program: Builder, steps: TimeSteps) -> None:
     width = n_row + stepping.n_extra
     samples = program.output("samples", (steps.n_samples, width), width)
     p = stepping.n_held
-    sizes = (m * (m + 1) // 2, m, m, m, n, n * (n - 1) // 2, n, m * n, n, n, n, n, p, m * p, 1)
+    blocks = 6 * sum(group.friction for group in stepping.groups)
+    sizes = (m * (m + 1) // 2, m, m, blocks, m, n, n * (n - 1) // 2, n, m * n, n, n, n, n, p, m * p, 1)
     parts = [program.scratch(f"part{k}", 1, max(size, 1), zero=True) for k, size in enumerate(sizes)]
     row, extra = program.scratch("state", 1, n_row), program.scratch("extra", 1, 2 * n)
     quality, done = program.scratch("quality", 1, 2, zero=True), program.scratch("done", 1, 1, zero=True)
@@ -94,14 +98,14 @@ def time_steps(program: Builder, steps: TimeSteps) -> None:
             pending[0], again[0] = program.step(_first_round)
             with program.repeat_while(pending, 2 if spinning(stepping) else 1):
                 with program.repeat_while(again, 1):
-                    rest = [part[0] for part in parts[4:]]
-                    parts[1][0], parts[4][0], again[0], fast[0] = program.step(
+                    rest = [part[0] for part in parts[N_PARTS:]]
+                    parts[1][0], parts[N_PARTS][0], again[0], fast[0] = program.step(
                         partial(_corrected, stepping, sizes), h[k], row[0], parts[1][0], impulses, *rest
                     )
                 if solver is not None:
                     solver.solve(h[k], settings[0], parts)
                 pending[0], again[0] = program.step(_next_round, fast[0])
-            rest = [part[0] for part in parts[4:]]
+            rest = [part[0] for part in parts[N_PARTS:]]
             found = [impulses] if solver is None else [impulses, solver.change[0], solver.count[0]]
             row[0], extra[0], quality[0], done[0] = program.step(
                 partial(_ended, stepping, sizes, len(found)), h[k], row[0], quality[0], done[0], *found, *rest
@@ -119,7 +123,7 @@ class _Solver:
         self.running = program.scratch("running", 1, 1, zero=True)
         self.change = program.scratch("change", 1, 1, zero=True)
         self.count = program.scratch("count", 1, 1, zero=True)
-        widths = (m, m, 1, 1, m, m, MEMORY * m, MEMORY * m)
+        widths = (m, m, 1, 1, m, m, MEMORY * m, MEMORY * m, 1)
         self.history = [program.scratch(f"history{k}", 1, width, zero=True) for k, width in enumerate(widths)]
 
     def start(self, row: Any) -> None:
@@ -127,13 +131,14 @@ class _Solver:
         self.impulses[0], self.count[0] = self.program.step(partial(_started, self.stepping), row)
 
     def solve(self, h: Any, settings: Any, parts: list[Any]) -> None:
-        """Impulses for the problem in the first four parts."""
+        """Impulses for the problem in the first parts."""
         program, stepping = self.program, self.stepping
         self.running[0], self.change[0] = program.step(_first_round)
         with program.repeat_while(self.running, PLAIN):
             self.impulses[0], self.change[0], self.count[0], self.running[0] = program.step(
                 partial(_swept, stepping),
-                *(h, settings, self.impulses[0], self.change[0], self.count[0], *(part[0] for part in parts[:4])),
+                *(h, settings, self.impulses[0], self.change[0], self.count[0]),
+                *(part[0] for part in parts[:N_PARTS]),
             )
         for part, value in zip(self.history, program.step(_remembered, self.impulses[0]), strict=True):
             part[0] = value
@@ -144,7 +149,7 @@ class _Solver:
                     h,
                     settings,
                     self.count[0],
-                    *(part[0] for part in parts[:4]),
+                    *(part[0] for part in parts[:N_PARTS]),
                     *(part[0] for part in self.history),
                 ),
             )
@@ -216,29 +221,40 @@ def _swept(
     stepping: Stepping, h: Any, c: Any, impulses: Any, last: Any, count: Any, *problem: Any
 ) -> tuple[Any, ...]:
     """A sweep, and whether another is needed: changes that fall by ρ leave an error of ρ/(1 − ρ) changes."""
-    after, change = sweep(stepping.groups, Problem(*problem), impulses)
+    after, change = sweep(stepping.groups, _problem(stepping, problem), impulses)
     tolerance = c[0] * h[0]
     left = maximum(change - tolerance, change * change - tolerance * (last[0] - change))
     goes_on = select(greater(left, 0.0), 1.0, 0.0)
     return after, np.array([change]), count + 1.0, np.array([goes_on])
 
 
+def _problem(stepping: Stepping, parts: Any) -> Problem:
+    """From parts of which those without numbers hold one that counts for nothing."""
+    problem = Problem(*parts)
+    blocks = 6 * sum(group.friction for group in stepping.groups)
+    return problem._replace(inverse=problem.inverse[:blocks])
+
+
 def _remembered(impulses: Any) -> tuple[Any, ...]:
     m = len(impulses)
     nothing = np.zeros(MEMORY * m)
-    return (impulses, impulses, np.array([np.inf]), np.array([-1.0]), np.zeros(m), np.zeros(m), nothing, nothing)
+    zeros = np.zeros(m), np.zeros(m), nothing, nothing, np.zeros(1)
+    return (impulses, impulses, np.array([np.inf]), np.array([-1.0]), *zeros)
 
 
 def _accelerated(stepping: Stepping, h: Any, c: Any, count: Any, *rest: Any) -> tuple[Any, ...]:
-    after = accelerated(stepping.groups, Problem(*rest[:4]), History(*rest[4:]))
-    goes_on = select(greater(after.least[0], STRICTER * c[0] * h[0]), 1.0, 0.0)
+    after = accelerated(stepping.groups, _problem(stepping, rest[:N_PARTS]), History(*rest[N_PARTS:]))
+    tolerance = c[0] * h[0]
+    hopeful = logical_or(greater(after.least[0], tolerance), less(after.stale[0], STALE))
+    goes_on = select(logical_and(greater(after.least[0], STRICTER * tolerance), hopeful), 1.0, 0.0)
     return (*after, after.best, after.least, count + 1.0, np.array([goes_on]))
 
 
 def _of(sizes: tuple[int, ...], rest: Any, problem: Any = ()) -> Prepared:
     """What the parts after the problem say."""
-    given = (np.zeros(0), *problem, np.zeros(0), np.zeros(0)) if problem else [np.zeros(0)] * 4
-    return Prepared.of((*given, *(value[:size] for value, size in zip(rest, sizes[4:], strict=True))))
+    given = [np.zeros(0)] * N_PARTS
+    given[1:2] = problem or given[1:2]
+    return Prepared.of((*given, *(value[:size] for value, size in zip(rest, sizes[N_PARTS:], strict=True))))
 
 
 def _corrected(

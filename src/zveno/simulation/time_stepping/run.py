@@ -32,7 +32,8 @@ PER_OPERATION = 1e-10
 USUAL_SWEEPS = 10
 """Of which the time of a step is guessed."""
 UNSOLVED = 1e-3
-"""Share of the weight, or of a larger reaction: a residual beyond it is part of the status."""
+"""Share of the weight, or of a larger reaction: a residual beyond it is part of the status. A point of contact then
+accelerates by some thousandths of g more than it should; what is above `TOLERANCE` is noted anyway."""
 
 
 def time_stepped(

@@ -46,6 +46,8 @@ SPIN = 0.03
 """Turn of a body in one step, rad, beyond which its forces are taken in the middle of the step."""
 BOUNCE = 2.0
 """Approaches slower than this many steps of free fall, g h, do not bounce."""
+SINGULAR = 1e-9
+"""Share of its trace on the diagonal of a contact's block, which a mechanism with few joints may leave singular."""
 TINY = 1e-300
 
 
@@ -58,8 +60,14 @@ class Problem(NamedTuple):
     """J v_f + s, (m,)"""
     scale: Any
     """1 over what a unit impulse does to its own row (m,); for tangents, the larger of two directions"""
+    inverse: Any
+    """of W's 3×3 block of every contact with friction, lower triangles, (6 c,)"""
     bound: Any
     """(m,): μ and the like at rows of friction, the largest impulse at rows of joints"""
+
+
+N_PARTS = len(Problem._fields)
+"""Rows of numbers that a problem is made of."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +107,7 @@ class Prepared:
     @staticmethod
     def of(rows: tuple[Any, ...]) -> Prepared:
         """From the rows."""
-        return Prepared(Problem(*rows[:4]), *rows[4:])
+        return Prepared(Problem(*rows[:N_PARTS]), *rows[N_PARTS:])
 
 
 def prepared(stepping: Stepping, t: Any, h: Any, row: Any, c: Any, u: Any, cells: list[Any]) -> Prepared:
@@ -126,7 +134,7 @@ def prepared(stepping: Stepping, t: Any, h: Any, row: Any, c: Any, u: Any, cells
         deepest = minimum(deepest, -violation)
     b = np.array([one @ free for one in rows.J]) + offsets
     W = np.array([(Y[i] * r) @ Y[j] for i in range(len(Y)) for j in range(i + 1)])
-    problem = Problem(W, b, _scales(stepping, W), bound)
+    problem = Problem(W, b, _scales(stepping, W), _inverses(stepping, W), bound)
     below = np.array([L[i][j] for i in range(len(r)) for j in range(i)])
     Y_row = np.concatenate([np.zeros(0), *Y])
     holding = impulses, coupling, np.array([deepest])
@@ -199,25 +207,41 @@ def _closing(gap: Any, h: Any) -> Any:
 
 def _scales(stepping: Stepping, W: Any) -> Any:
     """1 over the diagonal of W; for two rows that share a disc, over the larger eigenvalue of their block."""
-
-    def at(i: int, j: int) -> Any:
-        return W[i * (i + 1) // 2 + j]
-
     scales: list[Any] = []
     for group in stepping.groups:
-        scales.append(1.0 / at(group.row, group.row))
+        scales.append(1.0 / entry(W, group.row, group.row))
         row = group.row + 1
         for pair in (group.friction, None, group.rolling):
             if pair is None:
                 if group.torsional:
-                    scales.append(1.0 / at(row, row))
+                    scales.append(1.0 / entry(W, row, row))
                     row += 1
             elif pair:
-                a, b, d = at(row, row), at(row + 1, row), at(row + 1, row + 1)
+                a, b, d = entry(W, row, row), entry(W, row + 1, row), entry(W, row + 1, row + 1)
                 half = 0.5 * (a - d)
                 scales += [1.0 / (0.5 * (a + d) + sqrt(half * half + b * b + TINY))] * 2
                 row += 2
     return np.array(scales)
+
+
+def _inverses(stepping: Stepping, W: Any) -> Any:
+    """Inverses of the blocks of normal and tangents, with `SINGULAR` of their trace added to the diagonal."""
+    parts: list[Any] = []
+    for n in (group.row for group in stepping.groups if group.friction):
+        a, b, d = entry(W, n, n), entry(W, n + 1, n), entry(W, n + 2, n)
+        c, e, f = entry(W, n + 1, n + 1), entry(W, n + 2, n + 1), entry(W, n + 2, n + 2)
+        small = SINGULAR * (a + c + f)
+        a, c, f = a + small, c + small, f + small
+        first = c * f - e * e, d * e - b * f, b * e - c * d  # cofactors of the first row
+        scale = 1.0 / (a * first[0] + b * first[1] + d * first[2] + TINY)
+        lower = first[0], first[1], a * f - d * d, first[2], b * d - a * e, a * c - b * b
+        parts += [scale * cofactor for cofactor in lower]
+    return np.array(parts) if parts else np.zeros(0)
+
+
+def entry(W: Any, i: int, j: int) -> Any:
+    """W at row i and column j ≤ i, of the lower triangle that a problem holds."""
+    return W[i * (i + 1) // 2 + j]
 
 
 def spinning(stepping: Stepping) -> list[int]:

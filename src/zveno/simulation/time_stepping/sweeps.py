@@ -7,31 +7,33 @@ from typing import Any
 import numpy as np
 
 from ...kernels.math import abs as magnitude
-from ...kernels.math import maximum, minimum, sqrt
-from .step import TINY, Problem
+from ...kernels.math import greater, less, logical_and, maximum, minimum, select, sqrt
+from .step import TINY, Problem, entry
 from .stepping import Group
 
 
-def sweep(groups: tuple[Group, ...], problem: Problem, impulses: Any) -> tuple[Any, Any]:
+def sweep(groups: tuple[Group, ...], problem: Problem, impulses: Any, smooth: bool = False) -> tuple[Any, Any]:
     """(impulses after a sweep (m,), largest change of one of them).
 
-    The normal of a contact goes first; then the two tangents together, held in Coulomb's disc of the new normal
-    impulse; then moments, each in an interval or disc of its own.
+    The normal and the two tangents of a contact go first; then moments, each in an interval or disc of its own.
+    A contact that can stick does at once, which is quick but a jump; with `smooth` it gets there by projections.
     """
-    x, change = list(impulses), 0.0
+    x, change, inverses = list(impulses), 0.0, iter(problem.inverse.reshape(-1, 6))
     for group in groups:
         row = group.row
-        step = x[row] - problem.scale[row] * _velocity(problem, x, row)
-        if group.both:
-            step = minimum(maximum(step, -problem.bound[row]), problem.bound[row])
-        else:
-            step = maximum(step, 0.0)
-        change = maximum(change, magnitude(step - x[row]))
-        x[row] = normal = step
-        row += 1
         if group.friction:
-            change = maximum(change, _on_disc(problem, x, row, problem.bound[row] * normal))
-            row += 2
+            change = maximum(change, _in_cone(problem, x, row, None if smooth else next(inverses)))
+            row += 3
+        else:
+            step = x[row] - problem.scale[row] * _velocity(problem, x, row)
+            if group.both:
+                step = minimum(maximum(step, -problem.bound[row]), problem.bound[row])
+            else:
+                step = maximum(step, 0.0)
+            change = maximum(change, magnitude(step - x[row]))
+            x[row] = step
+            row += 1
+        normal = x[group.row]
         if group.torsional:
             most = problem.bound[row] * normal
             step = x[row] - problem.scale[row] * _velocity(problem, x, row)
@@ -44,20 +46,57 @@ def sweep(groups: tuple[Group, ...], problem: Problem, impulses: Any) -> tuple[A
     return np.array(x), change
 
 
+def _in_cone(problem: Problem, x: list[Any], n: int, inverse: Any | None) -> Any:
+    """The three rows of a contact from n on; returns the largest change.
+
+    The normal is taken by itself, then the tangents, held in Coulomb's disc of the new normal impulse; but where
+    the inverse of the contact's block says that it can stick, it does. What does not change solves the contact
+    either way.
+    """
+    rows = (n, n + 1, n + 2)
+    last = [x[i] for i in rows]
+    u = [_velocity(problem, x, i) for i in rows]
+    normal = maximum(last[0] - problem.scale[n] * u[0], 0.0)
+    change = normal - last[0]
+    slid = [last[k] - problem.scale[n + k] * (u[k] + entry(problem.W, n + k, n) * change) for k in (1, 2)]
+    new = [normal, *_shortened(slid[0], slid[1], problem.bound[n + 1] * normal)]
+    if inverse is not None:
+        a, b, c, d, e, f = inverse
+        pushes = a * u[0] + b * u[1] + d * u[2], b * u[0] + c * u[1] + e * u[2], d * u[0] + e * u[1] + f * u[2]
+        stuck = [before - push for before, push in zip(last, pushes, strict=True)]
+        most = problem.bound[n + 1] * stuck[0]
+        inside = less(stuck[1] * stuck[1] + stuck[2] * stuck[2], most * most)
+        sticks = logical_and(greater(stuck[0], 0.0), inside)
+        new = [select(sticks, whole, part) for whole, part in zip(stuck, new, strict=True)]
+    largest: Any = 0.0
+    for i, before, after in zip(rows, last, new, strict=True):
+        x[i] = after
+        largest = maximum(largest, magnitude(after - before))
+    return largest
+
+
+def _shortened(first: Any, second: Any, most: Any) -> tuple[Any, Any]:
+    """Two numbers, brought into the disc of the radius `most`."""
+    share = minimum(1.0, most / sqrt(first * first + second * second + TINY))
+    return first * share, second * share
+
+
 def _on_disc(problem: Problem, x: list[Any], row: int, most: Any) -> Any:
     """Two rows that share a disc of the radius `most`; returns the largest change."""
     first, second = (x[i] - problem.scale[i] * _velocity(problem, x, i) for i in (row, row + 1))
-    share = minimum(1.0, most / sqrt(first * first + second * second + TINY))
-    first, second = first * share, second * share
+    first, second = _shortened(first, second, most)
     change = maximum(magnitude(first - x[row]), magnitude(second - x[row + 1]))
     x[row], x[row + 1] = first, second
     return change
 
 
 def _velocity(problem: Problem, x: list[Any], i: int) -> Any:
-    """(W λ + b)_i."""
+    """(W λ + b)_i.
+
+    Impulses that the sweep has not reached yet come first, the newest last: sums of several rows then run at the
+    same time, and a row waits for one product, not for all that would follow it.
+    """
     total = problem.b[i]
-    for j, impulse in enumerate(x):
-        low, high = min(i, j), max(i, j)
-        total = total + problem.W[high * (high + 1) // 2 + low] * impulse
+    for j in (*range(i, len(x)), *range(i)):
+        total = total + entry(problem.W, max(i, j), min(i, j)) * x[j]
     return total
