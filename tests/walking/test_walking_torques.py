@@ -74,6 +74,7 @@ def test_forces_stay_in_their_cones_and_feet_in_the_air_push_nothing(dog):
         assert abs(found.forces[~standing]).max(initial=0.0) < EXACT
 
 
+@pytest.mark.slow
 def test_torques_stay_within_limits(dog):
     from dataclasses import replace
 

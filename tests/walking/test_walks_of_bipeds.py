@@ -50,6 +50,19 @@ def test_it_survives_a_push_by_moving_its_footholds(biped):
     assert moved[~before].max() > 0.02
 
 
+@pytest.mark.parametrize(("when", "impulse"), [(3.5, (5.4, 8.4, 0.0)), (3.53, (0.6, 10.0, 0.0))])
+def test_a_push_towards_the_standing_foot_is_caught(biped, when, impulse):
+    """The other foot comes near, and stays down while a step would lose the balance."""
+    robot, stance = biped
+    gait = zveno.DynamicGait((0.24, 0.0), steps=8)
+    push = zveno.Push(when, impulse)
+    walk = zveno.simulate_walk(robot, *stance, gait, ground=zveno.uneven_ground(0.0), pushes=[push])
+    assert walk.status == "walked"
+    kept_within_limits(robot, walk)
+    apart = np.diff(walk.footholds[:, 1]) * np.where(walk.steps[1:] == 0, 1.0, -1.0)
+    assert apart.min() > 0.1 + 0.01, "soles of 0.1 m do not come to lie on each other"
+
+
 def test_it_walks_statically_down_a_slope(biped):
     robot, stance = biped
     ground = zveno.uneven_ground(0.0, slope=-0.08)

@@ -39,7 +39,7 @@ def stance_of(robot: RobotFunctions) -> Stance:
         raise ModelError(
             f"{robot.name} is not a built-in walking machine, so its feet are not known",
             element="stance",
-            remedy="Give feet as names or Foot(frame, sole), and a start q",
+            remedy="Take biped or quadruped; in Python, give zveno.simulate_walk its feet and a start q",
         )
     values = {name: value for name in names for part, value in bend.items() if name.endswith(part)}
     return Stance(feet, robot.pack(values))

@@ -5,8 +5,9 @@ With ω = √(g/z) the centre of mass c follows ξ = c + ċ/ω, and ξ runs away
     ξ̇ = ω (ξ − p)     so over a step with p at the standing feet     ξ(T) = p + e^{ωT} (ξ(0) − p)
 
 Going back through the footholds that are planned gives ξ*, where ξ should be now; the pressure is asked to be at
-ξ − ξ̇*/ω + k (ξ − ξ*), and the next footholds move by what ξ will have missed at the end of the step. Feet step in
-two groups, in turns: the left and the right one of a biped, the diagonals of a quadruped that trots.
+ξ − ξ̇*/ω + k (ξ − ξ*), and the next footholds move by what ξ will have missed at the end of the step. Feet stay down
+while neither their pressure nor a foothold could make up for that. Feet step in two groups, in turns: the left and
+the right one of a biped, the diagonals of a quadruped that trots.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 from ...errors import ZvenoError
 from ..body_state import Felt
 from ..whole_body_torques import Torques
+from .catching import allowed, beyond_all, left_over, reachable, room_between
 from .swing import Swing, smooth
 from .walker import GRAVITY, Walker, check_gait, checked_stride
 
@@ -34,6 +36,10 @@ LOOK = 0.005
 """s, between two looks at where the foothold should be."""
 SHIFT = 1.7
 """Steps that the first shift and the last one take."""
+LOST = 0.05
+"""Share of the height by which ξ may be missed at the end of a step without the feet waiting."""
+PATIENCE = 2.0
+"""Steps that feet wait at most before they are lifted nevertheless."""
 ADJUSTING = (0.0, 0.8)
 """Shares of a step in the air between which footholds may move."""
 
@@ -54,7 +60,7 @@ class DynamicGait:
         below: how far below the expected ground a foot aims, m.
         lowered: how much lower than at the start the centre of mass is carried, as a share of its height.
         adjust: how far footholds may move: forwards or backwards, outwards, inwards, as shares of the height; zeros
-            for never.
+            for never. Inwards, soles stay 2 cm apart.
     """
 
     stride: Sequence[float] | None = None
@@ -65,7 +71,7 @@ class DynamicGait:
     clearance: float | None = None
     below: float = 0.02
     lowered: float = 0.05
-    adjust: Sequence[float] = (0.18, 0.12, 0.035)
+    adjust: Sequence[float] = (0.18, 0.12, 0.09)
 
     @property
     def words(self) -> str:
@@ -110,13 +116,15 @@ class DynamicWalker(Walker):
         self.clearance: float = gait.clearance
         self.double_support: float = gait.double_support * gait.step_time
         self.start_time: float = SHIFT * gait.step_time
-        self.adjusted: tuple[float, ...] = tuple(self.above * float(share) for share in gait.adjust)
         self.groups: tuple[tuple[int, ...], ...] = self._groups()
         self.stride: np.ndarray = np.asarray(gait.stride, dtype=float)
         # A foot stands for half of a cycle, in which the body moves by half a stride.
         self.check_reach(0.25 * float(np.linalg.norm(self.stride)), self.q_start)
         self.centers: np.ndarray = np.array([self.home[list(group), :2].mean(axis=0) for group in self.groups])
         """of the groups at the start"""
+        along, outwards, inwards = (self.above * float(share) for share in gait.adjust)
+        room = room_between(self.feet, self._between(0)[1])
+        self.adjusted: tuple[float, float, float] = along, outwards, min(inwards, room)
         self.above *= 1.0 - gait.lowered
         self.extents: list[tuple[Any, Any]] = [
             (foot.points[:, :2].min(axis=0).tolist(), foot.points[:, :2].max(axis=0).tolist()) for foot in self.feet
@@ -136,6 +144,8 @@ class DynamicWalker(Walker):
         self.dcm_end: np.ndarray = np.zeros(2)
         """ξ* at the end of this step"""
         self.next_look: float = 0.0
+        self.waited: float = 0.0
+        """s, that the feet of this step stayed down to be caught"""
 
     @property
     def longest(self) -> float:
@@ -155,6 +165,7 @@ class DynamicWalker(Walker):
                 self._begin_step(t)
                 s = 0.0
         if self.walking:
+            s = self._wait(t, s, at, dcm)
             self._look_at_feet(t, s, at, loads)
             if self.walking and s >= self.step_time and len(self.landed) == len(self.groups[self.swinging]):
                 self._end_step(t, at, dcm)
@@ -169,7 +180,8 @@ class DynamicWalker(Walker):
                         ways[k] = swing.at(s - self.double_support)
             else:
                 wanted, wanted_rate = self._resting(0.0)
-        pressure = self._reachable(dcm - wanted_rate / self.omega + GAIN * (dcm - wanted), at)
+        pressure = dcm - wanted_rate / self.omega + GAIN * (dcm - wanted)
+        pressure = reachable(pressure, self.standing, self.feet, at.feet, self.extents)
         return self.torques_for(at, q, v, self.omega**2 * (at.center[:2] - pressure), ways)
 
     # --- the divergent component
@@ -245,28 +257,26 @@ class DynamicWalker(Walker):
         for k, swing in self.swings.items():
             swing.goal = self._goal(k)
 
-    def _allowed(self, by: np.ndarray) -> np.ndarray:
-        along, outwards, inwards = self.adjusted
-        side = np.sign(self._between(self.swinging)[1])
-        if side == 0:
-            return np.clip(by, -along, along)
-        low, high = (-inwards, outwards) if side > 0 else (-outwards, inwards)
-        return np.array([np.clip(by[0], -along, along), np.clip(by[1], low, high)])
+    def _wait(self, t: float, s: float, at: Felt, dcm: np.ndarray) -> float:
+        """s, held back at the end of double support while lifting the feet would lose ξ, and standing holds it."""
+        if s < self.double_support or self.swings or self.waited > PATIENCE * self.step_time:
+            return s
+        if self._can_be_caught(s, at, dcm) or beyond_all(self.feet, at.feet, dcm):
+            return s
+        self.waited += self.h
+        self.began += self.h
+        return t - self.began
 
-    def _reachable(self, pressure: np.ndarray, at: Felt) -> np.ndarray:
-        """The nearest point that the standing feet can press on, if they are one sole or two points."""
-        standing = [k for k, stands in enumerate(self.standing.tolist()) if stands]
-        if len(standing) == 1 and not self.feet[standing[0]].is_point:
-            (a, b, _, x), (c, d, _, y), *_ = at.feet[standing[0]].tolist()
-            dx, dy = pressure[0] - x, pressure[1] - y
-            low, high = self.extents[standing[0]]
-            along = min(max(a * dx + c * dy, low[0]), high[0])
-            across = min(max(b * dx + d * dy, low[1]), high[1])
-            return np.array([x + a * along + b * across, y + c * along + d * across])
-        if len(standing) == 2 and self.feet[standing[0]].is_point:
-            a, b = at.feet[standing, :2, 3]
-            return a + (b - a) * min(max((pressure - a) @ (b - a) / ((b - a) @ (b - a)), 0.0), 1.0)
-        return pressure
+    def _can_be_caught(self, s: float, at: Felt, dcm: np.ndarray) -> bool:
+        """Whether pressure in the standing sole and another foothold can make up for what ξ would miss."""
+        stance, growth = self._center(1 - self.swinging), math.exp(self.omega * (self.step_time - s))
+        missed = stance + growth * (dcm - stance) - self._end()
+        foot = self.groups[1 - self.swinging][0]
+        lost = left_over(missed - self._allowed(missed), growth, at.feet[foot], self.extents[foot])
+        return lost <= LOST * self.above
+
+    def _allowed(self, by: np.ndarray) -> np.ndarray:
+        return allowed(by, float(self._between(self.swinging)[1]), self.adjusted)
 
     # --- feet
 
@@ -296,7 +306,7 @@ class DynamicWalker(Walker):
         self.walking, self.began = True, t
         self.landed, self.swings = set(), {}
         self.planned, self.moved = self._next_center(), np.zeros(2)
-        self.dcm_end, self.next_look = self._end(), 0.0
+        self.dcm_end, self.next_look, self.waited = self._end(), 0.0, 0.0
 
     def _goal(self, k: int) -> np.ndarray:
         """Where a foot of the group is to land."""
@@ -326,7 +336,9 @@ class DynamicWalker(Walker):
 
     def _end_step(self, t: float, at: Felt, dcm: np.ndarray) -> None:
         self.made += 1
-        if self.made >= self.gait.steps:
+        if self.made >= self.gait.steps and not beyond_all(
+            self.feet, at.feet, dcm
+        ):  # else it steps on to be caught
             self.walking, self.done = False, True
             self.began, self.begin_dcm = t, dcm.copy()
             return
