@@ -50,13 +50,16 @@ def test_it_survives_a_push_by_moving_its_footholds(biped):
     assert moved[~before].max() > 0.02
 
 
-@pytest.mark.parametrize(("when", "impulse"), [(3.5, (5.4, 8.4, 0.0)), (3.53, (0.6, 10.0, 0.0))])
-def test_a_push_towards_the_standing_foot_is_caught(biped, when, impulse):
+@pytest.mark.parametrize("seed", [8, 12])  # of the benchmark: pushed over the standing foot, 2 of 40 fell before
+def test_a_push_towards_the_standing_foot_is_caught(biped, seed):
     """The other foot comes near, and stays down while a step would lose the balance."""
     robot, stance = biped
-    gait = zveno.DynamicGait((0.24, 0.0), steps=8)
-    push = zveno.Push(when, impulse)
-    walk = zveno.simulate_walk(robot, *stance, gait, ground=zveno.uneven_ground(0.0), pushes=[push])
+    gait, angle = zveno.DynamicGait((0.24, 0.0), steps=8), 2 * np.pi * seed / 50
+    when = 3.0 + float(np.random.default_rng([seed, 2]).uniform(0.0, 1.2))
+    push, sensors = zveno.Push(when, (10 * np.cos(angle), 10 * np.sin(angle), 0.0)), zveno.WalkingSensors(seed=seed)
+    walk = zveno.simulate_walk(
+        robot, *stance, gait, ground=zveno.uneven_ground(0.0), sensors=sensors, pushes=[push]
+    )
     assert walk.status == "walked"
     kept_within_limits(robot, walk)
     apart = np.diff(walk.footholds[:, 1]) * np.where(walk.steps[1:] == 0, 1.0, -1.0)

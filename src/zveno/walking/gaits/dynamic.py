@@ -336,9 +336,7 @@ class DynamicWalker(Walker):
 
     def _end_step(self, t: float, at: Felt, dcm: np.ndarray) -> None:
         self.made += 1
-        if self.made >= self.gait.steps and not beyond_all(
-            self.feet, at.feet, dcm
-        ):  # else it steps on to be caught
+        if self.made >= self.gait.steps:
             self.walking, self.done = False, True
             self.began, self.begin_dcm = t, dcm.copy()
             return
