@@ -74,6 +74,32 @@ def test_ways_to_import(tmp_path, text, expected):
     assert {name.removeprefix("zveno").removeprefix(".") for name in sources.imports("zveno.part.here")} == expected
 
 
+def test_imports_are_remembered_until_a_file_changes(tmp_path, monkeypatch):
+    monkeypatch.setenv("ZVENO_CACHE_DIR", str(tmp_path / "cache"))
+    root = package(tmp_path, a="from .b import f", b="f = 1", c="g = 1", d="").root
+    named_by, parsed = Sources._named_by, []
+    monkeypatch.setattr(Sources, "_named_by", lambda self, m: parsed.append(m.split(".")[-1]) or named_by(self, m))
+
+    def digest() -> str | None:
+        parsed.clear()
+        return Sources(root).digest({"zveno.a"})
+
+    first = digest()
+    assert sorted(parsed) == ["a", "b"]
+    (root / "d.py").write_text("not reached")
+    assert (digest(), parsed) == (first, [])
+    (root / "b.py").write_text("from .c import g as f")
+    second = digest()
+    assert sorted(parsed) == ["b", "c"]
+    (root / "c.py").write_text("g = 2")
+    third = digest()
+    assert parsed == ["c"]
+    (root / "c.py").unlink()
+    fourth = digest()  # other names: what imports mean is found out anew
+    assert {"a", "b"} <= set(parsed)
+    assert len({first, second, third, fourth}) == 4
+
+
 def test_a_package_counts_where_a_name_is_taken_from_it(tmp_path):
     files = {"a__x": "from ..b import name", "b__y": "", "c__z": "from .w import v", "c__w": ""}
     sources = package(tmp_path, **files)

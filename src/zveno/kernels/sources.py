@@ -8,11 +8,14 @@ the package itself: `from .x import y` executes it too, but nothing in it is tra
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
+
+from . import cache as disk
 
 _IMPORT = re.compile(
     rb"[ \t]*(?:from[ \t]+(?P<dots>\.*)(?P<module>[\w.]*)[ \t]+import[ \t]*"
@@ -32,24 +35,25 @@ class Sources:
     def __init__(self, root: Path):
         self.root, self.package = root, root.name
         self._texts: dict[str, bytes | None] = {}
+        self._hashes: dict[str, str] = {}
         self._imports: dict[str, frozenset[str]] = {}
         self._digests: dict[frozenset[str], str | None] = {}
+        self._changed = False
 
     def digest(self, modules: Iterable[str]) -> str | None:
         """A hash of all files that modules of the package reach; None if one of the modules has no source file."""
         roots = frozenset(modules)
         if roots not in self._digests:
             self._digests[roots] = self._digest(roots)
+            self._keep()
         return self._digests[roots]
 
     def _digest(self, roots: frozenset[str]) -> str | None:
         if any(self._text(module) is None for module in roots):
             return None
-        digest = hashlib.sha256()
-        for module in sorted(self.closure(roots)):
-            text = self._text(module) or b""
-            digest.update(f"{module} {len(text)}\n".encode() + text)
-        return digest.hexdigest()
+        reached = sorted(self.closure(roots))
+        lines = (f"{module} {self._hash(module)}" for module in reached)
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
     def closure(self, modules: Iterable[str]) -> set[str]:
         """Dotted names of the modules, of what they import, of what that imports, and so on."""
@@ -64,7 +68,10 @@ class Sources:
     def imports(self, module: str) -> frozenset[str]:
         """Modules of the package that a module names in its imports."""
         if module not in self._imports:
-            self._imports[module] = frozenset(self._named_by(module))
+            text, kept = self._hash(module), self._kept
+            if module not in kept or kept[module][0] != text:
+                kept[module], self._changed = [text, *sorted(set(self._named_by(module)))], True
+            self._imports[module] = frozenset(kept[module][1:])
         return self._imports[module]
 
     def _named_by(self, module: str) -> Iterator[str]:
@@ -97,6 +104,29 @@ class Sources:
                     module = package if name == "__init__.py" else f"{package}.{name[:-3]}"
                     files[module] = os.path.join(folder, name)
         return files
+
+    @cached_property
+    def _entry(self) -> str:
+        """Where imports are kept on disk: they follow from texts, the names of all files, and what is done here."""
+        start = len(str(self.root)) + 1
+        places = sorted(file[start:] for file in self.files.values())
+        return disk.digest("imports", _read(__file__) or b"", self.package, "\n".join(places))
+
+    @cached_property
+    def _kept(self) -> dict[str, list[str]]:
+        """By module: the hash of a text, and what it imports: found out as slowly as a kernel is loaded."""
+        stored = disk.read(self._entry)
+        return {} if stored is None else json.loads(stored[1])
+
+    def _keep(self) -> None:
+        if self._changed:
+            self._changed = False
+            disk.write(self._entry, {}, json.dumps(self._kept).encode())
+
+    def _hash(self, module: str) -> str:
+        if module not in self._hashes:
+            self._hashes[module] = hashlib.sha256(self._text(module) or b"").hexdigest()
+        return self._hashes[module]
 
     def _text(self, module: str) -> bytes | None:
         if module not in self._texts:
