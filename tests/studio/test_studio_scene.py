@@ -256,6 +256,18 @@ def test_residual_arrows_lead_from_predictions_to_readings(results):
     assert (inside == 1).all(), "every point is in one slice"
 
 
+def test_residuals_seen_from_anywhere_are_turned_into_the_world_of_the_robot():
+    robot = zveno.load("planar2").with_tool(zveno.transforms.transform(None, [0.05, 0.02, 0.0]))
+    built, q = robot.with_deviations({"Tx1": 1e-3}), robot.random(30, 1)
+    T = zveno.transforms.transform(zveno.rotations.exp(np.array([0.2, -0.5, 1.3])), np.array([1.0, 2.0, 0.5]))
+    seen = (T @ built.forward_kinematics(q))[:, :3, 3] + np.random.default_rng(0).normal(0.0, 1e-4, (30, 3))
+    result = robot.calibrate(zveno.Campaign(zveno.RelativePosition(), q, seen), folds=3)
+    arrows, found = residual_arrows(result), result.unknowns["tracker"]
+    assert len(arrows.points) == 30
+    read = (arrows.points + arrows.calibrated) @ found[:3, :3].T + found[:3, 3]
+    np.testing.assert_allclose(read, seen, atol=1e-9)
+
+
 def test_ellipsoids_have_the_inertia_of_their_links():
     rng = np.random.default_rng(0)
     for _ in range(5):

@@ -45,36 +45,40 @@ def show_calibration(stage: Stage, gui: Any, result: Calibration) -> Playback | 
 
 
 def residual_arrows(result: Calibration) -> ResidualArrows:
-    """Arrows for readings of one position with all three coordinates in the robot's world, of all campaigns.
+    """Arrows for readings of one position with all three coordinates, of all campaigns.
 
-    Residuals are predicted less read; here they point from the prediction to what was read. Kinds whose readings
-    are no points of the robot's world have no arrows.
+    Residuals are predicted less read; here they point from the prediction to what was read. Readings from a place
+    that was found are turned into the robot's world. Kinds whose readings are no points have no arrows.
     """
     empty = np.zeros((0, 3))
     points, nominal, calibrated, used = [empty], [empty], [empty], [np.zeros(0, dtype=bool)]
-    for campaign, residuals in _of_positions(result):
+    for campaign, residuals, turn in _of_positions(result):
         q = campaign.q[_places(campaign, residuals.row)]
         predicted = result.predict(q).T_world_frame[:, :3, 3]
         whole = np.isfinite(residuals.nominal).all(axis=1) & np.isfinite(residuals.calibrated).all(axis=1)
         points.append(predicted[whole])
-        nominal.append(-residuals.nominal[whole])
-        calibrated.append(-residuals.calibrated[whole])
+        nominal.append(-residuals.nominal[whole] @ turn)
+        calibrated.append(-residuals.calibrated[whole] @ turn)
         used.append(residuals.used[whole])
     return ResidualArrows(*(np.concatenate(each) for each in (points, nominal, calibrated, used)))
 
 
 def _of_positions(result: Calibration):
-    """Campaigns that read one point in the robot's world, with their residuals in metres."""
+    """Campaigns that read one point, with their residuals in metres and the rotation from the robot's world to the
+    axes of the readings."""
     for campaign in result.data:
         kind = campaign.measurement
-        if not (getattr(kind, "in_robot_world", False) and getattr(kind, "of_point", False)):
+        if not getattr(kind, "of_point", False) or getattr(kind, "points", None) is not None:
             continue
-        if getattr(kind, "points", None) is not None:
+        reference = getattr(kind, "reference", "world")
+        seen_from = result.unknowns.get(reference) if isinstance(reference, str) else None
+        if seen_from is None and not kind.in_robot_world:
             continue
+        turn = np.eye(3) if seen_from is None else np.asarray(seen_from)[:3, :3]
         named = [each for each in result.residuals if each.unit == "m" and each.nominal.shape[1] == 3]
         own = [each for each in named if not campaign.name or each.name.startswith(campaign.name)]
         if len(own) == 1:
-            yield campaign, own[0]
+            yield campaign, own[0], turn
 
 
 def _places(campaign: Any, rows: np.ndarray) -> np.ndarray:
