@@ -88,7 +88,8 @@ class Figures:
             if answer.status != "not proved":
                 floating = robot.ik(pose)
                 agree = floating.count == answer.count and floating.status in ("complete", "unreachable")
-                self.floating["agrees" if agree else f"{floating.status}, other"] += 1
+                said = "double roots said" if "double roots" in floating.reason() else f"{floating.status}, other"
+                self.floating["agrees" if agree else said] += 1
 
     def row(self) -> list[str]:
         n, ms = len(self.seconds), np.array(self.seconds) * 1e3
@@ -178,7 +179,7 @@ def main() -> int:
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
     table = Table("arms", "poses", "proved", "ms", "p95", "worst", "floating solver")
-    setup, agreement, verdicts = [], Counter(), Counter()
+    setup, agreement, verdicts, console = [], Counter(), Counter(), Console(width=130)
     for name, arms in classes(options.arms).items():
         figures = {kind: Figures() for kind in ("random", "anywhere", *DISTANCES)}
         for arm in arms:
@@ -192,8 +193,7 @@ def main() -> int:
             verdicts += falsified(robot, arm.poses(2, seed=options.seed)[1])
         for kind, gathered in figures.items():
             table.add_row(name, kind, *gathered.row())
-    console = Console(width=130)
-    console.print(table)
+        console.print(table)
     singular = singular_poses(options.poses, rng)
     wrong = sum(n for (claim, status), n in verdicts.items() if (status == "proved") != (claim == "right"))
     console.print(f"set-up, s: median {np.median(setup):.2f}, worst {max(setup):.2f}")

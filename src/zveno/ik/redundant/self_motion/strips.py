@@ -164,8 +164,8 @@ def _turn(problem: IkProblem, lanes: Lanes, pose, x, tangent, ahead, coordinate:
         # What is there stays there, so that it does not depend on what else is in the batch.
         there = (np.abs(along[:, coordinate]) < TURNED)[:, None]
         at, along = np.where(there, at, new.x), np.where(there, along, new.tangent)
-        rate = along[:, coordinate]
-        left = rate * rate_low > 0
+        rate: np.ndarray = along[:, coordinate]
+        left: np.ndarray = rate * rate_low > 0
         rate_high = np.where(left & (side > 0), 0.5 * rate_high, rate_high)
         rate_low = np.where(~left & (side < 0), 0.5 * rate_low, rate_low)
         low, rate_low = np.where(left, middle, low), np.where(left, rate, rate_low)
