@@ -105,6 +105,13 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameEr
     known = list(known)
     # Comparing takes a time that grows with the product of the lengths, and both come from files.
     near = difflib.get_close_matches(str(name)[:60], [word for word in known[:1000] if len(word) <= 60], 3, 0.6)
-    shown = ", ".join(known[:40]) + (f", … ({len(known)} in all)" if len(known) > 40 else "")
     hint = f"Did you mean {' or '.join(near)}? " if near else ""
-    return UnknownNameError(f"there is no {kind} named {name!r}", remedy=f"{hint}Known: {shown or 'none'}")
+    return UnknownNameError(
+        f"there is no {kind} named {name!r}", remedy=f"{hint}Known: {first_of(known) or 'none'}"
+    )
+
+
+def first_of(names: Iterable[object], most: int = 40) -> str:
+    """Names or numbers for a message: the first of them, and how many there are."""
+    names = [str(name) for name in names]
+    return ", ".join(names[:most]) + (f", … ({len(names)} in all)" if len(names) > most else "")

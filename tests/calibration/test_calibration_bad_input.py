@@ -295,3 +295,20 @@ def test_numbered_columns_are_several_points_or_centres():
     assert isinstance(read.measurement, Position)
     assert read.measurement.unknown_points
     assert RelativePose().left.free
+
+
+@pytest.mark.parametrize(
+    ("settings", "columns", "words"),
+    [
+        ({"uint": "mm"}, {}, "no setting named 'uint'. Did you mean unit"),
+        ({"distance": "40"}, {}, "no setting named 'distance'"),  # of another kind
+        ({}, {"x": "joint1"}, "has no column for joint1.*--columns joint1=NAME"),
+        ({}, {"joint1": "x"}, "has no column x, y, z, which.*Columns: joint2.*--columns x=NAME"),
+    ],
+)
+def test_what_is_said_beside_a_file_is_not_lost(tmp_path, settings, columns, words):
+    puma = arm()
+    file = tmp_path / "readings.csv"
+    file.write_text(template(puma.mechanism, "position", np.zeros((2, 6))).replace(",,,", ",0.1,0.2,0.3"))
+    with pytest.raises(ZvenoError, match=words):
+        zveno.read_campaign(file, puma, "position", settings=settings, columns=columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -99,3 +100,31 @@ def test_a_reader_that_goes_away_is_no_error(folder, words):
     process.stdout.close()
     _, err = process.communicate(timeout=250)
     assert (process.returncode, err) == (141, b"")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_without_colours_a_terminal_keeps_its_width(folder):
+    """A terminal of 60 columns with NO_COLOR: rich takes what has no colours for 80 columns wide."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 60, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    command = [sys.executable, "-m", "zveno", "info", "ur5"]
+    process = subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment | {"NO_COLOR": "1", "TERM": "xterm"}
+    )
+    os.close(theirs)
+    printed = b""
+    with contextlib.suppress(OSError):  # the end of a pseudo-terminal
+        while part := os.read(ours, 65536):
+            printed += part
+    os.close(ours)
+    assert process.wait(60) == 0
+    lines = printed.decode().splitlines()
+    assert len(lines) > 10
+    assert max(map(len, lines)) <= 60
+    assert not ESCAPE.search(printed.decode())

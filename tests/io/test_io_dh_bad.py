@@ -28,6 +28,7 @@ BAD = [
     (TOP + "gravity = [0, 1]\n" + ROW, "gravity: it has 2 entries where 3", ""),
     (TOP + "gravity = [0, 0, nan]\n" + ROW, "gravity: nan is not finite", ""),
     (TOP + ROW + "alfa = 3\n", "joint 1: 'alfa' is not a key here", "'alpha'"),
+    (TOP + ROW + "offset = 3\n", "joint 1: 'offset' is not a key here", "offset is theta"),
     (TOP + ROW + ROW.replace("alpha = -90\n", ""), "joint 2: 'alpha' is missing", ""),
     (TOP + ROW.replace("d = 20\n", ""), "joint 1: 'd' is missing", ""),
     (TOP + ROW.replace("-90", "nan"), "joint 1, alpha: nan is not finite", ""),

@@ -11,14 +11,15 @@ export function drawLog(box, section) {
     plot?.destroy();
     const axis = { stroke: color('--ink'), grid: { stroke: color('--line'), width: 1 }, ticks: { stroke: color('--line') } };
     const variable = (each, k) => (each.color ? `--${each.color}` : NAMES[k % NAMES.length]);
-    const series = section.series.map((each, k) => ({ label: each.name, stroke: color(variable(each, k)), width: 1.2 }));
+    const points = { show: false }; // few samples would get white discs, which hide lines and bands
+    const series = section.series.map((each, k) => ({ label: each.name, stroke: color(variable(each, k)), width: 1.2, points }));
     const columns = section.series.map((each) => each.y);
     const bands = [];
     section.series.forEach((each, k) => {
       if (!each.low) return;
       columns.push(each.high, each.low);
       bands.push({ series: [columns.length - 1, columns.length], fill: color(variable(each, k), 0.15) });
-      const edge = { class: 'band', stroke: 'transparent' };
+      const edge = { class: 'band', stroke: 'transparent', points };
       series.push({ ...edge, label: 'upper' }, { ...edge, label: 'lower' });
     });
     plot = new uPlot(

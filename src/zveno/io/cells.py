@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, first_of
 
 MISSING = {"nan", "na", "n/a", "null", "none", "-"}
 """Words that stand for a missing number."""
@@ -77,5 +77,4 @@ def is_number(word: str) -> bool:
 
 def listed(lines: Sequence[int] | np.ndarray) -> str:
     """Line numbers for a message: the first of them, and how many there are."""
-    shown = ", ".join(str(line) for line in lines[:8])
-    return f"line {shown}" + (f", … ({len(lines)} in all)" if len(lines) > 8 else "")
+    return f"line {first_of(lines, 8)}"

@@ -138,6 +138,9 @@ def _parsed(text: str, file: object) -> Table:
             "it is not a Denavit–Hartenberg table", None, "Give convention, unit, angle and [[joint]] rows"
         )
     top.only(*_TOP).choice("convention", CONVENTIONS)
+    for key, words in (("unit", '"m" or "mm"'), ("angle", '"rad" or "deg"')):
+        if key not in top:
+            raise top.error(f"{key!r} is missing", None, f"Add {key} = {words}")
     units = Units(
         checked_unit(top.text("unit"), "length", file=file, element="unit"),
         checked_unit(top.text("angle"), "angle", file=file, element="angle"),
@@ -176,6 +179,10 @@ class _Reader:
         if len(rows) > MAX_ROWS:
             raise top.error(f"it has {len(rows)} rows, and at most {MAX_ROWS} are read", "joint")
         for row in rows:
+            if "offset" in row:
+                raise row.error(
+                    "'offset' is not a key here", None, "The joint's offset is theta, or d if it slides"
+                )
             self._add_row(row.only(*_ROW), T_base)
         frames = [self._frame(entry.only("name", "link", "at")) for entry in top.tables("frame", "frame")]
         if "tool" in top:

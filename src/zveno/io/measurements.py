@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import ModelError, ZvenoWarning, unknown_name
+from ..errors import ModelError, ZvenoWarning, first_of, unknown_name
 from ..mechanism import Mechanism
 from ..mechanism.assemble import MAX_MAGNITUDE
 from ..mechanism.units import coordinate_units
@@ -91,6 +91,11 @@ class MeasurementTable:
                 remedy="Leave missing numbers empty",
             )
         return values
+
+    @property
+    def column_list(self) -> str:
+        """Names of its columns, for messages."""
+        return "Columns: " + first_of(self.columns)
 
     @property
     def length(self) -> float:
@@ -206,7 +211,7 @@ def joint_values(table: MeasurementTable, mechanism: Mechanism, needed: Sequence
         raise ModelError(
             f"has no column for {', '.join(missing)}",
             file=table.file,
-            remedy=f"Columns: {', '.join(table.columns)}",
+            remedy=f"{table.column_list}. Where names differ: --columns {missing[0]}=NAME (columns= in Python)",
         )
     q = np.tile(mechanism.neutral(), (len(table), 1))
     factors = {"m": table.length, "rad": table.angle, "": 1.0}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, first_of
 from ..mechanism import Drive, Limits, Mimic, Spring
 from ..mechanism.assemble import MAX_MAGNITUDE
 from .mjcf_compile import mujoco_module
@@ -150,13 +150,10 @@ def notes_on_omissions(model: Any, link_names: list[str], joint_names: list[str]
     mujoco = mujoco_module()
     lost = []
 
-    def listed(names: list[str]) -> str:
-        return ", ".join(names[:8]) + (f", … ({len(names)} in all)" if len(names) > 8 else "")
-
     def tell(flags, names: list[str], words: str):
         chosen = [name for name, flag in zip(names, flags, strict=True) if flag]
         if chosen:
-            lost.append(f"{listed(chosen)}: {words}")
+            lost.append(f"{first_of(chosen, 8)}: {words}")
 
     def any_nonzero(name: str, rows: int) -> np.ndarray:
         # Polynomial springs and dampers exist in newer versions of MuJoCo only.

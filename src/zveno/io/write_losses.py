@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import ZvenoWarning
+from ..errors import ZvenoWarning, first_of
 from ..mechanism import Mechanism
 
 _SHOWN = 8
@@ -41,5 +41,4 @@ def extra_losses(mechanism: Mechanism) -> list[str]:
 
 def listed(what: str, names: Sequence[str]) -> list[str]:
     """`what` with the names it is about, shortened; nothing if there are none."""
-    more = f", … ({len(names)} in all)" if len(names) > _SHOWN else ""
-    return [f"{what} {', '.join(names[:_SHOWN])}{more}"] if names else []
+    return [f"{what} {first_of(names, _SHOWN)}"] if names else []

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...errors import ZvenoError, ZvenoWarning
+from ...errors import ZvenoError, ZvenoWarning, first_of
 from ...fit.triangle import triangle
 from ...io.measurements import LENGTHS
 from ...robot_functions import RobotFunctions
@@ -139,12 +139,13 @@ def check_enough(
         raise ZvenoError(
             f"{counted} {rows} equations, too few for {needed + len(lost)} unknowns",
             element=", ".join(campaign.name for campaign in problem.campaigns),
-            remedy=f"Measure at least {enough} postures, better {2 * enough}; or estimate fewer parameters, for "
-            f'example parameters="controller". Not determined now: {_listed(lost) or "nothing"}',
+            remedy=f"Measure at least {enough} postures, better {2 * enough}; or estimate fewer parameters: "
+            'parameters="controller" (--parameters controller). Not determined now: '
+            f"{first_of(lost, 10) or 'nothing'}",
         )
     text = (
-        f"the postures measured do not tell {_listed(lost)} apart from the others, which this kind of measurement "
-        f"could: they lie on a singular manifold{_stuck(problem)}. These stay nominal"
+        f"the postures measured do not tell {first_of(lost, 10)} apart from the others, which this kind of "
+        f"measurement could: they lie on a singular manifold{_stuck(problem)}. These stay nominal"
     )
     warnings.warn(text, ZvenoWarning, stacklevel=3)
     return text
@@ -214,7 +215,3 @@ def _as_good_as_random(problem: FitProblem, structure: Identifiability) -> bool:
     columns = [*range(len(problem.model.terms)), *problem.columns_of(True)]
     s = np.linalg.svd(beyond(A, problem.columns_of(False), columns)[0], compute_uv=False)
     return int((s > TOLERANCE * s[0]).sum()) <= structure.rank
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:10]) + (f", … ({len(names)} in all)" if len(names) > 10 else "")

@@ -20,10 +20,14 @@ from ...mechanism import Mechanism
 from ...robot_functions import RobotFunctions
 from ..measurements import KINDS, Measurement, measurement
 from ..measurements.campaigns import Campaign
+from ..measurements.options import option_names
 from ..model.models import redundant_model
 from .approaches import approaches, without_approaches
 from .folders import contacts, read_folder
 from .headers import understood
+
+SETTINGS = ("kind", "unit", "angle", "rotation", "readings", "sheet", "name")
+"""What a file of any kind may say."""
 
 
 def read_campaign(
@@ -47,6 +51,7 @@ def read_campaign(
         columns: what columns are, where their names do not say it: {"x": "laser east", "joint1": "J1"}.
     """
     given = {k.lower(): str(v) for k, v in (settings or {}).items()}
+    _check_settings(given, tuple(KINDS.values()))
     mechanism = robot.mechanism if isinstance(robot, RobotFunctions) else robot
     place = Path(path)
     if place.is_dir() and contacts(place):
@@ -58,7 +63,17 @@ def read_campaign(
     else:
         table = read_measurements(path, head_needed=False)
     table = _renamed(replace(table, settings=table.settings | given), columns or {})
-    return campaign_from(table, mechanism, measurement, planned=planned)
+    campaign = campaign_from(table, mechanism, measurement, planned=planned)
+    _check_settings(given, (type(campaign.measurement),))
+    return campaign
+
+
+def _check_settings(given: Mapping[str, str], kinds: tuple[type[Measurement], ...]) -> None:
+    """Refuse a setting that is none of files and of no such kind: what a user says is not to be lost in silence."""
+    known = [*SETTINGS, *dict.fromkeys(name for kind in kinds for name in option_names(kind))]
+    for key in given:
+        if key not in known:
+            raise unknown_name("setting", key, known)
 
 
 def _renamed(table: MeasurementTable, columns: Mapping[str, str]) -> MeasurementTable:
@@ -262,14 +277,14 @@ def _readings(table: MeasurementTable, what: Measurement) -> np.ndarray:
         raise ModelError(
             f"has no column {', '.join(what.columns)}, which a {what.kind} measurement needs",
             file=table.file,
-            remedy=f"Columns: {', '.join(table.columns)}. Where names differ: --columns {what.columns[0]}=NAME. "
+            remedy=f"{table.column_list}. Where names differ: --columns {what.columns[0]}=NAME. "
             "If the readings are in another file, put both side by side (paste -d, joints.csv readings.csv)",
         )
     if missing:
         raise ModelError(
             f"has no column {', '.join(missing)}, which a {what.kind} measurement needs",
             file=table.file,
-            remedy=f"Columns: {', '.join(table.columns)}{_other_kind(table, what)}",
+            remedy=f"{table.column_list}{_other_kind(table, what)}",
         )
     factors = dict.fromkeys(what.metric, table.length) | dict.fromkeys(what.angular, table.angle)
     numbers = [table.numbers(name) * factors.get(name.rstrip("0123456789"), 1.0) for name in columns]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...errors import ShapeError, ZvenoWarning
+from ...errors import ShapeError, ZvenoWarning, first_of
 from ...io.results import registered
 from ...mechanism import Mechanism
 from ..model.models import redundant_model
@@ -79,8 +79,7 @@ class Campaign:
     def named_rows(self, rows: np.ndarray) -> str:
         """Rows, by their `lines`, for people: `data.csv: lines 3, 5`, or `tracker: rows 3, 5`."""
         where = f"{Path(self.file).name}: lines" if self.file else f"{self.name}: rows"
-        shown = ", ".join(str(row) for row in rows[:8])
-        return f"{where} {shown}" + (f", … ({len(rows)} in all)" if len(rows) > 8 else "")
+        return f"{where} {first_of(rows, 8)}"
 
     def only(self, rows: ArrayLike) -> Campaign:
         """The campaign with some of its postures (numbers or booleans)."""

@@ -60,6 +60,11 @@ def by_name(count: int, lengths: slice) -> dict[str, Reader]:
     return {"read": read}
 
 
+def option_names(cls: type) -> list[str]:
+    """Names of the options that a file may give to a kind."""
+    return [option.name for option in fields(cls) if "read" in option.metadata]
+
+
 def read_options(cls: type, settings: Mapping[str, str], length: float, file: str) -> dict[str, Any]:
     """Values of the options of a kind that are among the settings of a file."""
     values = {}

@@ -21,6 +21,8 @@ from .judgement import EXACT, SLACK
 NEARLY = 1e-8
 """Metres (for arms of up to some metres) and radians: a pose that is missed by no more is not called unreachable,
 since at roots of high multiplicity rounding moves solutions by its own roots."""
+FAR = 50.0
+"""Lengths of the arm beyond its reach from which on a pose looks as if it were in other units."""
 
 
 class Outside(NamedTuple):
@@ -69,7 +71,8 @@ def explain(draft: Draft, empty: np.ndarray, outside: Outside, told: Explained) 
     for i, metres in zip(empty, out_of_reach(problem, T[empty]), strict=True):
         if metres > 0:
             draft.codes[i] = EXCLUDED if told.exceeded[i].any() else UNREACHABLE
-            draft.notes[int(i)] = f"{metres:.4g} m out of the arm's reach"
+            unit = " (are its lengths millimetres?)" if metres > FAR * problem.length else ""
+            draft.notes[int(i)] = f"{metres:.4g} m out of the arm's reach{unit}"
     if time_is_over():
         _not_explained(draft, empty, told)
         return

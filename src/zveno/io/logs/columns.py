@@ -9,7 +9,7 @@ from glob import escape
 from itertools import takewhile
 from re import compile as pattern_of
 
-from ...errors import ModelError
+from ...errors import ModelError, first_of
 from ..units import nearest_of
 from .roles import ROLES, Guess, guessed, role_of_file
 
@@ -232,6 +232,13 @@ def _said(value: object, role: str, tables, joint_names: Sequence[str]) -> dict[
             if joint is not None:
                 matching[joint] = name
         if not matching:
+            if inside:
+                names = sorted(inside)
+                raise ModelError(
+                    f"in {value!r} the * stands for a joint's name or number; {first_of(names, 8)} tell neither",
+                    element="columns",
+                    remedy=f"List the columns in the order of the joints: {','.join(names[:2])},…",
+                )
             raise ModelError(f"no column is like {value!r}", element="columns", remedy=_known(tables))
         chosen = matching
     elif isinstance(value, Mapping):
@@ -298,8 +305,7 @@ def _checked(roles: dict[str, dict[str, Column]], time, unread, joint_names, tab
     used |= {(column.table, column.index) for column in time}
     rest = [name for k, names in enumerate(tables) for i, name in enumerate(names) if (k, i) not in used]
     if rest:
-        shown = ", ".join(rest[:8]) + (f", … ({len(rest)} in all)" if len(rest) > 8 else "")
-        account.append(f"columns not read: {shown}")
+        account.append(f"columns not read: {first_of(rest, 8)}")
     chosen = {role: tuple(columns[joint] for joint in complete) for role, columns in roles.items()}
     return Chosen(tuple(complete), time, chosen, tuple(account))
 
@@ -310,5 +316,4 @@ def _no_column(name: str, tables) -> ModelError:
 
 
 def _known(tables) -> str:
-    names = [name for table in tables for name in table]
-    return "Columns: " + ", ".join(names[:40]) + (f", … ({len(names)} in all)" if len(names) > 40 else "")
+    return "Columns: " + first_of(name for table in tables for name in table)

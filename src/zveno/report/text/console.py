@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable
 from typing import IO, Any
@@ -60,6 +61,8 @@ class ReportConsole(Console):
         super().__init__(file=file, width=width, highlight=False, markup=False, emoji=False, **options)
         if width is None and not self.is_terminal and "COLUMNS" not in os.environ:
             self.width = WHOLE
+        elif width is None and self.is_dumb_terminal:  # without colours, not without a width
+            self.width, self.height = shutil.get_terminal_size()
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """As rich renders it, with control characters made visible."""
