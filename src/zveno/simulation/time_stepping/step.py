@@ -1,7 +1,6 @@
 """One step at the level of velocities (Moreau 1988, Stewart and Trinkle 1996), in three parts; all of it is traced.
 
-With k and d the stiffness and damping that act at the joints, of control, drives and springs, and
-M̂ = M + diag(h d + h² k),
+With k and d the stiffness and damping at the joints, of springs too, and M̂ = M + diag(h d + h² k),
 
     v_f = v + h M̂⁻¹ (τ − H − h k v)                        velocities without contacts
     W = J M̂⁻¹ Jᵀ,  b = J v_f + s                           what a unit impulse does to the rows
@@ -67,7 +66,6 @@ class Problem(NamedTuple):
 
 
 N_PARTS = len(Problem._fields)
-"""Rows of numbers that a problem is made of."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +118,7 @@ def prepared(stepping: Stepping, t: Any, h: Any, row: Any, c: Any, u: Any, cells
     force = acting + springs - bias(dynamic, q, v) + turning(mechanism, M, v, h)
     implicit = damping + h * stiffness
     L, r = linear.factor(M + np.diag(h * (implicit + h * elastic)))
-    r = np.array(r)
-    free = _classical(mechanism, v + h * linear.down(L, r * linear.up(L, force)), v, h)
+    free = _classical(mechanism, v + h * linear.down(L, (r := np.array(r)) * linear.up(L, force)), v, h)
     rows = Rows(stepping, q, cells)
     offsets, bound = _offsets(stepping, rows, v, h, c)
     Y = [linear.up(L, one) for one in rows.J]
@@ -134,11 +131,11 @@ def prepared(stepping: Stepping, t: Any, h: Any, row: Any, c: Any, u: Any, cells
         deepest = minimum(deepest, -violation)
     b = np.array([one @ free for one in rows.J]) + offsets
     W = np.array([(Y[i] * r) @ Y[j] for i in range(len(Y)) for j in range(i + 1)])
-    problem = Problem(W, b, _scales(stepping, W), _inverses(stepping, W), bound)
+    parts = W, b, _scales(stepping, W), _inverses(stepping, W), bound
     below = np.array([L[i][j] for i in range(len(r)) for j in range(i)])
-    Y_row = np.concatenate([np.zeros(0), *Y])
-    holding = impulses, coupling, np.array([deepest])
-    return Prepared(problem, free, below, r, Y_row, tau, acting, implicit, command, *holding)
+    factors = below, r, np.concatenate([np.zeros(0), *Y])
+    forces = tau, acting, implicit, command, impulses, coupling, np.array([deepest])
+    return Prepared(Problem(*parts), free, *factors, *forces)
 
 
 def _forces(stepping: Stepping, t: Any, h: Any, row: Any, u: Any) -> tuple[Any, ...]:
@@ -165,9 +162,9 @@ def _forces(stepping: Stepping, t: Any, h: Any, row: Any, u: Any) -> tuple[Any, 
 
 def _springs(mechanism: Mechanism, q: Any, v: Any, h: Any) -> tuple[Any, Any]:
     """(τ − h k v at v, stiffness) of the springs of the joints, (n_v,) each; they do no work from outside."""
-    if not has_springs(mechanism):
-        return np.zeros(mechanism.n_v), np.zeros(mechanism.n_v)
     stiffness = spring_stiffness(mechanism)
+    if not has_springs(mechanism):
+        return stiffness, stiffness  # zeros
     return spring_torque(mechanism, q) - h * stiffness * v, stiffness
 
 
@@ -226,7 +223,7 @@ def _scales(stepping: Stepping, W: Any) -> Any:
 
 def _inverses(stepping: Stepping, W: Any) -> Any:
     """Inverses of the blocks of normal and tangents, with `SINGULAR` of their trace added to the diagonal."""
-    parts: list[Any] = []
+    parts = []
     for n in (group.row for group in stepping.groups if group.friction):
         a, b, d = entry(W, n, n), entry(W, n + 1, n), entry(W, n + 2, n)
         c, e, f = entry(W, n + 1, n + 1), entry(W, n + 2, n + 1), entry(W, n + 2, n + 2)
@@ -240,7 +237,7 @@ def _inverses(stepping: Stepping, W: Any) -> Any:
 
 
 def entry(W: Any, i: int, j: int) -> Any:
-    """W at row i and column j ≤ i, of the lower triangle that a problem holds."""
+    """W at row i and column j ≤ i."""
     return W[i * (i + 1) // 2 + j]
 
 
