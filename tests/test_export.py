@@ -76,7 +76,7 @@ def test_example_runs(tmp_path):
     printed = subprocess.run(["./example"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
     assert np.allclose([float(line) for line in printed.split()], robot.gravity_torque(robot.neutral()), atol=1e-6)
     assert "| `ur5_gravity_torque` |" in (tmp_path / "README.md").read_text()
-    assert done.summary.startswith("1 functions")
+    assert done.summary.startswith("1 function(s) in ")
 
 
 @needs_compiler
@@ -97,3 +97,10 @@ def test_bad_requests(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(BuildError, match="cannot be written"):
         export_c(robot, ("jacobian",), tmp_path / "file" / "below", timed=False)
+
+
+def test_zeros_are_said_where_there_are_no_masses(tmp_path):
+    arm = zveno.load("Rz(q1) Tx(0.5) Rz(q2) Tx(0.4)")
+    with pytest.warns(zveno.ZvenoWarning, match="has no masses: inverse_dynamics in C gives zeros"):
+        arm.export_c(["inverse_dynamics"], tmp_path, timed=False)
+    arm.export_c(["jacobian"], tmp_path, timed=False)  # kinematics needs none: warnings are errors here

@@ -26,6 +26,7 @@ from .kernels.program import Program
 from .kernels.structured.export_c import export_structured
 from .kernels.structured.instance import counted_operations
 from .kernels.structured.statements import Structured
+from .mechanism.plausibility import warn_without_masses
 from .programs import exported_program
 from .robot_functions import RobotFunctions
 
@@ -79,7 +80,7 @@ class Export(Result):
     @property
     def summary(self) -> str:
         """One sentence."""
-        return f"{len(self.functions)} functions in {len(self.files)} files written to {self.directory}"
+        return f"{len(self.functions)} function(s) in {len(self.files)} files written to {self.directory}"
 
 
 def export_c(
@@ -128,6 +129,9 @@ def export_c(
         _program(robot, name, frame, parameters) if (own := special.get(name)) is None else own.program
         for name in dict.fromkeys(functions)
     ]
+    dynamic = [name for name in functions if name in FUNCTIONS and "inertia" in FUNCTIONS[name].depends_on]
+    if dynamic:
+        warn_without_masses(robot.mechanism, f"{', '.join(dynamic)} in C gives")
     return export_programs(robot, programs, directory, base, ik, single=single, timed=timed, force=force)
 
 
@@ -173,12 +177,8 @@ def export_programs(
     return Export(place, tuple(files), exported)
 
 
-def _source(program: Program | Structured, dtype: type, name: str) -> CSource:
-    return (
-        export_structured(program, dtype, name)
-        if isinstance(program, Structured)
-        else source_of(program, dtype, name)
-    )
+def _source(program: Any, dtype: type, name: str) -> CSource:
+    return (export_structured if isinstance(program, Structured) else source_of)(program, dtype, name)
 
 
 def _operations(program: Program | Structured) -> Operations:

@@ -28,6 +28,7 @@ def dynamics(
         friction: count the drives' friction.
     """
     from ..errors import ZvenoError
+    from ..mechanism.plausibility import warn_without_masses
     from ..report.text.dynamics import dynamics_data, print_dynamics
     from .configuration import parsed_velocities
     from .model import given, loaded
@@ -36,6 +37,8 @@ def dynamics(
         raise ZvenoError("--a and --tau exclude each other", remedy="Give what is known; the other is found")
     protect(output, [robot])
     mechanism = loaded(robot, model)
+    if not tau:
+        warn_without_masses(mechanism, "its torques are")
     data = dynamics_data(
         mechanism,
         given(mechanism, q, model),

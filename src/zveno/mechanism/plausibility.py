@@ -81,6 +81,17 @@ def impossible_loads(mechanism: Mechanism) -> dict[str, str]:
     return by_link
 
 
+def warn_without_masses(mechanism: Mechanism, gives: str, stacklevel: int = 2) -> None:
+    """A `ZvenoWarning` that what needs masses gives zeros, if no link has any and no rotor moves."""
+    rotors = any(joint.drive is not None and np.any(joint.drive.rotor_inertia) for joint in mechanism.joints)
+    if not rotors and not any(link.inertia.any() for link in mechanism.links):
+        warnings.warn(
+            f"{mechanism.name} has no masses: {gives} zeros. Give its links masses if that is not meant",
+            ZvenoWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
 def warn_about_inertia(mechanism: Mechanism, stacklevel: int = 2) -> None:
     """One `ZvenoWarning` that names all moving links without inertia, one that names all impossible inertias."""
     missing = links_without_inertia(mechanism)
