@@ -8,6 +8,7 @@ import pytest
 from simulated_logs import Friction, simulated_logs
 
 import zveno
+from zveno.mechanism.edit import fix_joints
 
 FRICTION = Friction(viscous=1.0, coulomb=2.0, third=0.5, load=0.05)
 
@@ -139,3 +140,13 @@ def test_on_line_says_what_it_does_not_know_yet_and_starts_from_what_is_known(ro
 def test_nonsense_on_line_is_refused(found, forgetting):
     with pytest.raises(zveno.ZvenoError, match="forgetting"):
         zveno.RecursiveEstimate(found, forgetting=forgetting)
+
+
+def test_joints_that_were_not_recorded_are_in_the_summary(robot, found):
+    """A PUMA whose wrist stands still at zero, and the columns of its first three joints."""
+    assert "not recorded" not in found.summary
+    wrist = robot.joint_names[3:]
+    arm = zveno.Robot(fix_joints(robot.mechanism, wrist))
+    (one,) = simulated_logs(arm, FRICTION, seconds=6.0, torque_noise=0.03, rng=3)
+    partly = robot.identify(one.log, friction="default", band=6.0)
+    assert "of 3 joints (3 not recorded, taken as locked)" in partly.summary

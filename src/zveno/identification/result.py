@@ -117,6 +117,8 @@ class Identification(Result):
     def summary(self) -> str:
         """The verdict in a sentence or two."""
         counted = f"{len(self.names)} parameters of {len(self.joint_names)} joints"
+        others = len(self.nominal.joint_names) - len(self.joint_names)
+        counted += f" ({others} not recorded, taken as locked)" if others else ""
         return f"{self.nominal.name}: {counted}. {self.verdict}"
 
     @property
