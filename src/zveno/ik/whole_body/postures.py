@@ -32,7 +32,7 @@ from .velocity_ik import VelocityIk
 if TYPE_CHECKING:
     from ...kernels.structured.kernel import StructuredKernel
 
-ROUNDS = ((8, 16), (8, 24), (16, 24), (96, 40), (64, 100))
+ROUNDS = ((8, 16), (24, 24), (32, 24), (96, 40), (64, 100))
 """Starts and steps of each round; a round is the last one if it reaches as many postures as are wanted."""
 BOUNDED = {1: (4, 8), 2: (4, 12), 3: (8, 40)}
 """After which rounds so many of the nearest postures take so many steps in which limits count."""
