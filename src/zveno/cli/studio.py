@@ -60,10 +60,12 @@ def studio(
             "file": None if save is None else str(save),
         }
         said = f"open {opened.url}\nCtrl-C ends it." if save is None else f"open {save}"
-        deliver(Answer(lambda: told, lambda console: console.print(said, markup=False, soft_wrap=True)), output)
+        answer = Answer(lambda: told, lambda console: console.print(said, markup=False, soft_wrap=True))
         if save is not None:
+            deliver(answer, output)
             return
         try:
+            deliver(answer, output)  # whoever reads the link may end it before it is waited for
             opened.wait()
         except KeyboardInterrupt:
             print("ended", file=sys.stderr)
