@@ -172,13 +172,13 @@ def export_programs(
     }
     if base is not None:
         texts |= _with_base_parameters(robot, base, stem, texts, single)
-    for name, text in texts.items():
-        files.append(write_text(place / name, text, force=force))
+    files += [write_text(place / name, text, force=force) for name, text in texts.items()]
     return Export(place, tuple(files), exported)
 
 
 def _source(program: Any, dtype: type, name: str) -> CSource:
-    return (export_structured if isinstance(program, Structured) else source_of)(program, dtype, name)
+    write: Any = export_structured if isinstance(program, Structured) else source_of
+    return write(program, dtype, name)
 
 
 def _operations(program: Program | Structured) -> Operations:
