@@ -189,7 +189,7 @@ def simulated(scenario: Scenario, seed: int) -> tuple[zveno.Robot, zveno.Campaig
             read[rows] += 3e-3 * rng.normal(size=read[rows].shape)
         else:
             y[rows] += 3e-3 * rng.normal(size=y[rows].shape)
-    return robot, zveno.Campaign(kind, read, y, groups=touched), at, joint  # type: ignore[arg-type]
+    return robot, zveno.Campaign(kind, read, y, groups=touched), at, joint  # type: ignore[arg-type]  (contacts have no y)
 
 
 def _move(what: str, size: float, model, off: dict[str, float], frames: dict[str, np.ndarray], rng) -> str:

@@ -159,7 +159,7 @@ def _in_contact(
     errors = rng.normal(size=(len(q), len(sigma), 1)) * sigma[:, None]
     turned = (np.linalg.pinv(slope) @ errors)[..., 0]
     moved = np.array([problem.model.mechanism.integrate(a, b) for a, b in zip(q, turned, strict=True)])
-    return _unnamed(replace(campaign, q=moved, y=None).only(touching))  # type: ignore[arg-type]
+    return _unnamed(replace(campaign, q=moved, y=None).only(touching))  # type: ignore[arg-type]  (y is made by `prepared`)
 
 
 def _unnamed(campaign: Campaign) -> Campaign:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -143,7 +144,7 @@ def _add_map(stage: Stage, gui: Any, result: Calibration) -> None:
             return
         if not kept:
             words.content = "computing the map …"
-            work = lambda: result.accuracy_map(MAP_POSTURES, rng=MAP_SEED)  # noqa: E731
+            work = partial(result.accuracy_map, MAP_POSTURES, rng=MAP_SEED)
             stage.worker.aside((stage.node, "map"), work, ready)
             return
         found = kept[0]

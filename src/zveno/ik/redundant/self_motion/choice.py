@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...ik_problem import IkProblem
 from .. import seven_revolute
 from ..sliced_joint import SlicedJoint, sliced_joint
@@ -14,7 +16,7 @@ FEWEST = 24
 """Slices at least."""
 
 
-def self_motion_joint(problem: IkProblem, redundant: object = None) -> SlicedJoint | None:
+def self_motion_joint(problem: IkProblem, redundant: str | Sequence[str] | None = None) -> SlicedJoint | None:
     """The joint that is sliced, if all self-motions can be found by it; None if not.
 
     Args:
@@ -25,7 +27,7 @@ def self_motion_joint(problem: IkProblem, redundant: object = None) -> SlicedJoi
         return None
     usual = sliced_joint(problem)
     if redundant is not None:
-        tried = [named_coordinates(problem, redundant)[0]]  # pyright: ignore[reportArgumentType]
+        tried = [named_coordinates(problem, redundant)[0]]
     else:
         meeting = {joint for chain in point_chains(problem) for joint in chain.joints}
         tried = sorted(range(7), key=lambda k: _cost(problem, k, meeting, usual.coordinate))
