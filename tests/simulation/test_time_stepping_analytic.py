@@ -28,7 +28,7 @@ def test_a_block_below_the_friction_angle_does_not_creep(step):
     most = 12 * SETTLED * G * step * np.array([1.0] * 3 + [12 * arm / s for s in (y2 + z2, x2 + z2, x2 + y2)])
     assert (abs(run.v) < most).all()
     # The next steps start from these forces: all of the motion is that of some steps, and then there is none.
-    assert abs(run.q[-1] - q).max() < 2 * step * abs(run.v).max()
+    assert abs(run.q[-1] - q).max() < min(2 * step * abs(run.v).max(), 10 * SETTLED * G * step**2)
     assert abs(run.v[half:]).max() < 1e-13
     assert abs(run.q[-1] - run.q[half]).max() < 1e-12
     assert abs(run.reactions[-1][::3].sum() - G * np.cos(np.arctan(0.3))) < ROUNDING
