@@ -166,3 +166,24 @@ def test_feet_without_a_shape_and_gaits_without_groups_are_refused(dog):
         zveno.stance_of(zveno.load("puma560"))
     with pytest.raises(ShapeError):
         zveno.simulate_walk(robot, stance.feet, stance.start[:-1], zveno.StaticGait())
+
+
+def test_every_argument_is_part_of_the_hash(dog):
+    """Two walks that differ in anything have other `inputs`; the same walk has the same."""
+    robot, stance = dog
+    others = [
+        {"ground": zveno.uneven_ground(0.02, rng=1)},
+        {"ground": zveno.uneven_ground(0.02, rng=2)},  # the same grid, other heights
+        {"expected": zveno.GroundPlane(height=0.01)},
+        {"friction": 0.6},
+        {"sensors": zveno.WalkingSensors(seed=5)},
+        {"pushes": [zveno.Push(1.0, (0.0, 1.0, 0.0))]},
+        {"sample": 0.02},
+    ]
+    short = {"duration": 0.02}
+    hashes = [
+        zveno.simulate_walk(robot, *stance, zveno.DynamicGait(steps=4), **short | other).inputs
+        for other in ({}, *others, {"duration": 0.03})
+    ]
+    assert len(set(hashes)) == len(hashes)
+    assert zveno.simulate_walk(robot, *stance, zveno.DynamicGait(steps=4), **short).inputs == hashes[0]

@@ -115,8 +115,9 @@ def simulate_walk(
     made_steps = len(walker.footholds)
     late = "" if walker.done else LATE.format(made_steps, walker.gait.steps, longest)
     inputs = hash_of(
-        robot.mechanism.fingerprint, repr(made), q, repr(gait), repr(sensors), repr(terrain.structure), repr(pushes)
-    )
+        robot.mechanism.fingerprint, made, q, gait, terrain, expected, friction, sensors, drive, list(pushes),
+        weights, gains, step, sample, duration,
+    )  # fmt: skip
     return record.finished(late, str(walker.gait.words), inputs)
 
 

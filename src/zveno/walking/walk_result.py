@@ -93,6 +93,11 @@ class Walk(Result):
             f"{self.robot} {self.status}: {len(self.steps)} steps ({self.gait}), {self.speed:.3g} m/s over "
             f"{self.trajectory.t[-1]:.3g} s{margin}{tilted}; torques up to "
             f"{100 * float(np.nanmax(self.torque_share, initial=0.0)):.0f} % of their limits"
+            + (
+                f"; in {self.unsolved} control steps no torques within all limits were found"
+                if self.unsolved
+                else ""
+            )
         )
 
 
