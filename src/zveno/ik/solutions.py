@@ -271,9 +271,8 @@ class Solutions(Result):
         if code in _PROOFS:
             return self._proof(pose, code, n, self.notes.get(flat, ""))
         if code == UNREACHABLE:
-            metres, radians = self.distance[pose]
             why = self.notes.get(flat, "no solution")
-            return f"Unreachable ({route}), {why}: the nearest pose misses by {metres:.4g} m and {radians:.4g} rad"
+            return f"Unreachable ({route}), {why}: the nearest pose misses by {self._miss(pose)}"
         if code == EXCLUDED:
             return f"Limits exclude all solutions ({route}); {self._excess(pose)}"
         note = f", {self.notes[flat]}" if flat in self.notes else ""
@@ -290,20 +289,23 @@ class Solutions(Result):
             many = f"{n} local nearest configuration{'s' * (n != 1)}"
             return f"{many} within the tolerance{note} ({route}); more may exist"
         if code == WITHIN:
-            metres, radians = self.distance[pose]
-            return f"No exact solution ({route}); the nearest misses by {metres:.4g} m and {radians:.4g} rad"
+            return f"No exact solution ({route}); the nearest misses by {self._miss(pose)}"
         if code == REJECTED:
             return f"None of the solutions is accepted{note} ({route})"
         if code == UNDECIDED and not n and np.isnan(self.distance[pose]).any():
             return f"Undecided{note} ({route})"
         if code == UNDECIDED and not n:
-            metres, radians = self.distance[pose]
-            text = f"None found{note} ({route}), the nearest misses by {metres:.4g} m and {radians:.4g} rad"
+            text = f"None found{note} ({route}), the nearest misses by {self._miss(pose)}"
             if np.any(self.exceeded[pose]):
                 text += f"; outside the limits {self._excess(pose)}"
             return text + "; undecided"
         word = {COMPLETE: "complete", CHOSEN: "chosen"}.get(code, "completeness undecided")
         return f"{n} solution{'s' * (n != 1)}{note}, {word} ({route})"
+
+    def _miss(self, pose: tuple[int, ...]) -> str:
+        """How far the nearest pose is away, in both units of angles: the sentence stands in files too."""
+        metres, radians = self.distance[pose]
+        return f"{metres:.4g} m and {radians:.4g} rad ({np.rad2deg(radians):.3g}°)"
 
     def _proof(self, pose: tuple[int, ...], code: int, n: int, note: str) -> str:
         problem = f" ({self.exact_problem})" if self.exact_problem else ""
