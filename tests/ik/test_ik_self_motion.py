@@ -12,7 +12,7 @@ from ik_arms import general_arms
 import zveno
 from zveno.ik import solve_ik
 from zveno.ik.ik_problem import problem_of
-from zveno.ik.redundant.self_motion.answer import AT_ONCE
+from zveno.ik.redundant.self_motion.answer import TOLD_EVERY
 from zveno.ik.redundant.self_motion.choice import self_motion_joint
 from zveno.ik.redundant.self_motion.completeness import unknown_turns
 from zveno.ik.redundant.self_motion.motions import motions_of, range_of, without_limits
@@ -101,7 +101,7 @@ def test_a_curve_left_out_is_noticed_and_its_slice_named():
     joint = self_motion_joint(problem)
     assert joint is not None
     T = robot.forward_kinematics(robot.random((), 8))
-    motions = motions_of(problem, T[None], *joint)[0]
+    motions = motions_of(problem, T, *joint)
     assert not motions.doubt
     turning = [component for component in motions.components if len(component.turns)]
     assert turning
@@ -121,8 +121,8 @@ def test_few_slices_find_what_lies_between_them():
     joint = self_motion_joint(problem)
     assert joint is not None
     for T in robot.forward_kinematics(robot.random(3, 2)):
-        many = motions_of(problem, T[None], *joint)[0]
-        few = motions_of(problem, T[None], joint.coordinate, 3)[0]
+        many = motions_of(problem, T, *joint)
+        few = motions_of(problem, T, joint.coordinate, 3)
         assert not many.doubt
         assert not few.doubt
         assert len(few.components) == len(many.components)
@@ -170,9 +170,9 @@ def test_batches_files_and_texts(tmp_path):
 
 def test_progress_of_batches_is_told():
     robot, told = zveno.load("iiwa14"), []
-    T = robot.forward_kinematics(robot.random(AT_ONCE + 1, 6))
+    T = robot.forward_kinematics(robot.random(TOLD_EVERY + 1, 6))
     solve_ik(robot, T, progress=lambda *step: told.append(step))
-    assert told == [(AT_ONCE, len(T)), (len(T), len(T))]
+    assert told == [(TOLD_EVERY, len(T)), (len(T), len(T))]
 
 
 def test_a_number_of_slices_gives_a_sample():

@@ -9,6 +9,7 @@ from ...answer import concluded
 from ...checks.draft import Draft, empty_draft
 from ...checks.no_solutions import Outside
 from ...ik_problem import IkProblem
+from ...newton import Lanes
 from ...objectives import Aim
 from ...solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Family, Solutions
 from ...targets import Targets
@@ -16,8 +17,8 @@ from ..sliced_joint import SlicedJoint
 from .inside_limits import Part, inside_limits
 from .motions import Motions, motions_of, range_of, without_range
 
-AT_ONCE = 16
-"""Poses followed at once."""
+TOLD_EVERY = 16
+"""Poses after which it is told how far it is."""
 
 
 def self_motion_answer(
@@ -30,11 +31,11 @@ def self_motion_answer(
     rows: list[tuple[int, np.ndarray]] = []
     n = len(targets.T)
     with ProgressBar("following self-motions", progress) as advance:
-        for start in range(0, n, AT_ONCE):
-            poses = np.arange(start, min(start + AT_ONCE, n))
-            for pose, motions in zip(poses.tolist(), motions_of(problem, targets.T[poses], *joint), strict=True):
-                rows += _told(draft, pose, motions, joint, outside)
-            advance(start + len(poses), n)
+        for pose in range(n):
+            # One by one, so that the answer to a pose does not depend on others.
+            rows += _told(draft, pose, motions_of(problem, targets.T[pose], *joint), joint, outside)
+            if (pose + 1) % TOLD_EVERY == 0 or pose + 1 == n:
+                advance(pose + 1, n)
     if rows:
         draft.add(np.concatenate([np.full(len(x), i) for i, x in rows]), np.concatenate([x for _, x in rows]))
     told = Outside(
@@ -49,20 +50,20 @@ def _told(
 ) -> list[tuple[int, np.ndarray]]:
     """Families, status and reason of one pose entered into a draft; its solutions."""
     problem, lanes = draft.problem, draft.targets.lanes
+    own = Lanes(lanes.targets[[pose]], lanes.tool)
     around = range_of(problem, joint.coordinate)[2]
     doubt, families, solutions = motions.doubt, [], []
-    cuts = [inside_limits(problem, lanes, pose, c, joint.coordinate, around) for c in motions.components]
-    for cut in cuts:
-        if cut.grazing and not doubt:
-            doubt = "a joint grazes a limit"
-        for part in cut.parts:
-            x = problem.wrapped(part.x)
-            inside = problem.inside(x)
-            if not doubt and (not inside.all() or any(joint < 0 for joint, _ in part.ends)):
-                doubt = "an end of a curve at a limit was not found"
-            if inside.any():
-                families.append(_family(problem, part, x, inside, joint.coordinate))
-                solutions.append((pose, x[inside]))
+    cut = inside_limits(problem, own, motions.components, joint.coordinate, around)
+    if cut.grazing and not doubt:
+        doubt = "a joint grazes a limit"
+    for part in cut.parts:
+        x = problem.wrapped(part.x)
+        inside = problem.inside(x)
+        if not doubt and (not inside.all() or any(joint < 0 for joint, _ in part.ends)):
+            doubt = "an end of a curve at a limit was not found"
+        if inside.any():
+            families.append(_family(problem, part, x, inside, joint.coordinate))
+            solutions.append((pose, x[inside]))
     if families:
         draft.families[pose] = tuple(families)
     if doubt:
@@ -71,7 +72,7 @@ def _told(
         draft.codes[pose] = FAMILY if families else COMPLETE
     if not families and not doubt:
         if not motions.components and not around:
-            motions = motions_of(without_range(problem, joint.coordinate), draft.targets.T[[pose]], *joint)[0]
+            motions = motions_of(without_range(problem, joint.coordinate), draft.targets.T[pose], *joint)
             if motions.doubt and not motions.components:
                 draft.codes[pose], draft.notes[pose] = UNDECIDED, motions.doubt
         outside += [(pose, problem.wrapped(c.x)) for c in motions.components]

@@ -14,7 +14,7 @@ from ...newton import lanes_of
 from .. import seven_revolute
 from ..slices import Sliced
 from .completeness import unknown_turns
-from .components import Component, Traced, traced
+from .components import Component, traced
 from .projections import projections_of
 
 ROUNDS = 3
@@ -33,31 +33,17 @@ class Motions(NamedTuple):
     """Why curves may be missing; empty if none is."""
 
 
-def motions_of(problem: IkProblem, T: np.ndarray, k: int, slices: int) -> list[Motions]:
-    """The self-motions of poses T (n, 4, 4), with joint k sliced."""
-    free, lanes = without_limits(problem), lanes_of(problem, T)
+def motions_of(problem: IkProblem, T: np.ndarray, k: int, slices: int) -> Motions:
+    """The self-motions of a pose T (4, 4), with joint k sliced, and more slices where some may have been missed."""
+    free, lanes = without_limits(problem), lanes_of(problem, T[None])
     low, high, around = range_of(problem, k)
     # Round values, at which the geometry of slices is special, are avoided where no limit asks for them.
     values = low + (high - low) * (np.arange(slices) + seven_revolute.GENERIC) / slices
     values = values if around else np.linspace(low, high, slices)
-    nodes = seven_revolute.solve_slices(free, T, k, values)
-    curves = traced(free, lanes, k, values, around, nodes)
-    answers = []
-    for i in range(len(T)):
-        own = _of(nodes, i)
-        found = Traced({0: curves.components.get(i, [])}, curves.whole[i : i + 1])
-        answers.append(_settled(free, T[i], k, (low, high, around), values, own, found))
-    return answers
-
-
-def _settled(
-    free: IkProblem, T: np.ndarray, k: int, span: Span, values: np.ndarray, nodes: Sliced, found: Traced
-) -> Motions:
-    """The curves of one pose, with more slices where some may have been missed."""
-    low, high, around = span
-    components, whole = found.components.get(0, []), bool(found.whole[0])
+    nodes = seven_revolute.solve_slices(free, T[None], k, values)
     unknown = None
     for _ in range(ROUNDS):
+        components, whole = traced(free, lanes, k, values, around, nodes)
         if time_is_over():
             return Motions(components, nodes.x, OVER)
         if not whole:
@@ -66,12 +52,13 @@ def _settled(
         unknown = unknown_turns(projections_of(free, k), T, turns, (low, high))
         if not len(unknown.intervals):
             return Motions(components, nodes.x, "")
-        new = np.setdiff1d(unknown.slices[(unknown.slices > low) & (unknown.slices < high)], values)
+        asked = unknown.slices[(unknown.slices > low) & (unknown.slices < high)]
+        new = np.array(sorted(set(asked.tolist()) - set(values.tolist())))
         if not len(new):
             break
         values, nodes = _with_slices(free, T, k, values, nodes, new)
-        again = traced(free, lanes_of(free, T[None]), k, values, around, nodes)
-        components, whole = again.components.get(0, []), bool(again.whole[0])
+    else:
+        components, _ = traced(free, lanes, k, values, around, nodes)
     assert unknown is not None
     where = ", ".join(f"{0.5 * (a + b):.4g}" for a, b in unknown.intervals[:3])
     return Motions(components, nodes.x, f"curves may turn unseen near {where} rad of the sliced joint")
@@ -87,11 +74,6 @@ def _with_slices(free: IkProblem, T: np.ndarray, k: int, values, nodes: Sliced, 
     x = np.concatenate([nodes.x, more.x])
     by_slice = np.argsort(cut, kind="stable")
     return every[order], Sliced(np.zeros(len(x), int), cut[by_slice], x[by_slice])
-
-
-def _of(nodes: Sliced, pose: int) -> Sliced:
-    rows = np.flatnonzero(nodes.pose == pose)
-    return Sliced(np.zeros(len(rows), int), nodes.slice[rows], nodes.x[rows])
 
 
 def range_of(problem: IkProblem, coordinate: int) -> Span:

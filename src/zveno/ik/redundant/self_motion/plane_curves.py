@@ -10,30 +10,19 @@ point is found by Newton's method. What is left at the least size, such as cross
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-ORDER = 8
+from .cell_kernels import DROPPED, LEFT, ORDER, WIDER, cells, turn
+
 CELLS_PER_DEGREE = 8
 """Cells round the circle to begin with, for every degree of the polynomial."""
 MOST_PER_TURN = 64
 LEAST_WIDTH = 1e-4
 MOST_CELLS = 16_000
-WIDER = 2.0
-"""The part of the plane about a cell in which a turning point is the only one, in widths of the cell."""
-
-_I, _J = (part.ravel() for part in np.meshgrid(np.arange(ORDER + 1), np.arange(ORDER + 1), indexing="ij"))
-_KEPT = _I + _J <= ORDER
-_I, _J = _I[_KEPT], _J[_KEPT]
-
-
-def _place(i: int, j: int) -> int:
-    return int(np.flatnonzero((i == _I) & (j == _J))[0])
-
-
-_F, _FS, _FU, _FUU = _place(0, 0), _place(1, 0), _place(0, 1), _place(0, 2)
+SETTLED = 1e-6
+"""Half-widths of a cell that the last step of Newton's method may have."""
 
 
 class PlaneCurve(NamedTuple):
@@ -108,23 +97,23 @@ def turning_points(curve: PlaneCurve, ranges: np.ndarray) -> Turning:
 def _subdivided(curve: PlaneCurve, size: np.ndarray, rows: np.ndarray, r_s: float) -> tuple[np.ndarray, np.ndarray]:
     """Turning points with s in rows of cells about values (n,), and intervals of s (c, 2) that are left."""
     found, total, r_u = [np.zeros((0, 3))], 0, np.pi / _cells(curve)
-    s, u, t = first_cells(curve, rows, r_s, r_u)
+    s, u = _grid(rows, _cells(curve))
     while True:
         total += len(s)
-        no_zero, no_turn = without_zero(t, size, r_s, r_u, 1.0, curve.noise, (_F, _FU))
-        keep = np.flatnonzero(~(no_zero | no_turn))
-        t, s, u = t[keep], s[keep], u[keep]
-        rising, bent = without_zero(t, size, r_s, r_u, WIDER, curve.noise, (_FS, _FUU))
-        may = np.flatnonzero(rising & bent)
-        x, y, settled = _newton(t[may])
-        single = may[settled]
-        side = -np.sign(t[single, _FS] * t[single, _FUU])
-        found.append(np.stack([s[single] + x[settled] * r_s, u[single] + y[settled] * r_u, side], axis=1))
-        s, u = np.delete(s, single), np.delete(u, single)
+        code = cells(curve.A, s, u, r_s, r_u, _rest(size, r_s, r_u, curve.noise))[:, 0]
+        keep = np.flatnonzero(code != DROPPED)
+        code, s, u = code[keep], s[keep], u[keep]
+        may = np.flatnonzero(code != LEFT)
+        if len(may):
+            x, y, step = turn(curve.A, s[may], u[may], r_s, r_u).T
+            settled = (np.maximum(np.abs(x), np.abs(y)) <= WIDER) & (step < SETTLED)
+            single = may[settled]
+            points = s[single] + x[settled] * r_s, u[single] + y[settled] * r_u, code[single]
+            found.append(np.stack(points, axis=1))
+            s, u = np.delete(s, single), np.delete(u, single)
         if not len(s) or max(r_s, r_u) < LEAST_WIDTH or total > MOST_CELLS:
             return np.concatenate(found), np.stack([s - r_s, s + r_s], axis=1)
         s, u, r_s, r_u = split(s, u, r_s, r_u)
-        t = taylor(curve, s, u, r_s, r_u)
 
 
 def _cells(curve: PlaneCurve) -> int:
@@ -132,19 +121,9 @@ def _cells(curve: PlaneCurve) -> int:
     return min(MOST_PER_TURN, CELLS_PER_DEGREE * max(curve.degrees))
 
 
-def first_cells(curve: PlaneCurve, rows: np.ndarray, r_s: float, r_u: float):
-    """Middles (n,) of all cells about values of s, and their Taylor coefficients (n, 45)."""
-    columns = sample_angles(round(np.pi / r_u))
-    powers = np.arange(ORDER + 1)
-    by_s = harmonics(rows, curve.degrees[0], ORDER) @ curve.A * (r_s**powers)[:, None, None]
-    by_u = harmonics(columns, curve.degrees[1], ORDER) * (r_u**powers)[:, None, None]
-    k = len(rows)
-    products = by_s.reshape((ORDER + 1) * k, -1) @ by_u.reshape((ORDER + 1) * len(columns), -1).T
-    products = products.reshape(ORDER + 1, k, ORDER + 1, len(columns))
-    t = np.empty((k * len(columns), len(_I)))
-    for place, (i, j) in enumerate(zip(_I, _J, strict=True)):
-        t[:, place] = products[i, :, j].ravel()
-    return np.repeat(rows, len(columns)), np.tile(columns, k), t
+def _grid(rows: np.ndarray, around: int) -> tuple[np.ndarray, np.ndarray]:
+    """Middles of all cells about values of s."""
+    return np.repeat(rows, around), np.tile(sample_angles(around), len(rows))
 
 
 def split(s: np.ndarray, u: np.ndarray, r_s: float, r_u: float):
@@ -172,15 +151,6 @@ def harmonics(angles: np.ndarray, degree: int, order: int) -> np.ndarray:
     return out
 
 
-def taylor(curve: PlaneCurve, s: np.ndarray, u: np.ndarray, r_s: float, r_u: float) -> np.ndarray:
-    """(n, 45) t_ij of cells about (s, u)."""
-    powers = np.arange(ORDER + 1)
-    rows = harmonics(s, curve.degrees[0], ORDER) @ curve.A * (r_s**powers)[:, None, None]
-    columns = harmonics(u, curve.degrees[1], ORDER) * (r_u**powers)[:, None, None]
-    products = np.matmul(rows.transpose(1, 0, 2), columns.transpose(1, 2, 0))
-    return products.reshape(len(s), (ORDER + 1) ** 2)[:, _KEPT]
-
-
 def amplitudes(A: np.ndarray) -> np.ndarray:
     """(d_s + 1, d_u + 1) bounds of the harmonics of every degree."""
     d_s, d_u = (len(A) - 1) // 2, (A.shape[1] - 1) // 2
@@ -189,75 +159,38 @@ def amplitudes(A: np.ndarray) -> np.ndarray:
     return np.concatenate([a[:, :1], a[:, 1 : d_u + 1] + a[:, d_u + 1 :]], axis=1)
 
 
-def without_zero(
-    t: np.ndarray, size: np.ndarray, r_s: float, r_u: float, wider: float, noise: float, which: tuple[int, ...]
-) -> list[np.ndarray]:
-    """(n,) each: whether a derivative of F, named by its leading coefficient, has no zero in (wider) cells."""
-    m, n = np.arange(size.shape[0])[:, None] * (wider * r_s), np.arange(size.shape[1]) * (wider * r_u)
-    a = np.abs(t)
-    answers = []
-    for lead in which:
-        i, j = int(_I[lead]), int(_J[lead])
-        weight = _weights(i, j) * wider ** (_I + _J)
-        left = ORDER + 1 - i - j
-        rest = float((size * m**i * n**j * (m + n) ** left).sum()) / math.factorial(left)
-        uncertain = noise * m[-1, 0] ** i * n[-1] ** j
-        answers.append(2 * weight[lead] * a[:, lead] > a @ weight + rest + uncertain)
-    return answers
-
-
-@cache
-def _weights(i: int, j: int) -> np.ndarray:
-    """(45,) k!/(k−i)! l!/(l−j)!: what ∂ⁱ∂ʲ of a term t_kl x^k y^l, times the half-widths, is of t_kl at most."""
-    return np.array([math.perm(int(k), i) * math.perm(int(l), j) for k, l in zip(_I, _J, strict=True)], float)
+def _rest(size: np.ndarray, r_s: float, r_u: float, noise: float) -> np.ndarray:
+    """(4,) what Taylor polynomials leave out of the derivatives `LEADS` at most, and what these are known to."""
+    m, n = np.arange(size.shape[0])[:, None] * r_s, np.arange(size.shape[1]) * r_u
+    both = m + n
+    square = both * both
+    seventh = size * (square * square * square * both)
+    eighth = seventh * both
+    greatest_m, greatest_n = m[-1, 0], n[-1]
+    # Each is Σ size mⁱ nʲ (m + n)^(9 − i − j) / (9 − i − j)!, the last two for wider cells.
+    return np.array(
+        [
+            (eighth * both).sum() / math.factorial(ORDER + 1) + noise,
+            (eighth * n).sum() / math.factorial(ORDER) + noise * greatest_n,
+            WIDER ** (ORDER + 1) * (eighth * m).sum() / math.factorial(ORDER) + noise * WIDER * greatest_m,
+            WIDER ** (ORDER + 1) * (seventh * n * n).sum() / math.factorial(ORDER - 1)
+            + noise * (WIDER * greatest_n) ** 2,
+        ]
+    )
 
 
 def common_zero(curves: list[PlaneCurve]) -> bool:
     """Whether several curves may have a point in common: whether a cell is left in which each may have a zero."""
     sizes = [amplitudes(curve.A) for curve in curves]
-    cells = max(_cells(curve) for curve in curves)
-    r_s = r_u = np.pi / cells
-    rows = sample_angles(cells)
-    s, u, t = first_cells(curves[0], rows, r_s, r_u)
-    every: list[np.ndarray] = [t, *(first_cells(curve, rows, r_s, r_u)[2] for curve in curves[1:])]
+    around = max(_cells(curve) for curve in curves)
+    r_s = r_u = np.pi / around
+    s, u = _grid(sample_angles(around), around)
     while len(s) and max(r_s, r_u) > LEAST_WIDTH and len(s) < MOST_CELLS:
-        keep = np.ones(len(s), bool)
-        for curve, size, t in zip(curves, sizes, every, strict=True):
-            keep &= ~without_zero(t, size, r_s, r_u, 1.0, curve.noise, (_F,))[0]
-        s, u, r_s, r_u = split(s[keep], u[keep], r_s, r_u)
-        every = [taylor(curve, s, u, r_s, r_u) for curve in curves]
+        for curve, size in zip(curves, sizes, strict=True):
+            keep = cells(curve.A, s, u, r_s, r_u, _rest(size, r_s, r_u, curve.noise))[:, 1] == 0.0
+            s, u = s[keep], u[keep]
+        s, u, r_s, r_u = split(s, u, r_s, r_u)
     return len(s) > 0
-
-
-def _newton(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Zeros of F and F_u in units of the cells, and whether they were found within the wider cells."""
-    if not len(t):
-        return np.zeros(0), np.zeros(0), np.zeros(0, bool)
-    whole = np.zeros((len(t), ORDER + 1, ORDER + 1))
-    whole[:, _I, _J] = t
-    x, y = np.zeros(len(t)), np.zeros(len(t))
-    step = np.full(len(t), np.inf)
-    for _ in range(7):
-        (px, dx, _), by_y = _powers(x), _powers(y)
-        (f, f_y, f_yy), (f_x, f_xy, _) = (np.stack([px, dx], 1) @ (whole @ np.stack(by_y, 2))).transpose(1, 2, 0)
-        with np.errstate(all="ignore"):
-            det = f_x * f_yy - f_y * f_xy
-            along = np.nan_to_num(np.stack([f * f_yy - f_y * f_y, f_x * f_y - f * f_xy]) / det, nan=9.0)
-        x, y = np.clip(x - along[0], -3.0, 3.0), np.clip(y - along[1], -3.0, 3.0)
-        step = np.abs(along).max(axis=0)
-        if step.max() < 1e-12:
-            break
-    return x, y, (np.maximum(np.abs(x), np.abs(y)) <= WIDER) & (step < 1e-6)
-
-
-def _powers(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(n, 9) each: powers of x (n,) and their first and second derivatives."""
-    k = np.arange(ORDER + 1)
-    powers = x[:, None] ** k
-    first, second = np.zeros_like(powers), np.zeros_like(powers)
-    first[:, 1:] = k[1:] * powers[:, :-1]
-    second[:, 2:] = k[2:] * k[1:-1] * powers[:, :-2]
-    return powers, first, second
 
 
 def _distinct(points: np.ndarray) -> list[int]:
