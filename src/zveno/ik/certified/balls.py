@@ -28,6 +28,10 @@ class NotProved(Exception):
     """Nothing is decided at this precision, by this route; the message says where it stopped."""
 
 
+class TooWide(NotProved):
+    """Candidates are isolated but too wide to be told apart: the same route with more bits is the next to try."""
+
+
 def require_time() -> None:
     """Give up where the call of which this is a part should end."""
     if time_is_over():

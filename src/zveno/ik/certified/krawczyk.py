@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 from flint import arb, arb_mat, ctx
 
-from .balls import NotProved, Rigid, exact_matrix, four_by_four, middles, require_time, turns_between, widest
+from .balls import Rigid, TooWide, exact_matrix, four_by_four, middles, require_time, turns_between, widest
 
 RADII = (2.0**-14, 2.0**-26)
 """Radii of boxes that are tried first, then some that shrink with the precision."""
@@ -109,7 +109,7 @@ def isolated(loop: Loop, candidates: Sequence[list[arb]]) -> list[Isolated]:
             known.candidate = _hull(known.candidate, candidate, loop.kinds)
     for s in solutions:
         if any(meet(s.enclosure, other.candidate, loop.kinds) for other in solutions if other is not s):
-            raise NotProved("an enclosure meets another candidate")
+            raise TooWide("an enclosure meets another candidate")
     for s in solutions:
         s.enclosure = _tightened(loop, s)
     return solutions
@@ -123,7 +123,7 @@ def _boxed(loop: Loop, candidate: list[arb], others: Sequence[Isolated]) -> Isol
         proof = krawczyk(loop, candidate, radius)
         if proof and not any(meet(proof[1], other.candidate, loop.kinds) for other in others):
             return Isolated(candidate, *proof, radius)
-    raise NotProved(f"no box around a candidate of radius {width:.0e} holds exactly one solution")
+    raise TooWide(f"no box around a candidate of radius {width:.0e} holds exactly one solution")
 
 
 def krawczyk(loop: Loop, x: Sequence[arb], radius: float) -> tuple[list[arb], list[arb]] | None:
@@ -137,8 +137,9 @@ def krawczyk(loop: Loop, x: Sequence[arb], radius: float) -> tuple[list[arb], li
         return None
     try:
         floats = middles(J)
-        if np.linalg.cond(floats) < ILL_CONDITIONED:
-            Y = exact_matrix(np.linalg.inv(floats))
+        inverse = np.linalg.inv(floats)
+        if np.linalg.norm(floats) * np.linalg.norm(inverse) < ILL_CONDITIONED:
+            Y = exact_matrix(inverse)
         else:
             Y = loop.jacobian(middle)[0].mid().inv().mid()
     except (np.linalg.LinAlgError, ZeroDivisionError):

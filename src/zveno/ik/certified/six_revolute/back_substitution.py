@@ -68,7 +68,7 @@ def _other_angles(system: System, scanned: Pair) -> list[tuple[Pair, Pair]]:
 
 def _kernel_vector(M: arb_mat) -> list[arb]:
     """The vector of which every kernel vector of M is a multiple; the rank must be proved to be 11 or more."""
-    free = int(np.argmax(abs(np.linalg.svd(middles(M))[2][-1])))
+    free = int(np.argmax(abs(np.linalg.svd(middles(M), full_matrices=False)[2][-1])))
     R = mixing(SIZE - 1, M.nrows(), 3) * M
     others = [j for j in range(SIZE) if j != free]
     A = arb_mat(SIZE - 1, SIZE - 1, [R[i, j] for i in range(SIZE - 1) for j in others])

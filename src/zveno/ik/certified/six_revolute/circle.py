@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from flint import acb, arb, ctx
+from flint import acb, acb_poly, arb, ctx
 
 from ..balls import NotProved, around_zero, require_time
 
@@ -20,6 +20,7 @@ SMALLEST = 2.0**-22
 ROUNDING = 1e-13
 """Relative error allowed for the evaluation in floats; its true bound for degree 12 is about 4e-15."""
 MOST_CELLS, MOST_IN_BALLS, MOST_WHOLE = 4000, 1500, 24
+NEWTON_IN_FLOATS = 4
 WIDER = 1.0001
 """Halves of a cell overlap a little, so that rounding leaves no gap."""
 
@@ -43,10 +44,34 @@ def real_roots(c: Sequence[acb]) -> list[arb]:
     fourth = float(((weights + 2.02 * radii) * m**4).sum() * 1.01)
     monotone, undecided = _cells(middle, errors, fourth)
     polynomial = _Polynomial(c)
-    roots = [polynomial.root_in(arb(y), arb(r), arb(slope)) for y, r, slope in monotone]
+    roots = [
+        polynomial.root_in(*(arb(number) for number in cell)) for cell in _narrowed(monotone, middle, errors[0])
+    ]
     if undecided:
         roots += polynomial.cut(undecided, arb(fourth))
     return [root for root in roots if root is not None]
+
+
+def _narrowed(cells: list[tuple[float, float, float]], middle: np.ndarray, error: float) -> np.ndarray:
+    """Monotone cells (y, r, slope) in which p changes its sign, or may, each with a good guess of its root.
+
+    Cells overlap by far more than their ends are rounded by.
+    """
+    y, r, slope = np.array(cells).reshape(-1, 3).T
+    m = np.arange(len(middle))
+
+    def value(y: np.ndarray, k: int) -> np.ndarray:
+        return (np.exp(1j * np.outer(y, m)) @ (middle * (1j * m) ** k)).real
+
+    low, high = value(y - r, 0), value(y + r, 0)
+    none = (np.minimum(low, high) > error) | (np.maximum(low, high) < -error)
+    y, r, slope = y[~none], r[~none], slope[~none]
+    guess = y
+    for _ in range(NEWTON_IN_FLOATS):
+        steep = value(guess, 1)
+        step = np.divide(value(guess, 0), steep, out=np.zeros_like(guess), where=steep != 0)
+        guess = np.clip(guess - step, y - r, y + r)
+    return np.stack([y, r, slope, guess], axis=1)
 
 
 def _cells(middle: np.ndarray, errors: list[float], fourth: float):
@@ -81,22 +106,19 @@ def _cells(middle: np.ndarray, errors: list[float], fourth: float):
 
 
 class _Polynomial:
+    """p(y) = Re P(e^(iy)) and its derivatives, each by one evaluation of a polynomial of e^(iy) in balls."""
+
     def __init__(self, c: Sequence[acb]):
-        self.c = [c[0], *(2 * x for x in c[1:])]
+        doubled = [c[0], *(2 * x for x in c[1:])]
+        self.weighted: list[acb_poly] = [acb_poly([x * m**k for m, x in enumerate(doubled)]) for k in range(4)]
 
     def derivatives(self, y: arb, n: int) -> list[arb]:
         """p, p', … at a ball, n of them."""
         z = acb(y.cos(), y.sin())
-        sums, power = [acb(0)] * n, acb(1)
-        for m, coefficient in enumerate(self.c):
-            term = coefficient * power
-            for k in range(n):
-                sums[k] += term
-                term = term * m
-            power *= z
+        sums = [weighted(z) for weighted in self.weighted[:n]]
         return [(x.real, -x.imag, -x.real, x.imag)[k] for k, x in enumerate(sums)]
 
-    def root_in(self, y: arb, r: arb, slope: arb) -> arb | None:
+    def root_in(self, y: arb, r: arb, slope: arb, guess: arb | None = None) -> arb | None:
         """A ball of the root in the cell y ± r, on which |p'| ≥ slope > 0; None if there is none.
 
         Any root is within |p(m)| / slope of any m of the cell; Newton's iteration finds a good m.
@@ -104,7 +126,7 @@ class _Polynomial:
         low, high = (y - r).mid(), (y + r).mid()
         if self.derivatives(low, 1)[0] * self.derivatives(high, 1)[0] > 0:
             return None
-        m, small = y.mid(), arb(2) ** (-(ctx.prec * 5 // 8))
+        m, small = (y if guess is None else guess).mid(), arb(2) ** (-(ctx.prec * 5 // 8))
         for _ in range(16):
             p, p1 = self.derivatives(m, 2)
             if p1.contains(0):
