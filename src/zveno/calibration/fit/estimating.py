@@ -16,6 +16,8 @@ from .weighting import row_sigma
 
 MANY_GROUPS = 10
 """Groups of postures from which they, and not the likelihood of rows, say what the prior scales are."""
+TURNS = 3
+"""Rounds of judging what rows share at most."""
 FACTORS = (0.3, 1.0, 3.0)
 """By which prior scales of largest likelihood are multiplied to try."""
 
@@ -24,10 +26,15 @@ def fit_noise(state: FitState) -> FitState:
     """Parameters and noise; then the same with the errors that rows share, where they do."""
     problem, options, near = state.problem, state.options, state.near
     whole = solve(problem, options, _start(state), state.base.frames if near is None else near.frames, after=near)
-    options = replace(options, shared=shared_errors(problem, whole))
-    options = replace(options, components=variance_components(problem, options, whole))
-    if options.shared is not None or options.components:
+    for _ in range(TURNS):
+        flagged = whole.weight == 0.0
+        options = replace(options, shared=shared_errors(problem, whole), components=())
+        options = replace(options, components=variance_components(problem, options, whole))
+        if options.shared is None and not options.components:
+            break
         whole = solve(problem, options, whole.values, whole.frames, after=whole)
+        if ((whole.weight == 0.0) == flagged).all():
+            break  # what rows share is judged by those that belong; with it more of them may
     return replace(state, options=options, fit=whole)
 
 

@@ -13,7 +13,7 @@ from ...fit.levenberg_marquardt import Fit
 from ..measurements.fit_problem import CONSTRAINT, FitProblem
 from .least_squares import FitPoint, least_squares, within_bounds
 from .outliers import freedom, keeping_unknowns_placed, outlier_limits
-from .weighting import FitOptions, row_distances, row_sigma, rows_used
+from .weighting import FitOptions, Whitening, row_distances, row_sigma, rows_used
 
 LEAST_SIGMA = 1e-9
 """Noise, m or rad, below which readings are as good as exact: what is left is rounding."""
@@ -224,7 +224,10 @@ class _Rounds:
         new = sigma.copy()
         if estimated.any():
             group = np.where(rows, problem.noise, CONSTRAINT)
-            ratios = np.sqrt(variance_factors(whitened, leverage, group, row_weight))
+            if self.options.components:  # few groups would say little of what every row has for itself
+                ratios = np.sqrt(self._independent_factors(fit, sigma, weight, group))
+            else:
+                ratios = np.sqrt(variance_factors(whitened, leverage, group, row_weight))
             # Weights below one take their share from large residuals: undo it by what they take from good rows.
             for k in np.flatnonzero(estimated):
                 if k < len(ratios) and (group == k).any():
@@ -233,3 +236,15 @@ class _Rounds:
         spread = np.where(rows, np.clip(1.0 - leverage, 0.05, 1.0), np.where(use, 1.0 + predicted, 1.0))
         scaled = whitened * problem.by_noise(sigma / new, 1.0) / np.sqrt(spread)
         return new, *row_distances(problem, scaled, use)
+
+    def _independent_factors(
+        self, fit: Fit[FitPoint], sigma: np.ndarray, weight: np.ndarray, group: np.ndarray
+    ) -> np.ndarray:
+        """By how much the variance of each noise was misjudged, from rows made independent of each other."""
+        white = Whitening(self.problem, self.options, sigma, weight, self.use)
+        free = fit.free
+        leverage = leverages(fit.jacobian[:, free], white(fit.state.J[:, free]))
+        counted = (self.problem.by_row(weight, 1.0) / self.options.shared_by_row(self.problem))[white.used]
+        # Whitened rows have their weight already.
+        r = white(fit.state.r) / np.sqrt(counted)
+        return variance_factors(r, leverage, group[white.used], counted)
