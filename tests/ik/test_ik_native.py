@@ -143,6 +143,19 @@ def test_what_is_near_a_bound_is_not_sure():
     assert not sure(q, ArmTables(arm.of_class, arm.numbers._replace(lower=q + 1.0, upper=q + 2.0)))
 
 
+def test_an_order_that_rounding_decides_is_not_sure():
+    """Solutions of a PUMA share their first coordinate, which is compared in steps of 1e-6."""
+    robot = zveno.load("puma560")
+    batches = solver_of(robot)._batches
+    q = np.tile([0.0, -1.0, 0.9, 0.4, 0.9, 0.2], (400, 1))
+    between = (np.arange(400) + 0.5) * 1e-6
+    for off, expected in ((0.0, False), (1e-14, False), (1e-10, True), (-1e-10, True)):
+        q[:, 0] = between + off
+        table = batches(robot.forward_kinematics(q))
+        assert ((table[:, -1, 1] == 1) == expected).all(), off
+    same(*both(robot, robot.forward_kinematics(q)))
+
+
 def test_what_is_not_a_pose_is_refused_as_before():
     robot = zveno.load("puma560")
     T = robot.forward_kinematics(robot.random(4, 0))

@@ -60,6 +60,40 @@ def test_answers_are_those_of_the_careful_way(name):
     assert sure(table).mean() > 0.98  # the careful way is not what answers
 
 
+@cache
+def by_another_joint(name: str) -> np.ndarray:
+    """Poses that the polynomial of one joint leaves in doubt and that of another does not."""
+    arm = arms()[name]
+    solver, (_, T) = solver_of(arm), arm.poses(20_000, seed=9)
+    T = T[~sure(solver._batches(T))]
+    return T[sure(solver._batches_again(T))]
+
+
+@pytest.mark.parametrize("name", ["general0", "general2"])
+def test_a_second_polynomial_decides_where_the_first_does_not(name):
+    robot, solver, T = robot_of(arms()[name]), solver_of(arms()[name]), by_another_joint(name)
+    assert len(T) > 5
+
+    def careful(poses, method):
+        raise AssertionError("the careful way was asked")
+
+    answer = solver.many(T, careful)
+    assert answer is not None
+    same(answer, robot.ik(T, method="six_revolute"))
+    for pose in T[:3]:
+        one = solver.one(pose)
+        assert one is not None
+        same(one, robot.ik(pose, method="six_revolute"))
+
+
+def test_a_second_polynomial_makes_the_same_program():
+    for name, arm in arms().items():
+        solver = solver_of(arm)
+        assert solver._again is not None, name
+        assert solver._again.fingerprint == solver.arm.fingerprint
+        assert not np.array_equal(solver._again.row, solver.arm.row)
+
+
 def test_both_sides_of_the_loop_have_a_program():
     assert {solver_of(arms()[name]).arm.of_class.left for name in ("general0", "general2")} == {False, True}
 
@@ -111,7 +145,6 @@ def test_an_arm_of_a_known_class_builds_nothing():
     assert not np.array_equal(first.row, second.row)
 
 
-@pytest.mark.parametrize("what", ["roots", "stack", "cells"])
 @cache
 def whole() -> tuple[np.ndarray, np.ndarray]:
     """Poses of an arm with up to sixteen solutions, and their answers."""
@@ -120,10 +153,10 @@ def whole() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _empty_below(bound: float):
-    classify = roots.classify
+    classified = roots.classified
 
-    def wrong(c, y, r):
-        kind, at = classify(c, y, r)
+    def wrong(c, y, r, derivatives):
+        kind, at = classified(c, y, r, derivatives)
         return search.select(search.less(y, bound), roots.EMPTY, kind), at
 
     return wrong
@@ -131,7 +164,7 @@ def _empty_below(bound: float):
 
 @pytest.mark.parametrize(
     ("module", "name", "value"),
-    [(search, "MOST_ROOTS", 3), (search, "MOST_WAITING", 1), (roots, "classify", _empty_below(-1.9))],
+    [(search, "MOST_ROOTS", 3), (search, "MOST_WAITING", 1), (roots, "classified", _empty_below(-1.9))],
     ids=["too many roots", "too many cells to split", "a root is overlooked"],
 )
 def test_what_is_lost_on_the_way_is_not_claimed(module, name, value, monkeypatch):
@@ -141,7 +174,7 @@ def test_what_is_lost_on_the_way_is_not_claimed(module, name, value, monkeypatch
     monkeypatch.setattr(module, name, value)
     table = evaluate(structured_program(all_solutions, solver_of(arms()["manseur_doty"]).arm)[0], T)
     missing = expected[:, -1, 0] - table[:, -1, 0]
-    told = missing % 2 == 1 if name == "classify" else missing > 0
+    told = missing % 2 == 1 if name == "classified" else missing > 0
     assert told.any()
     assert not sure(table)[told].any()
 

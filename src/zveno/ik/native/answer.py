@@ -77,18 +77,32 @@ class NativeSolver:
     def __init__(self, problem: IkProblem, program: ArmProgram):
         self.problem: IkProblem = problem
         self._is_q = problem.is_q
-        self.method, self._write, self.arm = program
+        self.method, self._write, self.arm, self._again = program
         self._n_rows: int = self.arm.of_class.n_branches
         self._count, self._sure = N_ROW * self._n_rows, N_ROW * self._n_rows + 1
         self._n = problem.n
 
     @cached_property
     def _batches(self) -> Any:
-        return compiled_structured(self._write, self.arm, name=f"ik_{self.method}")
+        return self._of_batches(self.arm)
+
+    @cached_property
+    def _batches_again(self) -> Any:
+        return self._of_batches(self._again)
 
     @cached_property
     def _single(self) -> Any:
-        return compiled_structured(self._write, self.arm, name=f"ik_{self.method}_one", state_by_state=True)
+        return self._of_one(self.arm)
+
+    @cached_property
+    def _single_again(self) -> Any:
+        return self._of_one(self._again)
+
+    def _of_batches(self, arm: Any) -> Any:
+        return compiled_structured(self._write, arm, name=f"ik_{self.method}")
+
+    def _of_one(self, arm: Any) -> Any:
+        return compiled_structured(self._write, arm, name=f"ik_{self.method}_one", state_by_state=True)
 
     def one(self, T: np.ndarray) -> Solutions | None:
         """The answer for one pose, an array (4, 4); None where it holds no doubles, or the answer is not sure."""
@@ -96,7 +110,11 @@ class NativeSolver:
             return None
         table = self._single(T)
         if not table.item(self._sure):
-            return None
+            if self._again is None:
+                return None
+            table = self._single_again(T)
+            if not table.item(self._sure):
+                return None
         n, pose = int(table.item(self._count)), T.tobytes()
         answer = _new(Solutions)
         # What everybody reads is there at once: a missing attribute costs more.
@@ -111,11 +129,16 @@ class NativeSolver:
         batch, given = T.shape[:-2], T.reshape(-1, 4, 4)
         table = self._batches(given)
         last = table[:, self._n_rows]
-        sure = last[:, 1] != 0
-        if not sure.any() or not last[:, 3].all():
+        if not last[:, 3].all():
             return None  # poses that are not rigid are refused, or made so, with their numbers in the batch
+        rest = (last[:, 1] == 0).nonzero()[0]
+        if len(rest) and self._again is not None:
+            table[rest] = self._batches_again(given[rest])
+            rest = rest[last[rest, 1] == 0]
+        if len(rest) == len(table):
+            return None
         count, poses = last[:, 0].astype(int), given.tobytes()
-        if sure.all():
+        if not len(rest):
             rows, counts = table[:, : int(count.max())].reshape(*batch, -1, table.shape[-1]), count.reshape(batch)
 
             def make(name: str) -> dict[str, Any]:
@@ -124,7 +147,6 @@ class NativeSolver:
                 return self._explained(poses, batch)
 
             return Solutions.deferred(make)
-        rest = (~sure).nonzero()[0]
         answer = _Merged(self, table, count, poses, batch, rest, careful(given[rest], self.method))
         return Solutions.deferred(lambda name: answer.solved() if name in SOLVED else answer.explained())
 

@@ -26,7 +26,9 @@ class Bounds(NamedTuple):
         slack: how near a limit, rad, a coordinate can be inside or outside of it.
         seam: how near a whole turn's seam, rad, it can be on either side.
         steps: steps a radian in which first coordinates are compared.
-        half: how near the middle between two steps, in steps, a first coordinate can be nearer to either.
+        half: how near the middle between two steps, in steps, a first coordinate can be nearer to either, at most.
+        blur: error of a pose, lengths over `length` and radians, that rounding leaves: over the least singular
+            value it is what a coordinate is uncertain by.
         same: difference of coordinates, rad, from which on solutions are two.
         tied: difference of marks from which on it is clear which is greater.
     """
@@ -45,6 +47,7 @@ class Bounds(NamedTuple):
     seam: float
     steps: float
     half: float
+    blur: float
     same: float
     tied: float
 
@@ -64,6 +67,7 @@ DOUBLE = Bounds(
     seam=1e-8,
     steps=1e6,
     half=1e-4,
+    blur=1e-13,
     same=2.0 * SAME,
     tied=1e-8,
 )
@@ -83,6 +87,7 @@ SINGLE = Bounds(
     seam=1e-3,
     steps=1e2,
     half=5e-2,
+    blur=1.0,
     same=2e-3,
     tied=1e-2,
 )

@@ -11,7 +11,7 @@ from ...kernels.math import less, logical_and, logical_not
 from ...kernels.structured.build import Builder
 from ...kernels.structured.parts import Rows
 from .arm_tables import JudgedClass
-from .verdicts import N_JUDGED, N_KEYS, N_ROW, NOT_A_NUMBER, concluded, judged
+from .verdicts import N_JUDGED, N_KEYS, N_ROW, NOT_A_NUMBER, concluded, judged, newton_step
 
 
 def judged_candidates(
@@ -44,7 +44,9 @@ def judged_candidates(
     with program.each(kind.n_branches) as i:
         rows[i], keys[i], is_there[0] = program.step(partial(nothing, in_doubt), rigid[0], state[0], place[i])
         with program.repeat_while(is_there, 1):
-            x[0], edges[0], again[0], verdict[0] = program.step(begun, candidates[i])
+            x[0], edges[0], again[0], verdict[0] = program.step(
+                partial(begun, kind), numbers[0], candidates[i], target[0]
+            )
             with program.repeat_while(again, most_steps):
                 verdict[0], x[0], again[0] = program.step(partial(judged, kind), numbers[0], x[0], target[0])
             rows[i], keys[i] = program.step(partial(concluded, kind), numbers[0], edges[0], rigid[0], verdict[0])
@@ -70,7 +72,7 @@ def no_candidates(doubt: Any) -> Any:
 def nothing(in_doubt: bool, rigid: Any, state: Any, place: Any) -> Any:
     """A row and keys of no solution, as sure as all candidates are known, and whether there is one in its place."""
     sure = logical_and(rigid[0], logical_not(state[1]))
-    keys = np.array([0.0, 0.0, 0.0, sure, 0.0, rigid[0], 0.0])
+    keys = np.array([0.0, 0.0, 0.0, sure, 0.0, rigid[0], 0.0, 0.0])
     return (
         np.array([NOT_A_NUMBER] * N_ROW),
         keys,
@@ -78,6 +80,9 @@ def nothing(in_doubt: bool, rigid: Any, state: Any, place: Any) -> Any:
     )
 
 
-def begun(candidate: Any) -> Any:
-    """A candidate, which exists beyond doubt; that it must be judged, and what its judgement is until then."""
-    return candidate, np.array([1.0, 1.0]), 1.0, np.zeros(len(candidate) + N_JUDGED)
+def begun(kind: JudgedClass, row: Any, candidate: Any, target: Any) -> Any:
+    """A candidate, which exists beyond doubt, after a Newton step, which it needs as a rule and which is cheaper
+    than a judgement; that it must be judged, and what its judgement is until then.
+    """
+    x = np.array(newton_step(kind, row, candidate, target))
+    return x, np.array([1.0, 1.0]), 1.0, np.zeros(len(candidate) + N_JUDGED)

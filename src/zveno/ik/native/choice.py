@@ -13,7 +13,7 @@ from .arm_tables import arm_tables
 from .points import program as point_program
 from .points.tables import points_tables
 from .six_revolute import program as six_revolute
-from .six_revolute.tables import general_arm, six_revolute_tables
+from .six_revolute.tables import general_arm, second_template, six_revolute_tables
 
 
 class ArmProgram(NamedTuple):
@@ -23,11 +23,13 @@ class ArmProgram(NamedTuple):
         method: whose answers it gives.
         write: writes the program.
         arm: the tables of the arm, which it is given.
+        again: other tables of the arm for the same program, for poses that it is not sure of with these; or None.
     """
 
     method: str
     write: Callable[..., None]
     arm: Any
+    again: Any = None
 
 
 def program_of(problem: IkProblem) -> ArmProgram | None:
@@ -43,4 +45,6 @@ def program_of(problem: IkProblem) -> ArmProgram | None:
     arm = general_arm(problem)
     if arm is None:
         return None
-    return ArmProgram(general.name, six_revolute.all_solutions, six_revolute_tables(problem, arm))
+    second = second_template(arm)
+    again = None if second is None else six_revolute_tables(problem, arm, template_number=second)
+    return ArmProgram(general.name, six_revolute.all_solutions, six_revolute_tables(problem, arm), again)

@@ -25,15 +25,17 @@ from ..checks.judgement import FLOOR, N_KNOWN, judge, spread_of_marks
 from ..checks.singular_solutions import NEARLY_SINGULAR, SHARP
 from ..ik_problem import TURN
 from ..newton import damped_step
-from ..pose_error import error
+from ..pose_error import error as pose_error
 from ..solutions import COMPLETE, EXCLUDED, UNDECIDED, UNREACHABLE
 from .arm_tables import Chain, JudgedClass, chain_of
 
 N_ROW = 8
 """Numbers of a row of the answer: q, residual and condition."""
-N_KEYS = 7
+N_KEYS = 8
 N_JUDGED = N_KNOWN + 1
 """Numbers of a judgement beside coordinates: those of `judge`, and a second mark."""
+ROOM = 16.0
+"""How many times the error of a pose makes coordinates uncertain: another way of solving leaves another error."""
 NO_POSE = -1.0
 """Status of what is no rigid transform."""
 NOT_A_NUMBER = float("nan")
@@ -45,12 +47,20 @@ def judged(kind: JudgedClass, row: Any, x: Any, target: Any) -> Any:
     chain: Any = chain_of(kind.kinds, arm.links, kind.task)
     target = target.reshape(3, 4)
     verdict = judge(chain, kind.oriented, x, target, arm.tool, arm.lower, arm.upper, arm.middle, arm.length)
-    at = error(chain, verdict[: kind.n], target, arm.tool, exact=True)
+    at = pose_error(chain, verdict[: kind.n], target, arm.tool, exact=True)
     step = damped_step(at.J, at.e, FLOOR)
     miss, least = verdict[kind.n + 4], verdict[kind.n + 6]
     open_loop = less(minimum(kind.bounds.closed, _sharp(kind, least)), miss)
     moved = np.array([select(open_loop, v - d, v) for v, d in zip(x, step, strict=True)])
     return np.array([*verdict, second_mark(chain, verdict)]), moved, open_loop
+
+
+def newton_step(kind: JudgedClass, row: Any, x: Any, target: Any) -> Any:
+    """x after a Newton step towards the target."""
+    arm = kind.numbers(row)
+    chain: Any = chain_of(kind.kinds, arm.links, kind.task)
+    at = pose_error(chain, x, target.reshape(3, 4), arm.tool, exact=True)
+    return x - damped_step(at.J, at.e, FLOOR)
 
 
 def second_mark(chain: Chain, x: Any) -> Any:
@@ -81,12 +91,12 @@ def concluded(kind: JudgedClass, row: Any, edges: Any, rigid: Any, verdict: Any)
     """A row of the answer, and its keys.
 
     Keys are: the first coordinate in steps of 1e-6, not rounded; the mark; 0 if there is no solution, 1 if limits
-    exclude it and 2 if they do not; whether that is sure; the sign of det J; whether the pose is rigid; and the
-    second mark.
+    exclude it and 2 if they do not; whether that is sure; the sign of det J; whether the pose is rigid; the second
+    mark; and how near the middle between two steps, in steps, the first coordinate can be nearer to either.
     """
     arm, n, bounds = kind.numbers(row), kind.n, kind.bounds
     x = verdict[:n]
-    over, _, _, residual, miss, condition, least, mark, determinant, second = verdict[n:]
+    over, metres, radians, residual, miss, condition, least, mark, determinant, second = verdict[n:]
     exists, clear = edges
     seam: Any = 0.0
     for k in _turning(kind):
@@ -101,15 +111,17 @@ def concluded(kind: JudgedClass, row: Any, edges: Any, rigid: Any, verdict: Any)
     q = [value if kind.kinds[k] == "R" else value * arm.length for k, value in enumerate(x)]
     answer = [select(inside, value, NOT_A_NUMBER) for value in (*q, residual, condition)]
     turned_round = select(exists, sign(determinant), 0.0) if kind.oriented else 0.0
-    keys = [x[0] * bounds.steps, mark, exists + inside, logical_and(sure, rigid[0]), turned_round, rigid[0], second]
-    return np.array([*answer, *[NOT_A_NUMBER] * (N_ROW - len(answer))]), np.array(keys)
+    error = bounds.blur + ROOM * (metres * (1.0 / arm.length) + radians)
+    half = minimum(bounds.half, bounds.steps * error / maximum(least, bounds.singular))
+    keys = [x[0] * bounds.steps, mark, exists + inside, logical_and(sure, rigid[0]), turned_round, rigid[0]]
+    return np.array([*answer, *[NOT_A_NUMBER] * (N_ROW - len(answer))]), np.array([*keys, second, half])
 
 
 def ranked(kind: JudgedClass, keys: Any) -> Any:
     """The places of rows in the answer, and its last row."""
-    steps, mark, state, sure, signs, rigid, second = keys.reshape(kind.n_branches, N_KEYS).T
+    steps, mark, state, sure, signs, rigid, second, half = keys.reshape(kind.n_branches, N_KEYS).T
     first = np.array([floor(step + 0.5) for step in steps])
-    between = [less(0.5 - kind.bounds.half, absolute(a - b)) for a, b in zip(steps, first, strict=True)]
+    between = [less(0.5 - width, absolute(a - b)) for a, b, width in zip(steps, first, half, strict=True)]
     same, tied = kind.bounds.same, kind.bounds.tied
     apart, second_apart = same * spread_of_marks(kind.n), same * spread_of_second_marks(kind.n)
     ranks = [0.0] * kind.n_branches

@@ -101,8 +101,13 @@ def _derivatives(c, y, n: int):
 
 def classify(c: Any, y: Any, r: Any) -> tuple[Any, Any]:
     """What a cell holds (EMPTY, SINGLE, SPLIT or NOISE), and where to look first."""
+    return classified(c, y, r, _derivatives(c, y, 3))
+
+
+def classified(c: Any, y: Any, r: Any, derivatives: Any) -> tuple[Any, Any]:
+    """The same from p and its first three derivatives at y."""
     noise, bound = c[-2], c[-1]
-    p, p1, p2, p3 = _derivatives(c, y, 3)
+    p, p1, p2, p3 = derivatives
     v, d, d2, d3 = map(zm.abs, (p, p1, p2, p3))
     remainder = bound * r * r * r * r / 24.0 + noise
     empty = zm.less(d * r + d2 * r * r / 2.0 + d3 * r * r * r / 6.0 + remainder, v)

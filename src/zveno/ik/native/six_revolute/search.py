@@ -18,6 +18,10 @@ from ....kernels.structured.statements import Variable
 from ...six_revolute import roots
 from ..program import as_it_is
 
+HALF_CELL = np.pi / roots.CELLS
+"""Half the width of a cell of the grid, rad."""
+N_DERIVATIVES = 4
+"""p itself and three more."""
 PIECES = 4
 MOST_WAITING = 40
 """Cells that wait to be split, at most."""
@@ -49,12 +53,14 @@ class Cells(NamedTuple):
 
 def isolate(program: Builder, c: Rows, in_doubt: bool = False) -> Cells:
     """Cells with the roots of the polynomial c (one row); in doubt, those that were found are needed or not."""
-    half = np.pi / roots.CELLS
-    grid = program.table("grid", [[y, half] for y in -np.pi + half * (2 * np.arange(roots.CELLS) + 1)])
+    grid = program.table("grid", [_powers(y) for y in HALF_CELL * (2 * np.arange(roots.CELLS // 2) + 1)])
     pieces = program.table("pieces", (2.0 * np.arange(PIECES) + 1.0 - PIECES)[:, None])
     place = _Places(program)
-    with program.each(roots.CELLS) as i:
-        place(program.step(classified, c[0], grid[i], place.counts[0]))
+    middle, derivatives = program.scratch("middle", 2, 1), program.scratch("derivatives", 2, N_DERIVATIVES)
+    with program.each(roots.CELLS // 2) as i:
+        middle[0, 2], derivatives[0, 2] = program.step(on_both_sides, c[0], grid[i])
+        for side in (0, 1):
+            place(program.step(of_grid, c[0], middle[side], derivatives[side], place.counts[0]))
     cell, waiting, last = (
         program.scratch("cell", 1, 2),
         program.scratch("waiting", 1, 1),
@@ -89,16 +95,40 @@ class _Places:
         self.stack[self.rows[0].lane()], self.cells[self.rows[1].lane()] = self.program.step(twice, self.kept[0])
 
 
-def classified(c: Any, cell: Any, counts: Any) -> Any:
-    """What a cell of the grid (middle, half width) holds, sorted out."""
-    y, r = cell
-    return sorted_out(*roots.classify(c, y, r), y, r, counts)
+def _powers(y: float) -> list[float]:
+    """y, and m^j cos(m y) and m^j sin(m y), m up to the degree, for derivatives j."""
+    m = np.arange(1, roots.DEGREE + 1)
+    parts = [m**j * f(m * y) for j in range(N_DERIVATIVES) for f in (np.cos, np.sin)]
+    return [y, *np.concatenate(parts)]
+
+
+def on_both_sides(c: Any, row: Any) -> Any:
+    """Two cells of the grid, y and −y, and p with its derivatives at both: cosines are even and sines are odd."""
+    n = roots.DEGREE
+    a, b = c[1 : n + 1], c[n + 1 : 2 * n + 1]
+    here, there = [], []
+    for j, (cosines, sines) in enumerate(row[1:].reshape(N_DERIVATIVES, 2, n)):
+        # Every derivative takes a cos + b sin to b cos − a sin.
+        even, odd = (b @ cosines, -(a @ sines)) if j % 2 else (a @ cosines, b @ sines)
+        if j == 0:
+            even = even + c[0]
+        elif j > 1:
+            even, odd = -even, -odd
+        here.append(even + odd)
+        there.append(even - odd)
+    return np.array([row[0], -row[0]]), np.array([*here, *there])
+
+
+def of_grid(c: Any, y: Any, derivatives: Any, counts: Any) -> Any:
+    """What a cell of the grid holds, sorted out."""
+    return sorted_out(*roots.classified(c, y[0], HALF_CELL, derivatives), y[0], HALF_CELL, counts)
 
 
 def piece_classified(c: Any, cell: Any, piece: Any, counts: Any) -> Any:
     """What a piece of a cell holds, sorted out."""
     r = cell[1] * (1.0 / PIECES)
-    return classified(c, (cell[0] + r * piece[0], r), counts)
+    y = cell[0] + r * piece[0]
+    return sorted_out(*roots.classify(c, y, r), y, r, counts)
 
 
 def sorted_out(kind: Any, at: Any, y: Any, r: Any, counts: Any) -> Any:

@@ -12,6 +12,7 @@ from ...ik_problem import IkProblem
 from ...six_revolute.arm import N_EQUATIONS, Arm
 from ...six_revolute.equations import N_FEATURES
 from ...six_revolute.route import arm_of, links_of, solver
+from ...six_revolute.templates import Eliminated
 from ...task import Task
 from ..arm_tables import Tables, links_between, parts_of
 from ..bounds import DOUBLE, Bounds
@@ -137,13 +138,26 @@ def general_arm(problem: IkProblem) -> Arm | None:
     if problem.kinds != "R" * N_JOINTS or not solver.applies(problem):
         return None
     arm = arm_of(links_of(problem))
-    first = arm.chosen[0]
-    return arm if arm.mobile and first.dimension == 1 and first.equations == N_EQUATIONS else None
+    return arm if arm.mobile and _serves(arm.chosen[0]) else None
 
 
-def six_revolute_tables(problem: IkProblem, arm: Arm, bounds: Bounds = DOUBLE) -> SixRevoluteTables:
-    """The tables of an arm for the template that its general solver tries first."""
-    eliminated = arm.chosen[0]
+def _serves(eliminated: Eliminated) -> bool:
+    """Whether six equations are left, and every simple zero belongs to one configuration."""
+    return eliminated.dimension == 1 and eliminated.equations == N_EQUATIONS
+
+
+def second_template(arm: Arm) -> int | None:
+    """Number of the next template of an arm, with another scan joint, that makes the same program; None without."""
+    left = arm.chosen[0].left
+    others = (k for k in range(1, len(arm.chosen)) if _serves(arm.chosen[k]) and arm.chosen[k].left == left)
+    return next(others, None)
+
+
+def six_revolute_tables(
+    problem: IkProblem, arm: Arm, bounds: Bounds = DOUBLE, template_number: int = 0
+) -> SixRevoluteTables:
+    """The tables of an arm for a template, as a rule the one that its general solver tries first."""
+    eliminated = arm.chosen[template_number]
     template = eliminated.template
     before, after = problem.end_transforms
     order = np.zeros((N_JOINTS, N_JOINTS))
