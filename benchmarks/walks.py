@@ -53,7 +53,8 @@ def main() -> None:
     robot = zveno.load("biped")
     stance = zveno.stance_of(robot)
     zveno.simulate_walk(robot, *stance, STATIC, ground=zveno.uneven_ground(0.0), duration=0.1)  # kernels
-    heads = ("falls", 8), ("margin 0/1/5/50 %, mm", 24), ("tilt 50/95/99/100 %, deg", 26), ("torque", 7)
+    heads = [("falls", 8), ("margin 0/1/5/50 %, mm", 24), ("tilt 50/95/99/100 %, deg", 26)]
+    heads += [("torque", 7), ("beyond limits", 14)]
     print(f"{'case':28}", *(f"{head:>{width}}" for head, width in heads), "× real time")
     for name, gait, ground, pushes in cases(options.runs):
         if options.only not in name:
@@ -78,8 +79,16 @@ def main() -> None:
         margins = "/".join(f"{1e3 * x:.0f}" for x in np.nanpercentile(margin, (0, 1, 5, 50)))
         tilts = "/".join(f"{x:.1f}" for x in np.nanpercentile(tilt, (50, 95, 99, 100)))
         share = max(float(walk.torque_share.max()) for walk in walks)
-        numbers = f"{falls:3} of {len(walks):2} {margins:>24} {tilts:>26} {100 * share:5.0f} % {seconds / cpu:5.2f}"
+        beyond = 1e3 * max(_beyond_limits(robot, walk) for walk in walks)
+        numbers = f"{falls:3} of {len(walks):2} {margins:>24} {tilts:>26} {100 * share:5.0f} % {beyond:9.2f} mrad"
+        numbers += f" {seconds / cpu:5.2f}"
         print(f"{name:28} {numbers}", flush=True)
+
+
+def _beyond_limits(robot, walk) -> float:
+    """rad, by which a joint was beyond its limits at most; below 0 if none was."""
+    q = walk.trajectory.q[:, 7:]
+    return float(np.maximum(robot.mechanism.lower[7:] - q, q - robot.mechanism.upper[7:]).max())
 
 
 if __name__ == "__main__":

@@ -52,10 +52,14 @@ class History(NamedTuple):
     """sweeps since the least change, (1,)"""
 
 
-def accelerated(groups: tuple[Group, ...], problem: Problem, last: History) -> History:
-    """One sweep from the point, and the point for the next one."""
+def accelerated(groups: tuple[Group, ...], problem: Problem, last: History, smooth: bool) -> History:
+    """One sweep from the point, and the point for the next one.
+
+    Differences say little of a map that jumps: sweeps that stick at once end sooner or go round, `smooth` ones do
+    not go round.
+    """
     m = len(last.point)
-    result, size = sweep(groups, problem, last.point, smooth=True)  # differences say nothing of a map that jumps
+    result, size = sweep(groups, problem, last.point, smooth)
     change = result - last.point
     better = less(size, last.least[0])
     best = _chosen(better, result, last.best)

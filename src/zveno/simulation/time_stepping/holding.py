@@ -28,11 +28,11 @@ class Held(NamedTuple):
     free: Any
     """velocities that obey them, (n_v,)"""
     Y: list[Any]
-    """rows of the contacts, (n_v,) each"""
+    """rows of the contacts' motions, (n_v,) each"""
     impulses: Any
     """μ without contacts, (p,)"""
     coupling: Any
-    """change of μ for unit impulses of the contacts, (m · p,)"""
+    """change of μ for unit impulses on these, (n_motions · p,)"""
     violation: Any
     """the largest |φ|"""
 

@@ -17,6 +17,7 @@ from ...kernels.math import greater, less, logical_and, logical_or, maximum, sel
 from ...kernels.structured.build import Builder
 from ..fixed_steps import USERS
 from .acceleration import MEMORY, History, accelerated
+from .sharing import SHARED
 from .step import N_PARTS, Prepared, Problem, corrected, ended, prepared, spinning, spins
 from .stepping import Stepping
 from .sweeps import sweep
@@ -25,12 +26,14 @@ from .touching import cell_numbers
 if TYPE_CHECKING:
     from ...kernels.structured.kernel import StructuredKernel
 
-PLAIN = 24
+PLAIN = 12
 """Plain sweeps of one step."""
-STRICTER = 0.1
-"""Share of the tolerance that accelerated sweeps aim at: what converges slowly is further off than it changes."""
+QUICK = 24
+"""Accelerated sweeps in which contacts stick at once, where plain ones have not ended."""
 ACCELERATED = 100
-"""Accelerated sweeps of one step at most, where plain ones have not ended."""
+"""Accelerated sweeps of a map that does not jump at most, where those have not ended either."""
+STRICTER = 0.3
+"""Share of the tolerance that accelerated sweeps aim at: what converges slowly is further off than it changes."""
 STALE = 16
 """Accelerated sweeps without a lesser change after which they end if it is within the tolerance: forces at the edge
 of friction may go round."""
@@ -75,7 +78,8 @@ def time_steps(program: Builder, steps: TimeSteps) -> None:
     samples = program.output("samples", (steps.n_samples, width), width)
     p = stepping.n_held
     blocks = 6 * sum(group.friction for group in stepping.groups)
-    sizes = (m * (m + 1) // 2, m, m, blocks, m, n, n * (n - 1) // 2, n, m * n, n, n, n, n, p, m * p, 1)
+    k, shared = stepping.sharing.n_motions, SHARED * stepping.sharing.n_shared
+    sizes = (m * (m + 1) // 2, m, m, blocks, m, n, n * (n - 1) // 2, n, k * n, shared, n, n, n, n, p, k * p, 1)
     parts = [program.scratch(f"part{k}", 1, max(size, 1), zero=True) for k, size in enumerate(sizes)]
     row, extra = program.scratch("state", 1, n_row), program.scratch("extra", 1, 2 * n)
     quality, done = program.scratch("quality", 1, 2, zero=True), program.scratch("done", 1, 1, zero=True)
@@ -140,21 +144,18 @@ class _Solver:
                 *(h, settings, self.impulses[0], self.change[0], self.count[0]),
                 *(part[0] for part in parts[:N_PARTS]),
             )
-        for part, value in zip(self.history, program.step(_remembered, self.impulses[0]), strict=True):
-            part[0] = value
-        with program.repeat_while(self.running, ACCELERATED):
-            *carried, self.impulses[0], self.change[0], self.count[0], self.running[0] = program.step(
-                partial(_accelerated, stepping),
-                *(
-                    h,
-                    settings,
-                    self.count[0],
+        for smooth, most in ((False, QUICK), (True, ACCELERATED)):
+            for part, value in zip(self.history, program.step(_remembered, self.impulses[0]), strict=True):
+                part[0] = value
+            with program.repeat_while(self.running, most):
+                *carried, self.impulses[0], self.change[0], self.count[0], self.running[0] = program.step(
+                    partial(_accelerated, stepping, smooth),
+                    *(h, settings, self.count[0]),
                     *(part[0] for part in parts[:N_PARTS]),
                     *(part[0] for part in self.history),
-                ),
-            )
-            for part, value in zip(self.history, carried, strict=True):
-                part[0] = value
+                )
+                for part, value in zip(self.history, carried, strict=True):
+                    part[0] = value
 
 
 class _Grounds:
@@ -242,8 +243,8 @@ def _remembered(impulses: Any) -> tuple[Any, ...]:
     return (impulses, impulses, np.array([np.inf]), np.array([-1.0]), *zeros)
 
 
-def _accelerated(stepping: Stepping, h: Any, c: Any, count: Any, *rest: Any) -> tuple[Any, ...]:
-    after = accelerated(stepping.groups, _problem(stepping, rest[:N_PARTS]), History(*rest[N_PARTS:]))
+def _accelerated(stepping: Stepping, smooth: bool, h: Any, c: Any, count: Any, *rest: Any) -> tuple[Any, ...]:
+    after = accelerated(stepping.groups, _problem(stepping, rest[:N_PARTS]), History(*rest[N_PARTS:]), smooth)
     tolerance = c[0] * h[0]
     hopeful = logical_or(greater(after.least[0], tolerance), less(after.stale[0], STALE))
     goes_on = select(logical_and(greater(after.least[0], STRICTER * tolerance), hopeful), 1.0, 0.0)

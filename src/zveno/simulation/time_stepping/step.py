@@ -7,7 +7,8 @@ With k and d the stiffness and damping at the joints, of springs too, and M̂ = 
     0 ≤ λ_n ⟂ (W λ + b)_n ≥ 0,  |λ_t| ≤ μ λ_n opposite to the slip
     v⁺ = v_f + M̂⁻¹ Jᵀ λ,  q⁺ = q ⊕ h v⁺
 
-M̂ = Lᵀ diag(1/r) L has no fill-in on a tree; Y = L⁻ᵀ Jᵀ gives W = Yᵀ diag(r) Y.
+M̂ = Lᵀ diag(1/r) L has no fill-in on a tree; Y = L⁻ᵀ Jᵀ gives W = Yᵀ diag(r) Y, for the rows of bodies where
+contacts share them (`sharing`).
 
 s = φ/h lets a contact close within the step; where it penetrates, a share of the depth is taken back, not faster
 than `FASTEST`. After an impact faster than `BOUNCE` steps of free fall, s = e v_n⁻.
@@ -28,12 +29,14 @@ from ...algorithms import linear
 from ...algorithms.inverse_dynamics import bias
 from ...algorithms.mass_matrix import mass_matrix
 from ...algorithms.springs import has_springs, spring_stiffness, spring_torque
-from ...kernels.math import greater, less, logical_and, maximum, minimum, select, sqrt
+from ...kernels.math import greater, less, logical_and, maximum, minimum, select
 from ...mechanism import Mechanism
 from ...spatial.rotations import from_quaternion
 from ...spatial.vectors import cross
+from .blocks import inverses, scales
 from .gyroscopic import free_joints, turning
 from .holding import held
+from .sharing import combined, effects, gathered
 from .stepping import Stepping
 from .touching import Rows
 
@@ -45,9 +48,6 @@ SPIN = 0.03
 """Turn of a body in one step, rad, beyond which its forces are taken in the middle of the step."""
 BOUNCE = 2.0
 """Approaches slower than this many steps of free fall, g h, do not bounce."""
-SINGULAR = 1e-9
-"""Share of its trace on the diagonal of a contact's block, which a mechanism with few joints may leave singular."""
-TINY = 1e-300
 
 
 class Problem(NamedTuple):
@@ -80,7 +80,9 @@ class Prepared:
     r: Any
     """(n_v,)"""
     Y: Any
-    """(m · n_v,)"""
+    """of the motions of bodies, (n_motions · n_v,)"""
+    S: Any
+    """what combines them to rows, (n_shared · 6,)"""
     tau: Any
     """what control and drives apply at v⁺ = v, (n_v,)"""
     acting: Any
@@ -92,13 +94,13 @@ class Prepared:
     impulses: Any
     """of constraints that hold both ways, without contacts, (p,)"""
     coupling: Any
-    """their change for unit impulses of the contacts, (m · p,)"""
+    """their change for unit impulses on the motions, (n_motions · p,)"""
     deepest: Any
     """the least gap, or less the largest violation, (1,), m or rad"""
 
     def rows(self) -> tuple[Any, ...]:
         """All of it, as rows of numbers."""
-        dynamics = self.free, self.L, self.r, self.Y
+        dynamics = self.free, self.L, self.r, self.Y, self.S
         forces = self.tau, self.acting, self.implicit, self.command, self.impulses, self.coupling
         return (*self.problem, *dynamics, *forces, self.deepest)
 
@@ -120,8 +122,9 @@ def prepared(stepping: Stepping, t: Any, h: Any, row: Any, c: Any, u: Any, cells
     L, r = linear.factor(M + np.diag(h * (implicit + h * elastic)))
     free = _classical(mechanism, v + h * linear.down(L, (r := np.array(r)) * linear.up(L, force)), v, h)
     rows = Rows(stepping, q, cells)
+    known, S = stepping.sharing, np.concatenate([np.zeros(0), *rows.S])
     offsets, bound = _offsets(stepping, rows, v, h, c)
-    Y = [linear.up(L, one) for one in rows.J]
+    Y = [linear.up(L, one) for one in rows.B]
     deepest: Any = np.inf
     for gap in rows.gaps:
         deepest = minimum(deepest, gap)
@@ -129,11 +132,11 @@ def prepared(stepping: Stepping, t: Any, h: Any, row: Any, c: Any, u: Any, cells
     if stepping.n_held:
         free, Y, impulses, coupling, violation = held(stepping, t, h, q, v, c, (L, r), free, Y)
         deepest = minimum(deepest, -violation)
-    b = np.array([one @ free for one in rows.J]) + offsets
-    W = np.array([(Y[i] * r) @ Y[j] for i in range(len(Y)) for j in range(i + 1)])
-    parts = W, b, _scales(stepping, W), _inverses(stepping, W), bound
+    b = combined(known, S, np.array([one @ free for one in rows.B])) + offsets
+    W = effects(known, S, Y, r)
+    parts = W, b, scales(stepping.groups, W), inverses(stepping.groups, W), bound
     below = np.array([L[i][j] for i in range(len(r)) for j in range(i)])
-    factors = below, r, np.concatenate([np.zeros(0), *Y])
+    factors = below, r, np.concatenate([np.zeros(0), *Y]), S
     forces = tau, acting, implicit, command, impulses, coupling, np.array([deepest])
     return Prepared(Problem(*parts), free, *factors, *forces)
 
@@ -174,13 +177,16 @@ def _offsets(stepping: Stepping, rows: Rows, v: Any, h: Any, c: Any) -> tuple[An
     offsets: list[Any] = []
     bounds: list[Any] = []
     gaps = iter(rows.gaps)
+    before = combined(
+        stepping.sharing, np.concatenate([np.zeros(0), *rows.S]), np.array([one @ v for one in rows.B])
+    )
     for contact, group, (mu, restitution, torsional, rolling) in stepping.numbers_of(c):
         gap = next(gaps)
         offset = _closing(gap, h)
         if contact.restitution:
-            before = rows.J[group.row] @ v
-            hits = logical_and(less(before, -BOUNCE * fall * h), less(gap + h * before, 0.0))
-            offset = select(hits, minimum(offset, 0.0) + restitution * before, offset)
+            speed = before[group.row]
+            hits = logical_and(less(speed, -BOUNCE * fall * h), less(gap + h * speed, 0.0))
+            offset = select(hits, minimum(offset, 0.0) + restitution * speed, offset)
         offsets += [offset, *[0.0] * (group.size - 1)]
         bounds += [
             0.0,
@@ -200,45 +206,6 @@ def _offsets(stepping: Stepping, rows: Rows, v: Any, h: Any, c: Any) -> tuple[An
 def _closing(gap: Any, h: Any) -> Any:
     """s of a gap, m/s."""
     return select(greater(gap, 0.0), gap / h, maximum(SHARE * gap / h, -FASTEST))
-
-
-def _scales(stepping: Stepping, W: Any) -> Any:
-    """1 over the diagonal of W; for two rows that share a disc, over the larger eigenvalue of their block."""
-    scales: list[Any] = []
-    for group in stepping.groups:
-        scales.append(1.0 / entry(W, group.row, group.row))
-        row = group.row + 1
-        for pair in (group.friction, None, group.rolling):
-            if pair is None:
-                if group.torsional:
-                    scales.append(1.0 / entry(W, row, row))
-                    row += 1
-            elif pair:
-                a, b, d = entry(W, row, row), entry(W, row + 1, row), entry(W, row + 1, row + 1)
-                half = 0.5 * (a - d)
-                scales += [1.0 / (0.5 * (a + d) + sqrt(half * half + b * b + TINY))] * 2
-                row += 2
-    return np.array(scales)
-
-
-def _inverses(stepping: Stepping, W: Any) -> Any:
-    """Inverses of the blocks of normal and tangents, with `SINGULAR` of their trace added to the diagonal."""
-    parts = []
-    for n in (group.row for group in stepping.groups if group.friction):
-        a, b, d = entry(W, n, n), entry(W, n + 1, n), entry(W, n + 2, n)
-        c, e, f = entry(W, n + 1, n + 1), entry(W, n + 2, n + 1), entry(W, n + 2, n + 2)
-        small = SINGULAR * (a + c + f)
-        a, c, f = a + small, c + small, f + small
-        first = c * f - e * e, d * e - b * f, b * e - c * d  # cofactors of the first row
-        scale = 1.0 / (a * first[0] + b * first[1] + d * first[2] + TINY)
-        lower = first[0], first[1], a * f - d * d, first[2], b * d - a * e, a * c - b * b
-        parts += [scale * cofactor for cofactor in lower]
-    return np.array(parts) if parts else np.zeros(0)
-
-
-def entry(W: Any, i: int, j: int) -> Any:
-    """W at row i and column j ≤ i."""
-    return W[i * (i + 1) // 2 + j]
 
 
 def spinning(stepping: Stepping) -> list[int]:
@@ -276,8 +243,9 @@ def corrected(stepping: Stepping, h: Any, row: Any, at: Prepared, impulses: Any)
     shift = free - at.free
     half = np.array([shift[i] + sum((L[i][j] * shift[j] for j in range(i)), 0.0) for i in range(len(shift))])
     n = mechanism.n_v
-    changes = [at.Y[k * n : (k + 1) * n] @ half for k in range(stepping.n_rows)]  # J = Yᵀ L
-    return at.problem.b + np.array(changes) if changes else at.problem.b, free
+    known = stepping.sharing
+    changes = np.array([at.Y[k * n : (k + 1) * n] @ half for k in range(known.n_motions)])  # B = Yᵀ L
+    return at.problem.b + combined(known, at.S, changes) if stepping.n_rows else at.problem.b, free
 
 
 def _classical(mechanism: Mechanism, free: Any, v: Any, h: Any) -> Any:
@@ -294,11 +262,11 @@ def _lower(below: Any, n: int) -> list[Any]:
 
 
 def _pushed(stepping: Stepping, at: Prepared, impulses: Any) -> Any:
-    """Y λ = L⁻ᵀ Jᵀ λ, (n_v,)."""
+    """L⁻ᵀ Jᵀ λ, (n_v,)."""
     n = stepping.mechanism.n_v
     half: Any = np.zeros(n)
-    for k in range(stepping.n_rows):
-        half = half + at.Y[k * n : (k + 1) * n] * impulses[k]
+    for k, impulse in enumerate(gathered(stepping.sharing, at.S, impulses)):
+        half = half + at.Y[k * n : (k + 1) * n] * impulse
     return half
 
 
@@ -329,8 +297,9 @@ def ended(stepping: Stepping, h: Any, row: Any, at: Prepared, impulses: Any) -> 
         rest = stepping.equations.drive.affine(mechanism, q, v, rest, at.command, h)[2](after)
     held_by = at.impulses
     p = stepping.n_held
-    for k in range(stepping.n_rows):
-        held_by = held_by + at.coupling[k * p : (k + 1) * p] * impulses[k]
+    if p:
+        for k, impulse in enumerate(gathered(stepping.sharing, at.S, impulses)):
+            held_by = held_by + at.coupling[k * p : (k + 1) * p] * impulse
     new = np.concatenate([moved, turned, rest, np.array([work]), impulses, held_by])
     return Ended(new, (turned - v) * (1.0 / h), at.tau - (at.implicit - stepping.viscous) * (after - v))
 

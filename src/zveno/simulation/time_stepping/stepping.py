@@ -21,6 +21,7 @@ from ..contacts import ball_limits, joint_limits
 from ..equations import Equations
 from .contact import Contact
 from .grounds import HeightField
+from .sharing import Sharing, sharing
 
 TOLERANCE = 1e-5
 """Change of the forces in one sweep at which iterations end, as a share of the robot's weight."""
@@ -131,6 +132,16 @@ class Stepping:
         limits = [Group(first + k) for k in range(len(self.limited))]
         dry = [Group(first + len(limits) + k, both=True) for k in range(len(self.dry))]
         return (*(group for _, group in self.touches), *limits, *dry)
+
+    @cached_property
+    def sharing(self) -> Sharing:
+        """Which rows are combined from the motion of a body."""
+        frame = self.mechanism.frame
+        bodies = [
+            ((frame(contact.frame).link, contact.other and frame(contact.other).link), group.size)
+            for contact, group in self.touches
+        ]
+        return sharing(bodies, len(self.limited) + len(self.dry))
 
     @property
     def n_rows(self) -> int:

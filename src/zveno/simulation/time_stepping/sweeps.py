@@ -8,7 +8,8 @@ import numpy as np
 
 from ...kernels.math import abs as magnitude
 from ...kernels.math import greater, less, logical_and, maximum, minimum, select, sqrt
-from .step import TINY, Problem, entry
+from .blocks import TINY, entry
+from .step import Problem
 from .stepping import Group
 
 

@@ -14,6 +14,7 @@ from ...spatial.rotations import z_to
 from .contact import Contact
 from .pairs import Touch, touches_of_pair
 from .shapes import Capsule, Wheel
+from .sharing import about, along
 from .stepping import Stepping
 
 NO_TURN = 1e-9
@@ -50,15 +51,19 @@ def touches_on_ground(contact: Contact, T_frame: Any, cells: list[Any]) -> list[
 
 
 class Rows:
-    """Rows J (m, n_v) of all contacts and limits, and gaps of those that only push."""
+    """Rows B of the motions of bodies, what combines them to those of contacts and limits (see `sharing`), and gaps
+    of those that only push."""
 
     def __init__(self, stepping: Stepping, q: Any, cells: list[Any]):
         self.stepping, self.q = stepping, q
         mechanism = stepping.mechanism
         self.T: list[Any] = link_poses(mechanism, q)
-        self.J: list[Any] = []
+        self.B: list[Any] = []
+        self.S: list[Any] = []
         self.gaps: list[Any] = []
         """of every group that only pushes, in order"""
+        self._origins: dict[int, Any] = {}
+        self._n_touched = 0
         looked_up = dict(zip([k for k, _, _ in stepping.fields], cells, strict=True))
         k = 0
         for contact in stepping.contacts:
@@ -74,22 +79,32 @@ class Rows:
                     self._add(contact, touch, link, second)
         self._add_limits()
         for velocity in stepping.dry:
-            self.J.append(np.eye(mechanism.n_v)[velocity])
+            self.B.append(np.eye(mechanism.n_v)[velocity])
 
     def _add(self, contact: Contact, touch: Touch, link: int, second: int | None) -> None:
-        mechanism = self.stepping.mechanism
-        columns = twist_columns(mechanism, self.q, self.T, link, touch.point)
-        if second is not None:
-            columns = columns - twist_columns(mechanism, self.q, self.T, second, touch.point)
+        """The rows of one touch; the first of a body that shares its motion is where that is taken."""
         normal, (t1, t2) = touch.normal, tangents(touch.normal)
-        self.J.append(normal @ columns[:3])
-        if contact.friction:
-            self.J += [t1 @ columns[:3], t2 @ columns[:3]]
-        if contact.torsional:
-            self.J.append(normal @ columns[3:])
-        if contact.rolling:
-            self.J += [t1 @ columns[3:], t2 @ columns[3:]]
+        pushes = [normal, t1, t2] if contact.friction else [normal]
+        turns = [*[normal] * bool(contact.torsional), *([t1, t2] if contact.rolling else [])]
+        place = self.stepping.sharing.places[self._n_touched]
+        self._n_touched += len(pushes) + len(turns)
         self.gaps.append(touch.gap)
+        if place.shared is None:
+            columns = self._columns(link, second, touch.point)
+            self.B += [*(push @ columns[:3] for push in pushes), *(turn @ columns[3:] for turn in turns)]
+            return
+        if place.first not in self._origins:
+            self._origins[place.first] = touch.point
+            self.B += list(self._columns(link, second, touch.point))
+        arm = touch.point - self._origins[place.first]
+        self.S += [*(along(push, arm) for push in pushes), *map(about, turns)]
+
+    def _columns(self, link: int, second: int | None, point: Any) -> Any:
+        """(6, n_v): the twist of a link at a point, seen from another."""
+        columns = twist_columns(self.stepping.mechanism, self.q, self.T, link, point)
+        if second is None:
+            return columns
+        return columns - twist_columns(self.stepping.mechanism, self.q, self.T, second, point)
 
     def _add_limits(self) -> None:
         """One row for every joint with limits: towards the inside, from the nearer end."""
@@ -109,7 +124,7 @@ class Rows:
                 nearer_lower = less(self.q[at], 0.5 * (lower + upper))
                 gap = select(nearer_lower, self.q[at] - lower, upper - self.q[at])
                 side = select(nearer_lower, 1.0, -1.0)
-            self.J.append(unit * side)
+            self.B.append(unit * side)
             self.gaps.append(gap)
 
     def _add_ball_limit(self, name: str) -> None:
@@ -121,7 +136,7 @@ class Rows:
         axis = [select(turned, -part / maximum(angle, NO_TURN), float(k == 0)) for k, part in enumerate(turn)]
         row = np.zeros(mechanism.n_v, dtype=object)
         row[mechanism.v_slices[name]] = axis
-        self.J.append(row)
+        self.B.append(row)
         self.gaps.append(joint.limits.angle - angle)
 
 
