@@ -139,7 +139,7 @@ def _excesses(
     if not np.isfinite(np.concatenate([problem.lower, problem.upper])).any():
         return {}
     pose, x = outside
-    unknown = np.setdiff1d(empty, np.concatenate([pose, told]))
+    unknown = empty[~np.isin(empty, np.concatenate([pose, told]))]
     if len(unknown):
         free = problem.without_limits()
         if problem.redundancy:

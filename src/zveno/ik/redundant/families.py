@@ -295,4 +295,4 @@ def _spread(points: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=64)
 def _evenly(n: int) -> np.ndarray:
     """At most `SAMPLE` numbers below n, spread evenly, the first and the last among them."""
-    return np.unique(np.round(np.linspace(0, n - 1, min(SAMPLE, n))).astype(int))
+    return np.round(np.linspace(0, n - 1, min(SAMPLE, n))).astype(int)  # steps of 1 or more: each number once

@@ -118,7 +118,8 @@ class Arm:
             for e in [e for e in templates if (e.dimension > 1) == several][:12]:
                 rate: list[np.ndarray] = []
                 answer = self._run(e, X, rate=rate)
-                flat = np.quantile(rate[0] * np.where(answer.sure, 1.0, 1e-3), 0.1)
+                rates = np.sort(rate[0] * np.where(answer.sure, 1.0, 1e-3))
+                flat = np.interp(0.1 * (n - 1), range(n), rates)  # np.quantile imports masked arrays
                 key = -len(answer.pose), e.dimension > CERTAIN_DIMENSION, -flat * (0.1 if several else 1.0)
                 rated.append((key, e, answer.sure.mean()))
             rated.sort(key=lambda row: row[0])
@@ -271,7 +272,7 @@ def _at_simple(e: Eliminated, E, links, isolated: roots.Roots):
     start = np.cumsum(count) - count
     n = len(isolated.pose)
     y, defect, pivot = np.empty((n, 2, 6)), np.empty(n), np.empty(n)
-    for m in np.unique(count[count > 0]):  # targets with equally many roots go together
+    for m in sorted(set(count[count > 0].tolist())):  # targets with equally many roots go together
         poses = np.nonzero(count == m)[0]
         at = start[poses, None] + np.arange(m)
         with np.errstate(all="ignore"):
