@@ -268,21 +268,25 @@ def _tempered(
 def _scanned(C, Q, r, place: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For a change before every posture (n,): the score test bᵀM⁻¹b with its rank, the log evidence, and the best
     step (n, k). Rows are of the posture `place`, or of other campaigns."""
-    k = C.shape[1]
     inside = (place >= 0) & (place < n)
-    order = np.argsort(place[inside], kind="stable")
-    at, C, Q, r = (x[inside][order] for x in (place, C, Q, r))
-    starts = np.searchsorted(at, np.arange(n))
+    order = np.flatnonzero(inside)[np.argsort(place[inside], kind="stable")]
+    at, C, Q, r = (x[order] for x in (place, C, Q, r))
+    (m, *_), k = np.bincount(at, minlength=n), C.shape[1]
+    regular = len(at) == m * n and bool((at == np.arange(n).repeat(m)).all())
 
-    def after(values: np.ndarray) -> np.ndarray:
-        """Sums (n, …) over the rows of every posture and those that follow."""
-        sums = np.zeros((len(values) + 1, *values.shape[1:]))
-        np.cumsum(values, axis=0, out=sums[1:])
-        return sums[-1] - sums[starts]
+    def after(other: np.ndarray) -> np.ndarray:
+        """Σ Cᵀ other (n, k, …) over the rows of every posture and those that follow."""
+        sums = np.zeros((n, k, other.shape[1]))
+        if regular:
+            sums = np.swapaxes(C.reshape(n, m, k), 1, 2) @ other.reshape(n, m, -1)
+        else:
+            postures, starts = np.unique(at, return_index=True)
+            sums[postures] = np.add.reduceat(C[:, :, None] * other[:, None, :], starts)
+        return np.cumsum(sums[::-1], axis=0)[::-1]
 
-    CQ = after(C[:, :, None] * Q[:, None, :])
-    M = after(C[:, :, None] * C[:, None, :]) - CQ @ np.swapaxes(CQ, 1, 2)
-    b = -after(C * r[:, None])
+    CQ = after(Q)
+    M = after(C) - CQ @ np.swapaxes(CQ, 1, 2)
+    b = -after(r[:, None])[..., 0]
     scale = np.sqrt(np.maximum(np.diagonal(M, axis1=1, axis2=2).max(axis=0), 1e-300))
     eigenvalues, V = np.linalg.eigh(M / np.outer(scale, scale))
     score = np.einsum("nij,ni->nj", V, b / scale)

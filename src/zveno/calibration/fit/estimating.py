@@ -24,15 +24,16 @@ FACTORS = (0.3, 1.0, 3.0)
 
 def fit_noise(state: FitState) -> FitState:
     """Parameters and noise; then the same with the errors that rows share, where they do."""
-    problem, options, near = state.problem, state.options, state.near
-    whole = solve(problem, options, _start(state), state.base.frames if near is None else near.frames, after=near)
+    problem, options, near, rough = state.problem, state.options, state.near, _has_scales(state)
+    frames = state.base.frames if near is None else near.frames
+    whole = solve(problem, options, _start(state), frames, after=near, rough=rough)
     for _ in range(TURNS):
         flagged = whole.weight == 0.0
         options = replace(options, shared=shared_errors(problem, whole), components=())
         options = replace(options, components=variance_components(problem, options, whole))
         if options.shared is None and not options.components:
             break
-        whole = solve(problem, options, whole.values, whole.frames, after=whole)
+        whole = solve(problem, options, whole.values, whole.frames, after=whole, rough=rough)
         if ((whole.weight == 0.0) == flagged).all():
             break  # what rows share is judged by those that belong; with it more of them may
     return replace(state, options=options, fit=whole)
@@ -41,7 +42,7 @@ def fit_noise(state: FitState) -> FitState:
 def fit_prior_scales(state: FitState) -> FitState:
     """Prior scales that the data suggest, and the fit with them."""
     problem, whole, known = state.problem, state.fit, state.prior
-    if known is None or state.settings.plausible != "estimated" or not known.kinds:
+    if known is None or not _has_scales(state):
         return state
     known = learned(problem, state.options, whole, known)
     options = replace(state.options, prior=known.rows())
@@ -51,6 +52,11 @@ def fit_prior_scales(state: FitState) -> FitState:
     whole = solve(problem, options, whole.values, whole.frames, after=whole)
     state = replace(state, options=options, prior=known, fit=whole)
     return _with_scales_of_groups(state) if n_groups(problem, options) >= MANY_GROUPS else state
+
+
+def _has_scales(state: FitState) -> bool:
+    """Whether prior scales are to be estimated."""
+    return state.prior is not None and state.settings.plausible == "estimated" and bool(state.prior.kinds)
 
 
 def _with_scales_of_groups(state: FitState) -> FitState:

@@ -65,17 +65,19 @@ def lacking(
     """
     white = Whitening(problem, options, whole.sigma, whole.weight)
     J, r = whole.fit.jacobian[:, whole.fit.free], whole.fit.residual
-    rows = len(white.scale)
-    freedom = rows - J.shape[1]
+    n_rows = len(white.scale)
+    freedom = n_rows - J.shape[1]
     if freedom < 1:
         return []
-    candidates = {}
+    tried = {}
     for (word, loads), (columns, size) in _columns(problem, whole, hidden).items():
-        C = np.zeros((len(r), columns.shape[1]))
-        C[:rows] = white(columns) * size
-        C = C[:, C.any(axis=0)]
-        if word not in fitted and C.shape[1]:
-            candidates[word, loads] = C
+        if word not in fitted:
+            C = white(columns) * size
+            C = C[:, C.any(axis=0)]
+            if C.shape[1]:
+                tried[word, loads] = C
+    J, r, tried, rows = _fewer_rows(J, r, tried, n_rows)
+    candidates = {key: np.pad(C, ((0, len(r) - rows), (0, 0))) for key, C in tried.items()}
     lacks = []
     while candidates:
         Q = np.linalg.qr(J / np.maximum(np.linalg.norm(J, axis=0), 1e-300))[0]
@@ -104,6 +106,30 @@ def lacking(
             key: np.concatenate([C, np.zeros((k, C.shape[1]))]) * scale[:, None] for key, C in candidates.items()
         }
     return lacks
+
+
+def _fewer_rows(
+    J: np.ndarray, r: np.ndarray, tried: dict[tuple[str, str], np.ndarray], rows: int
+) -> tuple[np.ndarray, np.ndarray, dict[tuple[str, str], np.ndarray], int]:
+    """The same with as many rows of data as there are columns: products of columns are all that is needed of them.
+
+    Args:
+        J, r: of a fit, rows of data first.
+        tried: columns (rows, k) of terms.
+        rows: of data.
+    """
+    columns = np.column_stack([J[:rows], r[:rows], *tried.values()])
+    if rows <= columns.shape[1]:
+        return J, r, tried, rows
+    norms = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
+    columns /= norms
+    eigenvalues, V = np.linalg.eigh(columns.T @ columns)
+    root = np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * V.T * norms
+    n, rest = J.shape[1], r[rows:]
+    ends = n + 1 + np.cumsum([C.shape[1] for C in tried.values()])
+    parts = np.split(root[:, n + 1 :], (ends - n - 1)[:-1], axis=1) if tried else []
+    fewer = dict(zip(tried, parts, strict=True))
+    return np.concatenate([root[:, :n], J[rows:]]), np.concatenate([root[:, n], rest]), fewer, len(root)
 
 
 def _left(J: np.ndarray, r: np.ndarray) -> np.ndarray:

@@ -13,7 +13,9 @@ from .weighting import FitOptions, Whitening, prior_of
 TURNS = 6
 """Steps after which a fit is left to Levenberg and Marquardt."""
 TOLERANCE = 1e-5
-"""A step that changes the cost by less than this share is the last, and residuals follow it along the tangent."""
+"""A step that changes the cost by less than this share is the last."""
+STRAIGHT = 1e-8
+"""Where residuals differ from the tangent's by less than this share of their squares, the step was exact."""
 
 
 def refits(
@@ -21,7 +23,8 @@ def refits(
 ) -> FitPoint:
     """Where fits end that start near by, all in one `FitPoint`, whose derivatives are those of the start.
 
-    Steps are those of Gauss and Newton. Fits that do not settle, or that have bounds, are made one by one.
+    Steps are those of Gauss and Newton. A fit is at its end where the next step is negligible, or where residuals
+    are what the tangent says. Fits that do not settle, or that have bounds, are made one by one.
 
     Args:
         problem: the rows.
@@ -38,13 +41,22 @@ def refits(
     first = FitPoint(start.values + zero, start.frames + zero[:, :, None, None], start.r + zero, J)
     end = FitPoint(first.values.copy(), first.frames.copy(), first.r.copy(), J)
     now, left = first, np.arange(fits)
-    for _ in range(0 if options.linear or options.bounds else TURNS):
-        step, settled = _steps(now, options, [white[k] for k in left], kept[left])
+    from_one = start.J.ndim == 2 and start.r.ndim == 1 and not options.components
+    for turn in range(0 if options.linear or options.bounds else TURNS):
+        those = [white[k] for k in left]
+        if turn == 0 and from_one:
+            sums = _sums_from_one(start, Whitening(problem, options, options.sigma, weight), use)
+        else:
+            sums = _sums(now, those)
+        step, settled = _steps(now.values, options, sums, kept[left])
         full = np.zeros((len(left), problem.n_columns))
         full[:, columns] = step
         values, frames = now.values + full[:, :P], problem.moved(now.frames, full)
-        end.values[left], end.frames[left] = values, frames
-        end.r[left] = now.r + (now.J @ step[..., None])[..., 0]
+        tangent = now.r + (now.J @ step[..., None])[..., 0]
+        r, _ = problem.evaluate(values, frames, ())
+        off = np.array([np.sum(whiten(d) ** 2) for whiten, d in zip(those, r - tangent, strict=True)])
+        settled |= off <= STRAIGHT * sums[2]
+        end.values[left], end.frames[left], end.r[left] = values, frames, r
         left = left[~settled]
         if not len(left):
             break
@@ -57,21 +69,40 @@ def refits(
     return end
 
 
-def _steps(
-    now: FitPoint, options: FitOptions, white: list[Whitening], kept: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Steps (fits, n) from where fits stand, and whether each is negligible."""
-    prior_columns, prior, prior_rows = prior_of(options)
+Sums = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""JᵀJ (fits, n, n), Jᵀr (fits, n) and rᵀr (fits,) of whitened rows."""
+
+
+def _sums(now: FitPoint, white: list[Whitening]) -> Sums:
+    """Of the rows of every fit, where it stands."""
     A = [whiten(J) for whiten, J in zip(white, now.J, strict=True)]
     r = [whiten(residual) for whiten, residual in zip(white, now.r, strict=True)]
-    H = prior_rows.T @ prior_rows + np.array([rows.T @ rows for rows in A])
+    H = np.array([rows.T @ rows for rows in A])
+    g = np.array([rows.T @ left for rows, left in zip(A, r, strict=True)])
+    return H, g, np.array([left @ left for left in r])
+
+
+def _sums_from_one(start: FitPoint, white: Whitening, use: np.ndarray) -> Sums:
+    """Of the rows `use` (fits, rows) of fits that start at one point: those of all rows less those left out."""
+    A, r = white(start.J), white(start.r)
+    out = [A[~rows] for rows in use[:, white.used]]
+    left = [r[~rows] for rows in use[:, white.used]]
+    H = A.T @ A - np.array([rows.T @ rows for rows in out])
+    g = A.T @ r - np.array([rows.T @ gone for rows, gone in zip(out, left, strict=True)])
+    return H, g, r @ r - np.array([gone @ gone for gone in left])
+
+
+def _steps(values: np.ndarray, options: FitOptions, sums: Sums, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Steps (fits, n) from where fits stand, and whether each is negligible."""
+    prior_columns, prior, prior_rows = prior_of(options)
+    H, g, squares = sums
+    H = prior_rows.T @ prior_rows + H
     norms = np.sqrt(np.maximum(np.diagonal(H, axis1=1, axis2=2), 1e-300))
     seen = kept[:, :, None] & kept[:, None, :]
     H = np.where(seen, H / (norms[:, :, None] * norms[:, None, :]), 0.0)
     H += np.where(kept, 1e-12, 1.0)[:, :, None] * np.eye(H.shape[1])
-    pulled = now.values[:, prior_columns] @ prior.T
-    gradient = np.array([rows.T @ left for rows, left in zip(A, r, strict=True)]) + pulled @ prior_rows
-    gradient = np.where(kept, gradient / norms, 0.0)
+    pulled = values[:, prior_columns] @ prior.T
+    gradient = np.where(kept, (g + pulled @ prior_rows) / norms, 0.0)
     step = np.linalg.solve(H, -gradient[..., None])[..., 0]
-    cost = np.array([left @ left for left in r]) + np.sum(pulled**2, axis=1)
+    cost = squares + np.sum(pulled**2, axis=1)
     return step / norms, -np.sum(gradient * step, axis=1) <= TOLERANCE * cost

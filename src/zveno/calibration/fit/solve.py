@@ -65,6 +65,7 @@ def solve(
     frames: np.ndarray,
     use: np.ndarray | None = None,
     after: Solution | None = None,
+    rough: bool = False,
 ) -> Solution:
     """Fit the columns asked for.
 
@@ -74,11 +75,12 @@ def solve(
         values, frames: where to start.
         use: scalar rows to use, (rows,) booleans; all if None.
         after: a fit that ended there, with much the same options: its noise is where to start, too.
+        rough: whether the last step may be taken along the tangent, where another fit follows.
     """
     use = np.ones(problem.n_rows, dtype=bool) if use is None else use
     weight = np.ones(problem.n_data_rows)
     point = FitPoint.of(problem, options.columns, within_bounds(values, options.bounds), frames)
-    rounds = _Rounds(problem, options, use)
+    rounds = _Rounds(problem, options, use, rough)
     if options.loss == "none" and not options.estimated.any():
         sigma = options.sigma.copy()
         fit = least_squares(problem, options, point, sigma, weight, use)
@@ -100,11 +102,13 @@ def solve(
 
 @dataclass(frozen=True, eq=False)
 class _Rounds:
-    """Least squares and estimates of noise and weights in turns, on the scalar rows `use` (rows,)."""
+    """Least squares and estimates of noise and weights in turns, on the scalar rows `use` (rows,); `is_rough` as in
+    `solve`."""
 
     problem: FitProblem
     options: FitOptions
     use: np.ndarray
+    is_rough: bool = False
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -199,7 +203,7 @@ class _Rounds:
             flagged, sigma = new, new_sigma
             weight = np.where(flagged, 0.0, 1.0)
             fit = self.rough(fit.state, sigma, weight)
-        if not self.options.linear:
+        if not self.options.linear and not self.is_rough:
             fit = self.polished(fit.state, sigma, weight)
         return fit, new_sigma, weight
 

@@ -98,13 +98,17 @@ def in_order(q: np.ndarray) -> np.ndarray:
     What has not moved keeps its sign; the first posture, and what is not a number, has none.
     """
     q = np.atleast_2d(np.asarray(q, dtype=float))
-    side, before, last = np.zeros_like(q), np.zeros(q.shape[1]), np.full(q.shape[1], np.nan)
-    for k, posture in enumerate(q):
-        step = np.nan_to_num(posture - last)
-        before = np.where(abs(step) > MOVED, np.sign(step), before)
-        side[k] = before
-        last = np.where(np.isfinite(posture), posture, last)
-    return side
+    columns = np.arange(q.shape[1])
+    known = np.where(np.isfinite(q), q, np.nan)
+    last = known[_latest(np.isfinite(q)), columns]  # where it was read last
+    step = np.zeros_like(q)
+    step[1:] = np.nan_to_num(q[1:] - last[:-1])
+    return np.sign(step)[_latest(abs(step) > MOVED), columns]
+
+
+def _latest(true: np.ndarray) -> np.ndarray:
+    """Number of the last row up to each in which something was true, (n, k); 0 where it was in none."""
+    return np.maximum.accumulate(np.where(true, np.arange(len(true))[:, None], 0), axis=0)
 
 
 def sides(mechanism: Mechanism, approach: np.ndarray | None, n: int) -> np.ndarray:
