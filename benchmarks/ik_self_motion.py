@@ -118,7 +118,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--poses", type=int, default=200)
-    parser.add_argument("--random", type=int, default=4, help="random arms, which share their poses")
+    parser.add_argument("--random", type=int, default=10, help="random arms, which share their poses")
     parser.add_argument("--arm", action="append", help="only these")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)

@@ -25,7 +25,7 @@ LEADS = ((0, 0), (0, 1), (1, 0), (0, 2))
 """The derivatives that are told from zero: F and F_u in the cell, F_s and F_uu in a wider one."""
 DROPPED, LEFT = 0.0, 2.0
 """Of a cell: s does not turn in it; it may, anyhow. 1 and −1: it turns once at most, s being least or greatest."""
-DEGREES = (2, 4, 8, 12)
+DEGREES = (4, 8, 12)
 NEWTON_STEPS = 7
 FURTHEST = 3.0
 """Half-widths of a cell within which Newton's method stays."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from ...ik_problem import IkProblem
 from .. import seven_revolute
@@ -10,7 +11,7 @@ from ..sliced_joint import SlicedJoint, sliced_joint
 from ..slices import named_coordinates
 from .motions import without_limits
 from .point_chains import point_chains
-from .projections import projections_of
+from .projections import MOST, projections_of
 
 FEWEST = 24
 """Slices at least."""
@@ -23,22 +24,38 @@ def self_motion_joint(problem: IkProblem, redundant: str | Sequence[str] | None 
         problem: the chain.
         redundant: name of the joint to be sliced; if None the usual one, or another that will do.
     """
+    names = redundant if redundant is None or isinstance(redundant, str) else tuple(redundant)
+    return _chosen(problem, names)
+
+
+@lru_cache(maxsize=32)
+def _chosen(problem: IkProblem, redundant: str | tuple[str, ...] | None) -> SlicedJoint | None:
     if not seven_revolute.is_seven(problem):
         return None
     usual = sliced_joint(problem)
+    meeting = {joint for chain in point_chains(problem) for joint in chain.joints}
     if redundant is not None:
-        tried = [named_coordinates(problem, redundant)[0]]
+        tried: Iterable[int] = [named_coordinates(problem, redundant)[0]]
     else:
-        meeting = {joint for chain in point_chains(problem) for joint in chain.joints}
-        tried = sorted(range(7), key=lambda k: _cost(problem, k, meeting, usual.coordinate))
+        tried = _in_order(problem, meeting, usual.coordinate)
+    free, found = without_limits(problem), []
     for k in tried:
-        if len(projections_of(without_limits(problem), k)) and seven_revolute.applies(problem, k):
-            return SlicedJoint(k, max(FEWEST, usual.slices if k == usual.coordinate else FEWEST))
-    return None
+        count = len(projections_of(free, k))
+        if count and seven_revolute.applies(problem, k):
+            found.append((count, SlicedJoint(k, max(FEWEST, usual.slices if k == usual.coordinate else FEWEST))))
+            if meeting or count == MOST:
+                break
+    # Without three joints that meet, the more projections the better: what one leaves in doubt another decides.
+    return max(found, key=lambda own: own[0])[1] if found else None
 
 
-def _cost(problem: IkProblem, joint: int, meeting: set[int], usual: int) -> tuple[bool, bool, bool]:
-    """What makes a joint worse to slice: no simple projection, slices without a closed form, being unusual."""
-    simple = not meeting or joint in meeting
-    formed = simple and seven_revolute.closed_form(problem, joint) is not None
-    return not simple, joint != usual and not formed, joint != usual
+def _in_order(problem: IkProblem, meeting: set[int], usual: int) -> Iterator[int]:
+    """Joints, the best to slice first: with a simple projection, slices of a closed form, and the usual one."""
+    simple = {k for k in range(7) if not meeting or k in meeting}
+    if usual in simple:
+        yield usual  # the closed forms of others need not be asked for
+
+    def cost(k: int) -> tuple[bool, bool]:
+        return k not in simple, k not in simple or seven_revolute.closed_form(problem, k) is None
+
+    yield from sorted((k for k in range(7) if k != usual or k not in simple), key=cost)

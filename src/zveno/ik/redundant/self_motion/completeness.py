@@ -23,8 +23,8 @@ WIDENED = 1e-5
 """Added to intervals of s that are left in doubt."""
 
 
-HOPELESS = 3000
-"""Cells in doubt of one projection from which on others are not asked: curves that all but coincide."""
+MOST_INTERVALS = 48
+"""Left in doubt by one projection: more than these are joined where gaps are least before another is asked."""
 MOST_ASKED = 8
 """Intervals in doubt that are looked at one by one."""
 
@@ -59,8 +59,6 @@ def unknown_turns(
             slices.append(_where_met(sign * found.points[new, 0], sign * found.side[new]))
         points = np.stack([found.points[new, 0] - SAME, found.points[new, 0] + SAME], axis=1)
         left = _merged(np.sort(sign * np.concatenate([points, found.doubtful]), axis=1))
-        if len(found.doubtful) > HOPELESS:
-            break
     if len(left) and len(projections) and len(left) <= MOST_ASKED:
         first, sign = projections[0], projections[0].sign
         left = left[[first.may_turn(T, *np.sort(sign * between)) for between in left]]
@@ -91,11 +89,13 @@ def _where_met(s: np.ndarray, side: np.ndarray) -> np.ndarray:
 
 
 def _merged(intervals: np.ndarray) -> np.ndarray:
-    """Intervals (n, 2), a little wider, those that touch made one."""
-    merged: list[list[float]] = []
-    for low, high in intervals[np.argsort(intervals[:, 0])]:
-        if merged and low - WIDENED <= merged[-1][1]:
-            merged[-1][1] = max(merged[-1][1], high + WIDENED)
-        else:
-            merged.append([low - WIDENED, high + WIDENED])
-    return np.array(merged).reshape(-1, 2)
+    """Intervals (n, 2), a little wider, those that touch made one, and the nearest while there are too many."""
+    if not len(intervals):
+        return intervals
+    order = np.argsort(intervals[:, 0], kind="stable")
+    low = intervals[order, 0] - WIDENED
+    high = np.maximum.accumulate(intervals[order, 1]) + WIDENED
+    gap = low[1:] - high[:-1]
+    least = max(0.0, np.sort(gap)[-MOST_INTERVALS]) if len(gap) >= MOST_INTERVALS else 0.0
+    apart = np.flatnonzero(gap > least)
+    return np.stack([low[np.r_[0, apart + 1]], high[np.r_[apart, len(high) - 1]]], axis=1)

@@ -10,17 +10,21 @@ point is found by Newton's method. What is left at the least size, such as cross
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from .cell_kernels import DROPPED, LEFT, ORDER, WIDER, cells, turn
+from .cell_kernels import DROPPED, LEADS, LEFT, ORDER, WIDER, cells, turn
 
 CELLS_PER_DEGREE = 8
 """Cells round the circle to begin with, for every degree of the polynomial."""
 MOST_PER_TURN = 64
-LEAST_WIDTH = 1e-4
-MOST_CELLS = 16_000
+LEAST_WIDTH, LEAST_WIDTH_OF_MANY = 1e-4, 1e-5
+"""Of cells; the second for curves of a degree above `SIMPLE`, of which several may nearly coincide."""
+MOST_CELLS, MOST_CELLS_OF_MANY = 16_000, 200_000
+"""Cells looked at in all, in the same way."""
+SIMPLE = 4
 SETTLED = 1e-6
 """Half-widths of a cell that the last step of Newton's method may have."""
 
@@ -61,32 +65,41 @@ def plane_curve(samples: np.ndarray, greatest: int, uncertain: float = 0.0) -> P
     """
     n = len(samples)
     d = n // 2 - 1
-    angles = sample_angles(n)
-    project = harmonics(angles, d, 0)[0] * (2.0 / n)
-    project[:, 0] *= 0.5
+    project = _projector(n)
     scale = np.abs(samples).max()
     A = project.T @ (samples / (scale if scale > 0 else 1.0)) @ project
     size = amplitudes(A)
     noise = 30.0 * max(size[greatest + 1 :].max(), size[:, greatest + 1 :].max()) + 1e-14
-    degrees = [
-        max((m for m in range(1, greatest + 1) if along[m] > noise), default=1)
-        for along in (size.max(axis=1), size.max(axis=0))
-    ]
-    rows, columns = (np.r_[0 : m + 1, d + 1 : d + 1 + m] for m in degrees)
+    heard = size > noise
+    d_s, d_u = (
+        max(1, int(np.flatnonzero(along[: greatest + 1]).max(initial=0))) for along in (heard.any(1), heard.any(0))
+    )
+    rows, columns = (np.r_[0 : m + 1, d + 1 : d + 1 + m] for m in (d_s, d_u))
     noise += uncertain / scale if scale > 0 else 0.0
-    return PlaneCurve(A[np.ix_(rows, columns)], (degrees[0], degrees[1]), noise)
+    return PlaneCurve(A[rows[:, None], columns], (d_s, d_u), noise)
+
+
+@cache
+def _projector(n: int) -> np.ndarray:
+    """(n, n − 1) coefficients of φ from samples at n angles."""
+    project = harmonics(sample_angles(n), n // 2 - 1, 0)[0] * (2.0 / n)
+    project[:, 0] *= 0.5
+    return project
 
 
 def turning_points(curve: PlaneCurve, ranges: np.ndarray) -> Turning:
     """All points with s in one of the ranges (r, 2) at which s turns."""
-    size = amplitudes(curve.A)
-    r_u = np.pi / _cells(curve)
+    bounds, r_u = _Bounds(curve), np.pi / _cells(curve)
     found: list[np.ndarray] = []
-    doubtful = [np.zeros((0, 2))]
+    doubtful, room = [np.zeros((0, 2))], MOST_CELLS if max(curve.degrees) <= SIMPLE else MOST_CELLS_OF_MANY
     for low, high in ranges:
+        if room <= 0:
+            doubtful.append(np.array([[low, high]]))
+            continue
         count = max(1, math.ceil((high - low) / (2 * r_u)))
         r_s = (high - low) / (2 * count)
-        points, left = _subdivided(curve, size, low + r_s * (2 * np.arange(count) + 1), r_s)
+        points, left, total = _subdivided(curve, bounds, low + r_s * (2 * np.arange(count) + 1), r_s, room)
+        room -= total
         found.append(points)
         doubtful.append(left)
     every = np.concatenate([np.zeros((0, 3)), *found])
@@ -94,13 +107,14 @@ def turning_points(curve: PlaneCurve, ranges: np.ndarray) -> Turning:
     return Turning(every[:, :2], every[:, 2], np.concatenate(doubtful))
 
 
-def _subdivided(curve: PlaneCurve, size: np.ndarray, rows: np.ndarray, r_s: float) -> tuple[np.ndarray, np.ndarray]:
-    """Turning points with s in rows of cells about values (n,), and intervals of s (c, 2) that are left."""
+def _subdivided(curve: PlaneCurve, bounds: _Bounds, rows: np.ndarray, r_s: float, room: int):
+    """Turning points with s in rows of cells about values (n,), intervals of s (c, 2) that are left, and cells."""
+    least = LEAST_WIDTH if max(curve.degrees) <= SIMPLE else LEAST_WIDTH_OF_MANY
     found, total, r_u = [np.zeros((0, 3))], 0, np.pi / _cells(curve)
     s, u = _grid(rows, _cells(curve))
     while True:
         total += len(s)
-        code = cells(curve.A, s, u, r_s, r_u, _rest(size, r_s, r_u, curve.noise))[:, 0]
+        code = cells(curve.A, s, u, r_s, r_u, bounds.of(r_s, r_u))[:, 0]
         keep = np.flatnonzero(code != DROPPED)
         code, s, u = code[keep], s[keep], u[keep]
         may = np.flatnonzero(code != LEFT)
@@ -111,8 +125,8 @@ def _subdivided(curve: PlaneCurve, size: np.ndarray, rows: np.ndarray, r_s: floa
             points = s[single] + x[settled] * r_s, u[single] + y[settled] * r_u, code[single]
             found.append(np.stack(points, axis=1))
             s, u = np.delete(s, single), np.delete(u, single)
-        if not len(s) or max(r_s, r_u) < LEAST_WIDTH or total > MOST_CELLS:
-            return np.concatenate(found), np.stack([s - r_s, s + r_s], axis=1)
+        if not len(s) or max(r_s, r_u) < least or total > room:
+            return np.concatenate(found), np.stack([s - r_s, s + r_s], axis=1), total
         s, u, r_s, r_u = split(s, u, r_s, r_u)
 
 
@@ -159,35 +173,52 @@ def amplitudes(A: np.ndarray) -> np.ndarray:
     return np.concatenate([a[:, :1], a[:, 1 : d_u + 1] + a[:, d_u + 1 :]], axis=1)
 
 
-def _rest(size: np.ndarray, r_s: float, r_u: float, noise: float) -> np.ndarray:
-    """(4,) what Taylor polynomials leave out of the derivatives `LEADS` at most, and what these are known to."""
-    m, n = np.arange(size.shape[0])[:, None] * r_s, np.arange(size.shape[1]) * r_u
-    both = m + n
-    square = both * both
-    seventh = size * (square * square * square * both)
-    eighth = seventh * both
-    greatest_m, greatest_n = m[-1, 0], n[-1]
-    # Each is Σ size mⁱ nʲ (m + n)^(9 − i − j) / (9 − i − j)!, the last two for wider cells.
-    return np.array(
-        [
-            (eighth * both).sum() / math.factorial(ORDER + 1) + noise,
-            (eighth * n).sum() / math.factorial(ORDER) + noise * greatest_n,
-            WIDER ** (ORDER + 1) * (eighth * m).sum() / math.factorial(ORDER) + noise * WIDER * greatest_m,
-            WIDER ** (ORDER + 1) * (seventh * n * n).sum() / math.factorial(ORDER - 1)
-            + noise * (WIDER * greatest_n) ** 2,
-        ]
-    )
+class _Bounds:
+    """What Taylor polynomials of a curve leave out of the derivatives `LEADS` at most, and what these are known to.
+
+    The first is Σ a_mn mⁱ nʲ (m r_s + n r_u)^(9 − i − j) r_sⁱ r_uʲ / (9 − i − j)! over amplitudes a_mn of degrees m
+    and n: a polynomial of degree nine of the half-widths, ten numbers for each derivative.
+    """
+
+    def __init__(self, curve: PlaneCurve):
+        size, k = amplitudes(curve.A), np.arange(_NINE + 1)
+        m, n = (np.arange(length)[:, None] ** k for length in size.shape)
+        self._terms = _EXPANDED * np.einsum("mk,mn,nk->k", m, size, n[:, ::-1])
+        d_s, d_u = curve.degrees
+        self._noise = curve.noise * np.array([1.0, d_u, WIDER * d_s, (WIDER * d_u) ** 2])
+
+    def of(self, r_s: float, r_u: float) -> np.ndarray:
+        """(4,), for half-widths of cells."""
+        k = np.arange(_NINE + 1)
+        return self._terms @ (r_s**k * r_u ** (_NINE - k)) + self._noise * np.array([1.0, r_u, r_s, r_u * r_u])
+
+
+_NINE = ORDER + 1
+
+
+def _expanded() -> np.ndarray:
+    """(4, 10) factors of Σ a_mn mᵏ n⁹⁻ᵏ, the last two for wider cells."""
+    factors = np.zeros((len(LEADS), _NINE + 1))
+    for number, (i, j) in enumerate(LEADS):
+        left = _NINE - i - j
+        wide = 1.0 if number < 2 else WIDER**_NINE
+        for k in range(left + 1):
+            factors[number, k + i] = wide * math.comb(left, k) / math.factorial(left)
+    return factors
+
+
+_EXPANDED = _expanded()
 
 
 def common_zero(curves: list[PlaneCurve]) -> bool:
     """Whether several curves may have a point in common: whether a cell is left in which each may have a zero."""
-    sizes = [amplitudes(curve.A) for curve in curves]
+    bounds = [_Bounds(curve) for curve in curves]
     around = max(_cells(curve) for curve in curves)
     r_s = r_u = np.pi / around
     s, u = _grid(sample_angles(around), around)
     while len(s) and max(r_s, r_u) > LEAST_WIDTH and len(s) < MOST_CELLS:
-        for curve, size in zip(curves, sizes, strict=True):
-            keep = cells(curve.A, s, u, r_s, r_u, _rest(size, r_s, r_u, curve.noise))[:, 1] == 0.0
+        for curve, bound in zip(curves, bounds, strict=True):
+            keep = cells(curve.A, s, u, r_s, r_u, bound.of(r_s, r_u))[:, 1] == 0.0
             s, u = s[keep], u[keep]
         s, u, r_s, r_u = split(s, u, r_s, r_u)
     return len(s) > 0

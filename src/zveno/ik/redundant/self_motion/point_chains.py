@@ -20,6 +20,8 @@ from ...six_revolute.templates import rigid_inverse
 from .plane_curves import PlaneCurve, common_zero, harmonics, plane_curve, sample_angles
 
 SAMPLES = 16
+FEW = 8
+"""Samples of what is of degree two at most."""
 DEGREE = 4
 MEET = 1e-9
 """Distance of three axes from a point, in lengths of the arm, up to which they meet."""
@@ -94,9 +96,9 @@ class PointProjection(NamedTuple):
 
         There both equations and the determinant of their derivatives by u and w have a common zero.
         """
-        X, angles = self.chain.target(T), sample_angles(SAMPLES)
+        X, angles = self.chain.target(T), sample_angles(FEW)
         middle, half = 0.5 * (low + high), 0.5 * (high - low)
-        a = np.zeros((3, SAMPLES, SAMPLES, 4))
+        a = np.zeros((3, FEW, FEW, 4))
         a[..., self.s] = (middle + half * np.array([0.0, -1.0, 1.0]))[:, None, None]
         a[..., self.u], a[..., self.w] = angles[:, None], angles
         z, square = _invariants(self.chain, a, X, self.first)

@@ -23,7 +23,7 @@ from .point_chains import point_projections
 
 MOST = 3
 """Projections of an arm: what one leaves in doubt another may decide."""
-TRIALS = 6
+TRIALS = 3
 SLOPE = 1e4
 """Times the noise that the gradient of F must be at solutions of random poses: else F has no simple zeros there."""
 
@@ -108,15 +108,16 @@ def projections_of(problem: IkProblem, joint: int) -> tuple[Projection, ...]:
     candidates: list[Any] = [*point_projections(problem, joint)] or [*_loop_projections(problem, joint)]
     rated = []
     for i, projection in enumerate(candidates):
-        worth = min(_slope(projection.curve(T[k]), projection.angles(q[k : k + 1])[0]) for k in range(TRIALS))
+        curves = [projection.curve(pose) for pose in T]
+        worth = min(_slope(curve, projection.angles(q[k : k + 1])[0]) for k, curve in enumerate(curves))
         if worth > SLOPE:
-            rated.append((worth, i))
-    best: list[Any] = []
-    for _, i in sorted(rated, reverse=True):
-        u = _second(candidates[i])
-        if all(_second(other) != u for other in best) and len(best) < MOST:
-            best.append(candidates[i])
-    return tuple(best)
+            rated.append((worth, i, max(curve.A.size for curve in curves)))
+    best: dict[int, tuple[int, int]] = {}
+    for _, i, size in sorted(rated, reverse=True):
+        if len(best) < MOST:
+            best.setdefault(_second(candidates[i]), (size, i))
+    # The simplest first: those after it are asked only where it leaves doubt.
+    return tuple(candidates[i] for _, i in sorted(best.values(), key=lambda own: own[0]))
 
 
 def _second(projection: Any) -> int:

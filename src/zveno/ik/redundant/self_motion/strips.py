@@ -27,6 +27,8 @@ ARRIVED = 1e-6
 """Distance, rad, within which what arrives is a solution of the slice."""
 MOST_CALLS = 60
 """Of up to `MOST_POINTS` points each; a call ends at a turn, too."""
+HALVINGS = 10
+"""Of a step, to find where it leaves a strip; corrections do the rest."""
 LANDING = 4
 """Calls of three corrections each with which a curve is brought to a slice."""
 
@@ -189,7 +191,7 @@ def _at_level(gone: _Leaving, coordinate: int, level: np.ndarray) -> np.ndarray:
     begin, end = length * gone.tangent, length * gone.t_new
     own = [part[:, coordinate] for part in (gone.x, chord, begin, end)]
     t, rising = np.full(len(chord), 0.5), own[1] > 0
-    for halving in range(2, 22):
+    for halving in range(2, 2 + HALVINGS):
         t = t + np.where((_cubic(t, *own) < level) == rising, 0.5**halving, -(0.5**halving))
     at = _cubic(t[:, None], gone.x, chord, begin, end)
     at[:, coordinate] = level
