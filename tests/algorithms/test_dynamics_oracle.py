@@ -14,6 +14,7 @@ import pytest
 
 from mechanisms import random_state
 from pinocchio_oracle import Oracle
+from slowly import most_slow
 from zveno.algorithms.drives import rotor_matrix, rotor_torque
 from zveno.algorithms.energy import kinetic_energy, potential_energy, total_momentum
 from zveno.algorithms.forward_dynamics import forward_dynamics
@@ -139,7 +140,7 @@ def conditioned(M) -> float:
 
 
 @pytest.mark.parametrize("base", ["fixed", "free"])
-@pytest.mark.parametrize("name", URDFS)
+@pytest.mark.parametrize("name", most_slow(URDFS))
 def test_every_file(name, base):
     mechanism = read(name)
     mechanism = on(base, mechanism)

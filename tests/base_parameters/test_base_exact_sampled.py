@@ -12,6 +12,7 @@ import pytest
 from base_loops import LOOP, NORMAL, PARALLEL, PLANE, four_bar
 from base_oracle import rank_of, residual, sampled
 
+from slowly import rest_slow
 from zveno import base_parameters
 from zveno.base_parameters.nodes import nodes_of
 from zveno.errors import ZvenoWarning
@@ -52,7 +53,7 @@ def both_ways(mechanism, **options):
         return [base_parameters(mechanism, exact=flag, **options) for flag in (None, False)]
 
 
-@pytest.mark.parametrize("start", range(0, 24, 8))
+@pytest.mark.parametrize("start", rest_slow(range(0, 24, 8), 1))
 def test_followers_exactly_and_in_floating_point(start):
     certified = 0
     for seed in range(start, start + 8):

@@ -10,6 +10,7 @@ from base_oracle import rank_of, residual, sampled
 
 import zveno
 from mechanisms import random_mechanism, random_state
+from slowly import rest_slow
 from zveno import base_parameters
 from zveno.algorithms.inverse_dynamics import inverse_dynamics
 from zveno.algorithms.regressor import parameter_vector, regressor
@@ -26,7 +27,7 @@ def analysed(mechanism: Mechanism, **options):
         return base_parameters(mechanism, **options)
 
 
-@pytest.mark.parametrize("start", range(0, 200, 20))
+@pytest.mark.parametrize("start", rest_slow(range(0, 200, 20), 3))
 def test_rank_and_row_space_equal_those_of_a_sampled_regressor(start):
     for seed in SEEDS[start : start + 20]:
         mechanism = random_mechanism(seed, n=1 + seed % 9, mimic=0.0 if seed % 4 else 0.2)

@@ -14,6 +14,7 @@ from rich.console import Console
 
 import zveno
 from mechanisms import random_mechanism
+from slowly import rest_slow
 from zveno import BaseModel, base_parameters
 from zveno.base_parameters.regressor import base_kernel
 from zveno.cli import base as verb
@@ -123,7 +124,7 @@ def test_command_line_gravity_and_drives(capsys):
     assert len(capsys.readouterr().out.strip().splitlines()) == 1 + 34 + 22
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", rest_slow(range(6), 3))
 def test_the_same_torques_from_all(seed):
     """The robot, its base model and its base regressor agree, rotors included, whatever the drives."""
     robot = zveno.Robot(random_mechanism(seed, n=3 + seed, mimic=0.2, drives=seed != 1))

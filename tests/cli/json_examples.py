@@ -60,6 +60,7 @@ EXAMPLES: dict[str, list[list[str]]] = {
     "demo": [["demo", "--no-open"]],
 }
 SLOW = ("reproduce", "demo")
+SLOW_WORD = "--walk"
 
 
 def write_files(folder: Path) -> None:

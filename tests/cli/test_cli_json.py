@@ -7,14 +7,16 @@ import json
 import jsonschema
 import pytest
 from commands import answer, refused, run
-from json_examples import EXAMPLES, SLOW, write_files
+from json_examples import EXAMPLES, SLOW, SLOW_WORD, write_files
 
 from zveno.cli.app import VERBS
 from zveno.cli.schema import schema_of
 
 UNUSABLE = 3
 COMMANDS = [
-    pytest.param(verb, words, marks=[pytest.mark.slow] if verb in SLOW else [], id=" ".join(words))
+    pytest.param(
+        verb, words, marks=[pytest.mark.slow] if verb in SLOW or SLOW_WORD in words else [], id=" ".join(words)
+    )
     for verb, commands in EXAMPLES.items()
     for words in commands
 ]

@@ -8,6 +8,7 @@ from ik_answers import PI, beside_singular, nearest, robot_of, told, wrapped
 from ik_arms import Arm, dh_arm, industrial_arms, known_arms, turns
 
 import zveno
+from slowly import rest_slow
 from zveno.ik import problem_of, solve_ik
 from zveno.ik.closed_form import forms
 
@@ -170,7 +171,7 @@ def test_an_arm_that_is_singular_everywhere_is_never_complete(joint):
         assert found.status[k] != "family" or told(found, k, q[k])
 
 
-@pytest.mark.parametrize("name", ["ur5", "ur10"])
+@pytest.mark.parametrize("name", rest_slow(["ur5", "ur10"], 1))
 def test_shoulder_and_wrist_singular_at_once(name):
     """First angles that nearly meet are known to fewer digits: whether the sixth axis is parallel is then rounding.
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import zveno
+from slowly import rest_slow
 from zveno.ik.paths import PoseCurve, solve_path
 from zveno.ik.paths.track import between
 from zveno.spatial.rotations import exp
@@ -100,7 +101,7 @@ def test_where_jumps_cannot_be_avoided_the_smallest_is_made():
     assert path.jump_sizes[0] <= min(possible) + 1e-9
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", rest_slow(range(6)))
 def test_links_are_what_an_independent_integration_finds(seed):
     """From every pose, many small steps of its own Newton iteration lead to the configuration that is linked."""
     rng = np.random.default_rng(seed)

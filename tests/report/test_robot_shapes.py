@@ -10,6 +10,7 @@ import pytest
 
 import zveno
 from mechanisms import random_mechanism
+from slowly import rest_slow
 from zveno.algorithms.forward_kinematics import link_poses
 from zveno.io.load import load_mechanism
 from zveno.mechanism import Continuous, Joint, Limits, Link, Prismatic, assemble
@@ -45,7 +46,7 @@ def test_the_world_is_forward_kinematics_after_the_link(seed):
     np.testing.assert_allclose(placed, expected, atol=ROUNDING)
 
 
-@pytest.mark.parametrize("name", ["puma560", "stanford", "quadruped", "biped"])
+@pytest.mark.parametrize("name", rest_slow(["puma560", "quadruped", "stanford", "biped"]))
 def test_pictures_pages_and_instances_have_the_same_parts(name):
     mechanism = load_mechanism(name)
     robot = robot_parts(mechanism, PAGE)
