@@ -137,6 +137,7 @@ REFUSED = {
     "expected hole": (None, {"expected": zveno.HeightField(HOLE)}, {}, r"hole"),
     "no time": (None, {"step": 0.0}, {}, r"step.*seconds"),
     "push": (None, {"pushes": [zveno.Push(1.0, (1.0, 2.0))]}, {}, r"impulse \(3,\)"),
+    "push of numbers": (None, {"pushes": [(1.0, 2.0, 3.0)]}, {}, r"push.*zveno.Push"),
     "sensors": (None, {"sensors": zveno.WalkingSensors(gyro=-1.0)}, {}, r"gyro is -1"),
     "stride": (None, {}, {"stride": (0.1,)}, r"x and y in metres"),
     "too long": (None, {}, {"stride": (2.0, 0.0)}, r"step is too long: .*_foot"),
@@ -166,6 +167,8 @@ def test_feet_without_a_shape_and_gaits_without_groups_are_refused(dog):
         zveno.stance_of(zveno.load("puma560"))
     with pytest.raises(ShapeError):
         zveno.simulate_walk(robot, stance.feet, stance.start[:-1], zveno.StaticGait())
+    with pytest.raises(ZvenoError, match=r"gait.*StaticGait"):
+        zveno.simulate_walk(robot, *stance, "trot")  # pyright: ignore[reportArgumentType]  (on purpose)
 
 
 def test_every_argument_is_part_of_the_hash(dog):

@@ -79,7 +79,11 @@ def simulate_walk(
     """
     made = checked_feet(robot.mechanism, feet, 2)
     terrain = GroundPlane() if ground is None else ground
+    if not isinstance(gait, StaticGait | DynamicGait):
+        raise ZvenoError(f"is {gait!r}", element="gait", remedy="Give a StaticGait or a DynamicGait")
     for push in pushes:
+        if not isinstance(push, Push):
+            raise ZvenoError(f"is {push!r}", element="push", remedy="Give zveno.Push(time, impulse)")
         push.check()
     _check_numbers(friction, step, sample, duration)
     q = put_on(robot, made, terrain, robot.mechanism.checked_q(start, "start"))
