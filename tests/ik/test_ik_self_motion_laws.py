@@ -11,7 +11,7 @@ import zveno
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.newton import lanes_of
 from zveno.ik.redundant.self_motion.advance import HAPPENED, LONGEST_STEP, advanced
-from zveno.ik.redundant.self_motion.cell_kernels import DROPPED, LEFT, WIDER, cells, turn
+from zveno.ik.redundant.self_motion.cell_kernels import DROPPED, LEFT, WIDER, cells, padded, turn
 from zveno.ik.redundant.self_motion.choice import self_motion_joint
 from zveno.ik.redundant.self_motion.curve_step import held_at, tangents, turns_within
 from zveno.ik.redundant.self_motion.motions import without_limits
@@ -69,7 +69,7 @@ def test_cells_tell_from_zero_only_what_has_no_zero(degree):
     curve = PlaneCurve(A, (degree, degree), 1e-13)
     n, r_s, r_u = 2000, 0.02, 0.015
     s, u = rng.uniform(-np.pi, np.pi, (2, n))
-    code, no_zero = cells(A, s, u, r_s, r_u, _Bounds(curve).of(r_s, r_u)).T
+    code, no_zero = cells(padded(A), s, u, r_s, r_u, _Bounds(curve).of(r_s, r_u)).T
     t = rng.uniform(-1, 1, (2, 50, 1))
     inside = [part.reshape(50, n) for part in polynomial(A, s + t[0] * r_s, u + t[1] * r_u)]
     wide = [part.reshape(50, n) for part in polynomial(A, s + WIDER * t[0] * r_s, u + WIDER * t[1] * r_u)]
@@ -83,7 +83,7 @@ def test_cells_tell_from_zero_only_what_has_no_zero(degree):
     assert np.all((one_sign[2] & one_sign[3])[single])
     side = -np.sign(inside[2][0] * inside[3][0])
     assert np.array_equal(code[single], side[single])
-    x, y, step = turn(A, s[single], u[single], r_s, r_u).T
+    x, y, step = turn(padded(A), s[single], u[single], r_s, r_u).T
     settled = (np.maximum(abs(x), abs(y)) <= WIDER) & (step < 1e-6)
     assert np.any(settled)
     at = polynomial(A, (s[single] + x * r_s)[settled], (u[single] + y * r_u)[settled])
@@ -97,7 +97,7 @@ def test_no_turning_point_of_a_polynomial_is_missed(degree):
     A = rng.normal(size=(2 * degree + 1, 2 * degree + 1))
     found = turning_points(PlaneCurve(A, (degree, degree), 1e-13), np.array([[-np.pi, np.pi]]))
     grid = (np.stack(np.meshgrid(*[np.linspace(-np.pi, np.pi, 60)] * 2), axis=-1)).reshape(-1, 2)
-    x, y, step = turn(A, grid[:, 0], grid[:, 1], 0.05, 0.05).T
+    x, y, step = turn(padded(A), grid[:, 0], grid[:, 1], 0.05, 0.05).T
     good = (np.maximum(abs(x), abs(y)) < 2.9) & (step < 1e-9)
     points = grid[good] + 0.05 * np.stack([x, y], axis=1)[good]
     assert len(points)

@@ -56,9 +56,11 @@ def _told(
     cut = inside_limits(problem, own, motions.components, joint.coordinate, around)
     if cut.grazing and not doubt:
         doubt = "a joint grazes a limit"
-    for part in cut.parts:
-        x = problem.wrapped(part.x)
-        inside = problem.inside(x)
+    every = problem.wrapped(np.concatenate([np.zeros((0, problem.n)), *(part.x for part in cut.parts)]))
+    kept = problem.inside(every)
+    first = np.cumsum([0, *(len(part.x) for part in cut.parts)]).tolist()
+    for part, start, stop in zip(cut.parts, first[:-1], first[1:], strict=True):
+        x, inside = every[start:stop], kept[start:stop]
         if not doubt and (not inside.all() or any(joint < 0 for joint, _ in part.ends)):
             doubt = "an end of a curve at a limit was not found"
         if inside.any():

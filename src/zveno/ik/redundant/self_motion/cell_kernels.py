@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,36 +31,41 @@ FURTHEST = 3.0
 """Half-widths of a cell within which Newton's method stays."""
 
 
-def cells(A: np.ndarray, s: np.ndarray, u: np.ndarray, r_s: float, r_u: float, rest: np.ndarray) -> np.ndarray:
+class Padded(NamedTuple):
+    """A of the polynomial φ(s)ᵀ A φ(u), with zeros up to degrees for which there are kernels."""
+
+    A: np.ndarray
+    degrees: tuple[int, int]
+
+
+def padded(A: np.ndarray) -> Padded:
+    """From the coefficients of a polynomial."""
+    own = [(size - 1) // 2 for size in A.shape]
+    d_s, d_u = (next(d for d in DEGREES if d >= degree) for degree in own)
+    if [d_s, d_u] == own:
+        return Padded(np.ascontiguousarray(A), (d_s, d_u))
+    whole = np.zeros((2 * d_s + 1, 2 * d_u + 1))
+    rows, columns = (np.r_[0 : m + 1, d + 1 : d + 1 + m] for m, d in zip(own, (d_s, d_u), strict=True))
+    whole[rows[:, None], columns] = A
+    return Padded(whole, (d_s, d_u))
+
+
+def cells(curve: Padded, s: np.ndarray, u: np.ndarray, r_s: float, r_u: float, rest: np.ndarray) -> np.ndarray:
     """(n, 2): what cells about (s, u) may hold (`DROPPED` …), and whether F has no zero in them.
 
     Args:
-        A: of the polynomial φ(s)ᵀ A φ(u).
+        curve: the polynomial.
         s, u: (n,) middles.
         r_s, r_u: half-widths.
         rest: (4,) bounds of what Taylor polynomials leave out of `LEADS`, rounding included.
     """
-    padded, degrees = _padded(A)
-    return _cell_kernel(degrees)(padded, s, u, np.array([r_s, r_u]), rest)
+    return _cell_kernel(curve.degrees)(curve.A, s, u, np.array([r_s, r_u]), rest)
 
 
-def turn(A: np.ndarray, s: np.ndarray, u: np.ndarray, r_s: float, r_u: float) -> np.ndarray:
+def turn(curve: Padded, s: np.ndarray, u: np.ndarray, r_s: float, r_u: float) -> np.ndarray:
     """(n, 3): zeros of F and F_u in half-widths from the middles (n,) of cells, and the length of the last step."""
-    padded, degrees = _padded(A)
     with np.errstate(all="ignore"):  # a cell without such a point does not concern the others
-        return _turn_kernel(degrees)(padded, np.stack([s, u], axis=1), np.array([r_s, r_u]))
-
-
-def _padded(A: np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
-    """A with zeros up to degrees for which there is a kernel."""
-    own = [(size - 1) // 2 for size in A.shape]
-    d_s, d_u = (next(d for d in DEGREES if d >= degree) for degree in own)
-    if [d_s, d_u] == own:
-        return np.ascontiguousarray(A), (d_s, d_u)
-    padded = np.zeros((2 * d_s + 1, 2 * d_u + 1))
-    rows, columns = (np.r_[0 : m + 1, d + 1 : d + 1 + m] for m, d in zip(own, (d_s, d_u), strict=True))
-    padded[rows[:, None], columns] = A
-    return padded, (d_s, d_u)
+        return _turn_kernel(curve.degrees)(curve.A, np.stack([s, u], axis=1), np.array([r_s, r_u]))
 
 
 @lru_cache(maxsize=32)

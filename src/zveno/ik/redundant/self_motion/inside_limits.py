@@ -110,7 +110,8 @@ def _goes_on(fine: Fine, component: Component, number: int, here: int, step: int
 def _part(fine: Fine, run: np.ndarray, ends: tuple[_End, ...], closed: bool, coordinate: int) -> Part:
     """The part through a run of points inside limits."""
     angle = fine.x[run, coordinate]
-    s = angle[0] + np.concatenate([[0.0], np.cumsum(short(np.diff(angle)))])
+    s = angle.copy()
+    s[1:] = angle[0] + np.cumsum(short(angle[1:] - angle[:-1]))
     listed = fine.listed[run]
     rows = run[listed]
     x, turns, values = [fine.x[rows]], [fine.turn[rows]], [s[listed]]
@@ -121,7 +122,8 @@ def _part(fine: Fine, run: np.ndarray, ends: tuple[_End, ...], closed: bool, coo
             turns.insert(place, np.zeros(1, bool))
             values.append(s[[-k]] + short(end.x[[coordinate]] - angle[-k]))
     # The sliced joint is least and greatest at ends and turns, if it does not go round.
-    low, high = (float(extreme(np.concatenate(values))) for extreme in (np.min, np.max))
+    reached = np.concatenate(values)
+    low, high = float(reached.min()), float(reached.max())
     interval = (low, low + TURN) if closed and abs(s[-1] - s[0]) > 0.5 * TURN else (low, high)
     told = tuple((end.joint, end.limit) for end in ends)
     return Part(np.concatenate(x), closed, told, np.concatenate(turns), interval)

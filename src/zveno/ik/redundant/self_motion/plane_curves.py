@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .cell_kernels import DROPPED, LEADS, LEFT, ORDER, WIDER, cells, turn
+from .cell_kernels import DROPPED, LEADS, LEFT, ORDER, WIDER, cells, padded, turn
 
 CELLS_PER_DEGREE = 8
 """Cells round the circle to begin with, for every degree of the polynomial."""
@@ -25,6 +25,8 @@ LEAST_WIDTH, LEAST_WIDTH_OF_MANY = 1e-4, 1e-5
 MOST_CELLS, MOST_CELLS_OF_MANY = 16_000, 200_000
 """Cells looked at in all, in the same way."""
 SIMPLE = 4
+FEW_CELLS = 200
+"""Cells up to which two halvings at once take no longer than one."""
 SETTLED = 1e-6
 """Half-widths of a cell that the last step of Newton's method may have."""
 
@@ -109,17 +111,18 @@ def turning_points(curve: PlaneCurve, ranges: np.ndarray) -> Turning:
 
 def _subdivided(curve: PlaneCurve, bounds: _Bounds, rows: np.ndarray, r_s: float, room: int):
     """Turning points with s in rows of cells about values (n,), intervals of s (c, 2) that are left, and cells."""
+    polynomial = padded(curve.A)
     least = LEAST_WIDTH if max(curve.degrees) <= SIMPLE else LEAST_WIDTH_OF_MANY
     found, total, r_u = [np.zeros((0, 3))], 0, np.pi / _cells(curve)
     s, u = _grid(rows, _cells(curve))
     while True:
         total += len(s)
-        code = cells(curve.A, s, u, r_s, r_u, bounds.of(r_s, r_u))[:, 0]
+        code = cells(polynomial, s, u, r_s, r_u, bounds.of(r_s, r_u))[:, 0]
         keep = np.flatnonzero(code != DROPPED)
         code, s, u = code[keep], s[keep], u[keep]
         may = np.flatnonzero(code != LEFT)
         if len(may):
-            x, y, step = turn(curve.A, s[may], u[may], r_s, r_u).T
+            x, y, step = turn(polynomial, s[may], u[may], r_s, r_u).T
             settled = (np.maximum(np.abs(x), np.abs(y)) <= WIDER) & (step < SETTLED)
             single = may[settled]
             points = s[single] + x[settled] * r_s, u[single] + y[settled] * r_u, code[single]
@@ -141,7 +144,12 @@ def _grid(rows: np.ndarray, around: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def split(s: np.ndarray, u: np.ndarray, r_s: float, r_u: float):
-    """Cells halved both ways, long ones across only: their middles and half-widths."""
+    """Cells halved both ways, long ones across only, and again where they are few: middles and half-widths."""
+    parts = _halved(s, u, r_s, r_u)
+    return parts if len(parts[0]) > FEW_CELLS else _halved(*parts)
+
+
+def _halved(s: np.ndarray, u: np.ndarray, r_s: float, r_u: float):
     if r_s > 0.5 * r_u:
         r_s = r_s / 2
         s, u = (s[:, None] + r_s * np.array([-1.0, 1.0])).ravel(), np.repeat(u, 2)
@@ -189,8 +197,8 @@ class _Bounds:
 
     def of(self, r_s: float, r_u: float) -> np.ndarray:
         """(4,), for half-widths of cells."""
-        k = np.arange(_NINE + 1)
-        return self._terms @ (r_s**k * r_u ** (_NINE - k)) + self._noise * np.array([1.0, r_u, r_s, r_u * r_u])
+        powers = np.array([r_s**k * r_u ** (_NINE - k) for k in range(_NINE + 1)])
+        return self._terms @ powers + self._noise * np.array([1.0, r_u, r_s, r_u * r_u])
 
 
 _NINE = ORDER + 1
@@ -212,13 +220,13 @@ _EXPANDED = _expanded()
 
 def common_zero(curves: list[PlaneCurve]) -> bool:
     """Whether several curves may have a point in common: whether a cell is left in which each may have a zero."""
-    bounds = [_Bounds(curve) for curve in curves]
+    bounds = [(padded(curve.A), _Bounds(curve)) for curve in curves]
     around = max(_cells(curve) for curve in curves)
     r_s = r_u = np.pi / around
     s, u = _grid(sample_angles(around), around)
     while len(s) and max(r_s, r_u) > LEAST_WIDTH and len(s) < MOST_CELLS:
-        for curve, bound in zip(curves, bounds, strict=True):
-            keep = cells(curve.A, s, u, r_s, r_u, bound.of(r_s, r_u))[:, 1] == 0.0
+        for polynomial, bound in bounds:
+            keep = cells(polynomial, s, u, r_s, r_u, bound.of(r_s, r_u))[:, 1] == 0.0
             s, u = s[keep], u[keep]
         s, u, r_s, r_u = split(s, u, r_s, r_u)
     return len(s) > 0
