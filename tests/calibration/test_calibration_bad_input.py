@@ -106,8 +106,8 @@ def test_single_rows_far_away_are_left_out(measured):
     with pytest.warns(ZvenoWarning) as said:
         found = calibrate(robot, replace(campaign, y=y), folds=0)
     words = [str(one.message) for one in said]
-    assert any("rows 11 have readings more than" in word for word in words)
-    assert any("rows 21 have infinite readings" in word for word in words)
+    assert any("row 11 has readings more than" in word for word in words)
+    assert any("row 21 has infinite readings" in word for word in words)
     assert len(words) == 2
     assert (found.rows, found.scalar_rows) == (59, 3 * 59 - 1)
     assert not found.outliers
@@ -140,7 +140,7 @@ def test_joint_values_outside_limits_are_mentioned(measured):
     q[4, 1] = 9.0
     found = calibrate(robot, replace(campaign, q=q), folds=0)
     assert [one.row for one in found.outliers] == [5]
-    assert any("rows 5 have joint2 outside its limits" in note for note in found.notes)
+    assert any("row 5 has joint2 outside its limits" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(
@@ -168,9 +168,9 @@ def test_bad_rows_are_named_and_the_rest_is_kept(measured):
     with pytest.warns(ZvenoWarning) as said:
         found = calibrate(robot, replace(campaign, q=q, y=y), folds=0)
     words = " ".join(str(one.message) for one in said)
-    assert "rows 4 have joint values" in words
-    assert "rows 9 repeat" in words
-    assert "rows 21 have no reading" in words
+    assert "row 4 has joint values" in words
+    assert "row 9 repeats" in words
+    assert "row 21 has no reading" in words
     assert found.rows == 57
 
 

@@ -1,6 +1,7 @@
 """The verbs `identifiability` and `calibrate`, called as the command line does."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -105,3 +106,16 @@ def test_template(capsys):
 def test_no_data_is_refused():
     with pytest.raises(ZvenoError, match="no data file"):
         _run("calibrate", "puma560")
+
+
+def test_sentences_follow_the_unit_of_angles(files, capsys):
+    """With --deg no angle is in radians, wherever it stands; without it none is in degrees."""
+    said = {}
+    for words in ((), ("--deg",)):
+        _run("calibrate", str(files / "arm.urdf"), str(files / "data.csv"), "--folds", "0", *words)
+        said[words] = " ".join(capsys.readouterr().out.split())
+    assert "0.5 mm or 1 mrad" in said[()]
+    assert "°" not in said[()]
+    assert "measure first at" in said["--deg",]
+    assert not re.search(r"\bm?rad\b(?!/)", said["--deg",])
+    assert "0.5 mm or 0.0573°" in said["--deg",]

@@ -30,6 +30,25 @@ def test_columns_that_the_user_names(tmp_path):
         zveno.read_campaign(file, ROBOT.mechanism, "position", columns={"x": "west"})
 
 
+@pytest.mark.parametrize("wrong", ["xx", "joint9", "height", "from_elbow9", "az"])
+def test_a_meaning_that_nothing_reads_is_refused(tmp_path, wrong):
+    """A misspelt one would be lost in silence, and the column with the right name read instead."""
+    file = written(tmp_path / "data.csv", [*ROBOT.joint_names, "x", "y", "z"])
+    with pytest.raises(UnknownNameError, match=rf"named '{wrong}'.*Known: {ROBOT.joint_names[0]}.*x, y, z"):
+        zveno.read_campaign(file, ROBOT.mechanism, "position", columns={wrong: "x"})
+
+
+@pytest.mark.parametrize("meaning", ["group", "pos_x", "x1", "from_{0}", "approach_{0}", "q1"])
+def test_other_spellings_of_meanings_are_taken(tmp_path, meaning):
+    """Whatever a column may be called, the user may call it."""
+    file = written(tmp_path / "data.csv", [*ROBOT.joint_names, "x", "y", "z"])
+    text = file.read_text().splitlines()
+    file.write_text("\n".join([f"{text[0]},more", *(f"{line},1" for line in text[1:])]))
+    names = {meaning.format(ROBOT.joint_names[0]): "more"}
+    names |= {"q2": ROBOT.joint_names[1]} if meaning == "q1" else {}
+    zveno.read_campaign(file, ROBOT.mechanism, "position", columns=names)
+
+
 def test_the_account_stands_in_the_notes(tmp_path):
     file = written(tmp_path / "data.csv", ["q1", "q2", "tracker_x", "tracker_y", "tracker_z"])
     campaign = zveno.read_campaign(file, ROBOT.mechanism, "position")

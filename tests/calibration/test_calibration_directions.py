@@ -148,8 +148,8 @@ def test_readings_that_are_no_directions():
     assert len(said) == len(notes) == 3
     words = " | ".join(notes)
     assert "rows 10, 11 have directions that are no unit vectors (1.02 to 250 long)" in words
-    assert "rows 4 have directions with a number missing" in words
-    assert "rows 6 have directions of length zero; they are left out" in words
+    assert "row 4 has directions with a number missing" in words
+    assert "row 6 has directions of length zero; it is left out" in words
     kept = [k for k in range(30) if k not in (3, 5)]
     np.testing.assert_allclose(ready[0].y, campaign.y[kept], atol=1e-12)
     with pytest.raises(ZvenoError, match="no usable row"):

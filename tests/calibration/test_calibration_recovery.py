@@ -193,7 +193,7 @@ def test_missing_components_are_allowed():
     campaign = simulated(robot, Position(), values, 80, rng, {"position": SIGMA})
     campaign.y[::3, 0, 2] = np.nan
     campaign.y[5] = np.nan
-    with pytest.warns(zveno.ZvenoWarning, match="rows 6 have no reading"):
+    with pytest.warns(zveno.ZvenoWarning, match="row 6 has no reading"):
         found = calibrate(robot, campaign, folds=0)
     true = values[[found.model.numbers[name] for name in found.names]]
     assert abs((found.values - true) / found.std).max() < 4.5

@@ -77,7 +77,7 @@ def test_rows_of_a_file_are_named_by_its_lines(measured, tmp_path):
     lines[-1] = ",".join([*map(repr, rows[-1][:6]), "", "", ""])
     file = tmp_path / "day2.csv"
     file.write_text("\n".join(lines))
-    with pytest.warns(zveno.ZvenoWarning, match="day2.csv: lines 62 have no reading"):
+    with pytest.warns(zveno.ZvenoWarning, match="day2.csv: line 62 has no reading; it is left out"):
         found = calibrate(robot, zveno.read_campaign(file, robot.mechanism), folds=0, events="ignored")
     assert any(one.text.startswith("day2.csv line 10: off by ") for one in found.outliers)
     assert "In lines 23–29 of day2.csv such rows follow each other" in found.verdict

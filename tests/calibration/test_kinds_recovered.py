@@ -1,5 +1,7 @@
 """Every kind and term of calibration finds simulated robots again, as well as it says; campaigns of all kinds."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from benchmarks.calibration_recovery import CASES, recovery, robot_of
@@ -29,6 +31,22 @@ def test_simulated_contacts_touch(kind):
     exact = zveno.simulated_campaign(robot, kind, robot.random(60, 1), groups=groups, noise=0.0, rng=2)
     found = zveno.calibrate(robot, exact, parameters=["Rx3"], joint_terms=(), folds=0, events="ignored")
     assert found.baseline[0].rms < 1e-8
+
+
+@pytest.mark.parametrize("given", ["a/1", "a/2", "a/3"])
+def test_sockets_are_drawn_at_their_distance_from_those_that_are_given(given):
+    """Every one of three sockets of a place may be the one whose place is known."""
+    robot, holes = robot_of("puma560"), ("a/1", "a/2", "a/3")
+    q, at = robot.random(60, 1), np.eye(4)
+    at[:3, 3] = [0.4, 0.2, 0.3]
+    frames = {f"socket:{given}": at}
+    exact = zveno.simulated_campaign(robot, "sockets", q, groups=holes * 20, frames=frames, noise=0.0, rng=2)
+    tip = robot.forward_kinematics(exact.q)[:, :3, 3]
+    places = {hole: tip[np.array(exact.groups) == hole] for hole in holes}
+    assert all(np.ptp(points, axis=0).max() < 1e-8 for points in places.values())
+    np.testing.assert_allclose(places[given][0], at[:3, 3], atol=1e-8)
+    for one, other in pairwise(holes):
+        assert np.linalg.norm(places[one][0] - places[other][0]) == pytest.approx(0.05, abs=1e-8)
 
 
 @pytest.mark.parametrize("mount", ["hand", "world"])

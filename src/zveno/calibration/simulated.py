@@ -66,7 +66,7 @@ def simulated_campaign(
         values[model.numbers[name]] = value
     campaign = Campaign.unread(kind, postures, groups)
     problem = fit_problem(model, [campaign])
-    drawn = problem.placed(_drawn(problem, rng)).placed(frames or {})
+    drawn = problem.placed(_drawn(problem, rng, frames or {})).placed(frames or {})
     if not kind.implicit:
         campaign = _seen(drawn, campaign)
     if HYSTERESIS in words:
@@ -83,12 +83,14 @@ def simulated_places(
     """Poses (4, 4) of instruments and targets, by label, as `simulated_campaign` draws them: for several campaigns
     with one."""
     problem = fit_problem(redundant_model(robot.mechanism, kind.frames), [Campaign.unread(kind, q, groups)])
-    return _drawn(problem, np.random.default_rng(seed))
+    return _drawn(problem, np.random.default_rng(seed), {})
 
 
-def _drawn(problem: FitProblem, rng: np.random.Generator) -> dict[str, np.ndarray]:
+def _drawn(
+    problem: FitProblem, rng: np.random.Generator, placed: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
     """Places that are not given: instruments about the robot, turned anyhow, or where they see it; targets where it
-    gets."""
+    gets, at their distance from those that are `placed`."""
     part = problem.parts[0]
     T, _ = problem.poses(part, problem.nominal, part.q, compiled=False)
     away = {}
@@ -99,8 +101,8 @@ def _drawn(problem: FitProblem, rng: np.random.Generator) -> dict[str, np.ndarra
             for unknown in problem.unknowns
             if unknown.frame in seen_from and not unknown.given
         }
-    placed = problem.placed(imagined_frames(problem.placed(away), rng))
-    return {unknown.label: placed.frames[unknown.frame] for unknown in problem.unknowns if not unknown.given}
+    drawn = problem.placed(imagined_frames(problem.placed(away), rng, placed))
+    return {unknown.label: drawn.frames[unknown.frame] for unknown in problem.unknowns if not unknown.given}
 
 
 def _seen(problem: FitProblem, campaign: Campaign) -> Campaign:

@@ -139,11 +139,19 @@ def _knowledge(result: Calibration) -> str:
 
 
 def _strange(result: Calibration) -> str:
-    """Links that are off by more than any workshop would let pass."""
+    """Links that are off by more than any workshop would let pass; not where base or tool may be what is off."""
+    model = result.model
+    by_hand = {
+        name
+        for relation in result.identifiability.relations
+        if any(other in model.numbers and model.term(other).role in ("base", "tool") for other in relation)
+        for name in relation
+    }
     far = [
         (abs(value), f"{name} by {_size(value, unit)}")
         for name, value, std, unit in zip(result.names, result.values, result.std, result.units, strict=True)
-        if unit == "m" and result.model.term(name).role == "link" and abs(value) > max(WORKSHOP, 5.0 * std)
+        if unit == "m" and model.term(name).role == "link" and abs(value) > max(WORKSHOP, 5.0 * std)
+        if name not in by_hand
     ]
     if not far:
         return ""

@@ -89,6 +89,12 @@ def understood(table: MeasurementTable, mechanism: Mechanism, needed: Sequence[s
     return _single(with_quaternions(replace(table, columns=columns, account=(*table.account, *account))))
 
 
+def meaning_of(word: str, table: MeasurementTable, mechanism: Mechanism, needed: Sequence[str]) -> str:
+    """The name under which a column of this name is read beside those of a table; empty where it means nothing."""
+    words = [plain_word(split_unit(given, UNITS)[0]) for given in table.columns]
+    return _known(word, set(mechanism.coordinate_names), numbered_columns(words, mechanism, needed))
+
+
 def _chosen(table: MeasurementTable) -> MeasurementTable:
     """Without the readings that the file, or the command, does not choose: `# readings = tracker_`."""
     prefix = table.settings.get("readings", "").lower()

@@ -22,12 +22,14 @@ from ..measurements import KINDS, Measurement, measurement
 from ..measurements.campaigns import Campaign
 from ..measurements.options import option_names
 from ..model.models import redundant_model
-from .approaches import approaches, without_approaches
+from .approaches import APPROACH, FROM, approaches, without_approaches
 from .folders import contacts, read_folder
-from .headers import understood
+from .headers import meaning_of, understood
 
 SETTINGS = ("kind", "unit", "angle", "rotation", "readings", "sheet", "name")
 """What a file of any kind may say."""
+SHARED = ("group", "point")
+"""Columns that every kind may have: rows that belong together, and which of several things a row reads."""
 
 
 def read_campaign(
@@ -63,6 +65,7 @@ def read_campaign(
     else:
         table = read_measurements(path, head_needed=False)
     table = _renamed(replace(table, settings=table.settings | given), columns or {})
+    _check_meanings(columns or {}, table, mechanism, measurement or table.settings.get("kind"))
     campaign = campaign_from(table, mechanism, measurement, planned=planned)
     _check_settings(given, (type(campaign.measurement),))
     return campaign
@@ -74,6 +77,27 @@ def _check_settings(given: Mapping[str, str], kinds: tuple[type[Measurement], ..
     for key in given:
         if key not in known:
             raise unknown_name("setting", key, known)
+
+
+def _check_meanings(
+    columns: Mapping[str, str], table: MeasurementTable, mechanism: Mechanism, kind: Measurement | str | None
+) -> None:
+    """Refuse a column that is said to be what the kind does not read."""
+    if not columns or kind is None:
+        return
+    what = measurement(kind)
+    needed = redundant_model(mechanism, what.frames).coordinates
+    readings = [*what.columns, *what.optional_columns, *what.group_columns, *SHARED]
+    for meaning, given in columns.items():
+        words = [meaning.removeprefix(prefix) for prefix in (FROM, APPROACH) if meaning.startswith(prefix)]
+        name = meaning_of((words or [meaning])[0], table, mechanism, needed)
+        read = name in mechanism.coordinate_names or (not words and name.rstrip("0123456789") in readings)
+        # Orientations have many forms, which become quaternions.
+        if not (read or (name and "qw" in what.columns)):
+            known = [*needed, *dict.fromkeys(readings), f"{FROM}{needed[0]}", f"{APPROACH}{needed[0]}"]
+            raise unknown_name(f"reading of {what.kind}, or joint,", meaning, known).located(
+                file=table.file, element=f"columns, {meaning}={given}"
+            )
 
 
 def _renamed(table: MeasurementTable, columns: Mapping[str, str]) -> MeasurementTable:

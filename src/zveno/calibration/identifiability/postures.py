@@ -60,7 +60,7 @@ def imagined(
     approach = np.random.default_rng(seed + 1).choice([-1.0, 1.0], q.shape)
     campaign = Campaign.unread(kind, q, _imagined_groups(kind, len(q), groups), approach=approach)
     problem = fit_problem(model, [campaign])
-    problem = problem.placed(imagined_frames(problem, rng)).placed(placed or {})
+    problem = problem.placed(imagined_frames(problem, rng, placed)).placed(placed or {})
     if kind.implicit:
         q, touching = into_contact(problem, 0, q, many=lambda k: random_postures(mechanism, k, rng))
         if not touching.any():
@@ -80,7 +80,7 @@ def _seen_postures(
     """At most n random postures in which everything can be seen."""
     q = random_postures(model.mechanism, 40 * n, rng)
     problem = fit_problem(model, [Campaign.unread(kind, q)])
-    problem = problem.placed(imagined_frames(problem, rng)).placed(placed)
+    problem = problem.placed(imagined_frames(problem, rng, placed)).placed(placed)
     seen = visible_postures(problem, 0)
     if not seen.any():
         raise ZvenoError(
@@ -107,8 +107,13 @@ def _imagined_groups(kind: Measurement, n: int, groups: Sequence[str]) -> tuple[
     return tuple(names[k % len(names)] for k in range(n))
 
 
-def imagined_frames(problem: FitProblem, rng: np.random.Generator) -> np.ndarray:
-    """All frames, targets without a value where the robot can reach them; sockets of a place at their distance."""
+def imagined_frames(
+    problem: FitProblem, rng: np.random.Generator, placed: Mapping[str, np.ndarray] | None = None
+) -> np.ndarray:
+    """All frames: targets without a value where the robot can reach them, sockets of a place at their distance.
+
+    Those that are `placed`, by label, stay, and others of their place are at the distance from them.
+    """
     part, frames = problem.parts[0], problem.frames.copy()
     T, _ = problem.poses(part, problem.nominal, part.q, compiled=False)
     reach = (frames[part.left] @ T[part.posture] @ frames[part.right])[:, :3, 3]
@@ -126,8 +131,21 @@ def imagined_frames(problem: FitProblem, rng: np.random.Generator) -> np.ndarray
             frames[at] = transform(turn, p)
         else:
             frames[at] = transform(None, p + 0.3 * problem.model.scale * random_direction(rng))
-    for a, b, distance, _ in problem.constraints:
-        frames[b, :3, 3] = frames[a, :3, 3] + distance * random_direction(rng)
+    given = placed or {}
+    stays = {unknown.frame for unknown in problem.unknowns if unknown.label in given}
+    for unknown in problem.unknowns:
+        if unknown.frame in stays:
+            frames[unknown.frame] = given[unknown.label]
+    pairs = [(a, b, distance) for a, b, distance, _ in problem.constraints]
+    while pairs:
+        # Those that hang on what stays come first; where none does, the first one begins.
+        a, b, distance = next((pair for pair in pairs if stays & {*pair[:2]}), pairs[0])
+        pairs.remove((a, b, distance))
+        a, b = (b, a) if b in stays and a not in stays else (a, b)
+        direction = random_direction(rng)
+        if b not in stays:
+            frames[b, :3, 3] = frames[a, :3, 3] + distance * direction
+        stays |= {a, b}
     return frames
 
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from ...errors import ShapeError, ZvenoWarning, first_of
 from ...io.results import registered
 from ...mechanism import Mechanism
+from ...mechanism.units import coordinate_units
 from ..model.models import redundant_model
 from . import Measurement, measurement
 from .base import Remark
@@ -76,10 +77,13 @@ class Campaign:
         approach = np.zeros_like(q) if approach is None else approach
         return cls(kind, q, y, named, name or kind.kind, lines, approach=approach)
 
-    def named_rows(self, rows: np.ndarray) -> str:
-        """Rows, by their `lines`, for people: `data.csv: lines 3, 5`, or `tracker: rows 3, 5`."""
-        where = f"{Path(self.file).name}: lines" if self.file else f"{self.name}: rows"
-        return f"{where} {first_of(rows, 8)}"
+    def said_of_rows(self, rows: np.ndarray, words: str) -> str:
+        """Words about rows, by their `lines`: `data.csv: lines 3, 5 have no reading`, `tracker: row 3 has …`."""
+        where = f"{Path(self.file).name}: line" if self.file else f"{self.name}: row"
+        several = len(rows) > 1
+        verb, _, rest = words.partition(" ")
+        verb = verb if several else {"have": "has", "are": "is", "repeat": "repeats"}.get(verb, verb)
+        return f"{where}{'s' if several else ''} {first_of(rows, 8)} {verb} {rest}"
 
     def only(self, rows: ArrayLike) -> Campaign:
         """The campaign with some of its postures (numbers or booleans)."""
@@ -158,7 +162,7 @@ def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[
     remarks = [*remarks, Remark(endless, "have infinite readings, which are taken for missing", left_out=False)]
     y = np.where(np.isfinite(y), y, np.nan)
     notes += [
-        f"{campaign.named_rows(lines[remark.rows])} {remark.words}"
+        campaign.said_of_rows(lines[remark.rows], remark.words)
         for remark in remarks
         if remark.rows.any() and not remark.left_out
     ]
@@ -172,7 +176,8 @@ def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[
     ):
         rows = lines[bad & keep]
         if len(rows):
-            notes.append(f"{campaign.named_rows(rows)} {why}; they are left out")
+            gone = "they are left out" if len(rows) > 1 else "it is left out"
+            notes.append(f"{campaign.said_of_rows(rows, why)}; {gone}")
             keep &= ~bad
     if not keep.any():
         raise ShapeError("has no usable row", element=campaign.name, remedy=notes[-1] if notes else None)
@@ -202,11 +207,11 @@ def _out_of_reach(what: Measurement, q, y: np.ndarray, mechanism: Mechanism) -> 
 def _outside_limits(campaign: Campaign, mechanism: Mechanism) -> list[str]:
     """A word about joint values that the robot is said not to have; they are used all the same."""
     out = (campaign.q < mechanism.lower - 1e-3) | (campaign.q > mechanism.upper + 1e-3)
-    remarks = []
+    remarks, units = [], coordinate_units(mechanism)
     for k in np.flatnonzero(out.any(axis=0)):
         rows, name = campaign.lines[out[:, k]], mechanism.coordinate_names[k]
-        limits = f"{mechanism.lower[k]:.4g} to {mechanism.upper[k]:.4g}"
-        remarks.append(f"{campaign.named_rows(rows)} have {name} outside its limits, {limits}")
+        limits = f"{mechanism.lower[k]:.4g} to {mechanism.upper[k]:.4g} {units[k]}".rstrip()
+        remarks.append(campaign.said_of_rows(rows, f"have {name} outside its limits, {limits}"))
     return remarks
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,7 @@ def print_identifiability(
 def print_calibration(console: Console, calibration: Calibration, degrees: bool = False) -> None:
     """Verdict, errors before and after, parameters with their uncertainty, rows that do not belong, what to measure
     next."""
-    console.print(calibration.verdict, style="bold", end="\n\n")
+    console.print(_sentences(calibration.verdict, degrees), style="bold", end="\n\n")
     console.print(_errors(calibration))
     console.print()
     console.print(_parameters(calibration, degrees))
@@ -141,10 +142,22 @@ def print_calibration(console: Console, calibration: Calibration, degrees: bool 
         console.print(f"\nstrongly correlated: {text}")
     if calibration.advice is not None and calibration.advice.kinds:
         console.print()
-        console.print(_next(calibration.advice))
+        console.print(_next(calibration.advice, degrees))
         _print_first_posture(console, calibration, degrees)
     for note in calibration.notes:
-        console.print(f"note: {note}")
+        console.print(f"note: {_sentences(note, degrees)}")
+
+
+def _sentences(text: str, degrees: bool) -> str:
+    """Sentences of a calibration, whose angles are in rad and mrad, as they are or with angles in degrees."""
+
+    def turned(match: re.Match[str]) -> str:
+        factor = DEGREES[0] * (1e-3 if match[3] == "mrad" else 1.0)
+        low, high = (f"{float(number) * factor:.3g}" if number else "" for number in match.group(1, 2))
+        return f"{f'{low} to ' if low else ''}{high}{DEGREES[1]}"
+
+    number = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
+    return re.sub(rf"(?:({number}) to )?({number}) (m?rad)(?![/\w])", turned, text) if degrees else text
 
 
 def _print_first_posture(console: Console, calibration: Calibration, degrees: bool) -> None:
@@ -156,7 +169,7 @@ def _print_first_posture(console: Console, calibration: Calibration, degrees: bo
         console.print("measure first at " + ", ".join(f"{names[k]} {q[k]:.4g} {units[k]}".rstrip() for k in places))
 
 
-def _next(advice: Advice) -> Table:
+def _next(advice: Advice, degrees: bool) -> Table:
     """The tool's uncertainty as it is, with more postures, and with postures of other kinds."""
     table = Table(box=None, pad_edge=False)
     table.add_column("measured next", overflow="fold")
@@ -169,7 +182,8 @@ def _next(advice: Advice) -> Table:
         table.add_row((f"{more}, best chosen"), "", _mm(advice.chosen), "")
         table.add_row((f"{more}, random"), "", _mm(advice.others), "")
     for kind in advice.kinds:
-        table.add_row((f"{kind.postures} {kind.text}"), kind.noise, _mm(kind.after), " ".join(kind.shows))
+        noise = _sentences(kind.noise, degrees)
+        table.add_row((f"{kind.postures} {kind.text}"), noise, _mm(kind.after), " ".join(kind.shows))
     return table
 
 
