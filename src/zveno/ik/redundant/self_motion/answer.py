@@ -9,7 +9,6 @@ from ...answer import concluded
 from ...checks.draft import Draft, empty_draft
 from ...checks.no_solutions import Outside
 from ...ik_problem import IkProblem
-from ...newton import Lanes
 from ...objectives import Aim
 from ...solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Family, Solutions
 from ...targets import Targets
@@ -50,7 +49,7 @@ def _told(
 ) -> list[tuple[int, np.ndarray]]:
     """Families, status and reason of one pose entered into a draft; its solutions."""
     problem, lanes = draft.problem, draft.targets.lanes
-    own = Lanes(lanes.targets[[pose]], lanes.tool)
+    own = lanes._replace(targets=lanes.targets[[pose]])
     around = range_of(problem, joint.coordinate)[2]
     doubt, families, solutions = motions.doubt, [], []
     cut = inside_limits(problem, own, motions.components, joint.coordinate, around)
