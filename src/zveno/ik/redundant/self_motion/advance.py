@@ -14,9 +14,8 @@ from ....kernels.math import less, less_equal, logical_and, logical_not, logical
 from ....kernels.structured.build import Builder
 from ....kernels.structured.kernel import compiled_structured
 from ...ik_problem import IkProblem
-from ...newton import LEAST_DAMPING, Lanes, damped_step
-from ...pose_error import error
-from .curve_step import CORRECTIONS, ended
+from ...newton import Lanes
+from .curve_step import CORRECTIONS, corrected, ended
 
 LONGEST_STEP, SHORTEST_STEP = 0.25, 1e-6
 ON_CURVE = 1e-18
@@ -90,7 +89,7 @@ def along_curve(program: Builder, problem: IkProblem, coordinate: int) -> None:
     with program.repeat_while(going, 4 * MOST_POINTS):
         at[0] = program.step(_predicted, state[0])
         with program.each(CORRECTIONS):
-            at[0], squared[0] = program.step(partial(_corrected, problem), at[0], target[0], tool[0])
+            at[0], squared[0] = program.step(partial(corrected, problem), at[0], target[0], tool[0])
         state[0], new[0], going[0], to[0] = program.step(
             partial(_judged, problem, coordinate), state[0], at[0], squared[0], strip[0], target[0], tool[0]
         )
@@ -107,11 +106,6 @@ def _begun(x: Any, tangent: Any, strip: Any) -> Any:
 def _predicted(state: Any) -> Any:
     n = (len(state) - 3) // 2
     return state[:n] + state[2 * n] * state[n : 2 * n]
-
-
-def _corrected(problem: IkProblem, x: Any, target: Any, tool: Any) -> Any:
-    at = error(problem, x, target.reshape(3, 4), tool.reshape(3, 4))
-    return x - damped_step(at.J, at.e, LEAST_DAMPING), at.squared
 
 
 def _judged(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....kernels.door import compiled
 from ....kernels.math import sqrt
+from ....kernels.structured.build import Builder
+from ....kernels.structured.kernel import compiled_structured
 from ...ik_problem import IkProblem
 from ...newton import LEAST_DAMPING, Lanes, damped_step
 from ...pose_error import error
@@ -97,21 +98,44 @@ def turns_within(problem: IkProblem, lanes: Lanes, x: Any, tangent: Any, ahead: 
 
 @lru_cache(maxsize=32)
 def _kernel(problem: IkProblem) -> Any:
-    n = (problem.n,)
-    inputs = {"x": n, "tangent": n, "ahead": (), "moving": n, "target": (3, 4), "tool": (3, 4)}
-    return compiled(_step, inputs, constants=(problem,), name="ik_curve_step")
+    return compiled_structured(one_step, problem, name="ik_curve_step")
 
 
-def _step(problem: IkProblem, x, tangent, ahead, moving, target, tool):
-    predicted = x + ahead * tangent
-    x, squared = predicted, 0.0
-    for _ in range(CORRECTIONS):
-        task_error = error(problem, x, target, tool)
-        squared = task_error.squared
-        J = [column * free for column, free in zip(task_error.J, moving, strict=True)]
-        x = x - moving * damped_step(J, task_error.e, LEAST_DAMPING)
-    along, cosine, corrected = ended(problem, predicted, x, tangent, target, tool)
-    return np.array([*x, *along, squared, cosine, corrected])
+def one_step(program: Builder, problem: IkProblem) -> None:
+    """row (17,) of a step: point, tangent, squared error, cosine and correction as in `Stepped`."""
+    n = problem.n
+    x, tangent, ahead, moving = (
+        program.input(name, shape, width)
+        for name, shape, width in (("x", (n,), n), ("tangent", (n,), n), ("ahead", (), 1), ("moving", (n,), n))
+    )
+    target, tool = program.input("target", (3, 4), 12), program.input("tool", (3, 4), 12)
+    row = program.output("row", (2 * n + 3,), 2 * n + 3)
+    at, squared = program.scratch("at", 1, n), program.scratch("squared", 1, 1)
+    at[0] = program.step(_predicted, x[0], tangent[0], ahead[0])
+    with program.each(CORRECTIONS):
+        at[0], squared[0] = program.step(partial(corrected, problem), at[0], target[0], tool[0], moving[0])
+    row[0] = program.step(
+        partial(_told, problem), x[0], tangent[0], ahead[0], at[0], squared[0], target[0], tool[0]
+    )
+
+
+def _predicted(x: Any, tangent: Any, ahead: Any) -> Any:
+    return x + ahead[0] * tangent
+
+
+def corrected(problem: IkProblem, x: Any, target: Any, tool: Any, moving: Any = None) -> Any:
+    """x brought nearer to the pose, by joints that move, and the squared error before."""
+    at = error(problem, x, target.reshape(3, 4), tool.reshape(3, 4))
+    if moving is None:
+        return x - damped_step(at.J, at.e, LEAST_DAMPING), at.squared
+    J = [column * free for column, free in zip(at.J, moving, strict=True)]
+    return x - moving * damped_step(J, at.e, LEAST_DAMPING), at.squared
+
+
+def _told(problem: IkProblem, begun: Any, tangent: Any, ahead: Any, x: Any, squared: Any, target: Any, tool: Any):
+    predicted = _predicted(begun, tangent, ahead)
+    along, cosine, off = ended(problem, predicted, x, tangent, target.reshape(3, 4), tool.reshape(3, 4))
+    return np.array([*x, *along, squared[0], cosine, off])
 
 
 def ended(problem: IkProblem, predicted: Any, x: Any, tangent: Any, target: Any, tool: Any) -> tuple[Any, Any, Any]:
