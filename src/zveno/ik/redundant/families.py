@@ -22,6 +22,8 @@ CROSSING = 1e-3
 """Second least singular value (lengths over `length`) below which continua may cross."""
 BENT = 1e-3
 """Distance from a straight line of a continuum that follows it."""
+FAR = 4.0
+"""Times the change of a pose by the distance `BENT`, to first order, beyond which it is certainly further away."""
 NEAR_CROSSING = 0.1
 """The same at points of a curve that may be half a step from where they cross."""
 SAMPLE = 16
@@ -126,21 +128,27 @@ def _crossing_lines(problem: IkProblem, lanes: Lanes, pose: int, points: np.ndar
         return lines
     second = np.linalg.svd(J, compute_uv=False)[:, -2]
     least = (second < NEAR_CROSSING) & (second <= np.roll(second, 1)) & (second <= np.roll(second, -1))
+    directions = _together(problem)
     for k in np.flatnonzero(least):
-        for i, j in itertools.combinations(np.flatnonzero(problem.turning), 2):
+        near_kernel = np.linalg.norm(directions @ J[k].T, axis=1) < 2 * NEAR_CROSSING
+        for direction in directions[near_kernel]:
             if time_is_over():
                 return lines
-            for sign in (1.0, -1.0):
-                direction = np.zeros(problem.n)
-                direction[i], direction[j] = 1.0, sign
-                if np.linalg.norm(J[k] @ direction) < 2 * NEAR_CROSSING:
-                    x = _onto_line(problem, lanes, pose, points[k], direction)
-                    line = _straight(problem, lanes, pose, x, direction[None]) or _bent(
-                        problem, lanes, pose, x, direction
-                    )
-                    if line is not None and not any(_on(problem, old, line.x[:1])[0] for old in lines):
-                        lines.append(line)
+            x = _onto_line(problem, lanes, pose, points[k], direction)
+            if x is None:
+                continue
+            line = _straight(problem, lanes, pose, x, direction[None]) or _bent(problem, lanes, pose, x, direction)
+            if line is not None and not any(_on(problem, old, line.x[:1])[0] for old in lines):
+                lines.append(line)
     return lines
+
+
+@lru_cache(maxsize=64)
+def _together(problem: IkProblem) -> np.ndarray:
+    """(d, n) all directions in which two coordinates turn equally fast, one way or against each other."""
+    unit = np.eye(problem.n)
+    pairs = itertools.combinations(np.flatnonzero(problem.turning), 2)
+    return np.array([unit[i] + sign * unit[j] for i, j in pairs for sign in (1.0, -1.0)]).reshape(-1, problem.n)
 
 
 def _bent(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, direction: np.ndarray) -> Curve | None:
@@ -152,13 +160,20 @@ def _bent(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, direction:
     return Curve(on, True, 1, TURN / SAMPLE)
 
 
-def _onto_line(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    """x moved to where x + t · direction solves the pose at four t together, by Gauss–Newton."""
+def _onto_line(
+    problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, direction: np.ndarray
+) -> np.ndarray | None:
+    """x moved to where x + t · direction solves the pose at four t together, by Gauss–Newton.
+
+    None where one of the four misses the pose by so much that no solution is within `BENT` of it.
+    """
     shifts, which = direction * (TURN * np.arange(4) / 4)[:, None], np.full(4, pose)
     for _ in range(6):
         e, J = errors(problem, x + shifts, lanes, which), jacobians(problem, x + shifts, lanes, which)
         x = x - np.linalg.lstsq(J.reshape(-1, problem.n), e.ravel(), rcond=1e-9)[0]
-    return x
+    e, J = errors(problem, x + shifts, lanes, which), jacobians(problem, x + shifts, lanes, which)
+    reach = FAR * BENT * problem.n**0.5 * np.linalg.norm(J, axis=(1, 2))
+    return None if (np.linalg.norm(e, axis=1) > reach).any() else x
 
 
 def _free_direction(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, kernel: np.ndarray):
