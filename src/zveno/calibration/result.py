@@ -188,6 +188,12 @@ class Calibration(Result):
                 values |= dict(zip(slot.names, np.asarray(place)[:3, 3].tolist(), strict=False))
         return values
 
+    @property
+    def number_units(self) -> dict[str, str]:
+        """Units of `numbers`."""
+        slots = [slot for campaign in self.data for slot in campaign.measurement.number_slots()]
+        return {name: unit for slot in slots for name, unit in zip(slot.names, slot.units, strict=True)}
+
     @cached_property
     def robot(self) -> Robot:
         """The calibrated robot."""

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ..fit.state import FitState
 
 CANDIDATES = 300
+HELPS = 0.9
+"""Share of the uncertainty that may be left where more postures are said to help."""
 
 
 @registered
@@ -59,6 +61,11 @@ class Advice:
     distances: float | None
     kinds: tuple[Proposal, ...]
     unseen: dict[str, tuple[str, ...]]
+
+    @property
+    def postures_help(self) -> bool:
+        """Whether postures chosen best would make the tool clearly less uncertain."""
+        return bool(len(self.q)) and self.chosen <= HELPS * self.now
 
 
 def advise(state: FitState) -> Advice | None:

@@ -70,7 +70,7 @@ def _outliers(result: Calibration) -> str:
         text = f"{share} are far from the fit that was made without them: so many mean that the model is wrong "
         text += "(which joint is which, coupled joints, the frame) or that something moved, rather than the rows."
     else:
-        text = f"{share} do not belong and were left out."
+        text = f"{share} {'do not belong and were' if flagged > 1 else 'does not belong and was'} left out."
     runs = []
     for campaign in result.data:
         rows = {outlier.row for outlier in result.outliers if outlier.campaign == campaign.name}
@@ -214,7 +214,7 @@ def _more(advice: Advice) -> str:
         return f"{start}; distances between targets known ten times better would make it {_size(known, 'm')}."
     if not len(advice.q):
         return f"{start}."
-    if advice.chosen > 0.9 * advice.now:
+    if not advice.postures_help:
         return f"{start}; more postures would hardly reduce that."
     chosen, others = _size(advice.chosen, "m"), _size(advice.others, "m")
     return (

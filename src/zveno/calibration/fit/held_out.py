@@ -24,7 +24,8 @@ def folds_of(
     """Postures, by number, that are held out together.
 
     Postures in contact with an unknown target are held out place by place: a place whose other postures were seen
-    would tell where the target is. Others are dealt out at random; those of a group that shares an error together.
+    would tell where the target is. Others, also those that touch a target whose place is known, are dealt out at
+    random; those of a group that shares an error together.
     """
     rng = np.random.default_rng(seed)
     group = np.arange(problem.n_postures)
@@ -37,8 +38,10 @@ def folds_of(
         numbers = part.first_posture + np.arange(len(campaign))
         if part.measurement.grouped is not None and len(set(campaign.groups)) > 2:
             places = np.array([part.measurement.place_of(group) for group in campaign.groups])
-            at_places += [numbers[places == place] for place in dict.fromkeys(places.tolist())]
-            continue
+            unknown = np.zeros(len(campaign), dtype=bool)
+            unknown[part.posture[np.isin(part.target, list(problem.unknown_at))]] = True
+            at_places += [numbers[unknown & (places == place)] for place in dict.fromkeys(places[unknown].tolist())]
+            numbers = numbers[~unknown]
         for k, of_group in enumerate(rng.permutation(np.unique(group[numbers]))):
             dealt[k % len(dealt)] += numbers[group[numbers] == of_group].tolist()
     parts = [np.array(sorted(part)) for part in dealt if part] + at_places

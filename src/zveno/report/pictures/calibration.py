@@ -39,16 +39,23 @@ def _draw_errors(calibration: Calibration, axes):
     stages = {"nominal": before, "calibrated": calibration.training, "held out": after}
     colors = dict(zip(stages, (FAINT, LINE, TRAIL), strict=True))
     labels: list[str] = []
+    sizes: list[float] = []
     for place, (stage, kinds) in enumerate(stages.items()):
         for error in kinds:
             factor, unit = ERRORS[error.unit]
             label = f"{error.name}, {unit}"
             labels += [label] if label not in labels else []
             at = labels.index(label) + 0.27 * (place - 1)
-            axes.bar(at, error.rms * factor, 0.25, color=colors[stage])
+            drawn = axes.bar(at, error.rms * factor, 0.25, color=colors[stage])
+            axes.bar_label(drawn, [f"{error.rms * factor:.3g}"], fontsize=7, color=INK, padding=1)
+            sizes.append(error.rms * factor)
     for stage, color in colors.items():
         axes.bar(0, 0, color=color, label=stage)
     axes.set_yscale("log")
+    if any(sizes):  # what a bar's length says is written on it
+        axes.set_ylim(0.3 * min(size for size in sizes if size), 2.0 * max(sizes))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("")
     axes.set_xticks(range(len(labels)), labels, fontsize=7, parse_math=False)
     of = ", rows that belong" if calibration.outliers else ""
     axes.set_title(f"errors, root mean square{of}", loc="left", fontsize=9, color=INK)

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ...calibration.advice.next_measurement import Advice
+from ...calibration.advice.proposals import SCALE
 from ...calibration.identifiability.analysis import Identifiability
 from ...calibration.result import Calibration
 from ...calibration.use.accuracy_cells import AccuracyCells
@@ -161,8 +162,8 @@ def _sentences(text: str, degrees: bool) -> str:
 
 
 def _print_first_posture(console: Console, calibration: Calibration, degrees: bool) -> None:
-    """The posture to measure first; `advice.q` has all of them."""
-    if calibration.advice is not None and len(calibration.advice.q):
+    """The posture to measure first, if more of them help; `advice.q` has all of them."""
+    if calibration.advice is not None and calibration.advice.postures_help:
         factors, units = shown_units(coordinate_units(calibration.nominal), degrees)
         names, q = calibration.nominal.coordinate_names, calibration.advice.q[0] * factors
         places = [names.index(name) for name in calibration.advice.coordinates]
@@ -234,4 +235,14 @@ def _parameters(calibration: Calibration, degrees: bool) -> Table:
         factor, shown = scales[unit]
         digits = 4 if factor < 1e6 else 1
         table.add_row(name, f"{value * factor:.{digits}f}", f"{std * factor:.{digits}f}", shown, place)
+    estimated = dict(zip(calibration.unknown_names, calibration.unknown_std, strict=True))
+    units, scales = calibration.number_units, scales | {"1": (1.0, "")}
+    # Lengths that nothing compares with a known one are as good as the drawing.
+    free = calibration.advice is not None and SCALE in calibration.advice.unseen
+    for name, value in calibration.numbers.items():
+        if name in estimated:
+            factor, shown = scales[units[name]]
+            cells = (f"{number * factor:.4f}" for number in (value, estimated[name]))
+            of = "its value, if the robot has its nominal size" if free and units[name] == "m" else "its value"
+            table.add_row(name, *cells, shown, of)
     return table
