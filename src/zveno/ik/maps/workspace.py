@@ -68,7 +68,7 @@ def workspace_map(
             over directions for the task "position+axis". The task "position" has none.
         frame, relative_to, limits, task, method, redundant, held: as in `solve_ik`.
         slices: of redundant robots, as in `solve_ik`; a sample where not given, since whole self-motions of seven
-            joints take some 30 times as long. What a sample does not reach is undecided.
+            joints take two to ten times as long. What a sample does not reach is undecided.
         directory: where to write what is known of every position, one NPY file a piece, instead of keeping it in
             memory.
         on: workers, as in `zveno.scale.fold`; this process if None. The map has the same bits for any.
