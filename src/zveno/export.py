@@ -188,9 +188,7 @@ def _operations(program: Program | Structured) -> Operations:
 def _program(
     robot: RobotFunctions, name: str, frame: str | None, parameters: Sequence[str]
 ) -> Program | Structured:
-    options = {}
-    if is_of_one_frame(name):
-        options["frame"] = robot.mechanism.frame(frame).name
+    options = {"frame": robot.mechanism.frame(frame).name} if is_of_one_frame(name) else {}
     used = [key for key in parameters if key.partition(":")[0] in FUNCTIONS[name].depends_on]
     return exported_program(robot.mechanism, name, used, **options)
 
@@ -215,11 +213,10 @@ def _with_base_parameters(
 `{stem}_{IN_BASE_PARAMETERS}` takes the {base.base.rank} base parameters as `values`; those of this robot, each with
 its meaning, are in `{header}`. {operations_sentence(robot)}
 """
-    page = texts["README.md"] + counted
     return {
         header: values_header(base, stem, "float" if single else "double"),
         "example.c": example,
-        "README.md": page,
+        "README.md": texts["README.md"] + counted,
     }
 
 
@@ -249,9 +246,14 @@ def _example(
 ) -> str:
     scalar = "float" if single else "double"
     declared, names = _arrays(program, source, scalar, given)
-    output = program.outputs[0]
-    neutral = ", ".join(f"{value:.17g}" for value in robot.neutral())
-    first = program.inputs[0].name
+    printed = "\n".join(
+        f"""    puts("{output.name}:");
+    for (i = 0; i < {max(1, output.size)}; ++i) {{
+        printf("%.9g%c", (double){output.name}_[i], (i + 1) % {(output.shape[1:] or (1,))[-1]} ? ' ' : '\\n');
+    }}"""
+        for output in program.outputs
+    )
+    first, neutral = program.inputs[0].name, ", ".join(f"{value:.17g}" for value in robot.neutral())
     declared = declared.replace(f"{first}_[{robot.n_q}] = {{0}}", f"{first}_[{robot.n_q}] = {{{neutral}}}")
     return f"""/* Calls {source.name} once and prints what it returns; written by zveno. */
 #include <stdio.h>
@@ -264,9 +266,7 @@ int main(void)
     int i;
 
     {source.name}({names});
-    for (i = 0; i < {output.size}; ++i) {{
-        printf("%.9g%c", (double){output.name}_[i], (i + 1) % {max(output.shape[1:] or (1,))} ? ' ' : '\\n');
-    }}
+{printed}
     return 0;
 }}
 """

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from arm_classes import arm_classes
 from ik_answers import robot_of, wrapped
-from ik_arms import general_arms
+from ik_arms import dh_arm, general_arms
 from ik_edges import edge_poses
 from ik_in_c import NO_POSE, run
 from sliding_arms import sliding_edges
 
 import zveno
 from zveno.ik.ik_problem import problem_of
+from zveno.ik.native import controller_six
 from zveno.ik.native.controller import controller_ik
 from zveno.ik.solutions import COMPLETE, EXCLUDED, UNDECIDED, UNREACHABLE
 from zveno.kernels.structured.evaluate import evaluate
@@ -52,6 +53,28 @@ def test_general_arms_have_a_program_too():
     assert np.isnan(q[:, most:]).all()
 
 
+@pytest.mark.slow
+def test_poses_in_doubt_are_solved_once_more_by_another_angle(monkeypatch):
+    # An offset wrist: roots of one angle nearly meet more often than solutions do.
+    twists = [np.pi / 2, 0, np.pi / 2, -np.pi / 2, np.pi / 2, 0]
+    robot = robot_of(dh_arm("offset", [0, 0.4, 0.05, 0, 0, 0], twists, [0.3, 0, 0.1, 0.4, 0.1, 0.1]))
+    T = robot.forward_kinematics(robot.random(400, 0))
+    twice = evaluate(controller_ik(robot, None, False).program, T)
+    monkeypatch.setattr(controller_six, "second_template", lambda arm: None)
+    once = evaluate(controller_ik(robot, None, False).program, T)
+    doubted, left = once[2] == UNDECIDED, twice[2] == UNDECIDED
+    assert doubted.sum() > 5
+    assert left.sum() < doubted.sum() / 2
+    assert not (left & ~doubted).any()
+    for first, second in zip(once, twice, strict=True):
+        np.testing.assert_array_equal(first[~doubted], second[~doubted])
+    careful = robot.ik(T[~left], method="six_revolute")
+    np.testing.assert_array_equal(twice[1][~left], careful.count)
+    np.testing.assert_array_equal(twice[2][~left], careful.codes)
+    most = careful.q.shape[1]
+    assert np.nanmax(abs(wrapped(twice[0][~left, :most] - careful.q))) < 1e-9
+
+
 @pytest.mark.slow  # sanitizers take long over a megabyte of C
 @pytest.mark.parametrize("limits", [None, Limits(-2.5, 2.0)], ids=["endless", "limited"])
 def test_claims_in_c_of_general_arms_are_those_of_python(limits, tmp_path):
@@ -65,12 +88,14 @@ def test_claims_in_c_of_general_arms_are_those_of_python(limits, tmp_path):
     np.testing.assert_array_equal(status[sure], careful.codes[sure])
     np.testing.assert_array_equal(count[sure], careful.count[sure])
     for i in np.flatnonzero(status == COMPLETE):
-        assert abs(wrapped(q[i, : int(count[i])] - careful.of(i))).max() < 1e-9
+        assert abs(wrapped(q[i, : int(count[i])] - careful.of(int(i)))).max() < 1e-9
     assert "at most 24 roots narrowed down" in (tmp_path / "README.md").read_text()
 
 
-def test_what_was_found_is_listed_where_there_may_be_more():
-    """Two regular poses at which roots of the polynomial nearly meet: undecided, yet the list is not empty."""
+def test_what_was_found_is_listed_where_there_may_be_more(monkeypatch):
+    """Two regular poses at which roots of the polynomial nearly meet: by the polynomial of one angle they are
+    undecided, yet the list is not empty; those of two decide them.
+    """
     robot = zveno.load(
         "Rz(q1) Tz(0.41) Tx(0.075) Rx(-90deg) Rz(-90deg) Rz(q2) Tx(0.48) Rz(q3) Tx(0.11) Rx(-90deg) "
         "Rz(q4) Tz(0.5) Rx(90deg) Rz(q5) Tz(0.045) Rx(-90deg) Rz(q6) Tz(0.095)"
@@ -80,9 +105,14 @@ def test_what_was_found_is_listed_where_there_may_be_more():
         [0.28288475, -1.38641026, -1.57311981, 1.20655444, 1.4091021, 0.20124385],
     ]
     T = robot.forward_kinematics(np.array(truth))
-    q, count, status = evaluate(controller_ik(robot, None, False).program, T)
     careful = robot.ik(T)
     assert set(careful.status) == {"complete"}
+    q, count, status = evaluate(controller_ik(robot, None, False).program, T)
+    assert (status == COMPLETE).all()
+    np.testing.assert_array_equal(count, careful.count)
+    np.testing.assert_allclose(q[:, : careful.q.shape[1]], careful.q, atol=1e-8)
+    monkeypatch.setattr(controller_six, "second_template", lambda arm: None)
+    q, count, status = evaluate(controller_ik(robot, None, False).program, T)
     assert (status == UNDECIDED).all()
     for i in range(2):
         n = int(count[i])
@@ -193,6 +223,7 @@ def test_page_says_worst_case_and_meaning(tmp_path):
     assert len(done.functions) == 2
     example = (tmp_path / "example.c").read_text()
     assert "ur5_inverse_kinematics" in example
+    assert all(f'puts("{name}:")' in example for name in ("q", "count", "status"))
 
 
 def test_a_chain_that_cannot_be_exported_says_why(tmp_path):

@@ -20,7 +20,8 @@ from zveno.kernels.structured.evaluate import evaluate
 def compared_with_slices(robot, coordinate, T, angles, q, count, status):
     """Claims of C for one angle against the slice that Python cuts there."""
     problem = problem_of(robot)
-    np.testing.assert_array_equal(np.isnan(q).any(axis=2), ~(np.arange(q.shape[1]) < count[:, None]))
+    not_listed = ~(np.arange(q.shape[1]) < count[:, None])
+    np.testing.assert_array_equal(np.isnan(q), np.broadcast_to(not_listed[..., None], q.shape))
     assert (status == COMPLETE).mean() > 0.5
     for i in range(len(T)):
         slices = seven_revolute.solve_slices(problem, T[i : i + 1], coordinate, angles[i : i + 1])

@@ -46,8 +46,9 @@ def page_of_closed_form(problem: IkProblem, held: HeldJoint | None, form: str, b
     steps = program.MOST_STEPS
     how = f"""by a closed form
 ({form}). The first `count` rows of `q` are solutions, ordered by the first
-coordinate; the others are NaN. At most {branches} solutions, and at most {branches * steps} steps of Newton's
-method ({steps} a solution): the operations above are this worst case."""
+coordinate; the others are NaN. At most {branches} solution{"s" * (branches > 1)}, and
+at most {branches * steps} steps of Newton's method ({steps} a solution): the operations above are this worst
+case."""
     return _page_of_all(problem, held, how, "no branch of the closed form is real")
 
 
@@ -62,15 +63,20 @@ above are this worst case."""
     return _page_of_all(problem, None, how, "the polynomial has no real root, or no wrist angles belong to it")
 
 
-def page_of_general(problem: IkProblem, held: HeldJoint | None) -> str:
-    """Of all solutions of six revolute joints."""
+def page_of_general(problem: IkProblem, held: HeldJoint | None, twice: bool = False) -> str:
+    """Of all solutions of six revolute joints, in doubt by the polynomial of a second angle too."""
     cells, zeros, steps = search.MOST_SPLITS, search.MOST_ROOTS, six_revolute.MOST_STEPS
     narrowing = search.MOST_NEWTON * search.NEWTON_STEPS
+    second = ""
+    if twice:
+        second = """
+A pose that is undecided is solved once more by the polynomial of another angle, with as many operations at most;
+they are counted above."""
     how = f"""by the
 roots of a polynomial of one angle. The first `count` rows of `q` are solutions, ordered by the first coordinate;
 the others are NaN. At most {cells} cells of the angle are split, at most {zeros} roots narrowed down in at most
 {narrowing} steps each, and at most {MOST_SOLUTIONS} solutions polished by at most {steps} steps of Newton's method
-each: the operations above are this worst case, which no pose comes near."""
+each: the operations above are this worst case, which no pose comes near.{second}"""
     return _page_of_all(problem, held, how, "the polynomial has no real root")
 
 

@@ -12,7 +12,7 @@ from .controller_pages import NAME, ControllerIk, page_of_closed_form, page_of_g
 from .points import program as point_program
 from .points.tables import points_tables
 from .six_revolute import program as six_revolute
-from .six_revolute.tables import general_arm, six_revolute_tables
+from .six_revolute.tables import general_arm, second_template, six_revolute_tables
 
 
 def all_of_six(problem: IkProblem, bounds: Bounds) -> ControllerIk | None:
@@ -29,7 +29,9 @@ def all_of_six(problem: IkProblem, bounds: Bounds) -> ControllerIk | None:
     arm = None if bounds is SINGLE else general_arm(problem)
     if arm is None:
         return None
+    second = second_template(arm)
+    again = None if second is None else six_revolute_tables(problem, arm, bounds, second)
     written, _ = structured_program(
-        six_revolute.on_controller, six_revolute_tables(problem, arm, bounds), name=NAME
+        six_revolute.on_controller, six_revolute_tables(problem, arm, bounds), None, again, name=NAME
     )
-    return ControllerIk(written, page_of_general(problem, None), {})
+    return ControllerIk(written, page_of_general(problem, None, twice=again is not None), {})

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.math import cos, less_equal, logical_and, select, sin
+from ...kernels.math import cos, less, less_equal, logical_and, select, sin
 from ...kernels.structured.build import Builder
 from ...kernels.structured.parts import Rows
 from ..closed_form.forms import Form
@@ -210,5 +210,5 @@ def _where_lines_meet(p: Any, h: Any, other: Any, other_h: Any) -> Any:
 def with_joint(held: HeldJoint, q: Any, angle: Any) -> Any:
     """q of all seven joints from that of six; what is not a number stays so."""
     whole = list(q)
-    whole.insert(held.coordinate, angle[0] + 0.0 * q[0])
+    whole.insert(held.coordinate, select(less(q[0], np.inf), angle[0], np.nan))
     return np.array(whole)

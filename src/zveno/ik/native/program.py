@@ -105,8 +105,8 @@ def on_controller(program: Builder, arm: ArmTables, held: HeldJoint | None = Non
 
 def tell_in_order(
     program: Builder, kind: JudgedClass, rows: Rows, keys: Rows, held: HeldJoint | None, angle: Rows | None
-) -> None:
-    """The outputs q, count and status of a controller, from rows and their keys."""
+) -> Rows:
+    """The outputs q, count and status of a controller, from rows and their keys; the last row of the answer."""
     n = kind.n + (held is not None)
     q = program.output("q", (kind.n_branches, n), n)
     count, status = program.output("count", ()), program.output("status", ())
@@ -118,6 +118,7 @@ def tell_in_order(
         place = rank(i)
         given = () if angle is None else (angle[0],)
         q[place] = program.step(partial(coordinates, kind, held), rows[i], *given)
+    return verdict
 
 
 def coordinates(kind: JudgedClass, held: HeldJoint | None, row: Any, *angle: Any) -> Any:

@@ -51,9 +51,12 @@ def seen_from_arm(kind: SixRevoluteClass, row: Any, T: Any) -> Any:
 
 
 def eliminate(
-    program: Builder, kind: SixRevoluteClass, numbers: Rows, features: np.ndarray, X: Rows
+    program: Builder, kind: SixRevoluteClass, numbers: Rows, features: Rows | None, X: Rows
 ) -> tuple[Rows, Rows]:
-    """E (36 rows of 12) of M(y) = E0 + cos y E1 + sin y E2, and the links (one row), of a target X."""
+    """E (36 rows of 12) of M(y) = E0 + cos y E1 + sin y E2, and the links (one row), of a target X.
+
+    `features` (27 rows of 14) are those of the last axis where they do not depend on the target.
+    """
     n = N_EQUATIONS
     links = program.scratch("links", 1, 72)
     left_out = program.scratch("left_out", N_SAMPLES, n)
@@ -70,11 +73,11 @@ def eliminate(
         with program.each(N_SAMPLES) as i:
             left_out[i] = program.step(partial(annihilated, kind), numbers[0], samples[i])
     else:
-        table = program.table("features", features)
+        assert features is not None
         constant, mirrors = program.scratch("constant", 1, N_FEATURES), program.scratch("mirrors", 1, N_MIRRORS)
         links[0], constant[0], mirrors[0] = program.step(partial(seen_right, kind), numbers[0], X[0])
         with program.each(N_SAMPLES) as i:
-            left_out[i] = program.step(mirrored, constant[0], mirrors[0], table[i])
+            left_out[i] = program.step(mirrored, constant[0], mirrors[0], features[i])
     S, SZ = program.scratch("S", 3 * n, 9), program.scratch("SZ", 3 * n, 2 * SIZE)
     S[0, 3 * n] = program.step(partial(of_scan_angle, kind), numbers[0], left_out[0, N_SAMPLES])
     with program.each(3 * n) as i:

@@ -19,6 +19,7 @@ import numpy as np
 from ....kernels.math import less, less_equal, logical_and, logical_not, logical_or, select
 from ....kernels.structured.build import Builder
 from ....kernels.structured.parts import Rows
+from ....kernels.structured.statements import Variable
 from ...six_revolute.back_substitution import SPURIOUS, better_from_root
 from ...six_revolute.equations import SIZE
 from ..candidates import is_listed, judged_candidates, no_candidates, numbered
@@ -41,35 +42,81 @@ def all_solutions(program: Builder, arm: SixRevoluteTables) -> None:
     """
     T = program.input("T", (4, 4), 16)
     answer = program.output("answer", (arm.of_class.n_branches + 1, N_ROW), N_ROW)
-    put_in_order(program, arm.of_class, *_judged(program, arm, T, program.table("arm", arm.row)), answer)
+    judged = _judged(program, arm.of_class, T, program.table("arm", arm.row), _features(program, arm))
+    put_in_order(program, arm.of_class, *judged, answer)
 
 
-def on_controller(program: Builder, arm: SixRevoluteTables, held: HeldJoint | None = None) -> None:
+def on_controller(
+    program: Builder,
+    arm: SixRevoluteTables,
+    held: HeldJoint | None = None,
+    again: SixRevoluteTables | None = None,
+) -> None:
     """q (16, 6) of a pose T (4, 4), sorted, NaN behind the last; their number, and a status of `STATUSES`.
 
-    Where nothing is sure the status is undecided, and what is listed is some of the solutions.
+    Where nothing is sure the status is undecided, and what is listed is some of the solutions. With `again`, tables
+    of the same arm for the polynomial of another joint, such a pose is solved once more with these.
     """
-    T, numbers, angle = arm_input(program, arm, held)
-    tell_in_order(program, arm.of_class, *_judged(program, arm, T, numbers, in_doubt=True), held, angle)
+    kind = arm.of_class
+    if again is None:
+        T, numbers, angle = arm_input(program, arm, held)
+        judged = _judged(program, kind, T, numbers, _features(program, arm), in_doubt=True)
+        tell_in_order(program, kind, *judged, held, angle)
+        return
+    T, arms = program.input("T", (4, 4), 16), program.table("arms", np.concatenate([arm.row, again.row]))
+    numbers, unsure = program.scratch("numbers", 1, arm.row.shape[1]), program.scratch("unsure", 1, 1)
+    unsure[0] = program.step(at_first, T[0])
+    with program.repeat_while(unsure, 2) as attempt:
+        numbers[0] = program.step(as_it_is, arms[attempt])
+        features = _features_of_two(program, arm, again, attempt) if arm.needs_features else None
+        verdict = tell_in_order(
+            program, kind, *_judged(program, kind, T, numbers, features, in_doubt=True), None, None
+        )
+        unsure[0] = program.step(is_undecided, verdict[0])
+
+
+def at_first(T: Any) -> Any:
+    """Nothing is sure yet, whatever the pose is."""
+    return 1.0
+
+
+def is_undecided(last: Any) -> Any:
+    """Whether the last row of an answer says nothing sure of a pose."""
+    rigid, every = last[3:5]
+    return logical_and(rigid, logical_not(every))
+
+
+def _features(program: Builder, arm: SixRevoluteTables) -> Rows | None:
+    return program.table("features", arm.features) if arm.needs_features else None
+
+
+def _features_of_two(program: Builder, arm: SixRevoluteTables, again: SixRevoluteTables, attempt: Variable) -> Rows:
+    both = program.table("both_features", [np.ravel(each.features) for each in (arm, again)])
+    features = program.scratch("features", *arm.features.shape)
+    features[0, len(arm.features)] = program.step(as_it_is, both[attempt])
+    return features
 
 
 def _judged(
-    program: Builder, arm: SixRevoluteTables, T: Rows, numbers: Rows, in_doubt: bool = False
+    program: Builder,
+    kind: SixRevoluteClass,
+    T: Rows,
+    numbers: Rows,
+    features: Rows | None,
+    in_doubt: bool = False,
 ) -> tuple[Rows, Rows]:
     """Rows of the answer, and keys, of all candidates of a pose; of a pose in doubt too, or of none then."""
-    kind = arm.of_class
     target, X, rigid = program.scratch("target", 1, 12), program.scratch("X", 1, 12), program.scratch("rigid", 1, 1)
     target[0], X[0], rigid[0] = program.step(partial(seen_from_arm, kind), numbers[0], T[0])
-    candidates, state = _candidates(program, arm, numbers, X, in_doubt)
+    candidates, state = _candidates(program, kind, numbers, features, X, in_doubt)
     return judged_candidates(program, kind, numbers, target, rigid, candidates, state, MOST_STEPS, in_doubt)
 
 
 def _candidates(
-    program: Builder, arm: SixRevoluteTables, numbers: Rows, X: Rows, in_doubt: bool
+    program: Builder, kind: SixRevoluteClass, numbers: Rows, features: Rows | None, X: Rows, in_doubt: bool
 ) -> tuple[Rows, Rows]:
     """Candidates, and one row with their number and whether there may be others."""
-    kind = arm.of_class
-    E, links = eliminate(program, kind, numbers, arm.features, X)
+    E, links = eliminate(program, kind, numbers, features, X)
     c = polynomial(program, E)
     cells = isolate(program, c, in_doubt)
     candidates = program.scratch("candidates", kind.n_branches + 1, N_JOINTS)

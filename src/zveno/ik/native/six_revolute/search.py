@@ -56,6 +56,7 @@ def isolate(program: Builder, c: Rows, in_doubt: bool = False) -> Cells:
     grid = program.table("grid", [_powers(y) for y in HALF_CELL * (2 * np.arange(roots.CELLS // 2) + 1)])
     pieces = program.table("pieces", (2.0 * np.arange(PIECES) + 1.0 - PIECES)[:, None])
     place = _Places(program)
+    place.counts[0] = program.step(none_yet, c[0])
     middle, derivatives = program.scratch("middle", 2, 1), program.scratch("derivatives", 2, N_DERIVATIVES)
     with program.each(roots.CELLS // 2) as i:
         middle[0, 2], derivatives[0, 2] = program.step(on_both_sides, c[0], grid[i])
@@ -85,7 +86,7 @@ class _Places:
         self.program = program
         self.stack = program.scratch("stack", MOST_WAITING + 1, 2)
         self.cells = program.scratch("cells", MOST_ROOTS + 1, 3)
-        self.counts = program.scratch("counts", 1, 3, zero=True)
+        self.counts = program.scratch("counts", 1, 3)
         self.rows = [program.scratch(f"to_{name}", 1, 1) for name in ("stack", "cells")]
         self.kept = program.scratch("kept", 1, 3)
 
@@ -93,6 +94,11 @@ class _Places:
         """Put one where `sorted_out` says."""
         self.rows[0][0], self.rows[1][0], self.kept[0], self.counts[0] = results
         self.stack[self.rows[0].lane()], self.cells[self.rows[1].lane()] = self.program.step(twice, self.kept[0])
+
+
+def none_yet(c: Any) -> Any:
+    """Counts before the first cell: the search may be one of several, so that memory is not zero."""
+    return np.zeros(3)
 
 
 def _powers(y: float) -> list[float]:

@@ -123,6 +123,11 @@ class SixRevoluteTables(Tables):
     numbers: Numbers
     features: np.ndarray
 
+    @property
+    def needs_features(self) -> bool:
+        """Whether the program reads them."""
+        return not (self.of_class.left or self.of_class.turning_link)
+
     def with_turning_link(self) -> SixRevoluteTables:
         """The same without what was eliminated before."""
         numbers = self.numbers._replace(annihilator=np.zeros((0, N_FEATURES)), constant=np.zeros(0))
