@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import chdtrc
+from scipy.special import betainc
 
 from ..measurements.fit_problem import FitProblem
 from .solve import Solution
@@ -311,7 +311,9 @@ def _judged(number: int, times: np.ndarray, trials: list, freedom: int) -> tuple
         statistic, rank = tests[times].T
         # Whitened residuals have as many squares as degrees of freedom.
         ratio = -freedom * np.log1p(-np.minimum(statistic / freedom, 1.0 - 1e-9))
-        p = np.where(rank > 0, chdtrc(np.maximum(rank, 1), ratio), 1.0)
+        # The share of a sum of f squares that `rank` of them have is of a beta distribution: exact for few rows, too.
+        share, k = np.minimum(statistic / freedom, 1.0), np.clip(rank, 1, freedom - 1)
+        p = np.where(rank > 0, betainc(0.5 * (freedom - k), 0.5 * k, 1.0 - share), 1.0)
         clearest.append(p.min(initial=1.0))
         explained.append(ratio[np.argmax(evidence[times])])
     if not clearest:
