@@ -311,7 +311,7 @@ def _judged(number: int, times: np.ndarray, trials: list, freedom: int) -> tuple
         statistic, rank = tests[times].T
         # Whitened residuals have as many squares as degrees of freedom.
         ratio = -freedom * np.log1p(-np.minimum(statistic / freedom, 1.0 - 1e-9))
-        # The share of a sum of f squares that `rank` of them have is of a beta distribution: exact for few rows, too.
+        # The share of f squares that `rank` of them have is of a beta distribution: exact for few rows, too.
         share, k = np.minimum(statistic / freedom, 1.0), np.clip(rank, 1, freedom - 1)
         p = np.where(rank > 0, betainc(0.5 * (freedom - k), 0.5 * k, 1.0 - share), 1.0)
         clearest.append(p.min(initial=1.0))
