@@ -268,3 +268,19 @@ def test_results_are_saved_and_loaded(tmp_path):
     assert np.array_equal(again.q, found.q)
     assert again.summary == found.summary
     assert len(again.families[0]) == len(found.families[0])
+
+
+def test_a_pose_that_is_not_there_is_said():
+    robot = zveno.load("puma560")
+    T = robot.forward_kinematics(np.zeros((2, 6)))
+    one, two = solve_ik(robot, T[0]), solve_ik(robot, T)
+    np.testing.assert_array_equal(two.of(-1), two.of(1))
+    for ask in (
+        lambda: one.reason(0),
+        lambda: one.of(0),
+        lambda: two.of(),
+        lambda: two.reason(2),
+        lambda: two.of(0, 0),
+    ):
+        with pytest.raises(zveno.ZvenoError, match=r"pose.*one number an axis"):
+            ask()

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
+from ..errors import ShapeError
 from ..io.results import Result, registered
 from ..mechanism import Mechanism
 from .ik_problem import IkProblem
@@ -232,6 +233,7 @@ class Solutions(Result):
 
     def of(self, *pose: int) -> np.ndarray:
         """Solutions (count, n_q) of one pose of a batch, without padding."""
+        self._check_pose(pose)
         return self.q[pose][: int(self.count[pose])]
 
     @property
@@ -257,7 +259,13 @@ class Solutions(Result):
 
     def reason(self, *pose: int) -> str:
         """Why a pose of a batch has the status it has."""
+        self._check_pose(pose)
         return self._of_one(pose)
+
+    def _check_pose(self, pose: tuple[int, ...]) -> None:
+        if len(pose) != len(self.batch) or any(not -n <= k < n for k, n in zip(pose, self.batch, strict=True)):
+            poses = f"the batch of poses is {self.batch}" if self.batch else "there is one pose, without a number"
+            raise ShapeError(f"{poses}; asked for {pose}", element="pose", remedy="Give one number an axis of it")
 
     def _worst(self) -> str:
         known = self.residual[np.isfinite(self.residual)]
