@@ -174,13 +174,16 @@ def test_groups_are_held_out_together():
 
 
 @pytest.mark.slow
-def test_uncertainty_is_honest_where_the_model_is_not_complete():
+@pytest.mark.parametrize(
+    "scenario",
+    ["clean", "hysteresis", "lacking terms", "5 targets of 12", "10 targets of 6", "20 targets of 3"],
+)
+def test_uncertainty_is_honest_where_the_model_is_not_complete(scenario):
     """χ² per component of readings not used, and how many are inside their 95 % regions, as of the page."""
-    from benchmarks.calibration_honesty import SCENARIOS, judged
+    from benchmarks.calibration_honesty import judged
 
-    for scenario in SCENARIOS:
-        total = judged(scenario, 30)
-        assert 0.9 < total.chi2 / total.components < 1.3, scenario
-        assert 0.90 < total.inside / total.readings < 0.98, scenario
-        if scenario == "clean":
-            assert total.found == 0
+    total = judged(scenario, 30)
+    assert 0.9 < total.chi2 / total.components < 1.3
+    assert 0.90 < total.inside / total.readings < 0.98
+    if scenario == "clean":
+        assert total.found == 0
