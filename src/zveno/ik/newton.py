@@ -110,25 +110,24 @@ def newton(
 ) -> tuple[np.ndarray, np.ndarray]:
     """x (k, n) after damped Newton from each row, for targets (k, 3, 4), and the squared errors (k,).
 
-    Lanes that have arrived are taken out of the batch as they do.
+    A lane keeps what it is when it has arrived, whatever the others do: no answer depends on the batch. Lanes are
+    taken out of the batch when a quarter of it has.
     """
     kernel = newton_kernel(problem, frozen, box is not None)
     limits = () if box is None else box
     x = np.array(x, dtype=float)
     squared = np.full(len(x), np.inf)
-    alive = np.arange(len(x))
+    alive, going = np.arange(len(x)), np.ones(len(x), dtype=bool)
     iterate, goal = x, targets
-    for call in range(-(-iterations // UNROLLED)):
+    for _ in range(-(-iterations // UNROLLED)):
         with np.errstate(all="ignore"):  # a lane that diverges does not concern the others
             iterate, squares = kernel(iterate, goal, tool, *limits)
-        arrived = squares < CONVERGED
-        last = call == -(-iterations // UNROLLED) - 1
-        if last or np.count_nonzero(arrived) * 4 > len(arrived):
-            x[alive], squared[alive] = iterate, squares
-            keep = ~arrived & np.isfinite(squares)
-            alive, iterate, goal = alive[keep], iterate[keep], goal[keep]
-            if not len(alive):
-                break
+        x[alive[going]], squared[alive[going]] = iterate[going], squares[going]
+        going &= (squares >= CONVERGED) & np.isfinite(squares)
+        if not going.any():
+            break
+        if np.count_nonzero(going) * 4 < 3 * len(going):
+            alive, iterate, goal, going = alive[going], iterate[going], goal[going], going[going]
     return x, squared
 
 
@@ -143,6 +142,8 @@ def descend(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Levenberg–Marquardt from each row: x (k, n) and values of the objective (k,), never worse than at the start.
 
+    A row that has come to its end stays as it is while others go on: no answer depends on the batch.
+
     Args:
         problem: the chain.
         x: starts (k, n), chain units.
@@ -154,17 +155,19 @@ def descend(
     kernel, arrived = marquardt_kernel(problem, objective), CONVERGED if objective == "squares" else CONVERGED**0.5
     x = np.array(x, dtype=float)
     damping = np.full(len(x), 1e-2)
+    going = np.ones(len(x), dtype=bool)
     candidate, best, _ = kernel(x, targets, tool, damping)
     for _ in range(iterations):
         if box is not None:
             candidate = np.clip(candidate, *box)
         _, square, slope = kernel(candidate, targets, tool, damping)
-        better = square < best
+        better = going & (square < best)
         gain = best - square
         x = np.where(better[:, None], candidate, x)
         best = np.where(better, square, best)
         damping = np.clip(np.where(better, damping * 0.2, damping * 8.0), 1e-12, 1e8)
-        if np.all((best < arrived) | (better & (gain <= 1e-16 * best)) | (damping >= 1e8) | (slope < 1e-28)):
+        going &= ~((best < arrived) | (better & (gain <= 1e-16 * best)) | (damping >= 1e8) | (slope < 1e-28))
+        if not going.any():
             break
         candidate = kernel(x, targets, tool, damping)[0]
     return x, best

@@ -117,7 +117,7 @@ def _second_order(problem: IkProblem, lanes: Lanes, pose: np.ndarray, x: np.ndar
     U, singular, Vt = np.linalg.svd(jacobians(problem, x, lanes, pose))
     v, u, sigma = Vt[:, -1], U[:, :, -1], singular[:, -1]
     change = jacobians(problem, x + _STEP * v, lanes, pose) - jacobians(problem, x - _STEP * v, lanes, pose)
-    Q = np.einsum("sm,smn,sn->s", u, change, v) / (4.0 * _STEP)
+    Q = (u[:, None] @ change @ v[..., None])[:, 0, 0] / (4.0 * _STEP)
     error = np.sum(u * errors(problem, x, lanes, pose), axis=1)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         middle = -sigma / (2.0 * Q)
@@ -132,17 +132,21 @@ def polished(
     """The best points of sequences of Gauss–Newton steps on J itself, from x (s, n).
 
     Kernels factor JᵀJ, which knows singular values to 1e-8 only. Errors may grow at first, where the Jacobian's
-    kernel is curved; steps are no longer than `longest`.
+    kernel is curved; steps are no longer than `longest`. A point that has arrived stays, whatever others do.
     """
     e = errors(problem, x, lanes, pose)
     best, least = x, np.sum(e**2, axis=1)
+    going = np.ones(len(x), dtype=bool)
     for _ in range(iterations):
-        step = np.einsum("snm,sm->sn", np.linalg.pinv(jacobians(problem, x, lanes, pose), rcond=1e-12), e)
-        x = x - step * np.minimum(1.0, longest / np.maximum(np.max(np.abs(step), axis=1), 1e-300))[:, None]
+        step = (np.linalg.pinv(jacobians(problem, x, lanes, pose), rcond=1e-12) @ e[..., None])[..., 0]
+        size = np.max(np.abs(step), axis=1)
+        shortened = step * np.minimum(1.0, longest / np.maximum(size, 1e-300))[:, None]
+        x = np.where(going[:, None], x - shortened, x)
         e = errors(problem, x, lanes, pose)
         squared = np.sum(e**2, axis=1)
-        better = squared < least
+        better = going & (squared < least)
         best, least = np.where(better[:, None], x, best), np.where(better, squared, least)
-        if (np.abs(step).max() < SHORT and least.max() < ROUNDING**2) or time_is_over():
+        going &= (size >= SHORT) | (least >= ROUNDING**2)
+        if not going.any() or time_is_over():
             break
     return best

@@ -20,7 +20,7 @@ SAME = 1e-5
 def distinct(
     problem: IkProblem, pose: np.ndarray, x: np.ndarray, tolerance: float = SAME, marks: np.ndarray | None = None
 ) -> np.ndarray:
-    """Indices, in order of poses, of one representative of every solution.
+    """Indices, in order of poses, of one representative of every solution: of a pose the same in any batch.
 
     Args:
         problem: the chain.
@@ -31,21 +31,22 @@ def distinct(
     """
     if len(pose) < 2:
         return np.arange(len(pose))
-    combined = ranked(pose, _mark_kernel(problem)(x) if marks is None else marks)
-    order = combined.argsort(kind="stable")
-    combined = combined[order]
+    values: np.ndarray = _mark_kernel(problem)(x) if marks is None else marks
+    order = np.lexsort((values, pose))
+    values, pose = values[order], pose[order]
     furthest = tolerance * spread_of_marks(problem.n)
-    apart = combined[1:] - combined[:-1] > furthest
+    apart = (values[1:] - values[:-1] > furthest) | (pose[1:] != pose[:-1])
     if apart.all():
         return order
     new = np.ones(len(order), bool)
     new[1:] = apart
     head = order[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]
     left = (new | ~near(problem, x[order], x[head], tolerance)).nonzero()[0]
-    firsts, combined = order[left], combined[left]
+    firsts, values, pose = order[left], values[left], pose[left]
     keep = np.ones(len(firsts), bool)
     for shift in range(1, len(firsts)):
-        pair = (combined[shift:] - combined[:-shift] <= furthest).nonzero()[0]
+        close = (values[shift:] - values[:-shift] <= furthest) & (pose[shift:] == pose[:-shift])
+        pair = close.nonzero()[0]
         if not len(pair):
             break  # marks of those further on differ by more
         same = near(problem, x[firsts[pair + shift]], x[firsts[pair]], tolerance)

@@ -115,7 +115,7 @@ def _indistinct(draft: Draft, best: int, others: np.ndarray) -> tuple[np.ndarray
     which, lanes = np.full(len(points), draft.pose[best]), draft.targets.lanes
     for _ in range(3):  # onto the arc that the root is drawn out to, not along it
         J, e = jacobians(problem, points, lanes, which), errors(problem, points, lanes, which)
-        points = points - np.einsum("snm,sm->sn", np.linalg.pinv(J, rcond=ALONG), e)
+        points = points - (np.linalg.pinv(J, rcond=ALONG) @ e[..., None])[..., 0]
     between = draft.judged(points, which).miss.reshape(len(_BETWEEN), -1).max(axis=0)
     same[close] = between <= np.maximum(INDISTINCT, 2.0 * draft.rows.miss[others[close]])
     return away, same

@@ -175,8 +175,12 @@ def all_solutions(
         if arm.solvable:
             more = arm.solve(X[meeting], allowed)
             complete[meeting] = more.sure
-            pose = np.concatenate([pose, meeting.nonzero()[0][more.pose]])
-            pose, q = merged(pose, np.concatenate([q, more.q]))
+            own = meeting[pose]  # poses without doubt stay as they are, whatever is beside them
+            unclear = np.concatenate([pose[own], meeting.nonzero()[0][more.pose]])
+            unclear, found = merged(unclear, np.concatenate([q[own], more.q]))
+            pose, q = np.concatenate([pose[~own], unclear]), np.concatenate([q[~own], found])
+            order = pose.argsort(kind="stable")
+            pose, q = pose[order], q[order]
     return pose, q, complete, curves
 
 

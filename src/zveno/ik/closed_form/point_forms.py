@@ -86,9 +86,11 @@ class PointForm:
         """Newton's method from x (n, 3): x, and whether the goals are reached."""
         step = _kernel(newton_steps, kinds=self.kinds)
         square = np.zeros(len(x))
+        left = np.arange(len(x))  # a point that has arrived stays, whatever others do
         for _ in range(0, STEPS, UNROLLED):
-            x, square, moved = step(*self._arm, goal, x)
-            if not (moved > 1e-9).any():
+            x[left], square[left], moved = step(*self._arm, goal[left], x[left])
+            left = left[moved > 1e-9]
+            if not len(left):
                 break
         return x, square < CLOSED
 

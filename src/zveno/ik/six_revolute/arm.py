@@ -302,18 +302,12 @@ def _mark():
 
 
 def merged(pose: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Solutions in order of their poses, each once.
+    """Solutions in order of their poses, each once; what comes of a pose does not depend on the others.
 
     One number made of all angles tells nearly all apart; those near in it are compared in full.
     """
     place = _mark()(q)
-    key = 4.0 * pose + place
-    if not np.count_nonzero(pose[1:] < pose[:-1]):
-        key.sort()
-        if not np.count_nonzero(key[1:] - key[:-1] < 2 * SAME):
-            return pose, q
-        key = 4.0 * pose + place
-    order = key.argsort(kind="stable")
+    order = np.lexsort((place, pose))
     pose, q, place = pose[order], q[order], place[order]
     repeated = np.zeros(len(pose), bool)
     ahead = 1
