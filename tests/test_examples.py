@@ -10,13 +10,16 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = sorted((Path(__file__).resolve().parent.parent / "examples").glob("*.py"))
+LONG = {"12_six_legs", "13_biped_walks", "13_whole_bodies", "14_quadruped_trots", "04_biped_static_step"}
+"""Examples that take about ten seconds or more."""
+RUN = [pytest.param(path, marks=[pytest.mark.slow] if path.stem in LONG else [], id=path.stem) for path in EXAMPLES]
 
 
 def test_there_are_examples():
-    assert EXAMPLES
+    assert {path.stem for path in EXAMPLES} > LONG
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("example", RUN)
 def test_example_runs(example, tmp_path):
     environment = os.environ | {"MPLBACKEND": "Agg", "PYTHONWARNINGS": "error"}
     run = subprocess.run(

@@ -84,8 +84,8 @@ def shell(text: str) -> str:
 PROGRAMS = [page for page in PAGES if any(language in ("python", "sh") for language, _, _ in blocks(page))]
 
 
-LONG = {"calibrate_an_arm.md", "identify_an_arm.md"}
-"""Pages that take more than ten seconds."""
+LONG = {"calibrate_an_arm.md", "identify_an_arm.md", "solve_poses.md", "whole_body.md"}
+"""Pages that take about ten seconds or more."""
 RUN = [pytest.param(page, marks=[pytest.mark.slow] if page.name in LONG else [], id=page.name) for page in PROGRAMS]
 
 

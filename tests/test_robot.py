@@ -9,6 +9,7 @@ import pytest
 import zveno
 from mechanisms import random_inertia, random_mechanism, random_state, relative_error
 from pinocchio_oracle import Oracle
+from slowly import rest_slow
 from zveno.errors import ShapeError, UnknownNameError
 from zveno.functions import FUNCTIONS, evaluated
 from zveno.mechanism import edit
@@ -97,7 +98,7 @@ def test_derivatives_against_differences_in_the_tangent(seed):
                 assert relative_error(exact[:, k], difference / (2 * h)) < 2e-6
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", rest_slow(range(3), 1))
 def test_derivatives_against_pinocchio(seed):
     mechanism = random_mechanism(seed, n=8, kinds=("revolute", "prismatic", "spherical", "free"), mimic=0.0)
     robot, oracle = zveno.Robot(mechanism), Oracle(mechanism)

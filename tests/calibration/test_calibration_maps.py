@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import zveno
+from slowly import rest_slow
 from zveno.calibration.use import accuracy
 from zveno.errors import ZvenoError
 from zveno.scale import read_filed
@@ -53,7 +54,7 @@ def test_cells_are_sums_of_the_map(found, small_pieces):
     assert [one.low for one in slices] == sorted(one.low for one in slices)
 
 
-@pytest.mark.parametrize("on", ["here", "threads", 2])
+@pytest.mark.parametrize("on", rest_slow(["here", "threads", 2]))
 def test_same_bits_on_any_workers_and_from_files(on, found, small_pieces, tmp_path):
     plain = zveno.accuracy_cells(found, 350, 0.2)
     for more in ({}, {"directory": tmp_path / "rows", "checkpoint": tmp_path / "run.json"}):

@@ -85,6 +85,7 @@ def test_warm_starts_change_nothing_but_the_number_of_steps(n, m):
     assert abs(misled.x - cold.x).max() < SAME
 
 
+@pytest.mark.slow
 def test_many_unknowns():
     programs = random_programs(5, 8, 60, 0)
     answer = solved(programs)

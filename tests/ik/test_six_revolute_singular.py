@@ -10,6 +10,7 @@ from ik_answers import wrapped
 from ik_arms import Arm as Chain
 from ik_arms import general_arms, industrial_arms, known_arms, turns
 
+from slowly import rest_slow
 from zveno.ik.closed_form import all_solutions, form_of
 from zveno.ik.six_revolute.arm import Arm, merged
 from zveno.ik.six_revolute.polish import polish
@@ -89,7 +90,7 @@ def isolated(arm, q):
 
 
 @pytest.mark.parametrize("route", ["general", "closed form"])
-@pytest.mark.parametrize("away", [0.0, 1e-9, 1e-6, 1e-3])
+@pytest.mark.parametrize("away", rest_slow([0.0, 1e-6, 1e-9, 1e-3]))
 @pytest.mark.parametrize(("name", "kind"), [(name, kind) for name, kinds in CLASSES.items() for kind in kinds])
 def test_nothing_isolated_is_lost_near_singularities(name, kind, away, route):
     arm = KNOWN[name]

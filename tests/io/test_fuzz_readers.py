@@ -14,6 +14,8 @@ from benchmarks.fuzz_mutations import mutated
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from slowly import most_slow
+
 N_INPUTS, N_SLOW = 200, 25
 """Inputs of a reader; of one that starts a process for every file."""
 
@@ -28,7 +30,7 @@ def test_seeds_are_read(tmp_path, name):
             assert outcome(target, seed, tmp_path) == "read"
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", most_slow(TARGETS, 2))
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the limits of a POSIX process")
 def test_mutated_files_are_refused_or_finite(tmp_path_factory, name):
     target, folder = TARGETS[name], tmp_path_factory.mktemp("fuzz")

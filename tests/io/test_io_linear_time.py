@@ -8,6 +8,7 @@ from contextlib import suppress
 import pytest
 
 from growth import grows_linearly
+from slowly import most_slow
 from zveno.errors import ZvenoError
 from zveno.io import load_mechanism
 from zveno.io.dh import dh_mechanism
@@ -71,7 +72,7 @@ CASES: dict[str, tuple[Callable, Callable[[int], str], int]] = {
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", most_slow(CASES))
 def test_four_times_the_text_takes_about_four_times_as_long(tmp_path, name):
     read, text, n = CASES[name]
 

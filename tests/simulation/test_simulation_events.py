@@ -5,6 +5,7 @@ import pytest
 
 import zveno
 from mechanisms import random_mechanism, random_state
+from slowly import rest_slow
 from zveno.errors import ZvenoError
 from zveno.mechanism import Joint, Limits, Link, Prismatic, Revolute, assemble
 from zveno.robot import Robot
@@ -181,7 +182,7 @@ def _machine(kind: str, seed: int):
     return Robot(assemble("stopped", [Link("base"), Link("rod", rod)], [joint])), [0.0], None, {"limits": True}
 
 
-@pytest.mark.parametrize("integrator", METHODS)
+@pytest.mark.parametrize("integrator", rest_slow(METHODS, 3))
 @pytest.mark.parametrize("kind", ["tree", "bouncing", "limits"])
 def test_harmless_events_leave_the_run_as_it_is(kind, integrator):
     """The same samples, to the last bit with dop853 and lsoda; all zeros of functions of time, none twice."""

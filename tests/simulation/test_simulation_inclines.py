@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
+from slowly import rest_slow
 from zveno.mechanism import Frame, Free, Joint, Link, assemble
 from zveno.robot import Robot
 from zveno.simulation import GroundContact, simulate
@@ -62,7 +63,7 @@ def launched(robot: Robot, height: float, slope: float, turn: float, velocity) -
 
 
 @pytest.mark.parametrize("direction", ["downhill", "uphill", "sideways"])
-@pytest.mark.parametrize("integrator", ["dop853", "lsoda"])
+@pytest.mark.parametrize("integrator", rest_slow(["dop853", "lsoda"], 1))
 def test_a_launched_block_stops_when_and_where_it_must(direction, integrator):
     rng = np.random.default_rng([len(direction), len(integrator)])
     for _ in range(2):
