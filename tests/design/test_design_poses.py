@@ -272,7 +272,7 @@ def test_what_was_measured_may_be_in_degrees_and_have_gaps(puma, tmp_path):
     file.write_text(write_measurements([*puma.joint_names, "x", "y", "z"], rows, {"angle": "deg"}))
     plan = plan_poses(puma, kind, 8, have=read_campaign(file, puma.mechanism, kind), candidates=300)
     assert plan.n_have == 10
-    assert any("lines 6, 10 of what was measured" in note for note in plan.notes)
+    assert "data.csv: lines 6, 10 have no posture or no reading: not counted" in plan.notes
     whole = plan_poses(puma, kind, 8, have=[q[:3], q[4:7], q[8:]], candidates=300)
     assert np.allclose(plan.sigma, whole.sigma)
     assert plan_poses(puma, kind, 8, have=plan, candidates=300).n_have == 8

@@ -60,9 +60,6 @@ def _part(part: ArrayLike | Campaign | Plan, kind: Measurement, mechanism: Mecha
     y = np.zeros((len(q), 1)) if part.y is None else np.asarray(part.y, dtype=float).reshape(len(q), -1)
     counts = finite & np.isfinite(y).any(axis=1)
     lines = part.lines if len(part.lines) == len(q) else np.arange(1, len(q) + 1)
-    left_out = [str(line) for line in lines[~counts]]
-    named = ", ".join(left_out[:8]) + f" and {len(left_out) - 8} more" * (len(left_out) > 8)
-    which, have, do = ("line", "has", "does") if len(left_out) == 1 else ("lines", "have", "do")
-    notes = [f"{which} {named} of what was measured {have} no posture or no reading and {do} not count"]
+    notes = [f"{part.said_of_rows(lines[~counts], 'have no posture or no reading')}: not counted"]
     kept = replace(part, q=q, y=y, lines=lines).only(counts)
     return kept, [] if counts.all() else notes

@@ -14,12 +14,11 @@ from ....kernels.math import less, less_equal, logical_and, logical_not, logical
 from ....kernels.structured.build import Builder
 from ....kernels.structured.kernel import compiled_structured
 from ...ik_problem import IkProblem
+from ...native.program import as_it_is
 from ...newton import Lanes
-from .curve_step import CORRECTIONS, corrected, ended
+from .curve_step import CORRECTIONS, ON_CURVE, corrected, ended
 
 LONGEST_STEP, SHORTEST_STEP = 0.25, 1e-6
-ON_CURVE = 1e-18
-"""Squared error before the last correction, which squares it again."""
 STRAIGHT = 0.95
 """Cosine of the angle by which a tangent may turn in a step."""
 NEAR = 0.2
@@ -93,7 +92,7 @@ def along_curve(program: Builder, problem: IkProblem, coordinate: int) -> None:
         state[0], new[0], going[0], to[0] = program.step(
             partial(_judged, problem, coordinate), state[0], at[0], squared[0], strip[0], target[0], tool[0]
         )
-        points[to.lane()] = program.step(_as_it_is, new[0])
+        points[to.lane()] = program.step(as_it_is, new[0])
     last[0] = program.step(_told, state[0], new[0])
 
 
@@ -136,7 +135,3 @@ def _judged(
 
 def _told(state: Any, new: Any) -> Any:
     return np.array([*state, *new])
-
-
-def _as_it_is(x: Any) -> Any:
-    return x

@@ -16,6 +16,7 @@ from ....kernels.math import abs as absolute
 from ....kernels.math import cos, less, logical_and, logical_not, maximum, minimum, select, sin
 from ....kernels.structured.build import Builder
 from ....kernels.structured.kernel import compiled_structured
+from ...native.program import as_it_is
 
 ORDER = 8
 """Of the Taylor polynomials of cells."""
@@ -138,15 +139,11 @@ def _turning(program: Builder, degrees: tuple[int, int]) -> None:
     x[0] = program.step(_at_middle, middle[0])
     with program.each(NEWTON_STEPS):
         x[0] = program.step(partial(_newton_step, degrees), A[0], middle[0], r[0], x[0])
-    found[0] = program.step(_as_it_is, x[0])
+    found[0] = program.step(as_it_is, x[0])
 
 
 def _at_middle(middle: Any) -> Any:
     return 0.0 * np.array([middle[0], middle[1], middle[0]])
-
-
-def _as_it_is(x: Any) -> Any:
-    return x
 
 
 def _newton_step(degrees: tuple[int, int], A: Any, middle: Any, r: Any, x: Any) -> Any:

@@ -15,6 +15,8 @@ from ...newton import LEAST_DAMPING, Lanes, damped_step
 from ...pose_error import error
 
 CORRECTIONS = 3
+ON_CURVE = 1e-18
+"""Squared error before the last correction of a step, which squares it again."""
 TURNED = 1e-12
 """Rate of a joint along a curve at which it counts as turning."""
 

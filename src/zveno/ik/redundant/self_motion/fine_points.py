@@ -9,7 +9,7 @@ import numpy as np
 from ...ik_problem import TURN, IkProblem
 from ...newton import Lanes
 from .components import Component
-from .curve_step import stepped, turns_within
+from .curve_step import ON_CURVE, stepped, turns_within
 
 FINER = 4
 """Points looked at for each of a curve, by cubic interpolation: they are 0.06 rad apart at most."""
@@ -26,8 +26,6 @@ NARROW = 0.03
 NEARBY = 0.05
 """How far outside its limits a joint may be for them to be kept, rad, between two points."""
 SLACK = 1e-9
-ON_CURVE = 1e-18
-"""Squared error before the last correction of a step, which squares it again."""
 
 
 class Fine(NamedTuple):

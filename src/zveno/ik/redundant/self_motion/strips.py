@@ -16,8 +16,8 @@ from ...clock import time_is_over
 from ...ik_problem import IkProblem
 from ...newton import Lanes
 from ..slices import Sliced
-from .advance import HAPPENED, LONGEST_STEP, LOST, ON_CURVE, advanced
-from .curve_step import held_at, tangents, turns_within
+from .advance import HAPPENED, LONGEST_STEP, LOST, advanced
+from .curve_step import ON_CURVE, held_at, tangents, turns_within
 
 FIRST_STEP = 0.05
 """The first step would cross the strip if the curve were straight, but is no shorter than this."""
