@@ -119,7 +119,9 @@ class Code:
 
     def __init__(self, data: bytes):
         # One block for all sections, as the small code model wants them within 2 GB of each other.
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(), use_lmm=True)
+        empty = llvm.parse_assembly("")
+        self._engine = llvm.create_mcjit_compiler(empty, _target_machine(), use_lmm=True)
+        self._engine.remove_module(empty)  # else it is compiled too, which takes longer than to load the object
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
 
