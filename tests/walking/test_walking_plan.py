@@ -146,8 +146,15 @@ BAD = [
     ({"feet": ["front_left_foot"]}, "feet: 1 different"),
     ({"feet": ["paw", "front_left_foot"]}, "paw.*Known"),
     ({"feet": [zveno.Foot("front_left_foot", ()), "rear_left_foot"]}, "front_left_foot: the foot has no shape"),
-    ({"stride": (1.5, 0.0)}, r"at t = .*no posture was found|do not support|largest margin"),
+    ({"stride": (1.5, 0.0)}, r"a step of 1\.5 m is too long|do not support|largest margin"),
+    ({"stride": (0.4, 0.0)}, r"step 1 \(\w+_foot\): a step of 0\.4 m is too long.*longest .* is 0\.[23]\d* m"),
+    ({"ground": zveno.GroundSteps([0.25], [0.0, 0.4]), "stride": (0.1, 0.0)}, r"\+0\.4 m in height.*lower steps"),
     ({"stride": (np.nan, 0.0)}, "stride"),
+    ({"stride": "ab"}, "stride: is 'ab'"),
+    ({"friction": None}, "friction: is None"),
+    ({"friction": 0.0}, "friction: is 0"),
+    ({"search": -1.0}, "search: is -1"),
+    ({"level": np.nan}, "level: is nan"),
     ({"margin": -0.1}, "margin"),
     ({"margin": 0.5}, "largest margin is"),
     ({"cycles": 0}, "cycles"),
@@ -165,6 +172,21 @@ def test_bad_input(change, message):
     options = {"feet": paws, "start": start, "samples": 3, "cycles": 1} | change
     with pytest.raises(ZvenoError, match=message):
         zveno.plan_walk(robot, **options)
+
+
+@pytest.mark.parametrize(("share", "reached"), [(0.97, True), (1.05, False)])
+def test_the_longest_step_is_as_long_as_the_error_says(share, reached):
+    robot, paws, start = dog()
+    options = {"samples": 3, "cycles": 1, "order": ["rear_left_foot", *(p for p in paws if p != "rear_left_foot")]}
+    with pytest.raises(ZvenoError, match="step 1") as caught:
+        zveno.plan_walk(robot, paws, start, stride=(0.4, 0.0), **options)
+    longest = float(caught.value.problem.split()[-2])
+    try:
+        zveno.plan_walk(robot, paws, start, stride=(share * longest, 0.0), **options)
+        failed = ""
+    except ZvenoError as error:
+        failed = str(error)
+    assert ("step 1" not in failed) == reached
 
 
 def test_a_leg_reaches_what_its_length_and_limits_let_it():

@@ -138,9 +138,24 @@ REFUSED = {
     "no time": (None, {"step": 0.0}, {}, r"step.*seconds"),
     "push": (None, {"pushes": [zveno.Push(1.0, (1.0, 2.0))]}, {}, r"impulse \(3,\)"),
     "push of numbers": (None, {"pushes": [(1.0, 2.0, 3.0)]}, {}, r"push.*zveno.Push"),
-    "sensors": (None, {"sensors": zveno.WalkingSensors(gyro=-1.0)}, {}, r"gyro is -1"),
+    "a push alone": (None, {"pushes": zveno.Push(1.0, (1.0, 2.0, 0.0))}, {}, r"pushes.*list of zveno.Push"),
+    "push of letters": (None, {"pushes": [zveno.Push(1.0, "abc")]}, {}, r"impulse \(3,\)"),
+    "friction of letters": (None, {"friction": "low"}, {}, r"friction: is 'low'"),
+    "sensors of letters": (None, {"sensors": "noisy"}, {}, r"sensors.*WalkingSensors"),
+    "half a delay": (None, {"sensors": zveno.WalkingSensors(delay=0.5)}, {}, r"delay.*whole number"),  # pyright: ignore[reportArgumentType]  (on purpose)
+    "weights": (None, {"weights": {"stance": 1.0}}, {}, r"weights.*WalkingWeights"),
+    "drive": (None, {"drive": "oil"}, {}, r"drive.*HydraulicDrive"),
+    "no shift": (None, {}, {"shift_time": 0.0}, r"shift_time.*above 0"),
+    "above the ground": (None, {}, {"below": -0.1}, r"below.*0 or more"),
+    "stride of letters": (None, {}, {"stride": "ab"}, r"x and y in metres"),
+    "sensors": (None, {"sensors": zveno.WalkingSensors(gyro=-1.0)}, {}, r"gyro: is -1"),
     "stride": (None, {}, {"stride": (0.1,)}, r"x and y in metres"),
-    "too long": (None, {}, {"stride": (2.0, 0.0)}, r"step is too long: .*_foot"),
+    "too long": (
+        None,
+        {},
+        {"stride": (2.0, 0.0)},
+        r"a stride of 2 m is a step too long to reach: .*_foot.*no stride above 0\.\d+ m can be reached",
+    ),
     "steps": (None, {}, {"steps": 0}, r"whole number"),
     "order": (None, {}, {"order": ["front_left_foot"]}, r"Name each once"),
 }
@@ -167,8 +182,28 @@ def test_feet_without_a_shape_and_gaits_without_groups_are_refused(dog):
         zveno.stance_of(zveno.load("puma560"))
     with pytest.raises(ShapeError):
         zveno.simulate_walk(robot, stance.feet, stance.start[:-1], zveno.StaticGait())
+    with pytest.raises(ShapeError, match="start: is not one finite"):
+        zveno.simulate_walk(robot, stance.feet, np.full(robot.n_q, np.nan), zveno.StaticGait())
     with pytest.raises(ZvenoError, match=r"gait.*StaticGait"):
         zveno.simulate_walk(robot, *stance, "trot")  # pyright: ignore[reportArgumentType]  (on purpose)
+
+
+def test_feet_in_the_air_do_not_count_as_support(dog):
+    """With two legs drawn up, the mass is outside what the others support."""
+    robot, stance = dog
+    q = stance.start.copy()
+    for k, name in enumerate(robot.joint_names[1:]):
+        if name in ("front_left_knee", "front_right_knee"):
+            q[7 + k] -= 1.2
+    with pytest.raises(ZvenoError, match=r"cannot stand.*outside the support polygon of rear_left_foot, rear"):
+        zveno.simulate_walk(robot, stance.feet, q, zveno.StaticGait(), duration=0.01)
+
+
+def test_a_walk_shorter_than_a_sample_is_a_walk(dog):
+    robot, stance = dog
+    walk = zveno.simulate_walk(robot, *stance, zveno.StaticGait(), duration=1e-3)
+    assert walk.status.startswith("is still on its way")
+    assert len(walk.trajectory.t) == 1
 
 
 def test_every_argument_is_part_of_the_hash(dog):

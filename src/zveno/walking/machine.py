@@ -45,12 +45,12 @@ class Push:
 
     def check(self) -> None:
         """Refuse what is no push."""
-        impulse = np.asarray(self.impulse, dtype=float)
-        if (
-            impulse.shape != (3,)
-            or not np.isfinite([*impulse, self.time, self.duration]).all()
-            or self.duration <= 0
-        ):
+        try:
+            impulse = np.asarray(self.impulse, dtype=float)
+            given = impulse.shape == (3,) and bool(np.isfinite([*impulse, self.time, self.duration]).all())
+        except (TypeError, ValueError):
+            given = False
+        if not given or self.duration <= 0:
             raise ZvenoError(
                 f"is {self}", element="push", remedy="Give a time, an impulse (3,) in N·s and a duration above 0"
             )

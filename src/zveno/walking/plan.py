@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ShapeError, ZvenoError
+from ..errors import ZvenoError
 from ..ik.whole_body.postures import solve_postures
 from ..io.results import hash_of
 from ..robot_functions import RobotFunctions
 from ..simulation.time_stepping.grounds import Ground, GroundPlane
+from .checks import check_count, check_friction, check_number, checked_start, checked_stride
 from .feet import Foot, checked_feet, contact_points
 from .order import Footprint, checked_order, foot_order, supported_center
 from .result import WalkPlan
@@ -24,6 +26,8 @@ TOLERANCE = 1e-5
 """m and rad, within which feet, attitude and centre of mass are where they are planned to be."""
 ALONG = np.linspace(0.0, 1.0, 21)
 """Places of a foot's way at which the ground below it is looked at."""
+HALVINGS = 8
+"""Of a step that is too long, to find how long it may be."""
 UP, DOWN = 0.3, 0.7
 """Shares of a swing at which the foot has risen and at which it begins to come down."""
 
@@ -75,9 +79,15 @@ def plan_walk(
     """
     made = checked_feet(robot.mechanism, feet, 2)
     terrain = checked_ground(GroundPlane() if ground is None else ground)
-    step = _checked_stride(stride)
-    _check_numbers(margin, clearance, cycles, samples, shift_time, swing_time)
-    walk = _Walk(robot, made, terrain, robot.mechanism.checked_q(start, "start"), margin, friction)
+    step = checked_stride(stride)
+    for name, value in (("margin", margin), ("clearance", clearance), ("level", level), ("search", search)):
+        check_number(value, name, "Give metres, 0 or more", least=0.0)
+    for name, value in (("shift_time", shift_time), ("swing_time", swing_time)):
+        check_number(value, name, "Give seconds, more than 0", above=0.0)
+    check_count(cycles, "cycles", 1)
+    check_count(samples, "samples", 2)
+    check_friction(friction)
+    walk = _Walk(robot, made, terrain, checked_start(robot.mechanism, start), margin, friction)
     names = [foot.frame for foot in made]
     print_ = walk.footprint()
     if order is None:
@@ -97,9 +107,17 @@ def plan_walk(
                 )
             wanted = walk.home[foot, :2] + (cycle + 1) * step
             place = foothold(terrain, wanted, made[foot].radius + 0.01, level, search)
-            walk.shift(center, shift_time, samples)
-            walk.swing(foot, place, clearance, swing_time, samples)
+            times = (clearance, shift_time, swing_time, samples)
+            before = walk.copied()
+            try:
+                walk.step(foot, center, place, *times)
+            except _NoPostureError as error:
+                raise before.too_long(foot, step, place, times, error) from None
     return walk.finished(numbers, (names, step.tolist(), cycles, margin, terrain.structure))
+
+
+class _NoPostureError(ZvenoError):
+    """No posture was found for a sample of a walk."""
 
 
 class _Walk:
@@ -109,9 +127,7 @@ class _Walk:
         self.robot, self.feet, self.ground, self.margin, self.friction = robot, feet, ground, margin, friction
         self.poses: np.ndarray = robot.forward_kinematics(q, frames=[foot.frame for foot in feet])
         self.places: np.ndarray = self.poses[:, :3, 3].copy()
-        below = heights(ground, self.places) - np.array(
-            [(foot.points @ T[:3, :3].T)[:, 2].min() for foot, T in zip(feet, self.poses, strict=True)]
-        )
+        below = heights(ground, self.places) - np.array([self._sole(k) for k in range(len(feet))])
         center = robot.center_of_mass(q)
         self.above: float = float(center[2] - self.places[:, 2].mean())
         """height of the centre of mass above the mean of the feet, m"""
@@ -143,6 +159,55 @@ class _Walk:
         points = tuple(p[:, :2] for p in contact_points(self.robot, self.feet, self.q))
         return Footprint(points, self.places[:, :2].mean(axis=0) + self.offset)
 
+    def copied(self) -> _Walk:
+        """As far as it is made; what either does from now on, the other does not see."""
+        other = copy(self)
+        other.places = self.places.copy()
+        for name in ("steps", "footholds", "shares", "rows"):
+            setattr(other, name, list(getattr(self, name)))
+        return other
+
+    def step(
+        self, foot: int, center: np.ndarray, place: np.ndarray, clearance: float, shift: float, swing: float, n: int
+    ) -> None:
+        """The centre of mass goes to another place, then a foot does; `shift` and `swing` are seconds."""
+        self.shift(center, shift, n)
+        self.swing(foot, place, clearance, swing, n)
+
+    def too_long(
+        self, foot: int, stride: np.ndarray, place: np.ndarray, times: tuple[Any, ...], why: ZvenoError
+    ) -> ZvenoError:
+        """The error for a step that no posture was found for, with the longest one that was found."""
+        below = self.places[foot] + [0.0, 0.0, self._sole(foot)]  # the ground that the foot leaves
+        way = place - below
+
+        def found(share: float) -> bool:
+            center = supported_center(self.footprint(), foot, share * stride, self.margin)
+            if center is None:
+                return False
+            try:
+                self.copied().step(foot, center, below + share * way, *times)
+            except ZvenoError:
+                return False
+            return True
+
+        if not found(0.0):
+            return why
+        low, high = 0.0, 1.0
+        for _ in range(HALVINGS):
+            half = 0.5 * (low + high)
+            low, high = (half, high) if found(half) else (low, half)
+        length, rise = float(np.linalg.norm(way[:2])), float(way[2])
+        up = f", {rise:+.3g} m in height," if abs(rise) > TOLERANCE else ""
+        longest = f"{low * length:.3g} m" + (f" with {low * rise:+.3g} m in height" if up else "")
+        return ZvenoError(
+            f"a step of {length:.3g} m{up} is too long: {why.problem}; the longest in this direction for which "
+            f"postures were found is {longest}",
+            element=f"step {len(self.steps) + 1} ({self.feet[foot].frame})",
+            remedy=("Give lower steps, " if up else f"Give a stride below {low * length:.3g} m, ")
+            + "a lower body, or feet nearer to the body",
+        )
+
     def shift(self, center: np.ndarray, duration: float, n: int) -> None:
         """All feet stand, the centre of mass goes to another place."""
         before, below = self.center, self.height
@@ -154,11 +219,11 @@ class _Walk:
 
     def swing(self, foot: int, place: np.ndarray, clearance: float, duration: float, n: int) -> None:
         """One foot goes up, across and down to a place."""
-        lowest = self.feet[foot].points @ self.poses[foot][:3, :3].T
-        place = place - [0.0, 0.0, lowest[:, 2].min()]
+        lowest = self._sole(foot)
+        place = place - [0.0, 0.0, lowest]
         begin = self.places[foot].copy()
         path = begin + ALONG[:, None] * (place - begin)
-        top = max(begin[2], place[2], float(heights(self.ground, path).max() - lowest[:, 2].min())) + clearance
+        top = max(begin[2], place[2], float(heights(self.ground, path).max()) - lowest) + clearance
         self.steps.append(foot)
         for k in range(1, n + 1):
             share = k / n
@@ -177,6 +242,10 @@ class _Walk:
                 self.shares.append(torque_share(self.robot, standing, self.q, self.friction))
         self.footholds.append(place)
 
+    def _sole(self, foot: int) -> float:
+        """z of the lowest point of a sole above the foot's origin, m."""
+        return float((self.feet[foot].points @ self.poses[foot][:3, :3].T)[:, 2].min())
+
     def _record(self, swinging: int | None) -> None:
         """A posture with the feet and the centre of mass where they are now."""
         targets: dict[str, Any] = {}
@@ -189,9 +258,10 @@ class _Walk:
         )
         if not found.count:
             miss = max(found.misses[found.worst])
+            worst = {"center_of_mass": "the centre of mass", self.body: "the body"}.get(found.worst, found.worst)
             step = f"step {len(self.steps)}" if self.steps else "the start"
-            raise ZvenoError(
-                f"no posture was found: {found.worst} misses its place by {miss:.3g} m or rad",
+            raise _NoPostureError(
+                f"no posture was found: {worst} misses its place by {miss:.3g} m or rad",
                 element=f"{step} at t = {self.time:.3g} s",
                 remedy="Give a shorter stride, less clearance, a lower body, or feet nearer to the body",
             )
@@ -234,22 +304,3 @@ class _Walk:
 def _smooth(x: Any) -> Any:
     """From 0 to 1 with speeds and accelerations zero at both ends."""
     return x * x * x * (10.0 + x * (6.0 * x - 15.0))
-
-
-def _checked_stride(stride: Sequence[float]) -> np.ndarray:
-    step = np.asarray(stride, dtype=float)
-    if step.shape != (2,) or not np.isfinite(step).all():
-        raise ShapeError(f"is {stride}", element="stride", remedy="Give x and y in metres")
-    return step
-
-
-def _check_numbers(margin, clearance, cycles, samples, shift_time, swing_time) -> None:
-    for name, value in (("margin", margin), ("clearance", clearance)):
-        if not (np.isfinite(value) and value >= 0):
-            raise ZvenoError(f"is {value}", element=name, remedy="Give metres, 0 or more")
-    for name, value in (("shift_time", shift_time), ("swing_time", swing_time)):
-        if not (np.isfinite(value) and value > 0):
-            raise ZvenoError(f"is {value}", element=name, remedy="Give seconds, more than 0")
-    for name, value, least in (("cycles", cycles, 1), ("samples", samples, 2)):
-        if not (isinstance(value, int | np.integer) and value >= least):
-            raise ZvenoError(f"is {value!r}", element=name, remedy=f"Give {least} or more")

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ZvenoError
 from ..kernels.door import compiled
 from ..mechanism import Mechanism
 from ..spatial.rotations import from_quaternion
+from .checks import check_count, check_number
 from .feet import Foot
 
 NOISE_ROWS = 256
@@ -53,10 +53,10 @@ class WalkingSensors:
         """Refuse negative noise."""
         for item in fields(self):
             value = getattr(self, item.name)
-            if item.name != "seed" and not (np.isfinite(value) and value >= 0):
-                raise ZvenoError(
-                    f"{item.name} is {value}", element="sensors", remedy="Give finite numbers, 0 or more"
-                )
+            if item.name in ("seed", "delay"):
+                check_count(value, f"sensors: {item.name}", 0)
+            else:
+                check_number(value, f"sensors: {item.name}", "Give finite numbers, 0 or more", least=0.0)
 
 
 class Reading(NamedTuple):

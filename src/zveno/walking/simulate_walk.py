@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ZvenoError
@@ -14,13 +14,14 @@ from ..robot_functions import RobotFunctions
 from ..simulation.drives import DriveModel
 from ..simulation.time_stepping.grounds import Ground, GroundPlane
 from .base_estimator import BaseEstimator
+from .checks import check_friction, check_number, checked_start
 from .feet import Foot, checked_feet
 from .gaits.dynamic import DynamicGait
 from .gaits.static import StaticGait
 from .machine import Machine, Push
 from .record import Record
 from .sensing import Sensing, WalkingSensors
-from .standing import put_on, torque_share
+from .standing import near_ground, put_on, torque_share
 from .walk_result import Walk
 from .whole_body_torques import WalkingGains, WalkingWeights
 
@@ -30,6 +31,13 @@ LOADED = 0.02
 """Share of the weight that a foot must carry to be taken as a fixed point by the estimator."""
 REST_TIME = 0.5
 """s, that a machine must still stand after its last step."""
+ASKED_FOR = {
+    WalkingSensors: "zveno.WalkingSensors(…)",
+    WalkingWeights: "zveno.WalkingWeights(…)",
+    WalkingGains: "zveno.WalkingGains(…)",
+    DriveModel: "a drive, such as zveno.HydraulicDrive(…)",
+}
+"""What errors call the kinds of arguments."""
 LATE = "is still on its way: {} of {} steps after {:.3g} s"
 
 
@@ -81,13 +89,17 @@ def simulate_walk(
     terrain = GroundPlane() if ground is None else ground
     if not isinstance(gait, StaticGait | DynamicGait):
         raise ZvenoError(f"is {gait!r}", element="gait", remedy="Give a StaticGait or a DynamicGait")
+    if not isinstance(pushes, Sequence) or not all(isinstance(push, Push) for push in pushes):
+        raise ZvenoError(f"is {pushes!r}", element="pushes", remedy="Give a list of zveno.Push(time, impulse)")
     for push in pushes:
-        if not isinstance(push, Push):
-            raise ZvenoError(f"is {push!r}", element="push", remedy="Give zveno.Push(time, impulse)")
         push.check()
-    _check_numbers(friction, step, sample, duration)
-    q = put_on(robot, made, terrain, robot.mechanism.checked_q(start, "start"))
-    torque_share(robot, made, q, COUNTED_ON * friction)
+    _check_kinds(sensors=(sensors, WalkingSensors), weights=(weights, WalkingWeights))
+    _check_kinds(gains=(gains, WalkingGains), drive=(drive, DriveModel))
+    check_friction(friction)
+    for name, value in {"step": step, "sample": sample, "duration": 1.0 if duration is None else duration}.items():
+        check_number(value, name, "Give seconds, more than 0", above=0.0)
+    q = put_on(robot, made, terrain, checked_start(robot.mechanism, start))
+    torque_share(robot, near_ground(robot, made, terrain, q), q, COUNTED_ON * friction)
     machine = Machine(robot, made, terrain, friction, drive, step, q)
     walker = gait.walker(
         robot, made, q, COUNTED_ON * friction, expected, step, weights or WalkingWeights(), gains or WalkingGains()
@@ -97,7 +109,7 @@ def simulate_walk(
     estimator = BaseEstimator(robot.mechanism, made, sensors, q, step)
     record = Record(machine, walker, max(round(sample / step), 1))
     longest = walker.longest if duration is None else duration
-    n, rested = round(longest / step), 0
+    n, rested = max(round(longest / step), 1), 0
     with ProgressBar("Walking", progress) as show:
         for i in range(n):
             t = i * step
@@ -108,7 +120,7 @@ def simulate_walk(
             if i == 0:
                 machine.begin(torques.tau)
             machine.step(t, torques.tau, pushes)
-            if (i + 1) % record.every == 0:
+            if (i + 1) % record.every == 0 or (i + 1 == n and not record.times):
                 record.keep(t + step, q_seen, v_seen)
                 show(len(walker.footholds), walker.gait.steps)
                 if record.fall:
@@ -125,11 +137,8 @@ def simulate_walk(
     return record.finished(late, str(walker.gait.words), inputs)
 
 
-def _check_numbers(friction: float, step: float, sample: float, duration: float | None) -> None:
-    if friction is None or not (np.isfinite(friction) and friction > 0):
-        raise ZvenoError(
-            f"is {friction}", element="friction", remedy="Give the coefficient of the feet on the ground, above 0"
-        )
-    for name, value in (("step", step), ("sample", sample), ("duration", duration)):
-        if value is not None and not (np.isfinite(value) and value > 0):
-            raise ZvenoError(f"is {value}", element=name, remedy="Give seconds, more than 0")
+def _check_kinds(**given: tuple[Any, type]) -> None:
+    """Refuse what is not of its kind; None is the default of all."""
+    for name, (value, kind) in given.items():
+        if value is not None and not isinstance(value, kind):
+            raise ZvenoError(f"is {value!r}", element=name, remedy=f"Give {ASKED_FOR[kind]}")

@@ -15,6 +15,9 @@ from .feet import Foot, contact_points
 from .support import stability_margin, support_polygon
 from .terrain import checked_ground, heights
 
+NEAR = 0.1
+"""Share of the height of the centre of mass within which feet are on the ground at the start."""
+
 
 def put_on(robot: RobotFunctions, feet: tuple[Foot, ...], ground: Ground, q: np.ndarray) -> np.ndarray:
     """q with the machine so high that its lowest point touches the ground below it, which is checked."""
@@ -22,6 +25,19 @@ def put_on(robot: RobotFunctions, feet: tuple[Foot, ...], ground: Ground, q: np.
     placed = q.copy()
     placed[2] -= float((points[:, 2] - heights(checked_ground(ground), points)).min())
     return placed
+
+
+def near_ground(robot: RobotFunctions, feet: tuple[Foot, ...], ground: Ground, q: np.ndarray) -> tuple[Foot, ...]:
+    """The feet with those points of their soles that can stand at q: others are above the ground.
+
+    What is higher than a share `NEAR` of the height of the centre of mass comes down too late to hold the machine.
+    """
+    places = contact_points(robot, feet, q)
+    above = [points[:, 2] - heights(ground, points) for points in places]
+    center = robot.center_of_mass(q)
+    most = NEAR * float(center[2] - heights(ground, center))
+    soles = [foot.points[gap <= most].tolist() for foot, gap in zip(feet, above, strict=True)]
+    return tuple(Foot(foot.frame, sole) for foot, sole in zip(feet, soles, strict=True) if sole)
 
 
 def torque_share(robot: RobotFunctions, feet: Sequence[Foot], q: Any, friction: float) -> float:

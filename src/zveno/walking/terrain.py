@@ -78,7 +78,9 @@ def uneven_ground(
         length, width: of the field, m; it begins 1 m behind the origin.
         rng: of the heights.
     """
-    if not (np.isfinite([height, tile, slope, length, width]).all() and min(tile, length, width) > 0 <= height):
+    sizes = (height, tile, slope, length, width)
+    numbers = all(isinstance(size, int | float | np.number) and np.isfinite(size) for size in sizes)
+    if not (numbers and min(tile, length, width) > 0 <= height):
         raise ZvenoError(
             f"tiles of {tile} m within ±{height} m on {length} m × {width} m are no ground",
             element="ground",

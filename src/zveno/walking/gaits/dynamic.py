@@ -24,7 +24,7 @@ from ..body_state import Felt
 from ..whole_body_torques import Torques
 from .catching import allowed, beyond_all, left_over, reachable, room_between
 from .swing import Swing, smooth
-from .walker import GRAVITY, Walker, check_gait, checked_stride
+from .walker import GRAVITY, Walker, check_gait, stride_of
 
 AHEAD = 6
 """Footholds that are looked ahead."""
@@ -82,7 +82,7 @@ class DynamicGait:
         """With what was not given chosen for a machine whose centre of mass is so high, m."""
         return replace(
             self,
-            stride=checked_stride(self.stride, 0.28 * height),
+            stride=stride_of(self.stride, 0.28 * height),
             clearance=0.1 * height if self.clearance is None else self.clearance,
             step_time=2.0 * float(np.sqrt(height / GRAVITY)) if self.step_time is None else self.step_time,
         )
@@ -119,7 +119,7 @@ class DynamicWalker(Walker):
         self.groups: tuple[tuple[int, ...], ...] = self._groups()
         self.stride: np.ndarray = np.asarray(gait.stride, dtype=float)
         # A foot stands for half of a cycle, in which the body moves by half a stride.
-        self.check_reach(0.25 * float(np.linalg.norm(self.stride)), self.q_start)
+        self.check_reach(float(np.linalg.norm(self.stride)), 0.25, self.q_start)
         self.centers: np.ndarray = np.array([self.home[list(group), :2].mean(axis=0) for group in self.groups])
         """of the groups at the start"""
         along, outwards, inwards = (self.above * float(share) for share in gait.adjust)

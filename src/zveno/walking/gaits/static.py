@@ -13,7 +13,7 @@ from ..order import Footprint, checked_order, foot_order, widest_margin
 from ..support import nearest_supported
 from ..whole_body_torques import Torques
 from .swing import Swing, smooth
-from .walker import GRAVITY, Walker, check_gait, checked_stride
+from .walker import GRAVITY, Walker, check_gait, stride_of
 
 CENTER = (60.0, 16.0)
 """Gains, 1/s² and 1/s, of the centre of mass."""
@@ -69,7 +69,7 @@ class StaticGait:
         """With what was not given chosen for a machine whose centre of mass is so high, m."""
         return replace(
             self,
-            stride=checked_stride(self.stride, 0.2 * height),
+            stride=stride_of(self.stride, 0.2 * height),
             clearance=0.1 * height if self.clearance is None else self.clearance,
             swing_time=2.7 * float(np.sqrt(height / GRAVITY)) if self.swing_time is None else self.swing_time,
         )
@@ -90,10 +90,12 @@ class StaticWalker(Walker):
         assert gait.swing_time is not None
         self.clearance: float = gait.clearance
         self.swing_time: float = gait.swing_time
-        check_gait(gait, "clearance", "swing_time", "descent", "below")
+        check_gait(gait, "clearance", "swing_time", "descent")
+        if gait.shift_time is not None:
+            check_gait(gait, "shift_time")
         self.stride: np.ndarray = np.asarray(gait.stride, dtype=float)
         # The body does not move while a foot steps: feet come to be half a stride before or behind it.
-        self.check_reach(0.5 * float(np.linalg.norm(self.stride)), self.q_start)
+        self.check_reach(float(np.linalg.norm(self.stride)), 0.5, self.q_start)
         names = [foot.frame for foot in self.feet]
         footprint = self._footprint(self.start)
         if gait.order is None:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ShapeError, ZvenoError
+from ...errors import ZvenoError
 from ...robot_functions import RobotFunctions
 from ...simulation.time_stepping.grounds import Ground
 from ..body_state import Felt
+from ..checks import check_count, check_number, checked_stride
 from ..feet import Foot
 from ..terrain import checked_ground, foothold, heights
 from ..whole_body_torques import Torques, WalkingGains, WalkingWeights, WholeBodyTorques
@@ -73,10 +74,10 @@ class Walker(ABC):
     def step(self, t: float, q: np.ndarray, v: np.ndarray, loads: np.ndarray) -> Torques:
         """Torques at a time, for the state that is estimated and the loads that are measured."""
 
-    def check_reach(self, excursion: float, q: np.ndarray) -> None:
-        """Refuse strides in which a foot must be further from its hip than its leg is long.
+    def check_reach(self, stride: float, share: float, q: np.ndarray) -> None:
+        """Refuse strides, m, in which a foot must be further from its hip than its leg is long.
 
-        `excursion` is how far a foot comes to be in front of or behind where it is at the start, at least, m. Only
+        A foot comes to be a `share` of the stride, at least, in front of or behind where it is at the start. Only
         legs of turning joints have a length; what this does not refuse may still be out of reach.
         """
         mechanism = self.robot.mechanism
@@ -94,13 +95,16 @@ class Walker(ABC):
             ]
             chain = np.concatenate([places[-1:], places[:-1]])  # from the foot to the hip
             length = float(np.linalg.norm(np.diff(chain, axis=0), axis=1).sum())
-            needed = float(np.hypot(excursion, chain[0, 2] - chain[-1, 2]))
+            below = float(chain[-1, 2] - chain[0, 2])
+            needed = float(np.hypot(share * stride, below))
             if needed > length:
+                longest = np.sqrt(max(length**2 - below**2, 0.0)) / share
                 raise ZvenoError(
-                    f"the step is too long: {foot.frame} would be {needed:.3g} m from its hip, and its leg is "
-                    f"{length:.3g} m long",
+                    f"a stride of {stride:.3g} m is a step too long to reach: {foot.frame} would be {needed:.3g} m "
+                    f"from its hip, and its leg is {length:.3g} m long; no stride above {longest:.3g} m can be "
+                    "reached",
                     element="stride",
-                    remedy="Give a shorter stride",
+                    remedy=f"Give a stride well below {longest:.3g} m, or a start with the body lower",
                 )
 
     # --- parts of gaits
@@ -161,21 +165,15 @@ class Walker(ABC):
         return self.torques.solve(q, v, self.standing, (center[0], center[1], up), swings)
 
 
-def checked_stride(stride: Any, default: float) -> tuple[float, float]:
+def stride_of(stride: Any, default: float) -> tuple[float, float]:
     """x and y, m; forwards by the default if None."""
-    if stride is None:
-        return (default, 0.0)
-    step = np.asarray(stride, dtype=float)
-    if step.shape != (2,) or not np.isfinite(step).all():
-        raise ShapeError(f"is {stride}", element="stride", remedy="Give x and y in metres")
-    return (float(step[0]), float(step[1]))
+    x, y = (default, 0.0) if stride is None else checked_stride(stride).tolist()
+    return (x, y)
 
 
 def check_gait(gait: Any, *names: str) -> None:
     """Refuse times and lengths that are not above 0, and numbers of steps that are none."""
     for name in names:
-        value = getattr(gait, name)
-        if not (np.isfinite(value) and value > 0):
-            raise ZvenoError(f"is {value}", element=name, remedy="Give a finite number above 0")
-    if not (isinstance(gait.steps, int | np.integer) and gait.steps > 0):
-        raise ZvenoError(f"is {gait.steps!r}", element="steps", remedy="Give a whole number, 1 or more")
+        check_number(getattr(gait, name), name, "Give a finite number above 0", above=0.0)
+    check_number(gait.below, "below", "Give metres, 0 or more", least=0.0)
+    check_count(gait.steps, "steps", 1)
