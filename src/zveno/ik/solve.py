@@ -39,6 +39,7 @@ METHODS = {
     "scan": "zveno.ik.scan",
 }
 """Solvers by name, in the order in which `method="auto"` tries them. Each module has an object named `solver`."""
+_NDARRAY, _POSE = np.ndarray, (4, 4)
 
 
 def solve_ik(
@@ -257,7 +258,7 @@ def one_natively(robot: Any, T: Any, frame: Any, relative_to: Any, limits: Any, 
     For calls of `solve_ik` that give nothing but these arguments: what is looked up here is looked up for every
     pose, and takes as long as a fifth of the solving.
     """
-    if type(T) is not np.ndarray or T.shape != (4, 4) or type(limits) is not bool or type(task) is not str:
+    if type(T) is not _NDARRAY or T.shape != _POSE or type(limits) is not bool or type(task) is not str:
         return None
     solver = _native_solver(getattr(robot, "mechanism", robot), frame, relative_to, limits, task)
     return None if solver is None else solver.one(T)

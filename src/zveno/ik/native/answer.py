@@ -32,8 +32,8 @@ def _constant(value: int) -> np.ndarray:
 
 SOLVED = (*PER_SOLUTION, "count", "codes")
 """What is made when one of these fields is asked for; the others take as long again and few read them."""
-_COMPLETE, _COUNTS = _constant(COMPLETE), [_constant(n) for n in range(17)]
-"""Status and numbers of solutions of one pose, the same arrays in all answers: to make them takes as long as a call
+_COMPLETE = _constant(COMPLETE)
+"""Status of one pose, like numbers of solutions the same array in all answers: to make one takes as long as a call
 of a kernel."""
 
 
@@ -81,6 +81,10 @@ class NativeSolver:
         self._n_rows: int = self.arm.of_class.n_branches
         self._count, self._sure = N_ROW * self._n_rows, N_ROW * self._n_rows + 1
         self._n = problem.n
+        # By the number of solutions as the table has it: which part of the table their q is, and that number.
+        self._of_count: dict[float, Any] = {
+            float(n): ((slice(n), slice(self._n)), _constant(n)) for n in range(self._n_rows + 1)
+        }
 
     @cached_property
     def _batches(self) -> Any:
@@ -115,13 +119,14 @@ class NativeSolver:
             table = self._single_again(T)
             if not table.item(self._sure):
                 return None
-        n, pose = int(table.item(self._count)), T.tobytes()
+        part, count = self._of_count[table.item(self._count)]
+        q, pose = table[part], T.tobytes()
         answer = _new(Solutions)
         # What everybody reads is there at once: a missing attribute costs more.
         fields = answer.__dict__
-        fields["q"] = table[:n, : self._n] if self._is_q else self.problem.to_q(table[:n, : self._n])
-        fields["count"], fields["codes"], fields["batch"] = _COUNTS[n], _COMPLETE, ()
-        fields["_make"] = lambda _: self._solved(table[:n], _COUNTS[n], _COMPLETE) | self._explained(pose, ())
+        fields["q"] = q if self._is_q else self.problem.to_q(q)
+        fields["count"], fields["codes"], fields["batch"] = count, _COMPLETE, ()
+        fields["_make"] = lambda _: self._solved(table[part[0]], count, _COMPLETE) | self._explained(pose, ())
         return answer
 
     def many(self, T: np.ndarray, careful: Careful) -> Solutions | None:
