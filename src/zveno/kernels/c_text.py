@@ -34,8 +34,8 @@ _FUNCTIONS = {
     Op.ABS: "fabs",
 }
 STATIC = {
-    Op.MINIMUM: "static {t} {p}minimum({t} a, {t} b) {{ return (a < b || a != a) ? a : b; }}",
-    Op.MAXIMUM: "static {t} {p}maximum({t} a, {t} b) {{ return (a > b || a != a) ? a : b; }}",
+    Op.MINIMUM: "static {t} {p}minimum({t} a, {t} b) {{ {t} least = a < b ? a : b; return a != a ? a : least; }}",
+    Op.MAXIMUM: "static {t} {p}maximum({t} a, {t} b) {{ {t} most = a > b ? a : b; return a != a ? a : most; }}",
     Op.SIGN: "static {t} {p}sign({t} a) {{ return a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a; }}",
 }
 """Functions that C does not have or defines otherwise, as definitions for a type `t` and a prefix `p` of names."""

@@ -12,6 +12,7 @@ from ..plan import live_nodes
 from ..program import Op
 from .check import check
 from .instance import counted_operations, runs
+from .once import computed_once
 from .statements import (
     Array,
     Entry,
@@ -47,7 +48,7 @@ def export_structured(structured: Structured, dtype: DTypeLike = np.float64, nam
     if element not in (np.float64, np.float32):
         raise BuildError(f"C is exported for float64 or float32, not {element}", element="dtype")
     check(structured)
-    return _Writer(structured, element, identifier(name or structured.name, set())).source()
+    return _Writer(computed_once(structured), element, identifier(name or structured.name, set())).source()
 
 
 class _Writer:
