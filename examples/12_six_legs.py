@@ -1,42 +1,38 @@
-"""A machine with six legs from a short description walks statically, on level ground and up a step.
+"""A machine with six legs from a ten-line description walks statically, on level ground and up a step.
 
 Run it with `python examples/12_six_legs.py`; the picture goes to out/.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 import zveno
-from zveno import Frame, Joint, Limits, Link, Revolute
 
-ROWS = {"f": 0.3, "m": 0.0, "r": -0.3}
-LIMITS = Limits(-2.2, 2.2, 5.0, 40.0)
+rod, at, turned = zveno.inertia.parameters, zveno.transforms.transform, zveno.rotations.from_rpy
 
 
 def hexapod() -> zveno.Robot:
-    """A body of 12 kg with three legs a side, each turning at the hip and bending at thigh and knee."""
-    rod, at = zveno.inertia.parameters, zveno.transforms.transform
-    links, joints, frames = [Link("body", rod(12.0, np.zeros(3), np.diag([0.1, 0.4, 0.5])))], [], []
-    legs = [(f"{end}_{side}", x, y) for end, x in ROWS.items() for side, y in (("l", 1), ("r", -1))]
-    for name, x, side in legs:
-        hip = at(zveno.rotations.from_rpy([0, 0, side * np.pi / 2]), [x, 0.12 * side, 0])
-        for part, parent, axis, place in (
-            ("hip", "body", (0, 0, 1), hip),
-            ("thigh", f"{name}_hip", (0, 1, 0), at(p=(0.06, 0, 0))),
-            ("shin", f"{name}_thigh", (0, 1, 0), at(p=(0.2, 0, 0))),
-        ):
-            links.append(Link(f"{name}_{part}", rod(0.4, np.array([0.1, 0, 0]), 0.002 * np.eye(3))))
-            joints.append(Joint(f"{name}_{part}", parent, f"{name}_{part}", Revolute(axis), place, limits=LIMITS))
-        frames.append(Frame(f"{name}_foot", f"{name}_shin", at(p=(0.25, 0, 0))))
-    return zveno.Robot(zveno.assemble("hexapod", links, joints, frames)).with_base("free")
+    """A body of 12 kg with six times the same leg of three rods, turned to the left or to the right."""
+    leg = zveno.load("Rz(hip) Tx(0.06) Ry(thigh) Tx(0.2) Ry(shin) Tx(0.25)")
+    leg = leg.with_inertia(dict.fromkeys(leg.link_names[1:], rod(0.4, [0.1, 0, 0], 0.002 * np.eye(3)))).mechanism
+    joints = tuple(replace(joint, limits=zveno.Limits(-2.2, 2.2, 5.0, 40.0)) for joint in leg.joints)
+    leg = replace(leg, joints=joints, frames=(replace(leg.frames[0], name="foot"),))
+    body = zveno.assemble("body", [zveno.Link("body", rod(12.0, np.zeros(3), np.diag([0.1, 0.4, 0.5])))], [])
+    for row, x in {"front": 0.3, "middle": 0.0, "rear": -0.3}.items():
+        for side, y in {"left": 1, "right": -1}.items():
+            hip = at(turned([0, 0, y * np.pi / 2]), [x, 0.12 * y, 0])
+            body = zveno.edit.attach(body, leg, "body", hip, f"{row}_{side}_")
+    return zveno.Robot(replace(body, name="hexapod")).with_base("free")
 
 
 def main():
     robot = hexapod()
-    feet = [name for name in robot.frame_names if name.endswith("foot")]
+    feet = [name for name in robot.frame_names if name.endswith("_foot")]
     angles = {"thigh": -0.5, "shin": 1.7}
-    start = robot.pack({name: angles.get(name[4:], 0.0) for name in robot.joint_names if name != "floating_base"})
+    start = robot.pack({name: angles.get(name.split("_")[-1], 0.0) for name in robot.joint_names[1:]})
     walk = zveno.plan_walk(robot, feet, start, stride=(0.1, 0.0), cycles=2, margin=0.05)
     print(walk.summary)
     print("order:", ", ".join(walk.feet[i] for i in walk.order))

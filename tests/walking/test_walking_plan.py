@@ -1,5 +1,6 @@
 """Planned walks: laws at every sample, on level ground, slopes, fields and steps; machines that cannot stand."""
 
+import inspect
 import runpy
 from dataclasses import replace
 from pathlib import Path
@@ -82,11 +83,13 @@ def test_a_quadruped_walks(name):
 
 
 @pytest.mark.slow
-def test_a_machine_with_six_legs_from_a_short_description_walks():
+def test_a_machine_with_six_legs_from_a_ten_line_description_walks():
     example = Path(__file__).resolve().parents[2] / "examples" / "12_six_legs.py"
-    robot = runpy.run_path(str(example))["hexapod"]()
+    hexapod = runpy.run_path(str(example))["hexapod"]
+    assert len(inspect.getsource(hexapod).splitlines()) <= 12  # its head, a sentence, and ten lines
+    robot = hexapod()
     feet = [name for name in robot.frame_names if name.endswith("foot")]
-    bent = {name: {"thigh": -0.5, "shin": 1.7}.get(name[4:], 0.0) for name in robot.joint_names[1:]}
+    bent = {name: {"thigh": -0.5, "shin": 1.7}.get(name.split("_")[-1], 0.0) for name in robot.joint_names[1:]}
     plan = zveno.plan_walk(robot, feet, robot.pack(bent), stride=(0.1, 0.0), cycles=1, margin=0.05, samples=5)
     assert obeys_the_laws(robot, plan, zveno.GroundPlane(), margin=0.05)
     assert len(plan.steps) == 6
