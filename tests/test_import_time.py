@@ -67,3 +67,12 @@ def test_singular_poses_import_no_masked_arrays():
     )
     assert "zveno.ik.checks.singular_solutions" in imported
     assert "numpy.ma" not in imported
+
+
+def test_inverse_kinematics_of_one_process_knows_no_others():
+    imported = modules_after(
+        "import zveno\nrobot = zveno.load('puma560')\n"
+        "assert robot.ik(robot.forward_kinematics(robot.neutral())) is not None"
+    )
+    assert "zveno.ik.solve" in imported
+    assert not imported & {"multiprocessing", "concurrent.futures.process", "zveno.scale.worker"}, "10 ms"

@@ -12,8 +12,6 @@ from ..errors import ZvenoError
 from ..progress import Progress, ProgressBar
 from .checkpoint import Checkpoint, checkpoint_at
 from .digest import digest_of
-from .ordered import answers_in_order
-from .places import workers_of
 
 P = TypeVar("P")
 A = TypeVar("A")
@@ -58,6 +56,9 @@ def fold(
 
 
 def _answers(work: Callable[[P], A], pieces: list[P], begin: int, on: On) -> Iterator[tuple[int, A]]:
+    from .ordered import answers_in_order  # these import multiprocessing, which takes as long as a solver to import
+    from .places import workers_of
+
     with workers_of(on, work) as workers:
         yield from answers_in_order(workers, pieces, begin)
 
