@@ -158,8 +158,11 @@ def _words(names: bytes) -> Iterator[str]:
 
 def _read(file: str) -> bytes | None:
     try:
-        with open(file, "rb") as stream:
-            return stream.read()
+        descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_BINARY", 0))  # a stream takes twice as long
+        try:
+            return os.read(descriptor, os.fstat(descriptor).st_size)
+        finally:
+            os.close(descriptor)
     except OSError:
         return None
 

@@ -15,7 +15,7 @@ from ...kernels.door import identity
 from ..checks.judgement import orientable
 from ..closed_form.forms import Form
 from ..closed_form.other_forms import SlidingForm
-from ..closed_form.revolute_arms import three_parallel
+from ..closed_form.revolute_arms import branches, three_parallel
 from ..closed_form.turns_then_slides import turns_then_slides
 from ..ik_problem import IkProblem
 from ..steps import Step
@@ -241,7 +241,14 @@ def arm_tables(problem: IkProblem, form: Form | SlidingForm, bounds: Bounds = DO
 
 
 def _square_roots(function: Callable[..., Any], options: tuple[Any, ...], h: Any, a: Any, e: Any) -> int:
-    """How many square roots, each with two signs, make the branches of a closed form."""
+    """How many square roots, each with two signs, make the branches of a closed form: those of any one branch."""
+    roots = 0
+
+    def first(solved: Any) -> Any:
+        nonlocal roots
+        roots += 1
+        return branches(solved)[:1]
+
     with np.errstate(all="ignore"):  # the values do not matter
-        branches = function(h, a, e, np.eye(3), np.zeros(3), **dict(options))[0]
-    return (len(branches) - 1).bit_length()
+        function(h, a, e, np.eye(3), np.zeros(3), choose=first, **dict(options))
+    return roots
