@@ -11,6 +11,10 @@ from ..measurements.fit_problem import FitProblem, Part, instrument_numbers
 from ..measurements.start_values import StartData
 
 MIN_ROWS = 3
+DRAWS = 32
+"""Small sets of rows by which a target is tried: where a fifth is bad, a set of eight is clean with 99.7 %."""
+BELONGS = 5.0
+"""Times the median miss up to which rows place a target. A normal row is beyond in one of 1300."""
 
 
 def first_frames(
@@ -84,14 +88,41 @@ def _seen_from_and_in(problem: FitProblem, part: Part, T, use, frames, done):
 
 
 def _targets(problem: FitProblem, part: Part, T, use, frames, done):
-    p = (frames[part.left] @ T @ frames[part.right])[:, :3, 3]
+    P = frames[part.left] @ T @ frames[part.right]
     for unknown in problem.unknowns:
         rows = part.target == unknown.frame
         if unknown.label in done or not rows.any():
             continue
         rows = rows & use if (rows & use).any() else rows
-        frames[unknown.frame] = part.measurement.first_target(p[rows], part.y[rows])
+        frames[unknown.frame] = _target_of_most(part, P[rows], rows, frames, len(unknown.free))
         done.add(unknown.label)
+
+
+def _target_of_most(part: Part, P: np.ndarray, rows: np.ndarray, frames: np.ndarray, n_free: int) -> np.ndarray:
+    """A target from the rows that agree: of all rows and of small sets, that with the least median miss says which.
+
+    One joint angle that is wrong by half a turn would move a sphere or a plane through all rows so far that the fit
+    ends elsewhere.
+    """
+    kind, y = part.measurement, part.y[rows]
+    given = [numbers[rows] for numbers in instrument_numbers(part, frames)]
+    size = 2 * (n_free + sum(not number.given for number in kind.numbers))
+    whole = kind.first_target(P[:, :3, 3], y)
+    if len(y) < 2 * size:
+        return whole
+
+    def misses(X: np.ndarray) -> np.ndarray:
+        X = np.broadcast_to(X, P.shape)
+        found = None if all(number.given for number in kind.numbers) else kind.first_numbers(P, X, y)
+        numbers = given if found is None else [np.broadcast_to(found, (len(y), len(found)))]
+        return np.linalg.norm(kind.reading(P, X, *numbers) - y, axis=1)
+
+    rng = np.random.default_rng(0)
+    drawn = [rng.choice(len(y), size, replace=False) for _ in range(DRAWS)]
+    tried = [whole, *(kind.first_target(P[some, :3, 3], y[some]) for some in drawn)]
+    miss = min((misses(X) for X in tried), key=np.median)
+    belongs = miss <= BELONGS * np.median(miss)
+    return kind.first_target(P[belongs, :3, 3], y[belongs])
 
 
 def _numbers(part: Part, T, use, frames):

@@ -11,6 +11,7 @@ from ...fit.levenberg_marquardt import Fit
 from ..measurements.campaigns import Campaign
 from ..measurements.fit_problem import FitProblem, Part
 from .named import Outlier
+from .weighting import LEAST_SIGMA, row_distances
 
 if TYPE_CHECKING:
     from .least_squares import FitPoint
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 CHANCE = 0.01
 """That any good row of all measurements is flagged as an outlier."""
+WILD = 30.0
+"""Times the median residual beyond which a row is wild where a fit begins. Errors of robots differ by posture, but
+not so much."""
 
 
 def freedom(problem: FitProblem, fit: Fit[FitPoint], weight: np.ndarray, use: np.ndarray | None = None) -> int:
@@ -29,6 +33,21 @@ def freedom(problem: FitProblem, fit: Fit[FitPoint], weight: np.ndarray, use: np
 def outlier_limits(problem: FitProblem, components: np.ndarray, freedom: int) -> np.ndarray:
     """Distance beyond which rows with so many components do not belong."""
     return robust.limit(1.0 - CHANCE / problem.n_data_rows, components, freedom)
+
+
+def wild_rows(problem: FitProblem, residual: np.ndarray) -> np.ndarray:
+    """Which rows of data miss by far more than most where a fit begins, (data rows,).
+
+    Such a row has another posture or target: through it, the first least squares would put a plane or a sphere
+    where no later fit finds back. It is left out until there is a fit to judge it by, with all others.
+    """
+    miss = np.zeros(len(residual))
+    for k in range(len(problem.noise_names)):
+        of_noise = problem.noise == k
+        sizes = abs(residual[of_noise])
+        miss[of_noise] = sizes / max(float(np.median(sizes)), LEAST_SIGMA) if len(sizes) else 0.0
+    distance, _ = row_distances(problem, miss)
+    return keeping_unknowns_placed(problem, distance > WILD, np.ones(len(distance), dtype=bool), distance)
 
 
 def keeping_unknowns_placed(

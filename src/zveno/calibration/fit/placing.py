@@ -11,6 +11,7 @@ from ..measurements.fit_problem import FitProblem
 from ..model.models import redundant_model
 from .choosing import fit_options
 from .initial import first_frames
+from .outliers import wild_rows
 from .solve import Solution, solve
 from .state import FitState
 from .structure import frame_columns
@@ -37,7 +38,9 @@ def assemble_rows(state: FitState) -> FitState:
 def place_frames(state: FitState) -> FitState:
     """The nominal robot with its frames fitted."""
     problem = state.problem.placed(first_frames(state.problem, state.problem.nominal))
-    base = solve(problem, _frame_options(problem), problem.nominal, problem.frames)
+    residual, _ = problem.evaluate(problem.nominal, problem.frames, ())
+    use = problem.by_row(~wild_rows(problem, residual), True)
+    base = solve(problem, _frame_options(problem), problem.nominal, problem.frames, use)
     return replace(state, problem=problem.placed(base.frames), base=base)
 
 

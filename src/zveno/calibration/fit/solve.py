@@ -12,11 +12,9 @@ from ...fit.covariance import Factors, factors, leverages, variance_factors
 from ...fit.levenberg_marquardt import Fit
 from ..measurements.fit_problem import CONSTRAINT, FitProblem
 from .least_squares import FitPoint, least_squares, within_bounds
-from .outliers import freedom, keeping_unknowns_placed, outlier_limits
-from .weighting import FitOptions, Whitening, row_distances, row_sigma, rows_used
+from .outliers import freedom, keeping_unknowns_placed, outlier_limits, wild_rows
+from .weighting import LEAST_SIGMA, FitOptions, Whitening, row_distances, row_sigma, rows_used
 
-LEAST_SIGMA = 1e-9
-"""Noise, m or rad, below which readings are as good as exact: what is left is rounding."""
 TURNS = 12
 """Rounds of judging noise and weights at most."""
 
@@ -142,6 +140,8 @@ class _Rounds:
         loss = "tukey" if roughly else self.options.loss
         steady_weight, steady_sigma = (2e-2, 2e-2) if roughly else (1e-3, 5e-3)
         weight = np.ones(self.problem.n_data_rows)
+        if loss != "none":
+            weight[self.rows & wild_rows(self.problem, point.r)] = 0.0
         for turn in range(TURNS // 2 if roughly else TURNS):
             fit = self.rough(point, sigma, weight, near=turn > 0)
             point = fit.state

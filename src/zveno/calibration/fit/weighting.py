@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 Bounds = Mapping[int, tuple[float, float]] | None
 """Column → (lower, upper)."""
+LEAST_SIGMA = 1e-9
+"""Noise, m or rad, below which readings are as good as exact: what is left is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
