@@ -34,7 +34,7 @@ class Foot:
     @property
     def is_point(self) -> bool:
         """Whether it touches at one point, so that it may turn about it."""
-        return len(self.points) == 1
+        return len(self.sole) == 1
 
     @property
     def radius(self) -> float:

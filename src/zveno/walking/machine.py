@@ -95,11 +95,12 @@ class Machine:
         self.stepping: Stepping = stepping_of(robot, contacts, True, Called(_commanded), prepared, False, None)
         self._kernel = time_steps_kernel(self.stepping, 1, 1)
         self._h = np.array([h])
+        self._q, self._v, self._n_row = self.stepping.q, self.stepping.v, self.stepping.n_row
         self.owner: np.ndarray = np.repeat(np.arange(len(feet)), [len(foot.points) for foot in feet])
         self.effort: np.ndarray = np.minimum(effort_limits(mechanism), 1e12)
-        self.row: np.ndarray = np.zeros(self.stepping.n_row)
-        self.row[self.stepping.q] = q
-        self.sample: np.ndarray = np.zeros(self.stepping.n_row + self.stepping.n_extra)
+        self.row: np.ndarray = np.zeros(self._n_row)
+        self.row[self._q] = q
+        self.sample: np.ndarray = np.zeros(self._n_row + self.stepping.n_extra)
         weight = sum(link.inertia[0] for link in mechanism.links[1:]) * np.linalg.norm(mechanism.gravity)
         k, first = len(self.owner), self.stepping.impulses.start
         self._resting = np.full(k, weight / k)
@@ -111,12 +112,12 @@ class Machine:
     @property
     def q(self) -> np.ndarray:
         """(n_q,)."""
-        return self.row[self.stepping.q]
+        return self.row[self._q]
 
     @property
     def v(self) -> np.ndarray:
         """(n_v,)."""
-        return self.row[self.stepping.v]
+        return self.row[self._v]
 
     @property
     def normals(self) -> np.ndarray:
@@ -140,7 +141,7 @@ class Machine:
             if push.time <= t < push.time + push.duration:
                 u[:3] += from_quaternion(self.q[3:7]).T @ np.asarray(push.impulse, dtype=float) / push.duration
         self.sample = self._kernel(np.array([t]), self._h, self.row, self.stepping.settings, u)[0]
-        self.row = self.sample[: self.stepping.n_row].copy()
+        self.row = self.sample[: self._n_row].copy()
         self.forces = self.row[self._normals] / self.h
         if self.forces.max() > self._jammed:
             self.row[self.stepping.impulses] = 0.0

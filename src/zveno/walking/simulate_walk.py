@@ -22,6 +22,7 @@ from .machine import Machine, Push
 from .record import Record
 from .sensing import Sensing, WalkingSensors
 from .standing import near_ground, put_on, torque_share
+from .terrain import ground_key
 from .walk_result import Walk
 from .whole_body_torques import WalkingGains, WalkingWeights
 
@@ -116,10 +117,10 @@ def simulate_walk(
             reading = sensing.read(machine.q, machine.v, machine.normals)
             trusted = walker.standing & (reading.loads > LOADED * walker.weight)
             q_seen, v_seen = estimator.update(reading, trusted)
-            torques = walker.step(t, q_seen, v_seen, reading.loads)
+            tau = walker.step(t, q_seen, v_seen, reading.loads).tau
             if i == 0:
-                machine.begin(torques.tau)
-            machine.step(t, torques.tau, pushes)
+                machine.begin(tau)
+            machine.step(t, tau, pushes)
             if (i + 1) % record.every == 0 or (i + 1 == n and not record.times):
                 record.keep(t + step, q_seen, v_seen)
                 show(len(walker.footholds), walker.gait.steps)
@@ -131,8 +132,8 @@ def simulate_walk(
     made_steps = len(walker.footholds)
     late = "" if walker.done else LATE.format(made_steps, walker.gait.steps, longest)
     inputs = hash_of(
-        robot.mechanism.fingerprint, made, q, gait, terrain, expected, friction, sensors, drive, list(pushes),
-        weights, gains, step, sample, duration,
+        robot.mechanism.fingerprint, made, q, gait, ground_key(terrain), ground_key(expected), friction, sensors,
+        drive, list(pushes), weights, gains, step, sample, duration,
     )  # fmt: skip
     return record.finished(late, str(walker.gait.words), inputs)
 

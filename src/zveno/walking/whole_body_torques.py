@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -102,6 +102,9 @@ class WholeBodyTorques:
         self._settings = np.array([friction, weights.center, weights.attitude, weights.posture])
         self._sides = np.zeros(self.problem.n)
         self._last = np.zeros(mechanism.n_v)
+        self._contacts: tuple[Any, ...] = ()
+        """of the last step: which feet stand, and which are in the air"""
+        self._foot_weights, self._carried = np.zeros(len(feet)), np.zeros(len(feet))
         self._wanted = np.zeros(self.problem.n_wanted)
         self._feet: np.ndarray = self._wanted[: FOOT_NUMBERS * len(feet)].reshape(-1, FOOT_NUMBERS)
         self._rest: np.ndarray = self._wanted[FOOT_NUMBERS * len(feet) :]
@@ -136,21 +139,30 @@ class WholeBodyTorques:
             center: acceleration of the centre of mass, (3,).
             swings: place and velocity, (3,) each, wanted of feet in the air.
         """
-        self._feet[:, :6] = 0.0
-        self._feet[:, 15:19] = (0.0, self.gains.rest, 0.0, self.gains.rest)
+        contacts = (standing.tobytes(), *swings)
+        if contacts != self._contacts:
+            self._contacts = contacts
+            self._switch(standing, swings)
         for k, (place, speed) in swings.items():
             self._feet[k, :3], self._feet[k, 3:6] = place, speed
-            self._feet[k, 15:19] = (*self.gains.swing, *self.gains.swing_turn)
         self._rest[:3] = center
-        weights = np.where(standing, self.weights.stance, self.weights.swing)
-        carried = np.where(standing, FREE, 0.0)
         tau, forces, sides, status, _ = self._kernel(
-            q, v, self._wanted, weights, carried, self._limits, self._settings, self._sides
+            q, v, self._wanted, self._foot_weights, self._carried, self._limits, self._settings, self._sides
         )
         if status != SOLVED:
             self.failures += 1
             self._sides = np.zeros(self.problem.n)
             return Torques(self._last, np.zeros((len(standing), 3)), False)
         self._sides = sides
-        self._last = np.concatenate([np.zeros(6), tau])
+        self._last = np.zeros(len(v))
+        self._last[6:] = tau
         return Torques(self._last, forces.reshape(-1, 3), True)
+
+    def _switch(self, standing: np.ndarray, swings: Iterable[int]) -> None:
+        """Weights, bounds and gains for other feet that stand, and others in the air."""
+        self._feet[:, :6] = 0.0
+        self._feet[:, 15:19] = (0.0, self.gains.rest, 0.0, self.gains.rest)
+        for k in swings:
+            self._feet[k, 15:19] = (*self.gains.swing, *self.gains.swing_turn)
+        self._foot_weights = np.where(standing, self.weights.stance, self.weights.swing)
+        self._carried = np.where(standing, FREE, 0.0)

@@ -138,10 +138,12 @@ class DynamicWalker(Walker):
         self.swinging: int = 1
         self.swings: dict[int, Swing] = {}
         self.landed: set[int] = set()
-        self.planned: np.ndarray = np.zeros(2)
+        self.stance: np.ndarray = self._center(0)
+        """middle of the group that stands during this step"""
+        self.planned: np.ndarray = self._next_center()
         self.moved: np.ndarray = np.zeros(2)
         """by which the next foothold was adjusted"""
-        self.dcm_end: np.ndarray = np.zeros(2)
+        self.dcm_end: np.ndarray = self._end()
         """ξ* at the end of this step"""
         self.next_look: float = 0.0
         self.waited: float = 0.0
@@ -172,9 +174,8 @@ class DynamicWalker(Walker):
                 s = 0.0
             if self.walking:
                 self._adjust(s, dcm)
-                stance = self._center(1 - self.swinging)
                 wanted = self._reference(min(s, self.step_time))
-                wanted_rate = self.omega * (wanted - stance)
+                wanted_rate = self.omega * (wanted - self.stance)
                 for k, swing in self.swings.items():
                     if k not in self.landed:
                         ways[k] = swing.at(s - self.double_support)
@@ -192,9 +193,6 @@ class DynamicWalker(Walker):
         if self.done:
             goal = self.placed[:, :2].mean(axis=0) + self.offset
         else:
-            self.planned = self._next_center()
-            self.moved = np.zeros(2)
-            self.dcm_end = self._end()
             goal = self._reference(0.0)
         a, rate, _ = smooth(s / T)
         way = goal - self.begin_dcm
@@ -202,12 +200,12 @@ class DynamicWalker(Walker):
 
     def _reference(self, s: float) -> np.ndarray:
         """ξ* at s seconds of this step."""
-        here = self._center(1 - self.swinging)
+        here = self.stance
         return here + math.exp(-self.omega * (self.step_time - s)) * (self.dcm_end - here)
 
     def _end(self) -> np.ndarray:
         """ξ* at the end of this step, back from the footholds that come."""
-        here, following = self._center(1 - self.swinging), self.planned + self.moved
+        here, following = self.stance, self.planned + self.moved
         places = [here, following]
         group = 1 - self.swinging
         left = self.gait.steps - self.made  # this step included
@@ -237,7 +235,7 @@ class DynamicWalker(Walker):
         return 0.5 * self.stride if number < self.gait.steps else np.zeros(2)
 
     def _next_center(self) -> np.ndarray:
-        return self._center(1 - self.swinging) + self._between(self.swinging) + self._advance(self.made + 1)
+        return self.stance + self._between(self.swinging) + self._advance(self.made + 1)
 
     def _adjust(self, s: float, dcm: np.ndarray) -> None:
         """Moves the footholds by what ξ will have missed at the end of the step."""
@@ -249,7 +247,7 @@ class DynamicWalker(Walker):
         if s < self.next_look:
             return
         self.next_look = s + LOOK
-        stance = self._center(1 - self.swinging)
+        stance = self.stance
         moved, self.moved = self.moved, np.zeros(2)
         missed = stance + math.exp(self.omega * left) * (dcm - stance) - self._end()
         self.moved = moved + min(1.0, PULL * LOOK) * (self._allowed(missed) - moved)
@@ -269,7 +267,7 @@ class DynamicWalker(Walker):
 
     def _can_be_caught(self, s: float, at: Felt, dcm: np.ndarray) -> bool:
         """Whether pressure in the standing sole and another foothold can make up for what ξ would miss."""
-        stance, growth = self._center(1 - self.swinging), math.exp(self.omega * (self.step_time - s))
+        stance, growth = self.stance, math.exp(self.omega * (self.step_time - s))
         missed = stance + growth * (dcm - stance) - self._end()
         foot = self.groups[1 - self.swinging][0]
         lost = left_over(missed - self._allowed(missed), growth, at.feet[foot], self.extents[foot])
@@ -305,6 +303,7 @@ class DynamicWalker(Walker):
     def _begin_step(self, t: float) -> None:
         self.walking, self.began = True, t
         self.landed, self.swings = set(), {}
+        self.stance = self._center(1 - self.swinging)
         self.planned, self.moved = self._next_center(), np.zeros(2)
         self.dcm_end, self.next_look, self.waited = self._end(), 0.0, 0.0
 

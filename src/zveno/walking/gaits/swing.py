@@ -54,10 +54,11 @@ class Swing:
         share = s / self.duration
         first, last = self.across
         a, rate, _ = smooth((share - first) / (last - first))
-        way = self.goal - self.begin[:2]
         z, speed = self._height(s, share)
-        position = np.append(self.begin[:2] + a * way, z)
-        return position, np.append(way * (rate / ((last - first) * self.duration)), speed)
+        (x, y, _), (goal_x, goal_y) = self.begin.tolist(), self.goal.tolist()
+        across, rate = (goal_x - x, goal_y - y), rate / ((last - first) * self.duration)
+        position = np.array([x + a * across[0], y + a * across[1], z])
+        return position, np.array([rate * across[0], rate * across[1], speed])
 
     def _height(self, s: float, share: float) -> tuple[float, float]:
         rising = self.up * self.duration
