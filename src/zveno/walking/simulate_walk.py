@@ -18,6 +18,7 @@ from .checks import check_friction, check_number, checked_start
 from .feet import Foot, checked_feet
 from .gaits.dynamic import DynamicGait
 from .gaits.static import StaticGait
+from .known_drive import known_drive
 from .machine import Machine, Push
 from .record import Record
 from .sensing import Sensing, WalkingSensors
@@ -102,8 +103,17 @@ def simulate_walk(
     q = put_on(robot, made, terrain, checked_start(robot.mechanism, start))
     torque_share(robot, near_ground(robot, made, terrain, q), q, COUNTED_ON * friction)
     machine = Machine(robot, made, terrain, friction, drive, step, q)
+    known = known_drive(robot.mechanism, drive, q)
+    controlled = robot if known.mechanism is robot.mechanism else RobotFunctions(known.mechanism)
     walker = gait.walker(
-        robot, made, q, COUNTED_ON * friction, expected, step, weights or WalkingWeights(), gains or WalkingGains()
+        controlled,
+        made,
+        q,
+        COUNTED_ON * friction,
+        expected,
+        step,
+        weights or WalkingWeights(),
+        gains or WalkingGains(),
     )
     sensors = WalkingSensors() if sensors is None else sensors
     sensing = Sensing(sensors, robot.mechanism, made, step)
@@ -117,7 +127,7 @@ def simulate_walk(
             reading = sensing.read(machine.q, machine.v, machine.normals)
             trusted = walker.standing & (reading.loads > LOADED * walker.weight)
             q_seen, v_seen = estimator.update(reading, trusted)
-            tau = walker.step(t, q_seen, v_seen, reading.loads).tau
+            tau = walker.step(t, q_seen, v_seen, reading.loads).tau + known.viscous * v_seen
             if i == 0:
                 machine.begin(tau)
             machine.step(t, tau, pushes)
