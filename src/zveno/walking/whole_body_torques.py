@@ -28,14 +28,16 @@ class WalkingWeights:
 
     Attributes:
         stance, swing: feet that stand, at rest, and feet in the air.
-        center: of mass.
+        center: of mass. It runs away where it is not held (an error of its acceleration, kept for a step, moves ξ
+            a hundred times further than the same error moves a foot in the air, which its own gains bring back), so
+            no task but the standing feet outweighs it.
         attitude: of the body.
         posture: of every joint.
     """
 
     stance: float = 1000.0
     swing: float = 200.0
-    center: float = 20.0
+    center: float = 200.0
     attitude: float = 10.0
     posture: float = 0.05
 
