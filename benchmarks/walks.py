@@ -2,7 +2,8 @@
 
     python -m benchmarks.walks [--runs 50] [--only dynamic] [--first 0] [--last 10]
 
-Every run has noisy sensors and the base-state estimator; a fall is judged relative to the feet that stand.
+The number of a run is the seed of its ground, push and noise: `--first 5000` walks on other ones. Every run has noisy
+sensors and the base-state estimator; a fall is judged relative to the feet that stand.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ def cases(runs: int):
         return zveno.uneven_ground(0.02, tile=float(rng.uniform(0.2, 0.4)), rng=rng)
 
     def slope(seed):
-        angle = np.radians(np.linspace(-5.0, 5.0, runs)[seed])
+        angle = np.radians(np.linspace(-5.0, 5.0, runs)[seed % runs])
         return zveno.uneven_ground(0.0, slope=float(angle), rng=seed)
 
     def push(seed):
-        angle = 2 * np.pi * seed / runs
-        when = 3.0 + float(np.random.default_rng([seed, 2]).uniform(0.0, 1.2))
+        # Any direction at any moment of the walk.
+        rng = np.random.default_rng([seed, 77])
+        angle, when = float(rng.uniform(0.0, 2 * np.pi)), float(rng.uniform(1.5, 6.0))
         return [zveno.Push(when, (10 * np.cos(angle), 10 * np.sin(angle), 0.0))]
 
     level = zveno.uneven_ground(0.0)
@@ -48,7 +50,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--only", default="", help="part of a case's name")
     parser.add_argument("--first", type=int, default=0, help="number of the first run")
-    parser.add_argument("--last", type=int, default=None, help="number after the last run")
+    parser.add_argument(
+        "--last", type=int, default=None, help="number after the last run; as many as --runs if not given"
+    )
     options = parser.parse_args()
     robot = zveno.load("biped")
     stance = zveno.stance_of(robot)
@@ -60,7 +64,7 @@ def main() -> None:
         if options.only not in name:
             continue
         walks, cpu, seconds = [], 0.0, 0.0
-        for seed in range(options.first, options.last or options.runs):
+        for seed in range(options.first, options.last or options.first + options.runs):
             sensors = zveno.WalkingSensors(seed=seed)
             started = time.process_time()
             walk = zveno.simulate_walk(
