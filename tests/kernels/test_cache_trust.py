@@ -26,6 +26,8 @@ def never():
 def place(tmp_path, monkeypatch):
     """The directory of a cache with one entry, two directories below one of the test's own."""
     place = tmp_path / "above" / "cache"
+    monkeypatch.setenv("ZVENO_CACHE_DIR", str(tmp_path / "before"))
+    load_or_build("another", mixed)  # what all kernels share is kept with the first of a process
     monkeypatch.setenv("ZVENO_CACHE_DIR", str(place))
     load_or_build("key", mixed)
     assert load_or_build("key", never).from_cache

@@ -124,10 +124,13 @@ class Code:
         self._engine.remove_module(empty)  # else it is compiled too, which takes longer than to load the object
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
+        self._addresses: dict[str, int] = {}
 
     def address(self, name: str) -> int:
         """Where a function or variable of the object code is, 0 if it has none of that name."""
-        return self._engine.get_function_address(name)
+        if name not in self._addresses:
+            self._addresses[name] = self._engine.get_function_address(name)
+        return self._addresses[name]
 
     def set_word(self, name: str, number: int, value: int) -> None:
         """Set one of the words that a variable of the object code consists of."""

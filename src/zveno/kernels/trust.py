@@ -22,16 +22,15 @@ def is_trusted(directory: Path) -> bool:
     """
     if os.name == "nt":
         return True
-    place, waiting, links = Path("/"), list(directory.parts[1:]), 0
+    place, waiting, links = "/", list(directory.parts[1:]), 0
     status = os.lstat(place)
     while True:
         if not _is_ours(status, on_the_way=bool(waiting)) or not stat.S_ISDIR(status.st_mode):
             return False
         if not waiting:
             return True
-        following = place / waiting.pop(0)
-        if following.name == "..":
-            following = place.parent
+        name = waiting.pop(0)
+        following = os.path.dirname(place) if name == ".." else os.path.join(place, name)
         status = os.lstat(following)
         if stat.S_ISLNK(status.st_mode):
             links += 1
@@ -39,7 +38,7 @@ def is_trusted(directory: Path) -> bool:
                 return False
             target = Path(os.readlink(following))
             waiting = [*(target.parts[1:] if target.is_absolute() else target.parts), *waiting]
-            following = Path("/") if target.is_absolute() else place
+            following = "/" if target.is_absolute() else place
             status = os.lstat(following)
         place = following
 
