@@ -2,8 +2,8 @@
 
     python -m benchmarks.walks [--runs 50] [--only dynamic] [--first 0] [--last 10]
 
-The number of a run is the seed of its ground, push and noise: `--first 5000` walks on other ones. Every run has noisy
-sensors and the base-state estimator; a fall is judged relative to the feet that stand.
+The number of a run is the seed of its ground, push and noise: `--first 5000` walks on other ones. Every run has
+noisy sensors and the base-state estimator; a fall is judged relative to the feet that stand.
 """
 
 from __future__ import annotations
