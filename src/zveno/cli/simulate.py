@@ -98,8 +98,11 @@ def simulate(
 
         unused = {"q0": q0, "v0": v0, "target": target, "control": () if control == "none" else control}
         unused |= {"runs": runs, "states": states, "workers": workers.place, "checkpoint": workers.checkpoint}
-        walked(machine, gait, steps, uneven, unused, (save, plot, animate), output)
+        unused |= {"integrator": integrator != "default", "friction": friction, "limits": limits}
+        walked(machine, gait, steps, uneven, unused, (save, plot, animate), output, sample)
         return
+    if gait != "dynamic" or uneven:
+        raise ZvenoError("belongs to walks", element="--gait" if not uneven else "--uneven", remedy="Add --walk")
     for_one = {"q0": q0, "v0": v0, "animate": animate, "plot": plot}
     many = sweep_states(machine, runs, states, rng, for_one, (save, output.out))
     if many is None and (workers.place is not None or workers.checkpoint is not None):

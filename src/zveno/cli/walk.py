@@ -20,6 +20,7 @@ def walked(
     unused: Mapping[str, Any],
     files: tuple[Path | None, Path | None, Path | None],
     output: OutputFlags,
+    sample: float | None = None,
 ) -> None:
     """Walk and deliver: the motion, its picture and its animation, and the walk itself."""
     from ..report.text.walking import print_walk, walk_data
@@ -33,7 +34,8 @@ def walked(
         if value:
             raise ZvenoError("a walk chooses it itself", element=f"--{name}", remedy="Leave it out with --walk")
     chosen = StaticGait(steps=steps) if gait == "static" else DynamicGait(steps=steps)
-    walk = simulate_walk(machine, *stance_of(machine), chosen, ground=uneven_ground(uneven, rng=0))
+    ground, kept = uneven_ground(uneven, rng=0), 0.01 if sample is None else sample
+    walk = simulate_walk(machine, *stance_of(machine), chosen, ground=ground, sample=kept)
     save, plot, animate = files
     if save is not None:
         say_written(walk.trajectory.save(save))

@@ -88,9 +88,10 @@ class Walk(Result):
         least = self.margin_percentiles[5]
         margin = "" if np.isnan(least) else f"; support margin {1e3 * least:.0f} mm or more in 95 % of the samples"
         tilt = self.tilt_percentiles[95]
-        tilted = "" if np.isnan(tilt) else f", soles tilted by {np.degrees(tilt):.1f}° or less"
+        tilted = "" if np.isnan(tilt) else f", soles tilted by {max(np.degrees(tilt), 0.1):.1f}° or less"
+        count = f"{len(self.steps)} step" + ("" if len(self.steps) == 1 else "s")
         return (
-            f"{self.robot} {self.status}: {len(self.steps)} steps ({self.gait}), {self.speed:.3g} m/s over "
+            f"{self.robot} {self.status}: {count} ({self.gait}), {self.speed:.3g} m/s over "
             f"{self.trajectory.t[-1]:.3g} s{margin}{tilted}; torques up to "
             f"{100 * float(np.nanmax(self.torque_share, initial=0.0)):.0f} % of their limits"
             + (

@@ -45,7 +45,7 @@ def print_walk(console: Console, walk: Walk, degrees: bool = False) -> None:
     names = [walk.feet[foot] for foot in walk.steps.tolist()]
     columns = [
         Column("foot", [name.ljust(max(map(len, names))) for name in names]),
-        Column("t", [number(t) for t in walk.step_times]),
-        *(Column(axis, [number(x) for x in walk.footholds[:, k]]) for k, axis in enumerate("xyz")),
+        Column("t, s", [number(t, 3) for t in walk.step_times]),
+        *(Column(f"{axis}, m", [number(x, 4) for x in walk.footholds[:, k]]) for k, axis in enumerate("xyz")),
     ]
     print_columns(console, columns)
