@@ -62,6 +62,13 @@ def solve_factored(factors: Any, b: Any) -> np.ndarray:
     return np.array(x)
 
 
+def trace_of_inverse(factors: Any) -> Any:
+    """tr A⁻¹ of the factors (L, r) of A: the squared entries of L⁻ᵀ, each row times its r."""
+    L, r = factors
+    columns = [up([row[:i] for row in L[: i + 1]], [0.0] * i + [1.0]) for i in range(len(r))]
+    return sum(r[k] * (entry * entry) for column in columns for k, entry in enumerate(column))
+
+
 def solve(A: Any, b: Any) -> np.ndarray:
     """x with A x = b for a symmetric positive definite A (n, n) and b (n,) or (n, m)."""
     factors = factor(A)

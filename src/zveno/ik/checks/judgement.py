@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache, lru_cache
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ...algorithms import linear
 from ...kernels.door import compiled
-from ...kernels.math import asin, floor, less, logical_and, maximum, minimum, select, sin, sqrt
+from ...kernels.math import asin, cos, floor, less, logical_and, maximum, minimum, select, sin, sqrt
 from ..ik_problem import TURN, IkProblem
 from ..newton import Lanes, _dot
 from ..pose_error import error
@@ -124,7 +125,12 @@ def mark(problem: IkProblem, x: Any) -> Any:
     Configurations that differ by no more than t in every coordinate have marks that differ by no more than
     t times `spread_of_marks`.
     """
-    parts = [sin(x[k] + 0.9 * k * k) if problem.turning[k] else x[k] for k in range(problem.n)]
+    # The sine of x + 0.9 k², from sines and cosines that the walk along the chain has too.
+    phases = [0.9 * k * k for k in range(problem.n)]
+    parts = [
+        sin(x[k]) * math.cos(phase) + cos(x[k]) * math.sin(phase) if problem.turning[k] else x[k]
+        for k, phase in enumerate(phases)
+    ]
     return sum(weight * part for weight, part in zip(_weights(problem.n), parts, strict=True))
 
 
@@ -191,8 +197,7 @@ def judge(
     vectors = task_error.J if n <= len(e) else [[J[i] for J in task_error.J] for i in range(len(e))]
     m = len(vectors)
     A = [[_dot(vectors[i], vectors[j]) + (FLOOR if i == j else 0.0) for j in range(i + 1)] for i in range(m)]
-    factors = linear.factor(A)
-    inverse = sum(linear.solve_factored(factors, np.eye(m)[i])[i] for i in range(m))
+    inverse = linear.trace_of_inverse(linear.factor(A))
     known = logical_and(less(0.0, inverse), less(inverse, _GREATEST))
     inverse = select(known, inverse, 1.0 / FLOOR)
     position = e[:rows] @ e[:rows] if rows else 0.0

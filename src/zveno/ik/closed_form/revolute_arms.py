@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...kernels import math as zm
-from .subproblems import across, back, cross, to_cone, to_direction, to_distance, to_plane, turned
+from .subproblems import Both, across, back, cross, to_cone, to_direction, to_distance, to_plane, turned
 
 BLUR = 0.01
 """Shares of a gap that rounding leaves: with lengths of about 1, of a margin times the root of a gap times a lever,
@@ -24,7 +24,11 @@ Choose = Callable[[Any], list[tuple[Any, Any]]]
 def branches(solved: Any) -> Any:
     """Pairs of a solution and the edge that both share: margin, and the gap between them, |margin| if not told."""
     angles, margin, *more = solved
-    return [(angle, (margin, more[0] if more else zm.abs(margin))) for angle in angles]
+    return [(angle, _edge(margin, more)) for angle in angles]
+
+
+def _edge(margin, more):
+    return margin, more[0] if more else zm.abs(margin)
 
 
 class OneBranch:
@@ -35,11 +39,10 @@ class OneBranch:
 
     def __call__(self, solved: Any) -> list[tuple[Any, Any]]:
         """The chosen solution of a subproblem, and its edge."""
-        (first, edge), (second, _) = branches(solved)
+        angles, margin, *more = solved
         other = zm.less(next(self._signs), 0.0)
-        if isinstance(first, tuple):
-            return [(tuple(zm.select(other, b, a) for a, b in zip(first, second, strict=True)), edge)]
-        return [(zm.select(other, second, first), edge)]
+        chosen = angles.second_where(other) if isinstance(angles, Both) else zm.select(other, *angles[::-1])
+        return [(chosen, _edge(margin, more))]
 
 
 def _at(h, a, angle, point):

@@ -7,6 +7,8 @@ given and the margin says so: it is the squared sine of half the angle between t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -77,16 +79,37 @@ def to_plane(axis: Any, v: Any, normal: Any, distance: Any, size: Any = None) ->
 
 def _both(a, b, c, square, rest):
     """Both solutions of a cos + b sin = c, where square = a² + b² and rest = square − c²."""
-    root = zm.sqrt(zm.maximum(rest, 0.0))
-    return [unit(a * c - b * r, b * c + a * r) for r in (root, -root)]
+    return Both(a, b, c, zm.sqrt(zm.maximum(rest, 0.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Both:
+    """Two angles, (c a − r b, c b + r a) scaled, r = root and −root; each is computed when it is asked for."""
+
+    a: Any
+    b: Any
+    c: Any
+    root: Any
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        return (self._at(root) for root in (self.root, -self.root))
+
+    def __getitem__(self, which: int) -> tuple[Any, Any]:
+        return self._at(-self.root if which else self.root)
+
+    def second_where(self, other: Any) -> tuple[Any, Any]:
+        """The second where a flag says so, else the first."""
+        return self._at(zm.select(other, -self.root, self.root))
+
+    def _at(self, root: Any) -> tuple[Any, Any]:
+        return unit(self.a * self.c - self.b * root, self.b * self.c + self.a * root)
 
 
 def to_cone(axis: Any, v: Any, normal: Any, seen: Any) -> tuple[Any, Any, Any, Any]:
     """Both angles with normal · turned(axis, angle, v) = normal · seen, of unit vectors, margin, gap and sin² γ.
 
     As `to_plane`, but exact where the solutions meet: there a difference of cosines would lose half the digits. The
-    margin comes from a spherical triangle with sides α, β, γ: 4 sin s sin(s − α) sin(s − β) sin(s − γ) with
-    2 s = α + β + γ.
+    margin comes from a spherical triangle with sides α, β, γ: (cos(α − β) − cos γ) (cos γ − cos(α + β)).
 
     The gap is the margin over sin² γ, and 1 where sin γ vanishes: as `seen` comes to lie along the normal, both
     angles become one, but the turn about the normal that follows stays as different as it was.
@@ -94,11 +117,9 @@ def to_cone(axis: Any, v: Any, normal: Any, seen: Any) -> tuple[Any, Any, Any, A
     along = axis @ v
     a, b = normal @ v - along * (normal @ axis), normal @ cross(axis, v)
     c = normal @ seen - along * (normal @ axis)
-    sides = [_between(normal, axis), _between(axis, v), _between(normal, seen)]
-    s = 0.5 * (sides[0] + sides[1] + sides[2])
-    rest = 4.0 * zm.sin(s)
-    for side in sides:
-        rest = rest * zm.sin(s - side)
+    (cα, sα), (cβ, sβ), γ = _between(normal, axis), _between(axis, v), _between(normal, seen)
+    less, more = (cα * cβ + sα * sβ, sα * cβ - cα * sβ), (cα * cβ - sα * sβ, sα * cβ + cα * sβ)
+    rest = _difference_of_cosines(less, γ) * _difference_of_cosines(γ, more)
     square, beside = a * a + b * b, across(normal, seen)
     margin, sine = rest / zm.maximum(square, _NOTHING), beside @ beside
     gap = zm.select(zm.less(sine, ALIGNED), 1.0, zm.abs(margin) / zm.maximum(sine, ALIGNED))
@@ -106,9 +127,21 @@ def to_cone(axis: Any, v: Any, normal: Any, seen: Any) -> tuple[Any, Any, Any, A
 
 
 def _between(u, v):
-    """The angle between unit vectors, 0 to π."""
+    """The angle between unit vectors, 0 to π, as a pair."""
     w = cross(u, v)
-    return zm.atan2(zm.sqrt(w @ w), u @ v)
+    return u @ v, zm.sqrt(w @ w)
+
+
+def _difference_of_cosines(x, y):
+    """cos x − cos y of angles given as pairs, as exact as x and y are.
+
+    Near 0 and π, where cosines hardly change, from sin² y − sin² x = sin(y + x) sin(y − x).
+    """
+    (cx, sx), (cy, sy) = x, y
+    total = cx + cy
+    flat = zm.less(1.0, zm.abs(total))
+    product = (sy * cx + cy * sx) * (sy * cx - cy * sx)
+    return zm.select(flat, product / zm.select(flat, total, 1.0), cx - cy)
 
 
 def to_distance(axis: Any, v: Any, point: Any, square: Any) -> Any:
