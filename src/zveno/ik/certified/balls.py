@@ -62,7 +62,7 @@ def around_zero(radius: float) -> arb:
 
 def middles(A: arb_mat) -> np.ndarray:
     """Midpoints of a matrix, rounded to floats."""
-    return np.array([float(x.mid()) for x in A.entries()]).reshape(A.nrows(), A.ncols())
+    return np.array([float(x) for x in A.entries()]).reshape(A.nrows(), A.ncols())
 
 
 def widest(balls: Sequence[arb]) -> float:

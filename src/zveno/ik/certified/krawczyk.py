@@ -9,14 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
+from math import floor, log2
 
 import numpy as np
 from flint import arb, arb_mat, ctx
 
 from .balls import Rigid, TooWide, exact_matrix, four_by_four, middles, require_time, turns_between, widest
 
-RADII = (2.0**-14, 2.0**-26)
-"""Radii of boxes that are tried first, then some that shrink with the precision."""
+WIDEST_BOX = 2.0**-14
+CONTRACTS = 0.05
+"""Radius of the box that is tried first, in parts of 1/|J⁻¹|: some fail above this, and all above 0.7."""
+NARROWER = 2.0**-4
+"""By what the next box is narrower; the last are as narrow as the precision allows."""
 ILL_CONDITIONED = 1e9
 """From this condition number of the Jacobian on, its inverse is taken in balls rather than in floats."""
 TIGHT = 1e-17
@@ -68,6 +73,34 @@ class Loop:
         trace = A[0, 0] + A[1, 1] + A[2, 2]
         return J, self.rows == "position" or bool(trace > 1)
 
+    def stiffness(self, candidates: Sequence[Sequence[arb]]) -> np.ndarray:
+        """|J⁻¹| (row sums) at the middles of candidates, in floats: a choice of boxes rests on it, no claim."""
+        x = np.array([[float(ball) for ball in candidate] for candidate in candidates])
+        Z = np.zeros((*x.shape, 4, 4))
+        Z[..., range(4), range(4)] = 1.0
+        for i, kind in enumerate(self.kinds):
+            if kind == "P":
+                Z[:, i, 2, 3] = x[:, i]
+            else:
+                Z[:, i, 0, 0] = Z[:, i, 1, 1] = np.cos(x[:, i])
+                Z[:, i, 1, 0] = np.sin(x[:, i])
+                Z[:, i, 0, 1] = -Z[:, i, 1, 0]
+        own = np.stack([middles(L) for L in self.links]) @ Z
+        before = list(accumulate(own.swapaxes(0, 1), np.matmul))
+        J, after = np.empty((len(x), x.shape[1], x.shape[1])), np.eye(4)
+        for i in reversed(range(x.shape[1])):
+            moved = before[i] @ middles(_generator(self.kinds[i])) @ after
+            if self.point is not None:
+                J[:, :, i] = (moved @ middles(self.point))[:, :3, 0]
+            else:
+                skew = [moved[:, r, c] - moved[:, c, r] for r, c in ENTRIES["rotation"]]
+                along = [] if self.rows == "rotation" else [moved[:, r, c] for r, c in ENTRIES["position"]]
+                J[:, :, i] = np.stack([*along, *skew], axis=1)
+            after = own[:, i] @ after
+        singular = np.abs(np.linalg.det(J)) < 1e-290
+        J[singular] = np.eye(x.shape[1]) * 1e-30
+        return np.abs(np.linalg.inv(J)).sum(axis=2).max(axis=1)
+
     def _entries(self, A: arb_mat) -> list[arb]:
         if self.point is not None:
             image = A * self.point
@@ -100,11 +133,12 @@ def isolated(loop: Loop, candidates: Sequence[list[arb]]) -> list[Isolated]:
     other candidates, so that solutions are distinct and each lies in its own candidate.
     """
     solutions: list[Isolated] = []
-    for candidate in candidates:
+    stiffness = loop.stiffness(candidates) if candidates else ()
+    for candidate, stiff in zip(candidates, stiffness, strict=True):
         require_time()
         known = next((s for s in solutions if inside(candidate, s.box, loop.kinds)), None)
         if known is None:
-            solutions.append(_boxed(loop, candidate, solutions))
+            solutions.append(_boxed(loop, candidate, float(stiff), solutions))
         elif meet(known.enclosure, candidate, loop.kinds):
             known.candidate = _hull(known.candidate, candidate, loop.kinds)
     for s in solutions:
@@ -115,9 +149,11 @@ def isolated(loop: Loop, candidates: Sequence[list[arb]]) -> list[Isolated]:
     return solutions
 
 
-def _boxed(loop: Loop, candidate: list[arb], others: Sequence[Isolated]) -> Isolated:
-    width, bits = widest(candidate), ctx.prec
-    for radius in (*RADII, 2.0 ** -(bits // 4), 2.0 ** -(bits // 3), 2.0 ** -(bits // 2)):
+def _boxed(loop: Loop, candidate: list[arb], stiff: float, others: Sequence[Isolated]) -> Isolated:
+    """A candidate with the widest box that is proved to hold exactly one solution, of those tried."""
+    width, first = widest(candidate), min(WIDEST_BOX, 2.0 ** floor(log2(CONTRACTS / stiff)))
+    last = (2.0 ** -(ctx.prec // k) for k in (3, 2))
+    for radius in (first, first * NARROWER, *(radius for radius in last if radius < first * NARROWER)):
         if radius < 2 * width:
             continue
         proof = krawczyk(loop, candidate, radius)

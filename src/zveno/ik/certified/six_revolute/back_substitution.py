@@ -70,9 +70,9 @@ def _kernel_vector(M: arb_mat) -> list[arb]:
     """The vector of which every kernel vector of M is a multiple; the rank must be proved to be 11 or more."""
     free = int(np.argmax(abs(np.linalg.svd(middles(M), full_matrices=False)[2][-1])))
     R = mixing(SIZE - 1, M.nrows(), 3) * M
-    others = [j for j in range(SIZE) if j != free]
-    A = arb_mat(SIZE - 1, SIZE - 1, [R[i, j] for i in range(SIZE - 1) for j in others])
-    b = arb_mat(SIZE - 1, 1, [-R[i, free] for i in range(SIZE - 1)])
+    entries, others = R.entries(), [j for j in range(SIZE) if j != free]
+    A = arb_mat(SIZE - 1, SIZE - 1, [entry for k, entry in enumerate(entries) if k % SIZE != free])
+    b = arb_mat(SIZE - 1, 1, [-entry for entry in entries[free::SIZE]])
     try:
         if widest(A.entries()) > WIDE:
             P = exact_matrix(np.linalg.inv(middles(A)))
