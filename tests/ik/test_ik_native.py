@@ -14,11 +14,13 @@ from ik_arms import industrial_arms, known_arms
 from ik_edges import edge_poses
 
 import zveno
+from zveno.ik.checks.judgement import SINGULAR, jacobians
 from zveno.ik.closed_form import forms
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.native.answer import native_solver
 from zveno.ik.native.arm_tables import ArmClass, ArmTables
 from zveno.ik.native.program import all_solutions
+from zveno.ik.newton import lanes_of
 from zveno.kernels.structured.build import structured_program
 from zveno.kernels.structured.evaluate import evaluate
 
@@ -44,6 +46,28 @@ def test_answers_are_those_of_the_careful_way(name):
         same(*both(robot, pose))
     table = solver_of(robot)._batches(T)
     assert (table[:, -1, 1] == 1).mean() > 0.98  # the careful way is not what answers
+
+
+@pytest.mark.parametrize("name", ["puma560", "ur5"])
+def test_what_counts_as_singular_is_the_same_to_a_tenth(name):
+    """A wrist so little bent that the careful way calls it singular, or just not: only the former is left to it."""
+    robot = zveno.load(name)
+    problem = problem_of(robot)
+    q = robot.random(200, 5)
+
+    def least(bend):
+        bent = q.copy()
+        bent[:, 4] = bend
+        J = jacobians(problem, bent, lanes_of(problem, robot.forward_kinematics(bent)), np.arange(len(q)))
+        return bent, np.linalg.svd(J, compute_uv=False)[:, -1]
+
+    for times, sure_of_some in ((0.9, False), (1.05, False), (1.15, True), (1.9, True)):
+        bent, value = least(times * SINGULAR * 1e-3 / least(1e-3)[1])
+        there = abs(value / SINGULAR - times) < 0.03
+        assert there.mean() > 0.5
+        T = robot.forward_kinematics(bent[there])
+        assert (solver_of(robot)._batches(T)[:, -1, 1] == 1).any() == sure_of_some
+        same(*both(robot, T))
 
 
 @pytest.mark.slow
