@@ -65,13 +65,14 @@ def rollouts(n: int = 4096, steps: int = 200, repeats: int = 3) -> Row:
 
     equations = Equations(robot)
     from zveno.simulation.rates import Rates
+    from zveno.simulation.rollout import Stretch
     from zveno.simulation.rollout import rollout as ours_rollout
 
     y0, rates = equations.state(q, np.zeros_like(q)), Rates(equations, None)
     ours_kept = np.zeros((n, steps + 1, y0.shape[-1]))
 
     def ours():
-        ours_rollout(equations, rates, "rk4", y0, 0.0, 1e-3, steps, 1, lambda t: None, ours_kept)
+        ours_rollout(equations, rates, "rk4", y0, Stretch(0.0, steps, 1, 1e-3), lambda t: None, ours_kept)
 
     ours()
     theirs()

@@ -157,6 +157,7 @@ from .simulation.hydraulics.parts import HydraulicCylinder as HydraulicCylinder
 from .simulation.hydraulics.parts import HydraulicSupply as HydraulicSupply
 from .simulation.hydraulics.parts import ServoValve as ServoValve
 from .simulation.simulate import simulate as simulate
+from .simulation.stops import EventStops as EventStops
 from .simulation.time_stepping.contact import Contact as Contact
 from .simulation.time_stepping.grounds import GroundPlane as GroundPlane
 from .simulation.time_stepping.grounds import GroundSteps as GroundSteps

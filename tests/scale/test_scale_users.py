@@ -8,7 +8,7 @@ import pytest
 import zveno
 from zveno.errors import ZvenoError
 from zveno.ik import parts
-from zveno.simulation import results
+from zveno.simulation import batch_runs
 
 PUMA = zveno.load("puma560")
 POSES = PUMA.forward_kinematics(PUMA.random(50, 0)).reshape(5, 10, 4, 4)
@@ -20,7 +20,7 @@ def bits(result, names):
 
 
 SOLVED = ("q", "count", "codes", "residual", "condition", "nearest", "distance", "target")
-MOVED = ("t", *results.PER_RUN)
+MOVED = ("t", *batch_runs.PER_RUN)
 
 
 @pytest.fixture

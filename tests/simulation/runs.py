@@ -6,6 +6,7 @@ import zveno
 from mechanisms import KINDS, random_mechanism, random_state
 from zveno.mechanism import Free, Joint, Limits, Link, Revolute, assemble
 from zveno.simulation import PD, ServoDrive, Traced, Weld
+from zveno.simulation.batch_runs import PER_RUN
 from zveno.simulation.controllers import as_control
 from zveno.simulation.equations import Equations
 from zveno.spatial import inertia
@@ -58,3 +59,17 @@ def assert_same_run(first, second, tolerance=1e-9, steps=True):
     assert np.allclose(first.t, second.t, rtol=0, atol=tolerance)
     assert abs(first.q - second.q).max() < tolerance
     assert abs(first.energy_error - second.energy_error).max() < tolerance * max(1.0, abs(first.energy).max())
+
+
+def assert_alone(own, alone, tolerance=0.0):
+    """A run of a batch is that of its state alone: the same samples, events and status, to the last bit."""
+    assert own.status == alone.status
+    assert [(one.name, one.what, one.state) for one in own.events] == [
+        (one.name, one.what, one.state) for one in alone.events
+    ]
+    times = [[one.t for one in run.events] for run in (own, alone)]
+    pairs = {"times": times} | {name: [getattr(run, name) for run in (own, alone)] for name in ("t", *PER_RUN)}
+    for name, (ours, expected) in pairs.items():
+        scale = max(1.0, np.abs(expected).max(initial=0.0))
+        np.testing.assert_allclose(ours, expected, rtol=0, atol=tolerance * scale, err_msg=name)
+    assert own.n_steps == alone.n_steps or "explodes" in own.status

@@ -8,7 +8,7 @@ import zveno
 from mechanisms import random_mechanism, random_state
 from zveno.mechanism import Free, Joint, Link, Spherical, assemble
 from zveno.robot import Robot
-from zveno.simulation import Event, PointContact, results, simulate
+from zveno.simulation import Event, PointContact, simulate, statuses
 from zveno.spatial import inertia
 
 
@@ -101,7 +101,7 @@ def test_a_run_whose_energy_comes_from_nowhere_is_not_finished(monkeypatch):
     assert run.energy_drift > 1e6
     assert not run.finished
     assert "energy is off by" in run.status
-    monkeypatch.setattr(results, "LARGEST_IMBALANCE", np.inf)
+    monkeypatch.setattr(statuses, "LARGEST_IMBALANCE", np.inf)
     assert simulate(limited_pendulum(), [0.1], [0.1], 2.0, **options).finished
 
 

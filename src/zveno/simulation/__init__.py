@@ -27,5 +27,6 @@ from .hydraulics.parts import HydraulicCylinder as HydraulicCylinder
 from .hydraulics.parts import HydraulicSupply as HydraulicSupply
 from .hydraulics.parts import ServoValve as ServoValve
 from .simulate import simulate as simulate
+from .stops import EventStops as EventStops
 from .trajectory import EventRecord as EventRecord
 from .trajectory import Trajectory as Trajectory

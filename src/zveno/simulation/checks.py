@@ -84,13 +84,6 @@ def check_batch(single: Any, method: Any, constraints: Any, limits: Any, events:
             element="simulate",
             remedy="Simulate one state at a time, use constraints that always act, or time stepping",
         )
-    for event in () if single else events:
-        if not event.traced or event.terminal:
-            raise ZvenoError(
-                "the runs of a batch end together" if event.terminal else "a batch has compiled events only",
-                element=f"event {event.name}",
-                remedy="Leave out terminal" if event.terminal else "Write it with zveno.math and give traced=True",
-            )
     if projection and method in ("lsoda", "adams"):
         raise ZvenoError(
             f"{method} remembers past steps, which a projection would break",

@@ -29,9 +29,10 @@ class Event:
         function: returns one finite number.
         name: what the report calls it.
         direction: 1 only where it rises, −1 only where it falls, 0 both.
-        terminal: whether the run ends there.
+        terminal: whether the run ends there; of a batch, each run at its own time.
         traced: whether the function can be traced (`zveno.kernels.math`; it must be pure): it is then compiled, and
-            evaluated for many steps at once.
+            evaluated for many steps, and all runs of a batch, at once. Others are called for every step of every
+            run, with one state each: a few microseconds that a batch does not share.
     """
 
     function: Callable[[float, np.ndarray, np.ndarray], float]
@@ -87,11 +88,9 @@ class EventTracker:
         No function is asked beyond the first terminal one. Then `reach` has to be called with those that the run
         reaches, or `finish` if it reaches the last time.
         """
-        values = {i: kernel(times, Y) for i, kernel in self._kernels.items()}
-        if len(values) == len(self.events) and all(self._keeps_sign(i, values[i]) for i in values):
-            self._last = list(self._sign)
-            return []
-        compiled = {i: column.tolist() for i, column in values.items()}
+        if self.compiled:
+            return self._seen_together(times, states, Y)
+        compiled = {i: kernel(times, Y).tolist() for i, kernel in self._kernels.items()}
         crossings: list[Crossing] = []
         signs, last_values = list(self._sign), [0.0] * len(self.events)
         for k, t in enumerate(times.tolist()):
@@ -99,9 +98,7 @@ class EventTracker:
                 value = self._finite(event, t, compiled[i][k]) if event.traced else self._call(event, t, Y[k])
                 sign = self._sign_of(i, value)
                 if k and signs[i] and sign != signs[i]:
-                    at = t
-                    if last_values[i] * value < 0:
-                        at = first_zero(lambda t, i=i: self._value(i, t, states), float(times[k - 1]), t)
+                    at = self._located(i, times[k - 1 : k + 1], (last_values[i], value), states)
                     crossings.append(self._crossing(at, i, sign, signs[i]))
                 last_values[i] = value
                 if k:
@@ -111,21 +108,57 @@ class EventTracker:
         self._last = signs
         return sorted(crossings, key=lambda one: one.t)
 
-    def values(self, times: np.ndarray, Y: np.ndarray, finite: Any = True) -> np.ndarray:
-        """All functions, which are compiled, at times (n,) and states (..., n, n_y): (..., n, events).
+    def _seen_together(self, times: np.ndarray, states: States, Y: np.ndarray) -> list[Crossing]:
+        """`crossings` of compiled functions: all signs at once, then those that change, one by one."""
+        values = self.values(times, Y)
+        finite = np.isfinite(values).all(axis=-1)
+        n = len(times) if finite.all() else int(np.argmin(finite))
+        largest = np.maximum.accumulate(np.maximum(abs(values[:n]), self._largest), axis=0)
+        signs = np.where(abs(values[:n]) <= ZERO * largest, 0, np.sign(values[:n])).astype(int)
+        signs[:1] = self._sign
+        crossings: list[Crossing] = []
+        last = n - 1
+        for before, i in np.argwhere((signs[:-1] != 0) & (signs[1:] != signs[:-1])).tolist():
+            k = before + 1
+            if k > last:
+                break
+            at = self._located(i, times[before : k + 1], values[before : k + 1, i], states)
+            crossings.append(self._crossing(at, i, int(signs[k, i]), int(signs[before, i])))
+            if crossings[-1].terminal:
+                last = k  # what others do in the same step counts
+        if last == n - 1 and n < len(times):
+            i = int(np.argmin(np.isfinite(values[n])))
+            self._finite(self.events[i], float(times[n]), float(values[n, i]))
+        self._last, self._largest = signs[last].tolist(), largest[last].tolist()
+        return sorted(crossings, key=lambda one: one.t)
 
-        An error where one is not finite though the state is, which `finite` (..., n) says.
-        """
-        columns = []
-        for i, event in enumerate(self.events):
-            with np.errstate(all="ignore"):  # what is not finite is named below
-                column = self._kernels[i](times, Y)
-            bad = ~np.isfinite(column) & finite
-            if bad.any():
-                where = tuple(np.argwhere(bad)[0])
-                self._finite(event, float(np.broadcast_to(times, column.shape)[where]), float(column[where]))
-            columns.append(column)
-        return np.stack(columns, axis=-1)
+    def _located(self, i: int, times: np.ndarray, values: Sequence[float] | np.ndarray, states: States) -> float:
+        """When between two times a function with these values there is zero; at the second if they do not tell."""
+        if not values[0] * values[1] < 0:
+            return float(times[1])
+        return first_zero(lambda t: self._value(i, t, states), float(times[0]), float(times[1]))
+
+    def begin(self, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Signs and sizes of all functions at the start of runs (k, n_y): (k, events) each."""
+        if self.compiled:
+            values = self.values(np.zeros(()), Y)
+            if not np.isfinite(values).all():
+                _, i = np.argwhere(~np.isfinite(values))[0].tolist()
+                self._finite(self.events[i], 0.0, float(values[~np.isfinite(values)][0]))
+        else:
+            values = np.array([[self._call(event, 0.0, y) for event in self.events] for y in Y])
+            values = values.reshape(len(Y), len(self.events))
+        return np.sign(values).astype(int), np.abs(values)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether all functions are."""
+        return len(self._kernels) == len(self.events)
+
+    def values(self, times: Any, Y: np.ndarray) -> np.ndarray:
+        """All functions, which are compiled, at times (n,) and states (..., n, n_y): (..., n, events)."""
+        with np.errstate(all="ignore"):  # what is not finite is named where a run comes there
+            return np.stack([self._kernels[i](times, Y) for i in range(len(self.events))], axis=-1)
 
     def remember(self, signs: list[int], largest: list[float]) -> None:
         """Go on with a run of which this is known."""
@@ -157,15 +190,6 @@ class EventTracker:
         event, rises = self.events[i], before < 0
         wanted = event.direction in (0, 1 if rises else -1)
         return Crossing(t, i, sign, rises, wanted, wanted and event.terminal)
-
-    def _keeps_sign(self, i: int, values: np.ndarray) -> bool:
-        """Whether a function has the sign that it had last at all of its values (n,), and is never zero."""
-        signed = self._sign[i] * values
-        largest = max(self._largest[i], float(signed.max()))
-        if not signed.min() > ZERO * largest:
-            return False
-        self._largest[i] = largest
-        return True
 
     def _sign_of(self, i: int, value: float) -> int:
         self._largest[i] = max(self._largest[i], abs(value))

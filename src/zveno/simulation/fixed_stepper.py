@@ -10,11 +10,10 @@ import numpy as np
 from .inputs import QUALITY
 from .integrators import EVALUATIONS, staged_step
 from .rates import Rates, steps_in
+from .stops import SAME_TIME
 
 BLOCKS = (1, 8, 64, 512)
 """Steps in one call: the first is alone after each restart, and every call takes more than the last one."""
-SAME_TIME = 1e-12
-"""Times, s, that differ by less are the same."""
 
 
 class FixedStep:
@@ -116,17 +115,21 @@ class FixedStep:
 
     def interpolate(self) -> Callable[..., Any]:
         """y (n, n_y) at times (n,) of the last steps, each by a shorter step from the node before it."""
-        nodes, kept = self.nodes, self._states
+        return between_nodes(self.nodes, self._states, self._moved)
 
-        def states(times: np.ndarray) -> np.ndarray:
-            last = np.searchsorted(nodes, times + SAME_TIME, side="right") - 1
-            out = kept[last]
-            for k in np.flatnonzero(times - nodes[last] > SAME_TIME):
-                start = float(nodes[last[k]])
-                out[k] = self._moved(start, kept[last[k]], float(times[k]) - start)
-            return out
 
-        return states
+def between_nodes(nodes: np.ndarray, kept: np.ndarray, moved: Callable[..., Any]) -> Callable[..., Any]:
+    """y (n, n_y) at times (n,) from states `kept` at the nodes, each `moved` (t, y, h) from the node before it."""
+
+    def states(times: np.ndarray) -> np.ndarray:
+        last = np.searchsorted(nodes, times + SAME_TIME, side="right") - 1
+        out = kept[last]
+        for k in np.flatnonzero(times - nodes[last] > SAME_TIME):
+            start = float(nodes[last[k]])
+            out[k] = moved(start, kept[last[k]], float(times[k]) - start)
+        return out
+
+    return states
 
 
 def _end(start: float, size: float, ahead: np.ndarray) -> float:

@@ -10,13 +10,12 @@ import numpy as np
 from .dop853_stepper import CompiledDop853
 from .equations import Equations
 from .events import Event
+from .fixed_runs import Integrated, notes_of, without_contacts
 from .fixed_stepper import FixedStep
 from .integrators import FIXED, TIME_STEPPING, Adaptive, checked_method
 from .rates import Rates, steps_in
-from .rollout import rolled_out
 from .single import Run
 from .start import Start
-from .trajectory import EventRecord
 
 STABLE = 3.0
 """Steps of dop853, which is explicit, are no longer than this over the rate of stabilisation. It is stable up to
@@ -73,22 +72,6 @@ class Method(NamedTuple):
         return np.append(times, duration)
 
 
-class Integrated(NamedTuple):
-    """What a run went through."""
-
-    times: np.ndarray
-    """(n,), of the samples that were reached and of those that were not"""
-    Y: np.ndarray
-    """(..., k, n_y), states at the first k times"""
-    C: np.ndarray | None
-    """(..., k, n_c), settings of the constraints"""
-    status: str
-    n_steps: int
-    n_evaluations: int
-    events: tuple[EventRecord, ...]
-    notes: tuple[str, ...]
-
-
 def integrated(
     equations: Equations,
     start: Start,
@@ -100,19 +83,15 @@ def integrated(
 ) -> Integrated:
     """A run, or a batch of them, sampled at the times (n,)."""
     y0, c, rates = start.y, start.c, Rates(equations, start.c)
-    watched = equations.commanded or events or projection or any(one.unilateral for one in equations.constraints)
-    if method.fixed_step and (y0.ndim > 1 or not watched):
-        settings = method.name, method.step
-        Y, status, n_steps, records = rolled_out(equations, rates, *settings, y0, times, events, progress)
-        C = None if c is None else np.broadcast_to(c[..., None, :], (*Y.shape[:-1], c.shape[-1]))
-        return Integrated(times, Y, C, status, n_steps, rates.n, records, _notes(rates, None))
+    if method.fixed_step and not (projection or any(one.unilateral for one in equations.constraints)):
+        return without_contacts(equations, rates, method.name, method.step, y0, times, events, progress)
     stepper = _stepper(rates, method, y0, max(float(times[-1]), 1e-300))
     run = Run(equations, rates, stepper, events, start.modes, projection, progress)
     run.go(times)
     C = None if c is None else np.array(run.c)
-    notes = _notes(rates, run.changes.chatter)
+    notes = notes_of(rates, run.changes.chatter)
     return Integrated(
-        np.array(run.t), np.array(run.y), C, run.status, run.n_steps, rates.n, tuple(run.records), notes
+        np.array(run.t), np.array(run.y), C, run.status, run.n_steps, rates.n, tuple(run.records), notes, {}
     )
 
 
@@ -126,15 +105,3 @@ def _stepper(rates: Rates, method: Method, y0: np.ndarray, t_end: float) -> Fixe
     if method.name == "dop853" and not rates.equations.commanded:
         return CompiledDop853(rates, *options)
     return Adaptive(method.name, rates, *options)
-
-
-def _notes(rates: Rates, chatter: tuple[float, float] | None) -> tuple[str, ...]:
-    notes = []
-    if chatter is not None:
-        since, speed = chatter
-        notes.append(
-            f"chattering contacts brought to rest from t = {since:.6g} s on, from up to {speed:.2g} m/s or rad/s"
-        )
-    if rates.redundant:
-        notes.append(f"redundant constraints solved in least squares: {', '.join(sorted(rates.redundant))}")
-    return tuple(notes)

@@ -35,14 +35,25 @@ class Rates:
         return Inputs(self.command(t, y), self.c)
 
     def command(self, t: Any, y: Any) -> Any:
-        """τ of a controller that is called, (..., n_v); None otherwise."""
+        """τ of a controller that is called, (..., n_v); None otherwise.
+
+        Of a state that is not finite it is NaN, and the controller is not asked: beside others it sees one of them.
+        """
         equations = self.equations
         if not equations.commanded or equations.control is None:
             return None
         y = normalized(equations, y)
+        there = np.asarray(np.isfinite(y).all(axis=-1))
+        if not there.any():
+            return np.full((*y.shape[:-1], equations.mechanism.n_v), np.nan)
+        if not there.all():
+            y = np.where(there[..., None], y, y[there][0])
         u = equations.control.torque(equations.mechanism, t, y[..., equations.q], y[..., equations.v])
-        if not np.isfinite(u).all():
-            index = tuple(int(k) for k in np.argwhere(~np.isfinite(u))[0])
+        if not there.all():
+            u = np.where(there[..., None], u, np.nan)
+        bad = ~np.isfinite(u) & there[..., None]
+        if bad.any():
+            index = tuple(int(k) for k in np.argwhere(bad)[0])
             joint = joint_of_velocity(equations.mechanism, index[-1])
             raise Stopped(f"the control gave {u[index]} for joint {joint} at t = {float(np.max(t)):.6g} s")
         return u
@@ -75,24 +86,34 @@ class Rates:
     def check(self, t: float, y: Any) -> None:
         """Stop where redundant constraints contradict one another."""
         if self.robust:
-            at_fault = contradictions(self.equations, t, y, self.inputs(t, y))
-            if at_fault:
+            inputs = self.inputs(t, y)
+            if np.ndim(y) > 1:
+                finite = np.asarray(np.isfinite(y).all(axis=-1))
+                y, inputs = y[finite], _chosen(inputs, finite)
+            if np.size(y) and (at_fault := contradictions(self.equations, t, y, inputs)):
                 raise Stopped(f"the constraints {', '.join(at_fault)} contradict one another at t = {t:.6g} s")
 
     def _repair(self, t, y, inputs: Inputs, rate, bad):
-        parts = [
-            None if part is None else np.broadcast_to(part, (*bad.shape, part.shape[-1]))[bad] for part in inputs
-        ]
-        finite = np.isfinite(y[bad]).all(axis=-1)
-        if finite.any():
-            chosen = [None if part is None else part[finite] for part in parts]
-            solved = rate[bad]
-            solved[finite] = self._least_squares(t, y[bad][finite], Inputs(*chosen))
-            rate[bad] = solved
+        bad = bad & np.isfinite(y).all(axis=-1)
+        if bad.any():
+            rate[bad] = self._least_squares(t, y[bad], _chosen(inputs, bad))
+
+    def only(self, which: np.ndarray) -> Rates:
+        """Of some runs (...,) of a batch; what is redundant among them is remembered here too."""
+        c = None if self.c is None else np.broadcast_to(self.c, (*which.shape, self.c.shape[-1]))[which]
+        some = Rates(self.equations, c)
+        some.redundant, some._named, some.robust = self.redundant, self._named, self.robust
+        return some
 
     def reset(self) -> None:
         """Forget that rows were redundant: other constraints act now."""
         self.robust = False
+
+
+def _chosen(inputs: Inputs, which: np.ndarray) -> Inputs:
+    """The inputs of some runs (...,) of a batch."""
+    parts = [None if part is None else np.broadcast_to(part, (*which.shape, part.shape[-1])) for part in inputs]
+    return Inputs(*(None if part is None else part[which] for part in parts))
 
 
 def steps_in(duration: float, h: float) -> int:

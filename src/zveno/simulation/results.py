@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,83 +10,34 @@ import numpy as np
 
 from ..io.results import hash_of
 from ..mechanism.units import coordinate_units, velocity_units
+from .batch_events import Stop
+from .batch_runs import OF_TIME_STEPPING, PER_RUN
 from .equations import Equations
 from .inputs import Inputs
 from .rates import Rates, Stopped
 from .redundancy import reported
-from .trajectory import FINISHED, Trajectory
+from .statuses import FINISHED, status_of_batch
+from .statuses import final_status as final_status
+from .stops import EventStops
+from .trajectory import Trajectory
 
-PER_RUN = (
-    "q",
-    "v",
-    "a",
-    "tau",
-    "drive_states",
-    "reactions",
-    "kinetic",
-    "potential",
-    "work",
-    "violation",
-    "violation_rate",
-)
-"""Fields of a trajectory with the axes of the batch."""
-OF_TIME_STEPPING = ("residual", "sweeps")
-"""Those that other integrators leave out."""
-LARGEST_IMBALANCE = 0.1
-"""Share of the energy exchanged that a run may lose or invent and still count as finished."""
-_ROUNDING = 1e-9
-"""Share of the potential energy that rounding may take, where hardly anything moves."""
-_NOTHING = 1e-18
-"""Energy, J, that counts as none: a machine at rest is not judged by its rounding."""
 MAX_CHANGE = 10.0
 """A change of a coordinate in one fixed step, rad or m, beyond which the run has exploded."""
 
 
+def sane(equations: Equations, Y: np.ndarray, h: float) -> np.ndarray:
+    """Which states (..., n_y) are finite and do not move by whole turns a step."""
+    slow = abs(Y[..., equations.v]).max(axis=-1, initial=0.0) * h < MAX_CHANGE
+    return np.asarray(np.isfinite(Y).all(axis=-1) & slow)
+
+
 def sane_samples(equations: Equations, Y: np.ndarray, h: float) -> np.ndarray:
-    """Which samples are finite and do not move by whole turns a step, (..., n): the others are turned into NaN."""
-    sane = np.isfinite(Y).all(axis=-1) & (abs(Y[..., equations.v]).max(axis=-1, initial=0.0) * h < MAX_CHANGE)
-    sane[..., :1] = True
-    sane = np.logical_and.accumulate(sane, axis=-1)
-    Y[~sane] = np.nan
-    return sane
-
-
-def final_status(status: str, times: np.ndarray, finite: np.ndarray) -> str:
-    """The status of a run, or which samples (..., n) are not sane and since when."""
-    if status != FINISHED:
-        return status
-    if finite.all():
-        return FINISHED if len(times) > 1 else f"{FINISHED}: zero duration, the initial state only"
-    first = float(times[np.argmin(finite.reshape(-1, len(times)).all(axis=0))])
-    if finite.ndim == 1:
-        return f"stopped: the motion explodes at t = {first:.6g} s; the step is too large for it"
-    lost = int((~finite.all(axis=-1)).sum())
-    return f"{lost} of {finite[..., 0].size} runs explode, the first at t = {first:.6g} s"
-
-
-def balanced_status(run: Trajectory) -> Trajectory:
-    """The run, no longer "finished" where its energy is not what was there and what was brought in.
-
-    What an integrator loses or invents is compared with all the energy that the motion exchanges. Where it is a
-    tenth of that, the motion is not one of this robot, whatever its states look like.
-    """
-    if run.status != FINISHED or not run.t.size:
-        return run
-    # A motion between two samples may bring in work and take it out again; it is seen at the next one.
-    potential = abs(run.potential - run.potential[..., :1])
-    exchanged = np.asarray((run.kinetic + potential + abs(run.work)).max(axis=-1))
-    error = np.asarray(abs(run.energy_error).max(axis=-1))
-    allowed = LARGEST_IMBALANCE * exchanged + _ROUNDING * abs(run.potential).max(axis=-1) + _NOTHING
-    lost = ~np.asarray(error <= allowed)
-    if not lost.any():
-        return run
-    remedy = "use a smaller step or tolerance"
-    if not run.q.shape[:-2]:
-        balance = f"energy is off by {float(error):.3g} J where {float(exchanged):.3g} J are exchanged"
-        return replace(run, status=f"reached its end, but {balance}: {remedy}")
-    worst = float((error / np.maximum(exchanged, 1e-300)).max())
-    text = f"{int(lost.sum())} of {lost.size} runs reach their end with energy off by up to {worst:.2g} times"
-    return replace(run, status=f"{text} what is exchanged: {remedy}")
+    """Which samples (..., n) are sane, as all before them are; the others are turned into NaN."""
+    good = sane(equations, Y, h)
+    good[..., :1] = True
+    good = np.logical_and.accumulate(good, axis=-1)
+    Y[~good] = np.nan
+    return good
 
 
 def trajectory(equations: Equations, times: np.ndarray, Y: np.ndarray, C: Any, **facts: Any) -> Trajectory:
@@ -96,14 +47,15 @@ def trajectory(equations: Equations, times: np.ndarray, Y: np.ndarray, C: Any, *
     if Y.ndim == 2 and not finite.all():
         kept = int(np.argmin(finite))
         times, Y, C = times[:kept], Y[:kept], None if C is None else C[:kept]
-    q, v = Y[..., equations.q], Y[..., equations.v]
-    a, tau, reactions, value, rate, kinetic, potential = _reported(equations, times, Y, C)
-    active = 1.0 if C is None else C[..., 1 : 1 + equations.n_rows]
-    work = Y[..., -1] - Y[..., :1, -1] if equations.works else np.zeros(Y.shape[:-1])
-    named, states = (), Y[..., equations.z]
+    named = ()
     if equations.drive is not None:
-        facts["notes"] = (*facts.get("notes", ()), *equations.drive.notes(mechanism, times, states))
-        named, states = equations.drive.states(mechanism), equations.drive.physical(states)
+        facts["notes"] = (*facts.get("notes", ()), *equations.drive.notes(mechanism, times, Y[..., equations.z]))
+        named = equations.drive.states(mechanism)
+    u = None
+    if equations.commanded and equations.control is not None:
+        rates = Rates(equations, None)
+        columns = [_last_command(rates, t, Y[..., k, :]) for k, t in enumerate(times)]
+        u = np.stack(columns, axis=-2) if columns else np.zeros((0, mechanism.n_v))
     return Trajectory(
         robot=mechanism.name,
         coordinate_names=mechanism.coordinate_names,
@@ -111,33 +63,67 @@ def trajectory(equations: Equations, times: np.ndarray, Y: np.ndarray, C: Any, *
         velocity_units=velocity_units(mechanism),
         joint_names=mechanism.joint_names,
         t=times,
-        q=q,
-        v=v,
-        a=a,
-        tau=tau,
-        drive_states=states,
         drive_state_names=tuple(name for name, _ in named),
         drive_state_units=tuple(unit for _, unit in named),
-        reactions=reactions,
         reaction_names=equations.row_names,
-        kinetic=kinetic,
-        potential=potential,
-        work=work,
-        violation=abs(value * active).max(axis=-1, initial=0.0),
-        violation_rate=abs(rate * active).max(axis=-1, initial=0.0),
         mechanism=mechanism,
+        **samples(equations, times, Y, Inputs(u, C)),
         **facts,
     )
 
 
-def _reported(equations: Equations, times, Y, C):
-    """What the report kernel says about every sample, least squares where constraints are redundant."""
-    u = None
-    if equations.commanded and equations.control is not None:
-        rates = Rates(equations, None)
-        columns = [_last_command(rates, t, Y[..., k, :]) for k, t in enumerate(times)]
-        u = np.stack(columns, axis=-2) if columns else np.zeros((0, equations.mechanism.n_v))
-    return reported(equations, times, Y, Inputs(u, C))
+def samples(equations: Equations, t: np.ndarray, Y: np.ndarray, inputs: Inputs) -> dict[str, np.ndarray]:
+    """All fields of samples (..., n_y) at times (...,), NaN where they are not finite.
+
+    Work is counted from zero, with which every run begins.
+    """
+    report = reported(equations, t, Y, inputs)  # least squares where constraints are redundant
+    a, tau, reactions, value, rate, kinetic, potential = report
+    active = 1.0 if inputs.c is None else inputs.c[..., 1 : 1 + equations.n_rows]
+    states = Y[..., equations.z]
+    fields = {
+        "q": Y[..., equations.q],
+        "v": Y[..., equations.v],
+        "a": a,
+        "tau": tau,
+        "drive_states": states if equations.drive is None else equations.drive.physical(states),
+        "reactions": reactions,
+        "kinetic": kinetic,
+        "potential": potential,
+        "work": Y[..., -1] if equations.works else np.zeros(Y.shape[:-1]),
+        "violation": abs(value * active).max(axis=-1, initial=0.0),
+        "violation_rate": abs(rate * active).max(axis=-1, initial=0.0),
+    }
+    lost = ~np.asarray(np.isfinite(Y).all(axis=-1))
+    if lost.any():
+        fields = {name: np.array(values) for name, values in fields.items()}
+        for values in fields.values():
+            values[lost] = np.nan
+    return fields
+
+
+def stops_of(
+    equations: Equations, stops: Mapping[int, Stop], batch: tuple[int, ...], c: np.ndarray | None
+) -> EventStops | None:
+    """The ends of runs of a batch with settings c (..., n_c) of the constraints; None if there are none."""
+    if not stops:
+        return None
+    numbers = np.array(sorted(stops))
+    ended = [stops[i] for i in numbers.tolist()]
+    t, Y = np.array([stop.t for stop in ended]), np.array([stop.y for stop in ended])
+    u, rates = None, Rates(equations, None)
+    if equations.commanded:  # the control is called with a batch of the same shape, of which this run is one
+        alike = [np.broadcast_to(y, (*batch, len(y))) for y in Y]
+        asked = [_last_command(rates, now, states) for now, states in zip(t.tolist(), alike, strict=True)]
+        u = np.array([u.reshape(-1, u.shape[-1])[i] for i, u in zip(numbers, asked, strict=True)])
+    held = None if c is None else np.broadcast_to(c, (*batch, c.shape[-1])).reshape(-1, c.shape[-1])[numbers]
+    return EventStops(
+        runs=np.stack(np.unravel_index(numbers, batch), axis=-1),
+        events=tuple(stop.event for stop in ended),
+        t=t,
+        n_steps=np.array([stop.n_steps for stop in ended]),
+        **samples(equations, t, Y, Inputs(u, held)),
+    )
 
 
 def _last_command(rates: Rates, t, y) -> np.ndarray:
@@ -153,19 +139,39 @@ def joined(runs: Sequence[Trajectory], batch: tuple[int, ...]) -> Trajectory:
     fields = (*PER_RUN, *(name for name in OF_TIME_STEPPING if getattr(runs[0], name) is not None))
     whole = {name: np.concatenate([_filled(getattr(run, name), len(times)) for run in runs]) for name in fields}
     whole = {name: values.reshape(*batch, *values.shape[1:]) for name, values in whole.items()}
-    stopped = next((run.status for run in runs if run.status.startswith("stopped")), FINISHED)
+    first = np.cumsum([0, *(len(run.q) for run in runs)]).tolist()
+    events = [
+        replace(event, state=tuple(map(int, np.unravel_index(begin + event.state[0], batch))))
+        for begin, run in zip(first, runs, strict=False)
+        for event in run.events
+    ]
+    said = [run.status for word in ("stopped:", f"{FINISHED}:") for run in runs if run.status.startswith(word)]
     whole_run = replace(
         runs[0],
         **whole,
         t=times,
-        status=final_status(stopped, times, np.asarray(np.isfinite(whole["q"]).all(axis=-1))),
+        status=next(iter(said), FINISHED),
         moved=max(run.moved for run in runs),
+        events=tuple(sorted(events, key=lambda event: event.t)),
         notes=tuple(dict.fromkeys(note for run in runs for note in run.notes)),
         n_steps=max(run.n_steps for run in runs),
         n_evaluations=sum(run.n_evaluations for run in runs),
         inputs_hash=hash_of(*(run.inputs_hash for run in runs)),
+        stops=_joined_stops(runs, first, batch),
     )
-    return balanced_status(whole_run)
+    return replace(whole_run, status=status_of_batch(whole_run))
+
+
+def _joined_stops(runs: Sequence[Trajectory], first: Sequence[int], batch: tuple[int, ...]) -> EventStops | None:
+    """Of batches (k,) whose runs have numbers from `first` on."""
+    some = [(begin, run.stops) for begin, run in zip(first, runs, strict=False) if run.stops is not None]
+    if not some:
+        return None
+    numbers = np.concatenate([begin + stops.runs[:, 0] for begin, stops in some])
+    names = ("t", "n_steps", *PER_RUN)
+    fields = {name: np.concatenate([getattr(stops, name) for _, stops in some]) for name in names}
+    events = tuple(event for _, stops in some for event in stops.events)
+    return EventStops(runs=np.stack(np.unravel_index(numbers, batch), axis=-1), events=events, **fields)
 
 
 def _filled(values: np.ndarray, n: int) -> np.ndarray:

@@ -83,7 +83,8 @@ def simulate(
             one takes the last of its `tau`.
         friction: whether the drives' friction acts (smoothed around v = 0).
         limits: whether joints stop at their limits.
-        events: functions whose zeros are found and reported; for a batch traced ones that end no run.
+        events: functions whose zeros are found and reported; terminal ones end the run, of a batch each run at its
+            own time. Those of a batch should be traced: others are called for every step of every run.
         moving_base: T_world_base (4, 4) as a function of time that can be traced: link 0 moves so. Constraints
             and energies are then those seen from the base.
         stabilization: rate k, 1/s, at which a violation dies out: φ̈ + 2k φ̇ + k² φ = 0 (Baumgarte 1972). At most

@@ -14,13 +14,12 @@ from .integrators import normalized
 from .modes import Modes
 from .projection import project
 from .rates import Rates, Stopped
+from .stops import SAME_TIME, event_at
 from .trajectory import FINISHED, EventRecord
 from .watches import Watch, Watcher
 
 LOOK = 1e-3
 """Share of the duration after which contacts and events are looked at, at the latest, by a method that can wait."""
-SAME_TIME = 1e-12
-"""Times, s, that differ by less are the same."""
 
 
 class Run:
@@ -112,7 +111,7 @@ class Run:
         if terminal is not None:
             if t_end - self.t[-1] > SAME_TIME:
                 self._record(np.array([t_end]), states(np.array([t_end])))
-            raise Stopped(f"event {self.tracker.events[terminal.number].name} at t = {terminal.t:.6g} s")
+            raise Stopped(event_at(self.tracker.events[terminal.number].name, terminal.t))
         if fired is not None:
             self.tracker.reach(reached)
             self._handle(fired[1], fired[0], states(np.array(fired[:1]))[0])

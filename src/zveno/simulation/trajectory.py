@@ -17,8 +17,9 @@ from ..io.results import Result, decode, encode, rebuilt, registered, report_mod
 from ..mechanism import Mechanism
 from ..mechanism.units import with_unit
 from ..progress import Progress
-
-FINISHED = "finished"
+from .batch_runs import last_samples, run_of
+from .statuses import FINISHED, statuses
+from .stops import EventStops
 
 
 @registered
@@ -56,7 +57,10 @@ class Trajectory(Result):
         residual, sweeps: of time stepping, (..., n): the largest change of a contact force in the last sweep of a
             step, N, and the largest number of sweeps, of the steps since the sample before; None otherwise.
         events: contacts, limits and events in the order of time; of a batch events only, each with its run.
-        status: "finished", or what stopped the run and when; what was computed so far is kept.
+        status: "finished", or what stopped the run and when; what was computed so far is kept. Of a batch, how
+            many runs did not finish, and why; `statuses` says it of each.
+        stops: where terminal events ended runs of a batch, None if none did. Such a run has NaN from its end on;
+            `run` gives each run by itself, with its last sample at the event.
         moved: how far the initial state was projected onto the constraints, rad or m.
         notes: redundant constraints and the like.
         method: integrator and its settings.
@@ -96,6 +100,7 @@ class Trajectory(Result):
     drive_states: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     drive_state_names: tuple[str, ...] = ()
     drive_state_units: tuple[str, ...] = ()
+    stops: EventStops | None = None
 
     kind: ClassVar[str] = "trajectory"
 
@@ -118,12 +123,55 @@ class Trajectory(Result):
     def energy_drift(self) -> float:
         """Largest |energy_error| over the run (and the batch), J."""
         error = abs(self.energy_error)
+        if self.stops is not None:
+            before = self.energy[..., 0][tuple(self.stops.runs.T)]
+            error = np.append(error, abs(self.stops.kinetic + self.stops.potential - before - self.stops.work))
         return float(np.nanmax(error)) if error.size and not np.isnan(error).all() else float("nan")
 
     @property
     def max_violation(self) -> float:
         """Largest violation of the constraints, m or rad."""
-        return float(np.nan_to_num(self.violation, nan=0.0).max(initial=0.0))
+        violation = self.violation if self.stops is None else np.append(self.violation, self.stops.violation)
+        return float(np.nan_to_num(violation, nan=0.0).max(initial=0.0))
+
+    # --- runs of a batch
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """Shape of the batch; () for one run."""
+        return self.q.shape[:-2]
+
+    @property
+    def statuses(self) -> np.ndarray:
+        """The status of every run by itself, (...,) texts."""
+        return statuses(self) if self.batch else np.array(self.status, dtype=object)
+
+    @property
+    def n_samples(self) -> np.ndarray:
+        """How many of the samples every run has, (...,); the others are NaN."""
+        return np.isfinite(self.q).all(axis=-1).sum(axis=-1)
+
+    @property
+    def t_end(self) -> np.ndarray:
+        """When every run ended, s, (...,): at its event, at its last sample if it explodes, else with the batch."""
+        return last_samples(self, "t")
+
+    @property
+    def q_end(self) -> np.ndarray:
+        """q at the end of every run, (..., n_q)."""
+        return last_samples(self, "q")
+
+    @property
+    def v_end(self) -> np.ndarray:
+        """v at the end of every run, (..., n_v)."""
+        return last_samples(self, "v")
+
+    def run(self, *index: int) -> Trajectory:
+        """One run of a batch, by one index an axis of the batch: what `simulate` gives for its state alone.
+
+        A run that an event stopped ends there. Notes, `moved` and `n_evaluations` are those of the batch.
+        """
+        return run_of(self, index)
 
     def reaction(self, name: str) -> np.ndarray:
         """Reactions of one constraint by its label, (..., n, rows)."""
@@ -141,10 +189,10 @@ class Trajectory(Result):
     @property
     def summary(self) -> str:
         """One sentence: what ran, how it ended, and the checks."""
-        batch = self.q.shape[:-2]
-        many = f"{int(np.prod(batch))} runs of " if batch else ""
+        many = f"{int(np.prod(self.batch))} runs of " if self.batch else ""
+        end = self.t[-1] if self.stops is None else max(self.t[-1], self.stops.t.max())
         text = (
-            f"{many}{self.robot} over {self.t[-1] - self.t[0]:.6g} s by {self.method}: {self.status}; "
+            f"{many}{self.robot} over {end - self.t[0]:.6g} s by {self.method}: {self.status}; "
             f"energy error {self.energy_drift:.3g} J"
         )
         if self.reaction_names:
@@ -221,7 +269,8 @@ class Trajectory(Result):
         """Columns of a single run, (n,) each, by name and unit: `q.joint1 (rad)`."""
         if self.q.ndim != 2:
             raise ZvenoError(
-                f"a table holds one run, and this is a batch of shape {self.q.shape[:-2]}", remedy="Use .npz"
+                f"a table holds one run, and this is a batch of shape {self.batch}",
+                remedy="Use .npz, or save one of its runs: .run(0).save(…)",
             )
         names = _velocity_names(self.joint_names, self.v.shape[-1])
         table: dict[str, np.ndarray] = {"t (s)": self.t}
@@ -275,7 +324,7 @@ class Trajectory(Result):
 
 
 _FIELDS = tuple(item.name for item in fields(Trajectory))
-_NEWER = ("drive_states", "drive_state_names", "drive_state_units")
+_NEWER = ("drive_states", "drive_state_names", "drive_state_units", "stops")
 """Fields that files of earlier versions do not have."""
 
 

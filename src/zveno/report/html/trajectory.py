@@ -14,29 +14,22 @@ MOST_LINES, MOST_SAMPLES, MOST_EVENTS = 12, 4000, 400
 
 def trajectory_chapter(result: Trajectory) -> Chapter:
     """The motion, coordinates, velocities, torques, reactions and the energy balance; of a batch, the first run."""
-    first = (0,) * (result.q.ndim - 2)
+    one = result.run(*(0,) * len(result.batch))
     blocks: list[Block] = []
-    if result.mechanism is not None and len(result.t):
-        labels = [f"{t:.2f} s" for t in result.t]
-        seconds = float(result.t[-1] - result.t[0])
-        blocks.append(robot_scene("The motion", result.mechanism, result.q[first], labels, seconds=seconds))
-    balance = {
-        "kinetic": result.kinetic,
-        "potential": result.potential,
-        "total": result.energy,
-        "work done": result.work,
-    }
-    blocks.append(
-        _record("Energy", result, np.stack([each[first] for each in balance.values()], 1), tuple(balance), "J")
-    )
-    blocks.append(_record("Coordinates", result, result.q[first], result.coordinate_names, "rad or m"))
-    names = result.joint_names if len(result.joint_names) == result.v.shape[-1] else _numbered(result.v.shape[-1])
-    blocks.append(_record("Velocities", result, result.v[first], names, "rad/s or m/s"))
-    if np.nan_to_num(result.tau[first]).any():
-        blocks.append(_record("Torques", result, result.tau[first], names, "N·m or N"))
-    if result.reaction_names:
-        blocks.append(_record("Reactions", result, result.reactions[first], result.reaction_names, "N or N·m"))
-    shown = [event for event in result.events if event.state in ((), first)][:MOST_EVENTS]
+    if result.mechanism is not None and len(one.t):
+        labels = [f"{t:.2f} s" for t in one.t]
+        seconds = float(one.t[-1] - one.t[0])
+        blocks.append(robot_scene("The motion", result.mechanism, one.q, labels, seconds=seconds))
+    balance = {"kinetic": one.kinetic, "potential": one.potential, "total": one.energy, "work done": one.work}
+    blocks.append(_record("Energy", one, np.stack(list(balance.values()), 1), tuple(balance), "J"))
+    blocks.append(_record("Coordinates", one, one.q, one.coordinate_names, "rad or m"))
+    names = one.joint_names if len(one.joint_names) == one.v.shape[-1] else _numbered(one.v.shape[-1])
+    blocks.append(_record("Velocities", one, one.v, names, "rad/s or m/s"))
+    if np.nan_to_num(one.tau).any():
+        blocks.append(_record("Torques", one, one.tau, names, "N·m or N"))
+    if one.reaction_names:
+        blocks.append(_record("Reactions", one, one.reactions, one.reaction_names, "N or N·m"))
+    shown = one.events[:MOST_EVENTS]
     if shown:
         rows = [[f"{event.t:.6g}", event.name, event.what] for event in shown]
         blocks.append(table("Events", ("t, s", "of", "what"), rows))

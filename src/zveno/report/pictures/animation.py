@@ -59,9 +59,9 @@ def animate_trajectory(
     mechanism = trajectory.mechanism
     if mechanism is None:
         raise ZvenoError("the motion does not hold its robot", element="animate", remedy="Simulate it again")
-    q = trajectory.q[(0,) * (trajectory.q.ndim - 2)]
-    good = np.isfinite(q).all(axis=-1)
-    t, q = trajectory.t[good], q[good]
+    one = trajectory.run(*(0,) * len(trajectory.batch))
+    good = np.isfinite(one.q).all(axis=-1)
+    t, q = one.t[good], one.q[good]
     if not len(t):
         raise ZvenoError("the motion has no finite state", element="animate", remedy="Look at its status")
     n = max(1, round((t[-1] - t[0]) / speed * rate) + 1)

@@ -27,16 +27,16 @@ def draw_trajectory(trajectory: Any, path: str | PathLike[str], caption: str | N
         path: .png or .svg.
         caption: a line above, the summary by default.
     """
-    first = (0,) * (trajectory.q.ndim - 2)
-    velocity_names = trajectory.joint_names if len(trajectory.joint_names) == trajectory.v.shape[-1] else ()
-    energy = [getattr(trajectory, name)[first] for name in ("kinetic", "potential", "energy", "work")]
+    one = trajectory.run(*(0,) * len(trajectory.batch))
+    velocity_names = one.joint_names if len(one.joint_names) == one.v.shape[-1] else ()
+    energy = [getattr(one, name) for name in ("kinetic", "potential", "energy", "work")]
     given = [
-        ("coordinates, rad or m", trajectory.q[first], trajectory.coordinate_names),
-        ("velocities, rad/s or m/s", trajectory.v[first], velocity_names),
+        ("coordinates, rad or m", one.q, one.coordinate_names),
+        ("velocities, rad/s or m/s", one.v, velocity_names),
         ("energy, J", np.stack(energy, 1), ("kinetic", "potential", "total", "work done")),
     ]
-    if trajectory.reaction_names:
-        given.append(("reactions, N or N·m", trajectory.reactions[first], trajectory.reaction_names))
+    if one.reaction_names:
+        given.append(("reactions, N or N·m", one.reactions, one.reaction_names))
     panels, names = {}, {}
     for title, values, lines in given:
         chosen = most_moving(values)
@@ -44,8 +44,8 @@ def draw_trajectory(trajectory: Any, path: str | PathLike[str], caption: str | N
             title = f"{title}: the {len(chosen)} that vary most of {values.shape[1]}"
         panels[title] = values[:, chosen]
         names[title] = [lines[k] for k in chosen] if lines else ()
-    marks = sorted({event.t for event in trajectory.events if event.state in ((), first)})[:_MOST_MARKS]
-    return draw_lines(trajectory.t, panels, path, caption or trajectory.summary, names, marks=marks)
+    marks = sorted({event.t for event in one.events})[:_MOST_MARKS]
+    return draw_lines(one.t, panels, path, caption or trajectory.summary, names, marks=marks)
 
 
 def most_moving(values: np.ndarray, most: int = _MOST_LINES) -> list[int]:

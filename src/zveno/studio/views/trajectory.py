@@ -37,13 +37,13 @@ class Forces(NamedTuple):
 
 def show_trajectory(stage: Stage, gui: Any, result: Trajectory) -> Playback:
     """The first run of a batch."""
-    first = (0,) * (result.q.ndim - 2)
-    good = np.isfinite(result.q[first]).all(axis=-1)
+    one = result.run(*(0,) * len(result.batch))
+    good = np.isfinite(one.q).all(axis=-1)
     if not good.any():
         raise ZvenoError("the motion has no finite state", remedy="Look at its status")
-    q, t = result.q[first][good], result.t[good]
+    q, t = one.q[good], one.t[good]
     gui.add_markdown(result.summary)
-    forces = contact_forces(result)
+    forces = contact_forces(one)
     arrows: Any = None
     points = tips = np.zeros((len(q), 0, 3))
     if forces.frames:
@@ -69,15 +69,10 @@ def show_trajectory(stage: Stage, gui: Any, result: Trajectory) -> Playback:
             arrows.points = np.stack([points[k], tips[k]], axis=1).astype(np.float32)
 
     playback = Playback(stage.worker, gui, t, show)
-    energies = {
-        "kinetic": result.kinetic,
-        "potential": result.potential,
-        "total": result.energy,
-        "work": result.work,
-    }
-    add_plot(gui, "Energy, J", t, {name: each[first][good] for name, each in energies.items()})
-    if result.events:
-        rows = [f"| {event.t:.4g} s | {event.name} | {event.what} |" for event in result.events[:MOST_EVENTS]]
+    energies = {"kinetic": one.kinetic, "potential": one.potential, "total": one.energy, "work": one.work}
+    add_plot(gui, "Energy, J", t, {name: each[good] for name, each in energies.items()})
+    if one.events:
+        rows = [f"| {event.t:.4g} s | {event.name} | {event.what} |" for event in one.events[:MOST_EVENTS]]
         gui.add_markdown("| at | of | what |\n|---|---|---|\n" + "\n".join(rows))
     return playback
 
