@@ -110,7 +110,7 @@ def test_the_answer_is_that_of_the_whole_program_with_the_base_as_unknowns(dog):
         edges = np.column_stack([FRICTION * EDGES, np.ones(4)])
         B = np.concatenate([at.foot_rows[k, :3].T @ edges.T for k in range(4)], axis=1)
         rows, values = [at.center_rows, at.base_rows], [asked[24:27] - at.center_bias, asked[27:30] - at.base_bias]
-        counts = [weights.center] * 3 + [weights.attitude] * 3
+        counts = [weights.center] * 2 + [weights.height] + [weights.attitude] * 3
         for k in range(4):
             rows.append(at.foot_rows[k, :3])
             values.append(asked[6 * k : 6 * k + 3] - at.foot_bias[k, :3])

@@ -72,4 +72,7 @@ def test_it_walks_statically_down_a_slope(biped):
     walk = zveno.simulate_walk(robot, *stance, zveno.StaticGait((0.2, 0.0), steps=4), ground=ground)
     assert walk.status == "walked"
     kept_within_limits(robot, walk)
-    assert walk.footholds[-1, 2] < -0.015
+    # Feet as they lie, not as estimated: estimated heights drift while soles settle onto the slope.
+    x, z = walk.positions[-1, :, 0], walk.positions[-1, :, 2]
+    assert z == pytest.approx(np.tan(-0.08) * x, abs=1e-3)
+    assert z.min() < -0.03

@@ -40,7 +40,7 @@ SPEED_TIME = 0.02
 """s, in which a joint's speed may close in on its limit."""
 FOOT_NUMBERS = 22
 """Wanted of a foot: position (3), velocity (3), attitude (9), gains of place and attitude (4), acceleration (3)."""
-SETTINGS = ("friction", "center", "attitude", "posture")
+SETTINGS = ("friction", "center", "height", "attitude", "posture")
 """Coefficient of friction, and weights."""
 
 
@@ -211,7 +211,7 @@ def _expansion(m: int, maps: list[Any]) -> Any:
 
 def _tasks(problem: TorqueProblem, at: BodyState, wanted: Any, weights: Any, task_weights: Any) -> tuple[Any, ...]:
     """(rows on a, what they are to be, weights) of feet, centre of mass and attitude."""
-    n_feet, (of_center, of_attitude, _) = len(problem.feet), task_weights
+    n_feet, (of_center, of_height, of_attitude, _) = len(problem.feet), task_weights
     rows, values, w = [], [], []
     for k, foot in enumerate(problem.feet):
         size = 3 if foot.is_point else 6
@@ -221,7 +221,11 @@ def _tasks(problem: TorqueProblem, at: BodyState, wanted: Any, weights: Any, tas
     first = 6 * n_feet
     rows += [at.center_rows, at.base_rows]
     values += [wanted[first : first + 3] - at.center_bias, wanted[first + 3 : first + 6] - at.base_bias]
-    return np.concatenate(rows), np.concatenate(values), np.array([*w, *[of_center] * 3, *[of_attitude] * 3])
+    return (
+        np.concatenate(rows),
+        np.concatenate(values),
+        np.array([*w, of_center, of_center, of_height, *[of_attitude] * 3]),
+    )
 
 
 def _acceleration_bounds(q: Any, v: Any, lower: Any, upper: Any, speeds: Any) -> tuple[Any, Any]:

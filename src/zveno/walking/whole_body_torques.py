@@ -28,9 +28,10 @@ class WalkingWeights:
 
     Attributes:
         stance, swing: feet that stand, at rest, and feet in the air.
-        center: of mass. It runs away where it is not held (an error of its acceleration, kept for a step, moves ξ
-            a hundred times further than the same error moves a foot in the air, which its own gains bring back), so
-            no task but the standing feet outweighs it.
+        center: of mass, horizontally. It runs away where it is not held (an error of its acceleration, kept for a
+            step, moves ξ a hundred times further than the same error moves a foot in the air, which its own gains
+            bring back), so no task but the standing feet outweighs it.
+        height: of the centre of mass; it gives way where a foot would not reach the ground.
         attitude: of the body.
         posture: of every joint.
     """
@@ -38,6 +39,7 @@ class WalkingWeights:
     stance: float = 1000.0
     swing: float = 200.0
     center: float = 200.0
+    height: float = 20.0
     attitude: float = 10.0
     posture: float = 0.05
 
@@ -101,7 +103,7 @@ class WholeBodyTorques:
         ]
         limits = [effort_limits(mechanism)[6:], mechanism.lower[7:], mechanism.upper[7:], np.concatenate(speeds)]
         self._limits = np.clip(np.concatenate(limits), -FREE, FREE)
-        self._settings = np.array([friction, weights.center, weights.attitude, weights.posture])
+        self._settings = np.array([friction, weights.center, weights.height, weights.attitude, weights.posture])
         self._sides = np.zeros(self.problem.n)
         self._last = np.zeros(mechanism.n_v)
         self._contacts: tuple[Any, ...] = ()
