@@ -14,6 +14,10 @@ PI = np.pi
 ROUNDING = 1e-9
 """rad: errors of 1e-14 in a pose over the least singular value of 2e-5 from which on a pose is sure."""
 
+ALONG_ARC = 0.02
+ARC_ROUNDING = 1e-14
+"""m and rad: two ways to compute a pose of a six-joint arm of some metres differ by less."""
+
 
 def robot_of(arm: Arm, limits: Limits | None = None) -> Robot:
     """The arm as a robot without limits, or with the same for all joints."""
@@ -38,6 +42,36 @@ def told(answer, k: int, q) -> bool:
     if nearest(q, answer.of(k)) < 1e-3:
         return True
     return any(nearest(q, family.q) < 0.6 for family in answer.families.get(k, ()))
+
+
+def told_to_rounding(answer, k: int, arm: Arm, q) -> bool:
+    """`told`, or a listed solution is joined to q by an arc along which the pose is met to rounding.
+
+    There the pose does not tell which of the arc it was made from: another order of its products is as far off.
+    """
+    if told(answer, k, q):
+        return True
+    T, listed = arm.forward(q), answer.of(k)
+
+    def error(x: np.ndarray) -> np.ndarray:
+        off = arm.forward(x)
+        turn = off[:3, :3] @ T[:3, :3].T
+        axis = np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]]) / 2
+        return np.concatenate([off[:3, 3] - T[:3, 3], axis])
+
+    for sign in (1.0, -1.0):
+        x, way = np.array(q), None
+        for _ in range(300):
+            tangent = np.linalg.svd(arm.jacobian(x))[2][-1]
+            way = sign * tangent if way is None else tangent * np.sign(tangent @ way)
+            x = x + ALONG_ARC * way
+            for _ in range(3):
+                x = x - np.linalg.pinv(arm.jacobian(x), rcond=1e-4) @ error(x)
+            if np.abs(error(x)).max() > ARC_ROUNDING:
+                break
+            if nearest(x, listed) < ALONG_ARC:
+                return True
+    return False
 
 
 def same(native: zveno.Solutions, careful: zveno.Solutions) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ik_answers import PI, beside_singular, nearest, robot_of, told, wrapped
+from ik_answers import PI, beside_singular, nearest, robot_of, told, told_to_rounding, wrapped
 from ik_arms import Arm, dh_arm, industrial_arms, known_arms, turns
 
 import zveno
@@ -31,7 +31,10 @@ def test_nothing_is_dropped_near_an_aligned_wrist():
 
 @pytest.mark.parametrize("name", ["puma", "ur5", "kuka", "jaco", "industrial2", "industrial4"])
 def test_the_configuration_behind_a_singular_pose_is_among_the_answers(name):
-    """One joint is 1e-12 to 1 away from where axes align or links stretch. Where it is lost, nothing is claimed."""
+    """One joint is 1e-12 to 1 away from where axes align or links stretch. Where it is lost, nothing is claimed.
+
+    Where second orders are below rounding, the pose fits a whole arc: one of it is listed, or nothing claimed.
+    """
     arms = known_arms() | {arm.name: arm for arm in industrial_arms(6, seed=0)}
     arm, rng, n = arms[name], np.random.default_rng(7), 80
     q = rng.uniform(-PI, PI, (n, 6))
@@ -41,7 +44,7 @@ def test_the_configuration_behind_a_singular_pose_is_among_the_answers(name):
     lost = [k for k in range(n) if not told(found, k, q[k])]
     assert [str(found.status[k]) for k in lost if found.status[k] != "undecided"] == []
     assert np.mean(found.status == "undecided") < 0.05
-    assert len(lost) < 0.02 * n
+    assert sum(not told_to_rounding(found, k, arm, q[k]) for k in lost) < 0.02 * n
     for k, families in found.families.items():
         for family in families:
             assert np.abs(arm.forward(family.q) - arm.forward(q[k])).max() < 2e-9

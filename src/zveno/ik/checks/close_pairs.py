@@ -24,6 +24,8 @@ WIDE = 1e-3
 """Distance up to which a twin is looked for."""
 EPSILON = 4e-16
 """Rounding error of a pose, lengths over `length` and radians; at most 4.3e-16 over 11 arms and 2200 poses."""
+INDISTINCT = 10.0 * EPSILON
+"""A miss that is rounding of a pose, of arms whose base and tool are no further away than their length."""
 MARGIN = 2.0
 """By how much Kantorovich's condition is met where a root counts as one of its own."""
 MISS = 1e-14
@@ -34,6 +36,12 @@ ITERATIONS = 12
 SHORT, ROUNDING = 1e-9, 4e-15
 """Steps and errors (lengths over `length`, radians) at which polishing ends."""
 _STEP = 1e-4
+
+
+def indistinct(problem: IkProblem) -> float:
+    """A miss, lengths over `length` and radians, that is rounding of a pose, whose digits are those of its size."""
+    ends = np.linalg.norm(problem.steps[0].T_before[:3, 3]) + np.linalg.norm(problem.T_last_frame[:3, 3])
+    return INDISTINCT * float(max(1.0, ends / problem.length))
 
 
 class Pair(NamedTuple):

@@ -6,17 +6,17 @@ import numpy as np
 
 from ..clock import OVER, time_is_over
 from ..ik_problem import IkProblem
-from ..redundant.families import Curve, families_of, within_limits
+from ..redundant.cut_curves import within_limits
+from ..redundant.families import Curve, families_of
 from ..solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Continuum, Family
-from .close_pairs import ALONE, EPSILON, ROUNDING, close_pairs, polished
+from .close_pairs import ALONE, ROUNDING, close_pairs, indistinct, polished
 from .distinct import SAME
 from .draft import Draft
 from .judgement import SINGULAR, errors, jacobians
 
 NEARLY_SINGULAR, POLISHING, LONGEST = 1e-3, 40, 0.05
 _BETWEEN = np.array([0.25, 0.5, 0.75])
-INDISTINCT = 10.0 * EPSILON
-"""A miss that is rounding of a pose: points that lie between solutions and have no more are not between them."""
+_BLURRED = "some so near to singular that one is listed for all that the pose does not tell"
 ALONG = 1e-4
 """Singular values below this share of the greatest belong to directions along a root of high multiplicity."""
 SHARP = 1e-10
@@ -76,14 +76,14 @@ def _polish(draft: Draft, rows: np.ndarray, iterations: int):
 
 
 def _merge_indistinct(draft: Draft) -> None:
-    """The middle one of the points of every root of high multiplicity; nothing is claimed where they are far apart.
+    """The middle of the points of every root of high multiplicity; nothing is claimed where they are far apart.
 
-    Rounding of a pose moves such a root by rounding's fourth root.
-
-    Points of it are as good as each other, and so is what lies between them; between two solutions it is not.
+    Rounding of a pose moves such a root by rounding's fourth root. Points of it are as good as each other, and so
+    is what lies between them; between two solutions it is not.
     """
     singular = (draft.rows.least < SINGULAR).nonzero()[0]
     dropped = np.zeros(len(draft.pose), bool)
+    middles: list[tuple[int, np.ndarray]] = []
     for i in _poses(draft, singular):
         if time_is_over():
             break
@@ -95,12 +95,20 @@ def _merge_indistinct(draft: Draft) -> None:
             group = np.concatenate([[best], others[same]])
             places = np.concatenate([np.zeros((1, draft.x.shape[1])), away[same]])
             if np.ptp(places, axis=0).max() > 2.0 * SAME:
-                _lower(draft, i, "some so near to singular that one is listed for all that the pose does not tell")
-            dropped[group] = True
-            dropped[group[np.argmin(np.abs(places - places.mean(axis=0)).max(axis=1))]] = False
+                _lower(draft, i, _BLURRED)
             rows = others[~same]
+            if len(group) == 1:
+                continue
+            middle = _onto_arc(draft, i, draft.x[best] + places.mean(axis=0)[None])
+            dropped[group] = True
+            if draft.judged(middle, np.array([i])).miss[0] <= indistinct(draft.problem):
+                middles.append((i, middle))
+            else:
+                dropped[group[np.argmin(np.abs(places - places.mean(axis=0)).max(axis=1))]] = False
     if dropped.any():
         draft.keep((~dropped).nonzero()[0])
+    for i, middle in middles:
+        draft.add(np.array([i]), middle)
 
 
 def _indistinct(draft: Draft, best: int, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -111,14 +119,20 @@ def _indistinct(draft: Draft, best: int, others: np.ndarray) -> tuple[np.ndarray
     close = same.nonzero()[0]
     if not len(close):
         return away, same
-    points = (x[best] + _BETWEEN[:, None, None] * away[close]).reshape(-1, problem.n)
-    which, lanes = np.full(len(points), draft.pose[best]), draft.targets.lanes
-    for _ in range(3):  # onto the arc that the root is drawn out to, not along it
+    i = int(draft.pose[best])
+    points = _onto_arc(draft, i, (x[best] + _BETWEEN[:, None, None] * away[close]).reshape(-1, problem.n))
+    between = draft.judged(points, np.full(len(points), i)).miss.reshape(len(_BETWEEN), -1).max(axis=0)
+    same[close] = between <= np.maximum(indistinct(problem), 2.0 * draft.rows.miss[others[close]])
+    return away, same
+
+
+def _onto_arc(draft: Draft, i: int, points: np.ndarray) -> np.ndarray:
+    """Points (s, n) moved onto the arc that a root is drawn out to, not along it."""
+    problem, lanes, which = draft.problem, draft.targets.lanes, np.full(len(points), i)
+    for _ in range(3):
         J, e = jacobians(problem, points, lanes, which), errors(problem, points, lanes, which)
         points = points - (np.linalg.pinv(J, rcond=ALONG) @ e[..., None])[..., 0]
-    between = draft.judged(points, which).miss.reshape(len(_BETWEEN), -1).max(axis=0)
-    same[close] = between <= np.maximum(INDISTINCT, 2.0 * draft.rows.miss[others[close]])
-    return away, same
+    return points
 
 
 def _settle_pairs(draft: Draft) -> None:
@@ -157,17 +171,19 @@ def _classified(draft: Draft, i: int, straight: bool = False) -> list[tuple[int,
         draft.roots[i] = continua.isolated
         if any(root.blurred or root.fourfold for root in continua.isolated):
             _lower(draft, i, "some of a multiplicity that the second order does not tell")
-    if continua.doubtful:
+    if continua.blurred:
+        _lower(draft, i, _BLURRED)
+    elif continua.doubtful:
         _lower(draft, i, "some nearly singular, which may be a continuum or not")
     elif not continua.all_straight:
         _lower(draft, i, "continua were followed from solutions on them, others may exist")
     if time_is_over():
         _lower(draft, i, OVER)
-    if continua.curves:
+    if continua.member.any():
         rest = np.ones(len(draft.pose), bool)
         rest[rows[continua.member]] = False
         draft.keep(np.flatnonzero(rest))
-    return _family(draft, i, continua.curves)
+    return _family(draft, i, continua.curves) + [(i, x[None]) for x in continua.blurred]
 
 
 def _family(draft: Draft, i: int, curves: list[Curve]) -> list[tuple[int, np.ndarray]]:

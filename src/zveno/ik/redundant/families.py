@@ -1,4 +1,4 @@
-"""Continua of solutions: recognised, followed along their curve, sampled in order, and cut at limits."""
+"""Continua of solutions: recognised, and followed along their curve."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..checks.distinct import near
+from ..checks.close_pairs import EPSILON, indistinct
+from ..checks.distinct import SAME, near
 from ..checks.judgement import SINGULAR, errors, jacobians, judged
 from ..checks.multiplicity import Singular, classified
 from ..clock import time_is_over
@@ -30,11 +31,15 @@ SAMPLE = 16
 """Points kept of a curve."""
 SHORTEST = 10
 """A curve of fewer steps that neither closes nor ends at a limit is none: a continuum has no other end."""
-ON_CURVE = 5e-10
-"""Metres (for arms of up to some metres) and radians by which points of a straight continuum may miss the pose."""
+ON_CURVE = EPSILON / SAME
+"""Metres (for arms of up to some metres) and radians by which points of a straight continuum may miss the pose.
+
+Where they miss by more, solutions are isolated, and rounding moves them by less than solutions are apart."""
 _MOST_STEPS = 400
-_ACCEPTED = 1e-22
-"""Squared error of a point that lies on a continuum: where there is one, Newton's method converges to it."""
+_SHORTENED = (1.0, 0.25, 0.0625)
+"""Parts of `STEP` that are tried, one after the other, where a curve bends."""
+_ACROSS = 1e-4
+"""Singular values above this share of the greatest belong to directions across a continuum."""
 
 
 class Curve(NamedTuple):
@@ -58,6 +63,10 @@ class Continua(NamedTuple):
     member: np.ndarray
     """(s,) whether a solution lies on one of the curves."""
     isolated: list[Singular]
+    blurred: list[np.ndarray]
+    """Each (n,) the best of an arc whose points meet the pose to rounding, on a curve whose other points do not.
+
+    Somewhere on the arc may be a solution; members are what else was found of it."""
     doubtful: bool
     """Whether something looked like a continuum, and could not be followed."""
     all_straight: bool
@@ -74,6 +83,7 @@ def families_of(
     With `straight` nothing but straight lines is looked for.
     """
     curves: list[Curve] = []
+    arcs: list[Curve] = []
     isolated: list[Singular] = []
     member, doubtful, all_straight = np.zeros(len(x), bool), False, True
     for i in np.flatnonzero(least < SINGULAR):
@@ -88,8 +98,13 @@ def families_of(
             if curve is None and not straight:
                 direction, dimension = _free_direction(problem, lanes, pose, x[i], root.kernel)
                 if direction is not None:
-                    curve = _followed(problem, lanes, pose, x[i], direction, dimension)
-                    doubtful |= curve is None
+                    curve, end = _followed(problem, lanes, pose, x[i], direction, dimension)
+                    if end == "missed" and _is_arc(problem, lanes, pose, curve):
+                        member |= _on(problem, curve, x)
+                        arcs.append(curve)
+                        continue
+                    if end == "missed" or (end == "lost" and len(curve.x) <= SHORTEST):
+                        curve, doubtful = None, True
         new = [] if curve is None else [curve]
         if not straight and (curve is None or curve.direction is None):
             new += _crossing_lines(problem, lanes, pose, x[i : i + 1] if curve is None else curve.x)
@@ -101,7 +116,35 @@ def families_of(
         member[i] |= curve is not None
         if not member[i]:
             isolated.append(root)
-    return Continua(curves, member, isolated, doubtful, all_straight)
+    dropped = [] if straight else _between(problem, lanes, pose, isolated, bool(arcs))
+    for root in dropped:
+        member |= np.all(x == root.x, axis=1)
+    isolated = [root for root in isolated if not any(root is other for other in dropped)]
+    blurred = [_best(problem, lanes, pose, arc) for arc in arcs]
+    return Continua(curves, member, isolated, blurred, doubtful or bool(dropped), all_straight)
+
+
+def _between(problem: IkProblem, lanes: Lanes, pose: int, isolated: list[Singular], arcs: bool) -> list[Singular]:
+    """Those that only lie between solutions, on curves of which others, or arcs, meet the pose to rounding."""
+    open_ones = [root for root in isolated if root.kind == "open"]
+    if not open_ones:
+        return []
+    x = np.array([root.x for root in open_ones])
+    miss = np.abs(errors(problem, x, lanes, np.full(len(x), pose))).max(axis=1) > indistinct(problem)
+    return [root for root, missed in zip(open_ones, miss, strict=True) if missed] if arcs or not miss.all() else []
+
+
+def _is_arc(problem: IkProblem, lanes: Lanes, pose: int, curve: Curve) -> bool:
+    """Whether what lies between neighbours meets the pose as well: they may be isolated solutions."""
+    middles = 0.5 * (curve.x[1:] + curve.x[:-1])
+    return len(middles) > 0 and bool(_across(problem, lanes, pose, middles, 3)[1].all())
+
+
+def _best(problem: IkProblem, lanes: Lanes, pose: int, arc: Curve) -> np.ndarray:
+    """The middle (n,) of those points of an arc that meet the pose best; which of them does is made of rounding."""
+    miss = np.abs(errors(problem, arc.x, lanes, np.full(len(arc.x), pose))).max(axis=1)
+    best = np.flatnonzero(miss <= 2.0 * max(miss.min(), EPSILON))
+    return arc.x[best[len(best) // 2]]
 
 
 def _straight(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, kernel: np.ndarray) -> Curve | None:
@@ -112,9 +155,12 @@ def _straight(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, kernel
     direction = np.round(v)
     if np.abs(v - direction).max() > 1e-4 or not problem.turning[direction != 0].all():
         return None
-    points = x + direction * (TURN * np.arange(SAMPLE) / SAMPLE)[:, None]
-    on = judged(problem, points, lanes, np.full(SAMPLE, pose)).miss <= ON_CURVE
-    return Curve(points, True, 1, TURN / SAMPLE, direction) if on.all() else None
+    turned = direction * (TURN * np.arange(SAMPLE) / SAMPLE)[:, None]
+    miss = judged(problem, x + turned, lanes, np.full(SAMPLE, pose)).miss.max()
+    if not miss <= ON_CURVE:
+        return None
+    better = _onto_line(problem, lanes, pose, x, direction, 2) if miss > indistinct(problem) else None
+    return Curve((x if better is None else better) + turned, True, 1, TURN / SAMPLE, direction)
 
 
 def _crossing_lines(problem: IkProblem, lanes: Lanes, pose: int, points: np.ndarray) -> list[Curve]:
@@ -154,21 +200,21 @@ def _together(problem: IkProblem) -> np.ndarray:
 def _bent(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, direction: np.ndarray) -> Curve | None:
     """A continuum beside x + t · direction: where others pass near without crossing, it is nearly straight."""
     points = x + direction * (TURN * np.arange(SAMPLE) / SAMPLE)[:, None]
-    on, squared = _corrected(problem, lanes, pose, points)
-    if squared.max() > _ACCEPTED or np.abs(on - points).max() > BENT:
+    on, solves = _corrected(problem, lanes, pose, points)
+    if not solves.all() or np.abs(on - points).max() > BENT:
         return None
     return Curve(on, True, 1, TURN / SAMPLE)
 
 
 def _onto_line(
-    problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, direction: np.ndarray
+    problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, direction: np.ndarray, steps: int = 6
 ) -> np.ndarray | None:
     """x moved to where x + t · direction solves the pose at four t together, by Gauss–Newton.
 
     None where one of the four misses the pose by so much that no solution is within `BENT` of it.
     """
     shifts, which = direction * (TURN * np.arange(4) / 4)[:, None], np.full(4, pose)
-    for _ in range(6):
+    for _ in range(steps):
         e, J = errors(problem, x + shifts, lanes, which), jacobians(problem, x + shifts, lanes, which)
         x = x - np.linalg.lstsq(J.reshape(-1, problem.n), e.ravel(), rcond=1e-9)[0]
     e, J = errors(problem, x + shifts, lanes, which), jacobians(problem, x + shifts, lanes, which)
@@ -179,9 +225,9 @@ def _onto_line(
 def _free_direction(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, kernel: np.ndarray):
     """A direction of the kernel (d, n) in which the solution can really move, and in how many it can."""
     probes = np.concatenate([x + PROBE * kernel, x - PROBE * kernel])
-    back, squared = _corrected(problem, lanes, pose, probes)
+    back, solves = _corrected(problem, lanes, pose, probes)
     away = np.linalg.norm(back - x, axis=1)
-    free = (squared < _ACCEPTED) & (away > 0.5 * PROBE) & (away < 2.0 * PROBE)
+    free = solves & (away > 0.5 * PROBE) & (away < 2.0 * PROBE)
     count = len(kernel)
     both = free[:count] | free[count:]
     if not both.any():
@@ -191,42 +237,65 @@ def _free_direction(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, 
 
 
 def _corrected(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    targets = np.broadcast_to(lanes.targets[pose], (len(x), 3, 4))
-    return newton(problem, x, targets, lanes.tool, 24)
+    """Points (s, n) moved to solutions, and whether each meets the pose as far as rounding of the pose tells.
+
+    Where solutions are isolated but nearly singular, points between them miss by little, yet by more than that.
+    """
+    x, _ = newton(problem, x, lanes.targets[np.full(len(x), pose)], lanes.tool, 24)
+    return _across(problem, lanes, pose, x, 2)
+
+
+def _across(
+    problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, steps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same by steps across a continuum: what is left then cannot be corrected but by leaving the point."""
+    which = np.full(len(x), pose)
+    for _ in range(steps):
+        J, e = jacobians(problem, x, lanes, which), errors(problem, x, lanes, which)
+        x = x - (np.linalg.pinv(J, rcond=_ACROSS) @ e[..., None])[..., 0]
+    return x, np.abs(errors(problem, x, lanes, which)).max(axis=1) <= indistinct(problem)
 
 
 def _followed(
     problem: IkProblem, lanes: Lanes, pose: int, start: np.ndarray, direction: np.ndarray, dimension: int
-):
-    """The curve through `start`; None if it ends soon, somewhere that is no limit."""
-    halves, lost = [], False
+) -> tuple[Curve, str]:
+    """The curve through `start`, and the worst of what ends it; a continuum is neither "lost" soon nor "missed"."""
+    halves, ends = [], []
     for sign in (1.0, -1.0):
         points, end = _one_way(problem, lanes, pose, start, sign * direction)
         if end == "closed":
-            return Curve(points[:-1], True, dimension)
+            return Curve(points[:-1], True, dimension), end
         halves.append(points)
-        lost |= end == "lost"
+        ends.append(end)
+    worst = next(end for end in ("missed", "lost", ends[0]) if end in ends)
     points = np.concatenate([halves[1][:0:-1], halves[0]])
-    return None if lost and len(points) <= SHORTEST else Curve(points, False, dimension, whole=not lost)
+    return Curve(points, False, dimension, whole=worst not in ("missed", "lost")), worst
 
 
 def _one_way(problem: IkProblem, lanes: Lanes, pose: int, start: np.ndarray, direction: np.ndarray):
-    """Points `STEP` apart, and how they end: "closed", at a "limit" of a coordinate that slides, "long", "lost"."""
-    points, heading = [start], direction / np.linalg.norm(direction)
+    """Points up to `STEP` apart, and how they end.
+
+    "closed", at a "limit" of a coordinate that slides, "long", "lost", or where what is ahead "missed" the pose.
+    """
+    points, heading, gone = [start], direction / np.linalg.norm(direction), 0.0
     lower, upper = problem.box
     for _ in range(_MOST_STEPS):
         if time_is_over():
             return np.array(points), "lost"
-        x, squared = _corrected(problem, lanes, pose, (points[-1] + STEP * heading)[None])
-        x = x[0]
-        advance = x - points[-1]
-        if squared[0] > _ACCEPTED or advance @ heading < 0.2 * STEP:
-            return np.array(points), "lost"
+        x, solves, advance = start, False, np.zeros(problem.n)
+        for part in _SHORTENED:
+            tried, met = _corrected(problem, lanes, pose, (points[-1] + part * STEP * heading)[None])
+            x, solves, advance = tried[0], bool(met[0]), tried[0] - points[-1]
+            if solves and advance @ heading >= 0.2 * part * STEP:
+                break
+        else:
+            return np.array(points), "lost" if solves else "missed"
         if not np.all(problem.turning | (x >= lower - 1e-9) & (x <= upper + 1e-9)):
             return np.array(points), "limit"
-        if len(points) > 2 and near(problem, x, start, STEP):
+        size = float(np.linalg.norm(advance))
+        heading, gone = advance / size, gone + size
+        if gone > 2.0 * STEP and near(problem, x, start, STEP):
             return np.array([*points, x]), "closed"
-        heading = advance / np.linalg.norm(advance)
         points.append(x)
     return np.array(points), "long"
 
@@ -240,74 +309,3 @@ def _on(problem: IkProblem, curve: Curve, x: np.ndarray) -> np.ndarray:
     moving = int(np.argmax(np.abs(curve.direction)))
     t = (x[:, moving] - curve.x[0, moving]) * curve.direction[moving]
     return near(problem, x, curve.x[0] + t[:, None] * curve.direction)
-
-
-def within_limits(problem: IkProblem, curve: Curve) -> tuple[list[tuple[np.ndarray, bool]], bool]:
-    """The parts of a curve that limits leave, (points, closed) each, at most `SAMPLE` points of one; certainty.
-
-    A straight curve is cut exactly. Of another, a part shorter than its spacing may go unseen: then it is not
-    certain that nothing else is inside.
-    """
-    if curve.direction is not None:
-        return _straight_parts(problem, curve), True
-    x = problem.in_units(problem.wrapped(problem.from_units(curve.x)))
-    inside = problem.inside(problem.from_units(x))
-    if inside.all():
-        return [(_spread(x), curve.closed)], curve.whole
-    lower, upper = problem.box
-    # A coordinate that stays outside its limits by more than it can move between neighbours is never inside.
-    excluded = (np.maximum(lower - x, x - upper).min(axis=0) > 2 * curve.spacing).any()
-    if curve.closed:
-        first = int(np.argmin(inside))
-        x, inside = np.roll(x, -first, axis=0), np.roll(inside, -first)
-    runs = np.split(np.arange(len(x)), np.flatnonzero(np.diff(inside)) + 1)
-    parts = [(_spread(x[run]), False) for run in runs if inside[run[0]]]
-    return parts, curve.whole and bool(excluded)
-
-
-def _straight_parts(problem: IkProblem, curve: Curve) -> list[tuple[np.ndarray, bool]]:
-    """Ranges of t in which x[0] + t · direction is within limits, whole turns aside, sampled."""
-    start, direction = curve.x[0], curve.direction
-    assert direction is not None
-    lower, upper = problem.box
-    ends = [0.0]
-    for k in np.flatnonzero(direction):
-        if upper[k] - lower[k] < TURN:
-            ends += [float((limit - start[k]) * direction[k]) for limit in (lower[k], upper[k])]
-    ends = sorted({end % TURN for end in ends})
-    parts: list[list[float]] = []
-    ranges = list(zip(ends, [*ends[1:], ends[0] + TURN], strict=True))
-    tried = np.array([*ends, *(0.5 * (low + high) for low, high in ranges)])
-    inside = problem.inside(problem.wrapped(problem.from_units(start + tried[:, None] * direction))).tolist()
-    for (low, high), middle_is_inside in zip(ranges, inside[len(ends) :], strict=True):
-        if not middle_is_inside:
-            continue
-        if parts and parts[-1][1] == low:
-            parts[-1][1] = high
-        else:
-            parts.append([low, high])
-    if len(parts) > 1 and parts[0][0] + TURN == parts[-1][1]:
-        parts[0][0] = parts.pop()[0] - TURN
-    parts += [
-        [t, t]  # a joint that its limits hold at one value
-        for t, end_is_inside in zip(ends, inside, strict=False)
-        if end_is_inside and not any(low <= t + turn <= high for low, high in parts for turn in (-TURN, 0.0, TURN))
-    ]
-    sampled = []
-    for low, high in parts:
-        closed = high - low >= TURN
-        t = np.linspace(low, high, SAMPLE if high > low else 1, endpoint=not closed)
-        x = problem.wrapped(problem.from_units(start + t[:, None] * direction))
-        sampled.append((problem.in_units(x).clip(*problem.box), closed))
-    return sampled
-
-
-def _spread(points: np.ndarray) -> np.ndarray:
-    """At most `SAMPLE` points of a path, spread evenly; they are points of the path itself, so still solutions."""
-    return points[_evenly(len(points))]
-
-
-@lru_cache(maxsize=64)
-def _evenly(n: int) -> np.ndarray:
-    """At most `SAMPLE` numbers below n, spread evenly, the first and the last among them."""
-    return np.round(np.linspace(0, n - 1, min(SAMPLE, n))).astype(int)  # steps of 1 or more: each number once
