@@ -66,6 +66,19 @@ def test_a_push_towards_the_standing_foot_is_caught(biped, seed):
     assert apart.min() > 0.1 + 0.01, "soles of 0.1 m do not come to lie on each other"
 
 
+def test_no_swing_takes_the_pressure_that_holds_the_balance(biped):
+    """A push outwards over the standing foot: a foot in the air that outweighs the centre of mass lets it win."""
+    robot, stance = biped
+    gait, push = zveno.DynamicGait((0.24, 0.0), steps=8), zveno.Push(3.5, (5.4, 8.4, 0.0))
+    walks = [
+        zveno.simulate_walk(robot, *stance, gait, ground=zveno.uneven_ground(0.0), pushes=[push], weights=weights)
+        for weights in (None, zveno.WalkingWeights(center=20.0))
+    ]
+    assert walks[0].status == "walked"
+    kept_within_limits(robot, walks[0])
+    assert walks[1].status.startswith("fell")
+
+
 def test_it_walks_statically_down_a_slope(biped):
     robot, stance = biped
     ground = zveno.uneven_ground(0.0, slope=-0.08)
