@@ -51,9 +51,11 @@ def _panels(walk: WalkPlan | Walk, t: np.ndarray, title: str) -> tuple[Any, Any,
     above.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     margin.plot(t, 1e3 * walk.margin, color=INK, linewidth=1.0)
     if np.isfinite(walk.margin).any():
-        margin.set_ylim(bottom=min(0.0, 1e3 * float(np.nanpercentile(walk.margin, 1))))
+        low, high = (1e3 * float(np.nanpercentile(walk.margin, percent)) for percent in (1, 100))
+        margin.set_ylim(min(0.0, low), 1.08 * max(high, 1e-3))
     gait.set_yticks(range(len(walk.feet)), walk.feet)
-    titles = (("from above, m", above), ("margin to the edge of the support polygon, mm", margin))
+    gaps = " (none while two points stand)" if np.isnan(walk.margin).any() else ""
+    titles = (("from above, m", above), (f"margin to the edge of the support polygon, mm{gaps}", margin))
     for text, axes in (*titles, ("feet that stand, over t, s", gait)):
         axes.set_title(text, loc="left", fontsize=9, color=INK)
         axes.tick_params(labelsize=7, colors=FAINT)
