@@ -92,7 +92,8 @@ def _first(name: str) -> list[Row]:
 def first_answers(name: str, other: str, options: str = "") -> tuple[float, float]:
     """CPU seconds of the first answer in a fresh process, with an empty cache, and the least of five with a full.
 
-    LLVM is loaded before, with kernels of the other robot; `options` are further arguments of `robot.ik`.
+    LLVM is loaded before, with kernels of the other robot; `options` are further arguments of `robot.ik`. Bytecode
+    of the package is kept, as it is where it is installed: to compile what changed would be told as loading.
     """
     program = (
         "import time, zveno, zveno.ik.solve, zveno.ik.native.answer; zveno.set_threads(1);"
@@ -101,7 +102,8 @@ def first_answers(name: str, other: str, options: str = "") -> tuple[float, floa
         f"t = time.process_time(); r.ik(T, {options}).status; print(time.process_time() - t)"
     )
     with tempfile.TemporaryDirectory() as folder:
-        command, env = [sys.executable, "-c", program], os.environ | {"ZVENO_CACHE_DIR": folder}
+        settings = {"ZVENO_CACHE_DIR": folder, "PYTHONDONTWRITEBYTECODE": ""}
+        command, env = [sys.executable, "-c", program], os.environ | settings
         cold, *warm = (
             float(subprocess.run(command, env=env, capture_output=True, check=True).stdout) for _ in range(6)
         )
