@@ -40,6 +40,16 @@ CLOSED, GENERAL = 10e-6, 60e-6
 """Seconds promised for a pose: by a closed form, and of a general arm."""
 POSES = 200
 LIMITS = Limits(-2.8, 2.8)
+ALONE = (
+    ("stanford", None),
+    ("scara", None),
+    ("panda", "joint7"),
+    ("panda", "joint6"),
+    ("panda", "joint4"),
+    ("iiwa14", "joint3"),
+    ("iiwa14", "joint7"),
+)
+"""Robots, and of seven joints the one that is an argument, which the others do not solve so."""
 BESIDE = "EAIK", "ik-geo"
 """Called from Python, as they are offered; their own languages spare them a microsecond or two a call."""
 TRIPS = re.compile(r"for \(long (trip\d+) = 0; \1 < (\d+) &&[^{]*\{")
@@ -109,7 +119,7 @@ def run() -> list[Row]:
     sixes = [_built_in("puma560"), known_arms()["ur5"]]
     general = [known_arms()["jaco"], *general_arms(1, seed=500)]
     rows = [row for arm in sixes for row in _timed(robot_of(arm, LIMITS), None, CLOSED, arm)]
-    for name, redundant in (("stanford", None), ("scara", None), ("panda", "joint7"), ("panda", "joint4")):
+    for name, redundant in ALONE:
         rows += _timed(zveno.load(name), redundant, CLOSED)
     return rows + [row for arm in general for row in _timed(robot_of(arm, LIMITS), None, GENERAL, arm)]
 

@@ -30,6 +30,7 @@ LAYERS = (
     "simulation",
     "walking",
     "base_parameters",
+    "export_texts",
     "export",
     "calibration",
     "identification",

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .errors import BuildError, unknown_name, visible
+from .errors import BuildError, unknown_name
+from .export_texts import TITLE, arrays, common_header, example, plain, readme
 from .function_methods import is_of_one_frame
 from .functions import FUNCTIONS
 from .io.files import check_replaceable, write_text
@@ -25,6 +26,7 @@ from .kernels.operations import Operations, count_operations
 from .kernels.program import Program
 from .kernels.structured.export_c import export_structured
 from .kernels.structured.instance import counted_operations
+from .kernels.structured.once import computed_once
 from .kernels.structured.statements import Structured
 from .mechanism.plausibility import warn_without_masses
 from .programs import exported_program
@@ -153,8 +155,12 @@ def export_programs(
     stem = stem if stem and not stem[0].isdigit() else f"robot_{stem}"
     sources = [_source(program, dtype, f"{stem}_{program.name}") for program in programs]
     place, written = Path(directory), [f"{source.name}.{suffix}" for source in sources for suffix in "hc"]
-    for name in (*written, f"{stem}.h", f"{stem}_base_parameters.h", "example.c", "README.md"):
+    # Names by robot: another robot's export may be in the same directory.
+    example_name, page_name = f"example_{stem}.c", f"README_{stem}.md"
+    for name in (*written, f"{stem}.h", f"{stem}_base_parameters.h", example_name, page_name):
         check_replaceable(place / name, force=force)
+    _refuse_namesake(place / page_name, robot.name)
+    before = _exported_before(place, stem, written)
     files = [path for source in sources for path in source.write(place)]
     given = [ik.given if ik is not None and program is ik.program else {} for program in programs]
     times = [
@@ -166,14 +172,32 @@ def export_programs(
         for program, source, time in zip(programs, sources, times, strict=True)
     )
     texts = {
-        f"{stem}.h": _common_header(stem, sources),
-        "example.c": _example(robot, stem, programs[0], sources[0], single, given[0]),
-        "README.md": _readme(robot, stem, programs, exported, single) + ("" if ik is None else ik.page),
+        f"{stem}.h": common_header(stem, [*(source.name for source in sources), *before]),
+        example_name: example(robot, stem, programs[0], sources[0], single, given[0]),
+        page_name: readme(robot, stem, programs, exported, single, before) + ("" if ik is None else ik.page),
     }
     if base is not None:
         texts |= _with_base_parameters(robot, base, stem, texts, single)
     files += [write_text(place / name, text, force=force) for name, text in texts.items()]
     return Export(place, tuple(files), exported)
+
+
+def _exported_before(place: Path, stem: str, written: Sequence[str]) -> list[str]:
+    """Functions of the same robot that an earlier export left here: its header goes on including them."""
+    names = [f"{stem}_{name}" for name in EXPORTED]
+    return [name for name in names if f"{name}.h" not in written and (place / f"{name}.h").is_file()]
+
+
+def _refuse_namesake(page: Path, name: str) -> None:
+    """Refuse to replace the export of a robot whose name differs but gives the same names in C."""
+    first = page.read_text("utf-8", "replace").partition("\n")[0] if page.is_file() else ""
+    if first.endswith(TITLE) and first != f"# {plain(name)}{TITLE}":
+        other = first.removeprefix("# ").removesuffix(TITLE)
+        raise BuildError(
+            f"it is of another robot, {other}, whose functions have the same names in C",
+            file=page,
+            remedy="Export into another directory, or give one of the robots another name",
+        )
 
 
 def _source(program: Any, dtype: type, name: str) -> CSource:
@@ -182,7 +206,9 @@ def _source(program: Any, dtype: type, name: str) -> CSource:
 
 
 def _operations(program: Program | Structured) -> Operations:
-    return counted_operations(program) if isinstance(program, Structured) else count_operations(program)
+    return (
+        counted_operations(computed_once(program)) if isinstance(program, Structured) else count_operations(program)
+    )
 
 
 def _program(
@@ -207,106 +233,18 @@ def _with_base_parameters(
     from .base_parameters.base_dynamics import operations_sentence, values_header
 
     header = f"{stem}_base_parameters.h"
-    example = texts["example.c"].replace(f'#include "{stem}.h"', f'#include "{stem}.h"\n#include "{header}"')
-    example = re.sub(r"\n[^\n]* values_\[\d+\] = \{0\};", "", example).replace("values_", f"{stem}_base_parameters")
+    example_name, page_name = f"example_{stem}.c", f"README_{stem}.md"
+    calls = texts[example_name].replace(f'#include "{stem}.h"', f'#include "{stem}.h"\n#include "{header}"')
+    calls = re.sub(r"\n[^\n]* values_\[\d+\] = \{0\};", "", calls).replace("values_", f"{stem}_base_parameters")
     counted = f"""
 `{stem}_{IN_BASE_PARAMETERS}` takes the {base.base.rank} base parameters as `values`; those of this robot, each with
 its meaning, are in `{header}`. {operations_sentence(robot)}
 """
     return {
         header: values_header(base, stem, "float" if single else "double"),
-        "example.c": example,
-        "README.md": texts["README.md"] + counted,
+        example_name: calls,
+        page_name: texts[page_name] + counted,
     }
-
-
-def _common_header(stem: str, sources: Sequence[CSource]) -> str:
-    guard = f"{stem.upper()}_H"
-    includes = "\n".join(f'#include "{source.name}.h"' for source in sources)
-    title = f"/* All exported functions of {stem}, written by zveno. */"
-    return f"{title}\n#ifndef {guard}\n#define {guard}\n\n{includes}\n\n#endif\n"
-
-
-def _arrays(program: Program | Structured, source: CSource, scalar: str, given: dict) -> tuple[str, str]:
-    """Declarations of arrays for a call, given ones filled with their numbers, and the call's arguments."""
-    lines, names = [], []
-    if source.memory is not None:
-        lines, names = [f"    static {source.memory} memory_;"], ["&memory_"]
-    for argument in (*program.inputs, *program.outputs):
-        name = f"{argument.name.replace(':', '_')}_"
-        values = np.ravel(given.get(argument.name, 0)).tolist()
-        filled = ", ".join(f"({scalar}){value!r}" for value in values) if argument.name in given else "0"
-        lines.append(f"    {scalar} {name}[{max(1, argument.size)}] = {{{filled}}};")
-        names.append(name)
-    return "\n".join(lines), ", ".join(names)
-
-
-def _example(
-    robot: RobotFunctions, stem: str, program: Program | Structured, source: CSource, single: bool, given: dict
-) -> str:
-    scalar = "float" if single else "double"
-    declared, names = _arrays(program, source, scalar, given)
-    printed = "\n".join(
-        f"""    puts("{output.name}:");
-    for (i = 0; i < {max(1, output.size)}; ++i) {{
-        printf("%.9g%c", (double){output.name}_[i], (i + 1) % {(output.shape[1:] or (1,))[-1]} ? ' ' : '\\n');
-    }}"""
-        for output in program.outputs
-    )
-    first, neutral = program.inputs[0].name, ", ".join(f"{value:.17g}" for value in robot.neutral())
-    declared = declared.replace(f"{first}_[{robot.n_q}] = {{0}}", f"{first}_[{robot.n_q}] = {{{neutral}}}")
-    return f"""/* Calls {source.name} once and prints what it returns; written by zveno. */
-#include <stdio.h>
-
-#include "{stem}.h"
-
-int main(void)
-{{
-{declared}
-    int i;
-
-    {source.name}({names});
-{printed}
-    return 0;
-}}
-"""
-
-
-def _readme(robot: RobotFunctions, stem: str, programs, exported: Sequence[ExportedFunction], single: bool) -> str:
-    scalar = "float" if single else "double"
-    rows = []
-    for program, function in zip(programs, exported, strict=True):
-        inputs = ", ".join(f"{argument.name} {list(argument.shape)}" for argument in program.inputs)
-        outputs = ", ".join(f"{argument.name} {list(argument.shape)}" for argument in program.outputs)
-        count = function.operations
-        time = "not measured" if function.nanoseconds is None else f"{function.nanoseconds:.0f} ns"
-        rows.append(
-            f"| `{function.name}` | {inputs} | {outputs} | {count.adds} | {count.multiplies} | {count.divides} "
-            f"| {count.sincos} | {time} |"
-        )
-    joints = ", ".join(f"`{_plain(name)}`" for name in robot.mechanism.coordinate_names)
-    table = "\n".join(rows)
-    name = _plain(robot.name)
-    return f"""# {name}: functions in C
-
-Written by zveno for {name}, in `{scalar}`. No allocation, no dependencies but `math.h`, reentrant.
-
-    cc -std=c99 -O2 example.c {stem}_*.c -lm -o example && ./example
-
-Arrays are row-major; metres, radians, seconds, kilograms. Order of q: {joints or "no joints"}.
-Gravity is {robot.mechanism.gravity.tolist()} m/s². Payload, tool and inertia are constants in the code.
-
-| function | inputs | outputs | adds | multiplies | divides | sincos | time a call |
-|---|---|---|---|---|---|---|---|
-{table}
-
-Times are of one call on the machine that exported, compiled with `-O2`.
-"""
-
-
-def _plain(name: str) -> str:
-    """A name in Markdown: without line breaks, control characters and marks."""
-    return re.sub(r"[\\`*\[\]<>|#]", lambda mark: f"\\{mark[0]}", visible(" ".join(name.split())))
 
 
 def _measured(program: Program | Structured, source: CSource, single: bool, given: dict) -> float | None:
@@ -315,7 +253,7 @@ def _measured(program: Program | Structured, source: CSource, single: bool, give
     if compiler is None:
         return None
     scalar = "float" if single else "double"
-    declared, names = _arrays(program, source, scalar, given)
+    declared, names = arrays(program, source, scalar, given)
     changing = f"{program.inputs[0].name}_[0]" if program.inputs and program.inputs[0].size and not given else None
     step = f"{changing} = ({scalar})(1e-6 * (double)k);" if changing else ""
     calls = int(np.clip(3e7 / max(1, _operations(program).total), 200, 1_000_000))

@@ -56,14 +56,14 @@ void torques(const {"float" if single else "double"} *q, const {"float" if singl
 def test_the_example_passes_the_robots_parameters_and_the_page_counts(tmp_path):
     robot = zveno.load("puma560")
     export_c(robot, ("base_inverse_dynamics", "gravity_torque"), tmp_path, timed=False)
-    command = [compiler, *COMPILE, "example.c", "puma560_base_inverse_dynamics.c", "-lm", "-o", "example"]
+    command = [compiler, *COMPILE, "example_puma560.c", "puma560_base_inverse_dynamics.c", "-lm", "-o", "example"]
     subprocess.run(command, cwd=tmp_path, check=True)
     printed = subprocess.run(["./example"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
     at_rest = robot.gravity_torque(robot.neutral())
     name, *numbers = printed.split()
     assert name == "tau:"
     np.testing.assert_allclose([float(number) for number in numbers], at_rest, atol=1e-6)
-    page = (tmp_path / "README.md").read_text()
+    page = (tmp_path / "README_puma560.md").read_text()
     base, whole = compared_operations(robot)
     assert base <= 489 < whole <= 582
     assert f"{base} multiplications and additions, {whole} with all parameters" in page
@@ -72,7 +72,7 @@ def test_the_example_passes_the_robots_parameters_and_the_page_counts(tmp_path):
 
 def test_names_of_other_models_hold_no_figure_of_the_puma(tmp_path):
     export_c(zveno.load("ur5"), ("base_inverse_dynamics",), tmp_path, timed=False)
-    assert "629" not in (tmp_path / "README.md").read_text()
+    assert "629" not in (tmp_path / "README_ur5.md").read_text()
 
 
 @pytest.mark.parametrize("seed", range(6))

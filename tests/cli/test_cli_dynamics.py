@@ -150,7 +150,7 @@ def test_export_prints_operations(tmp_path, capsys):
     assert "planar2_jacobian" in out
     assert "not measured" in out
     assert (tmp_path / "c" / "planar2.h").exists()
-    assert "in `double`" in (tmp_path / "c" / "README.md").read_text()
+    assert "in `double`" in (tmp_path / "c" / "README_planar2.md").read_text()
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler on this machine")

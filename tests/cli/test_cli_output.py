@@ -219,13 +219,13 @@ def test_a_failure_leaves_what_was_there(capsys, tmp_path, monkeypatch):
 
 
 def test_an_export_leaves_a_readme_alone(capsys, tmp_path):
-    readme = tmp_path / "README.md"
+    readme = tmp_path / "README_planar2.md"
     readme.write_text("# My project")
     functions = "forward_kinematics,base_inverse_dynamics"
     words = ["export", "planar2", "--functions", functions, "--no-measure", "--out", str(tmp_path)]
     assert main(words) == 2
-    assert "README.md" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
+    assert "README_planar2.md" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["README_planar2.md"]
     readme.unlink()
     for _ in range(2):
         run(capsys, *words)

@@ -44,7 +44,7 @@ def test_seven_joints_with_the_redundant_one_as_an_argument(name, tmp_path):
     _, nothing, outside = run(robot, tmp_path, [T[:2], np.array([9.0, np.nan])])
     assert (outside == NO_POSE).all()
     assert (nothing == 0).all()
-    page = (tmp_path / "README.md").read_text()
+    page = (tmp_path / f"README_{name}.md").read_text()
     assert "Joint `joint7` is the redundant one" in page
     assert "`joint6`, `joint7`" in page
 

@@ -169,7 +169,7 @@ class Story:
         compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
         if compiler is None:
             return None
-        sources = [file for file in self.code.files if file.suffix == ".c" and file.name != "example.c"]
+        sources = [file for file in self.code.files if file.suffix == ".c" and not file.name.startswith("example_")]
         return {
             "inverse_kinematics": self._kinematics_off(_library(compiler, sources[0])),
             "inverse_dynamics": self._dynamics_off(_library(compiler, sources[-1])),
