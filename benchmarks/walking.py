@@ -11,6 +11,7 @@ import numpy as np
 
 import zveno
 
+from . import timing
 from .mujoco_walkers import mjcf
 from .timing import Row, interleaved
 
@@ -113,6 +114,6 @@ def machine(what: str, given, bar: float, n: int = 1024) -> list[Row]:
         (f"batch of {n}", together, n * STEPS, bar),
         ("single", alone, STEPS_ALONE, 2.0),
     ):
-        taken = interleaved(calls, items, repeats=3)
+        taken = interleaved(calls, items, repeats=1 if timing.middle is min and calls is together else 3)
         rows += [Row(f"{what}, {kind}", taken["zveno"], taken[name], f"mujoco {name}", least) for name in CONES]
     return rows

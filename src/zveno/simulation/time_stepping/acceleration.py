@@ -19,7 +19,7 @@ from .stepping import Group
 from .sweeps import sweep
 
 MEMORY = 4
-"""Differences of iterates that are combined."""
+"""Differences of iterates that are combined. Two are enough for a biped, not for a heavy box on light ones."""
 DAMPING = 1e-10
 """Share of the trace that is added to the diagonal of the normal equations."""
 HALF = 0.5
@@ -39,17 +39,28 @@ class History(NamedTuple):
     least: Any
     """that change, (1,)"""
     known: Any
-    """number of differences that are known, (1,)"""
+    """number of differences that are known, (1,); less than zero before the first sweep"""
     result: Any
     """G(x) of the last sweep, (m,)"""
     change: Any
     """G(x) − x of the last sweep, (m,)"""
     results: Any
-    """differences of results, newest first, (MEMORY · m,)"""
+    """earlier differences of results, newest first, ((MEMORY − 1) · m,)"""
     changes: Any
-    """differences of changes, newest first, (MEMORY · m,)"""
+    """earlier differences of changes, newest first, ((MEMORY − 1) · m,)"""
     stale: Any
     """sweeps since the least change, (1,)"""
+
+
+def begun(before: Any, after: Any, size: Any) -> History:
+    """The history of one sweep, with the largest change `size` (1,)."""
+    nothing, zero = np.zeros((MEMORY - 1) * len(after)), np.zeros(1)
+    return History(after, after, size, zero, after, after - before, nothing, nothing, zero)
+
+
+def anew(point: Any) -> History:
+    """No history yet."""
+    return begun(point, point, np.array([np.inf]))._replace(known=np.array([-1.0]))
 
 
 def accelerated(groups: tuple[Group, ...], problem: Problem, last: History, smooth: bool) -> History:
@@ -66,26 +77,27 @@ def accelerated(groups: tuple[Group, ...], problem: Problem, last: History, smoo
     least = minimum(size, last.least[0])
     stale = select(better, 0.0, last.stale[0] + 1.0)
     forgets = greater(size, WORSE * least)
-    first = less(last.known[0], 0.0)  # before the first sweep there is no difference
-    results = np.concatenate([result - last.result, last.results[: (MEMORY - 1) * m]])
-    changes = np.concatenate([change - last.change, last.changes[: (MEMORY - 1) * m]])
-    known = select(first, 0.0, minimum(last.known[0] + 1.0, float(MEMORY)))
-    known = select(forgets, -1.0, known)
-    rows = [changes[k * m : (k + 1) * m] * select(greater(known, k + 0.5), 1.0, 0.0) for k in range(MEMORY)]
-    shares = _least_squares(rows, change)
+    known = select(forgets, -1.0, minimum(last.known[0] + 1.0, float(MEMORY)))
+    results = np.concatenate([result - last.result, last.results])
+    changes = np.concatenate([change - last.change, last.changes])
+    shares = _least_squares(changes.reshape(MEMORY, m), change, known)
     combined = result - sum(share * results[k * m : (k + 1) * m] for k, share in enumerate(shares))
     point = _chosen(greater(known, 0.5), combined, last.point + HALF * change)
+    kept = (MEMORY - 1) * m
     numbers = np.array([least]), np.array([known])
-    return History(point, best, *numbers, result, change, results, changes, np.array([stale]))
+    return History(point, best, *numbers, result, change, results[:kept], changes[:kept], np.array([stale]))
 
 
-def _least_squares(rows: list[Any], change: Any) -> Any:
-    """Shares of the rows that add up to the change, (MEMORY,); rows of zeros have none."""
-    G = [[a @ b for b in rows[: i + 1]] for i, a in enumerate(rows)]
+def _least_squares(rows: Any, change: Any, known: Any) -> Any:
+    """Shares of the first `known` rows that add up to the change, (MEMORY,); the others have none."""
+    taken = [select(greater(known, k + 0.5), 1.0, 0.0) for k in range(MEMORY)]
+    G = [[taken[i] * (rows[i] @ rows[j]) for j in range(i + 1)] for i in range(MEMORY)]  # later ones are taken less
     damping = DAMPING * sum(G[i][i] for i in range(MEMORY)) + TINY
     for i in range(MEMORY):
         G[i][i] = select(greater(G[i][i], 0.0), G[i][i] + damping, 1.0)
-    return linear.solve_factored(linear.factor(G), [row @ change for row in rows])
+    return linear.solve_factored(
+        linear.factor(G), [take * (row @ change) for take, row in zip(taken, rows, strict=True)]
+    )
 
 
 def _chosen(condition: Any, a: Any, b: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -63,7 +64,7 @@ class Contact(Constraint):
         """The ground, the plane z = 0 if none was given."""
         return GroundPlane() if self.ground is None else self.ground
 
-    @property
+    @cached_property
     def n_touches(self) -> int:
         """In how many places it may touch."""
         if self.other_shape is not None:
@@ -88,7 +89,7 @@ class Contact(Constraint):
         """Friction, restitution, torsional and rolling resistance: inputs of the step."""
         return [float(self.friction or 0.0), float(self.restitution), float(self.torsional), float(self.rolling)]
 
-    @property
+    @cached_property
     def structure(self) -> tuple[Any, ...]:
         """What decides the code."""
         shape = self.shape.structure

@@ -16,7 +16,7 @@ import numpy as np
 from ...kernels.math import greater, less, logical_and, logical_or, maximum, select
 from ...kernels.structured.build import Builder
 from ..fixed_steps import USERS
-from .acceleration import MEMORY, History, accelerated
+from .acceleration import MEMORY, History, accelerated, anew, begun
 from .sharing import SHARED
 from .step import N_PARTS, Prepared, Problem, corrected, ended, prepared, spinning, spins
 from .stepping import Stepping
@@ -26,7 +26,7 @@ from .touching import cell_numbers
 if TYPE_CHECKING:
     from ...kernels.structured.kernel import StructuredKernel
 
-PLAIN = 12
+PLAIN = 9
 """Plain sweeps of one step."""
 QUICK = 24
 """Accelerated sweeps in which contacts stick at once, where plain ones have not ended."""
@@ -127,8 +127,15 @@ class _Solver:
         self.running = program.scratch("running", 1, 1, zero=True)
         self.change = program.scratch("change", 1, 1, zero=True)
         self.count = program.scratch("count", 1, 1, zero=True)
-        widths = (m, m, 1, 1, m, m, MEMORY * m, MEMORY * m, 1)
-        self.history = [program.scratch(f"history{k}", 1, width, zero=True) for k, width in enumerate(widths)]
+        self.before = program.scratch("before", 1, m, zero=True)
+        self.once = program.scratch("once", 1, 1, zero=True)
+        scratch = {"point": m, "known": 1, "result": m, "moved": m, "stale": 1}
+        scratch |= {"results": (MEMORY - 1) * m, "changes": (MEMORY - 1) * m}
+        own = {name: program.scratch(name, 1, width, zero=True) for name, width in scratch.items()}
+        self.history = History(
+            *(own["point"], self.impulses, self.change, own["known"], own["result"], own["moved"]),
+            *(own["results"], own["changes"], own["stale"]),
+        )
 
     def start(self, row: Any) -> None:
         """From the impulses of the last step."""
@@ -139,23 +146,30 @@ class _Solver:
         program, stepping = self.program, self.stepping
         self.running[0], self.change[0] = program.step(_first_round)
         with program.repeat_while(self.running, PLAIN):
+            self.before[0] = program.step(_same, self.impulses[0])
             self.impulses[0], self.change[0], self.count[0], self.running[0] = program.step(
                 partial(_swept, stepping),
                 *(h, settings, self.impulses[0], self.change[0], self.count[0]),
                 *(part[0] for part in parts[:N_PARTS]),
             )
         for smooth, most in ((False, QUICK), (True, ACCELERATED)):
-            for part, value in zip(self.history, program.step(_remembered, self.impulses[0]), strict=True):
-                part[0] = value
+            self.once[0] = program.step(_same, self.running[0])
+            with program.repeat_while(self.once, 1):
+                given = (self.impulses[0],) if smooth else (self.before[0], self.impulses[0], self.change[0])
+                *values, self.once[0] = program.step(_anew if smooth else _begun_by, *given)
+                self._remember(values)
             with program.repeat_while(self.running, most):
-                *carried, self.impulses[0], self.change[0], self.count[0], self.running[0] = program.step(
+                *values, self.count[0], self.running[0] = program.step(
                     partial(_accelerated, stepping, smooth),
                     *(h, settings, self.count[0]),
                     *(part[0] for part in parts[:N_PARTS]),
                     *(part[0] for part in self.history),
                 )
-                for part, value in zip(self.history, carried, strict=True):
-                    part[0] = value
+                self._remember(values)
+
+    def _remember(self, values: list[Any]) -> None:
+        for part, value in zip(self.history, values, strict=True):
+            part[0] = value
 
 
 class _Grounds:
@@ -236,11 +250,12 @@ def _problem(stepping: Stepping, parts: Any) -> Problem:
     return problem._replace(inverse=problem.inverse[:blocks])
 
 
-def _remembered(impulses: Any) -> tuple[Any, ...]:
-    m = len(impulses)
-    nothing = np.zeros(MEMORY * m)
-    zeros = np.zeros(m), np.zeros(m), nothing, nothing, np.zeros(1)
-    return (impulses, impulses, np.array([np.inf]), np.array([-1.0]), *zeros)
+def _begun_by(before: Any, impulses: Any, change: Any) -> tuple[Any, ...]:
+    return (*begun(before, impulses, change), np.zeros(1))
+
+
+def _anew(impulses: Any) -> tuple[Any, ...]:
+    return (*anew(impulses), np.zeros(1))
 
 
 def _accelerated(stepping: Stepping, smooth: bool, h: Any, c: Any, count: Any, *rest: Any) -> tuple[Any, ...]:
@@ -248,7 +263,7 @@ def _accelerated(stepping: Stepping, smooth: bool, h: Any, c: Any, count: Any, *
     tolerance = c[0] * h[0]
     hopeful = logical_or(greater(after.least[0], tolerance), less(after.stale[0], STALE))
     goes_on = select(logical_and(greater(after.least[0], STRICTER * tolerance), hopeful), 1.0, 0.0)
-    return (*after, after.best, after.least, count + 1.0, np.array([goes_on]))
+    return (*after, count + 1.0, np.array([goes_on]))
 
 
 def _of(sizes: tuple[int, ...], rest: Any, problem: Any = ()) -> Prepared:

@@ -199,11 +199,15 @@ class Stepping:
         return 2 * self.mechanism.n_v + 3
 
     @cached_property
+    def weight(self) -> float:
+        """Of the robot on earth, N."""
+        return EARTH * float(sum(link.inertia[0] for link in self.mechanism.links[1:]))
+
+    @cached_property
     def settings(self) -> np.ndarray:
         """Tolerance, N, and the numbers of the contacts, (n_c,)."""
-        mass = sum(link.inertia[0] for link in self.mechanism.links[1:])
         numbers = [number for contact in self.contacts for number in contact.numbers]
-        return np.array([TOLERANCE * EARTH * float(mass), *numbers])
+        return np.array([TOLERANCE * self.weight, *numbers])
 
     def numbers_of(self, c: Any) -> Iterator[tuple[Contact, Group, Any]]:
         """Every touch with its contact's friction, restitution, torsional and rolling resistance, (4,)."""

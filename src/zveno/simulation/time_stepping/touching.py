@@ -8,7 +8,7 @@ import numpy as np
 
 from ...algorithms.forward_kinematics import link_poses
 from ...algorithms.jacobian import twist_columns
-from ...kernels.math import greater, less, maximum, select, sqrt
+from ...kernels.math import greater, less, maximum, minimum, select, sqrt
 from ...mechanism import Mechanism
 from ...spatial.rotations import z_to
 from .contact import Contact
@@ -17,6 +17,11 @@ from .shapes import Capsule, Wheel
 from .sharing import about, along
 from .stepping import Stepping
 
+MEETS = 1e-3
+"""m: up to this gap a contact acts on the ground, where it closes, and not on the shape. Corners of a sole that
+turns flat are at heights z of their own; taken there they slip by z times the rate of the turn, so that they cannot
+all stick, and forces inside the sole would be looked for that make one of them slide. Beyond, at more than 1 m/s in
+a step of 1 ms, the arm of the force would be wrong by more than that."""
 NO_TURN = 1e-9
 """rad, of a ball joint, below which its axis is rounding."""
 
@@ -46,7 +51,9 @@ def touches_on_ground(contact: Contact, T_frame: Any, cells: list[Any]) -> list[
         if isinstance(contact.shape, Wheel):
             point = contact.shape.lowest(T_frame, point, normal)
             distance, normal = ground.nearest(point, cell)
-        touches.append(Touch(distance - radius, normal, point - radius * normal))
+        gap = distance - radius
+        below = minimum(maximum(gap, -MEETS), MEETS)
+        touches.append(Touch(gap, normal, point - (radius + below) * normal))
     return touches
 
 
