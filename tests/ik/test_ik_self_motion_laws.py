@@ -47,6 +47,23 @@ def test_the_bits_of_an_answer_do_not_depend_on_the_batch(name):
             assert (mine.interval, mine.ends, mine.closed) == (alone.interval, alone.ends, alone.closed)
 
 
+def test_another_joint_is_sliced_where_the_first_leaves_doubt():
+    """Joint 4 of this arm hardly moves along the curves; it is still the one where the user asks for it."""
+    robot = zveno.load("xarm7")
+    q = [-6.0736771838583525, -1.3737882181838956, 0.5005302260146642, 2.3202164492782296, -5.25005171200931]
+    T = robot.forward_kinematics([*q, 1.383638710196932, 4.287911411838348])
+    found = robot.ik(T)
+    assert (found.status, {curve.joint for curve in found.families[0]}) == ("family", {"joint5"})
+    assert found.residual.max() < 1e-9
+    named = robot.ik(T, redundant="joint4")
+    assert (named.status, {curve.joint for curve in named.families[0]}) == ("sampled", {"joint4"})
+    for row in named.q:  # each lies on one of the curves: a listed configuration of which is not far
+        off = [
+            np.abs((curve.q - row + np.pi) % (2 * np.pi) - np.pi).max(axis=1).min() for curve in found.families[0]
+        ]
+        assert min(off) < 0.5
+
+
 @pytest.mark.slow
 def test_curves_of_a_wrist_that_misses_by_a_third_of_a_millimetre_are_decided():
     """Of a Gen3 pairs of curves are 1e-3 rad apart in most planes, not in those of a joint of the wrist."""

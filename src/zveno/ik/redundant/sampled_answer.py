@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -46,12 +47,13 @@ def sampled_answer(
             remedy='Use "auto", "scan" or "local"',
         )
     if slices is None and method == "auto" and problem.kinds == "RRRRRRR":
-        joint = importlib.import_module("zveno.ik.redundant.self_motion.choice").self_motion_joint(
-            problem, redundant
-        )
+        choice = importlib.import_module("zveno.ik.redundant.self_motion.choice")
+        joint = choice.self_motion_joint(problem, redundant)
         if joint is not None:
             motions = importlib.import_module("zveno.ik.redundant.self_motion.answer")
-            return motions.self_motion_answer(problem, targets, joint, aim, inputs, progress)
+            # A joint that the user names is the one that is sliced.
+            others = partial(choice.other_joints, problem, joint.coordinate) if redundant is None else tuple
+            return motions.self_motion_answer(problem, targets, joint, aim, inputs, progress, others)
     if problem.redundancy == 1:
         draft = _curves(problem, targets, slices, redundant, method, aim)
     else:

@@ -15,6 +15,8 @@ from .projections import MOST, projections_of
 
 FEWEST = 24
 """Slices at least."""
+OTHERS = 3
+"""Joints that are sliced instead where one leaves a pose in doubt, one after the other."""
 
 
 def self_motion_joint(problem: IkProblem, redundant: str | Sequence[str] | None = None) -> SlicedJoint | None:
@@ -26,6 +28,17 @@ def self_motion_joint(problem: IkProblem, redundant: str | Sequence[str] | None 
     """
     names = redundant if redundant is None or isinstance(redundant, str) else tuple(redundant)
     return _chosen(problem, names)
+
+
+@lru_cache(maxsize=32)
+def other_joints(problem: IkProblem, chosen: int) -> tuple[SlicedJoint, ...]:
+    """Joints to slice where the one chosen leaves doubt: it hardly moves, or curves nearly meet in its planes."""
+    free = without_limits(problem)
+    meeting = {joint for chain in point_chains(problem) for joint in chain.joints}
+    rated = [(k in meeting, len(projections_of(free, k)), -k) for k in range(problem.n) if k != chosen]
+    tried = (-k for _, count, k in sorted(rated, reverse=True) if count)
+    usable = [k for k in tried if seven_revolute.applies(problem, k)]
+    return tuple(SlicedJoint(k, FEWEST) for k in usable[:OTHERS])
 
 
 @lru_cache(maxsize=32)
