@@ -288,6 +288,54 @@ def test_a_function_that_is_not_finite_is_named(traced):
         simulate(zveno.load("chain(2)"), np.zeros((2, 2)), events=events)
 
 
-def test_workers_look_for_none():
-    with pytest.raises(ZvenoError, match="workers look for no events"):
-        simulate(zveno.load("chain(2)"), np.zeros((2, 2)), events=EVENTS, on=1)
+def test_what_lies_behind_a_terminal_event_in_its_step_did_not_happen():
+    events = [
+        Event(lambda t, q, v: t - 0.0525, "behind"),
+        Event(lambda t, q, v: t - 0.0515, "end", terminal=True),
+        Event(lambda t, q, v: t - 0.0505, "before"),
+    ]
+    for q0 in ([1.0], [[1.0], [0.5]]):
+        run = simulate(zveno.load("chain(1)"), q0, duration=0.1, step=1e-2, integrator="rk4", events=events)
+        assert {event.name for event in run.events} == {"before", "end"}
+
+
+def test_a_function_that_writes_into_its_state_changes_nothing():
+    robot, q0 = zveno.load("chain(2)"), np.random.default_rng(0).normal(size=(2, 2))
+    writes = [Event(lambda t, q, v: q.fill(5.0) or v.fill(5.0) or t - 0.05, "writes")]
+    reads = [Event(lambda t, q, v: t - 0.05, "reads")]
+    runs = [simulate(robot, q0, duration=0.1, step=1e-2, events=events) for events in (writes, reads)]
+    assert np.array_equal(runs[0].q, runs[1].q)
+
+
+@pytest.mark.parametrize(
+    ("q0", "events", "message"),
+    [
+        (np.zeros((0, 2)), [], "has no state"),
+        (np.zeros(2), EVENTS[0], r"events: is no list.*Event\(function\)"),
+        (np.zeros((3, 2)), [lambda t, q, v: t], r"is no event.*Event\(function\)"),
+        (np.zeros((3, 2)), 5, "is no list"),
+    ],
+)
+def test_refused(q0, events, message):
+    with pytest.raises(ZvenoError, match=message):
+        simulate(zveno.load("chain(2)"), q0, events=events)
+
+
+def low(t, q, v):
+    """Something that workers can import."""
+    return q[0] + q[1] + 1.0
+
+
+def test_workers_find_the_same_events(tmp_path):
+    """Two pieces of a batch, of other lengths; and again from the file that keeps them."""
+    robot, q0 = zveno.load("chain(2)"), np.random.default_rng(0).normal(size=(2, 40, 2))
+    events = [Event(low, "low", terminal=True, traced=True), Event(low, "seen")]
+    options = {"duration": 0.3, "step": 1e-2, "events": events}
+    plain = simulate(robot, q0, **options)
+    assert 0 < len(plain.stops.t) < 80
+    for where in ({"on": "here"}, {"on": 1}, {"checkpoint": tmp_path / "k"}, {"checkpoint": tmp_path / "k"}):
+        shared = simulate(robot, q0, **options, **where)
+        assert shared.status == plain.status
+        assert [(e.t, e.state) for e in shared.events] == [(e.t, e.state) for e in plain.events]
+        for i in ((0, 0), (1, 3), (1, 39)):
+            assert_alone(shared.run(*i), plain.run(*i))

@@ -166,7 +166,7 @@ class _Watch:
             self.y, self.lanes, self.rates = y[left], self.lanes[left], self._of(left)
         else:
             self.y = y
-        return bool(left.any()) or not len(self.signs)
+        return bool(left.any())
 
     def _of(self, runs: np.ndarray) -> Rates:
         rates = self.rates.only(runs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..robot_functions import RobotFunctions
 from .constraints import Constraint, LoopClosure
 from .contacts import ball_limits, joint_limits
 from .equations import Equations
+from .events import Event
 from .integrators import FIXED, TIME_STEPPING
 from .rates import refuse_infinite
 
@@ -29,9 +30,22 @@ def checked_state(robot: RobotFunctions, q0: ArrayLike, v0: ArrayLike | None) ->
         shape = np.broadcast_shapes(q0.shape[:-1], v0.shape[:-1])
     except ValueError:
         raise ShapeError(f"batches {q0.shape[:-1]} of q0 and {v0.shape[:-1]} of v0 do not fit together") from None
+    if 0 in shape:
+        raise ShapeError(f"the batch {shape} has no state", element="q0", remedy="Give at least one")
     q0, v0 = np.broadcast_to(q0, (*shape, robot.n_q)), np.broadcast_to(v0, (*shape, robot.n_v))
     refuse_unnormalized(mechanism, q0, "q0")
     return np.array(robot.integrate(q0, np.zeros(robot.n_v))), np.array(v0)
+
+
+def checked_events(events: Iterable[Event]) -> tuple[Event, ...]:
+    """The events, refused unless they are."""
+    if isinstance(events, Event) or not isinstance(events, Iterable):
+        raise ZvenoError("is no list", element="events", remedy="Give events=[zveno.Event(function), …]")
+    events = tuple(events)
+    for one in events:
+        if not isinstance(one, Event):
+            raise ZvenoError(f"{one!r:.80} is no event", element="events", remedy="Give zveno.Event(function)")
+    return events
 
 
 def check_mass(equations: Equations, y0: np.ndarray) -> None:

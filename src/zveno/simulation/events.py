@@ -203,7 +203,8 @@ class EventTracker:
 
     def _call(self, event: Event, t: float, y: np.ndarray) -> float:
         try:
-            number = float(event.function(t, y[self.equations.q], y[self.equations.v]))
+            q, v = np.array(y[self.equations.q]), np.array(y[self.equations.v])  # a user may write into them
+            number = float(event.function(t, q, v))
         except (TypeError, ValueError) as error:
             raise ZvenoError(
                 f"does not return one number at t = {t:.6g} s: {error}", element=f"event {event.name}"

@@ -18,7 +18,7 @@ from ..progress import Progress, ProgressBar
 from ..robot_functions import RobotFunctions
 from ..scale.fold import On, fold
 from ..scale.pieces import cut
-from .checks import check_batch, check_times, checked_constraints, checked_state
+from .checks import check_batch, check_times, checked_constraints, checked_events, checked_state
 from .constraints import Constraint
 from .continuous import continuous_run
 from .controllers import Control, as_control
@@ -108,13 +108,17 @@ def simulate(
     single = q0.ndim == 1
     method = Method.of(integrator or ("dop853" if single else "rk4"), step, rtol, atol, max_step)
     check_times(duration, step, sample, rtol)
+    events = checked_events(events)
     check_batch(single, method.name, constraints, limits, events, projection)
     if on is not None or checkpoint is not None:
-        if events:
-            raise ZvenoError("workers look for no events", element="events", remedy="Leave out on and checkpoint")
         options = {"control": control, "constraints": tuple(constraints), "integrator": method.name, "step": step}
         options |= {"sample": sample, "drive": drive, "friction": friction, "moving_base": moving_base}
-        options |= {"stabilization": stabilization, "max_projection": max_projection, "limits": limits}
+        options |= {
+            "stabilization": stabilization,
+            "max_projection": max_projection,
+            "limits": limits,
+            "events": events,
+        }
         call = _Call(robot, duration, options)
         return _swept(call, q0, v0, tau0, on, checkpoint, progress)
     acting = (
