@@ -330,21 +330,21 @@ def _middle_angles(steps: tuple[Step, ...]) -> list[int]:
 
 def given_limits(mechanism: Mechanism, limits: Any) -> tuple[np.ndarray, np.ndarray]:
     """(lower, upper) of q (n_q,) from {joint: (lower, upper)} or two arrays."""
-    if isinstance(limits, Mapping):
-        low, high = np.full(mechanism.n_q, -np.inf), np.full(mechanism.n_q, np.inf)
-        for name, pair in limits.items():
-            if name not in mechanism.joint_names:
-                raise unknown_name("joint with coordinates", name, mechanism.joint_names)
+    n_q, by_name = mechanism.n_q, limits if isinstance(limits, Mapping) else {}
+    low, high = np.full(n_q, -np.inf), np.full(n_q, np.inf)
+    for name in by_name.keys() - set(mechanism.joint_names):
+        raise unknown_name("joint with coordinates", name, mechanism.joint_names)
+    try:
+        for name, pair in by_name.items():
             low[mechanism.q_slices[name]], high[mechanism.q_slices[name]] = pair
-    else:
-        try:
-            low, high = (np.broadcast_to(np.asarray(part, float), (mechanism.n_q,)) for part in limits)
-        except (TypeError, ValueError):
-            raise ShapeError(
-                f"{limits!r} is not a pair of arrays of {mechanism.n_q} numbers",
-                element="limits",
-                remedy="Give True, False, {joint: (lower, upper)} or (lower, upper)",
-            ) from None
+        if by_name is not limits:
+            low, high = (np.broadcast_to(np.asarray(part, float), (n_q,)) for part in limits)
+    except (TypeError, ValueError):
+        raise ShapeError(
+            f"{limits!r} holds no pair of numbers a joint, and is no pair of arrays of {n_q}",
+            element="limits",
+            remedy="Give True, False, {joint: (lower, upper)} or (lower, upper)",
+        ) from None
     if np.isnan(low).any() or np.isnan(high).any():
         raise ShapeError("hold NaN", element="limits")
     return low, high

@@ -16,6 +16,13 @@ from ..steps import factors_between
 from .balls import Rigid, identity, inverse, product, turned
 from .exact_readings import Angle, angle_meant, transform_meant
 
+LESS = {
+    3: 'Ask for task="position", or for "rotation"',
+    4: 'Ask for task="position" and hold one joint, such as limits={"joint1": (0.4, 0.4)}',
+    5: 'Ask for task="position+axis"',
+}
+"""What a chain of so many joints can be proved for."""
+
 
 @dataclass(frozen=True, eq=False)
 class ExactChain:
@@ -130,8 +137,8 @@ def exact_chain(problem: IkProblem) -> ExactChain:
         )
     if len(moving) < rows:
         raise _refused(
-            f"a chain of {len(moving)} joints has fewer than the {rows} equations of its task",
-            'Ask for less, such as task="position+axis" or "position"',
+            f"a chain of {len(moving)} joints has fewer of them than its task has equations, {rows}",
+            LESS.get(len(moving), 'Three joints are proved for task="position", five for "position+axis"'),
         )
     kinds = "".join(problem.kinds[k] for k in moving)
     if problem.task.axis:

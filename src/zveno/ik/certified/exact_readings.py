@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx, fmpq
 
+from ...errors import ShapeError
 from ...io.elementary import parse_terms
 from ...io.text import Place
 from ...io.units import Units
@@ -118,9 +119,12 @@ class ElementaryPose:
         self.matrix: np.ndarray = np.eye(4)
         for term in parse_terms(text, Units("m", "rad"), where, snap=True, notes=[]):
             if term.value.joint is not None:
-                raise where.error(f"joint {term.value.joint!r} stands in a pose", text, term.offset)
+                name = term.value.joint
+                raise where.error(f"{name!r} is no number, and a pose has no joints", text, term.offset)
             self.terms.append((term.kind, "xyz".index(term.axis), term.value.constant))
             self.matrix = self.matrix @ term.constant()
+        if not self.terms:
+            raise ShapeError("the text of a pose is empty", element=place, remedy='Write "Tx(0)" for no motion')
 
     def balls(self) -> Rigid:
         """At the precision of the moment."""
