@@ -168,11 +168,13 @@ def test_float_claims_less_and_nothing_wrong(tmp_path):
 
 def test_what_is_no_pose_is_told(tmp_path):
     robot = zveno.load("puma560")
-    T = np.repeat(robot.forward_kinematics(robot.random(1, 0)), 4, axis=0)
-    T[1, 0, 3], T[2, :3, :3], T[3, 3, 0] = np.nan, 2 * T[2, :3, :3], 1e-3
-    _, _, status = run(robot, tmp_path, [T])
+    T = np.repeat(robot.forward_kinematics(robot.random(1, 0)), 5, axis=0)
+    T[1, 0, 3], T[2, :3, :3], T[3, 3, 0], T[4] = np.nan, 2 * T[2, :3, :3], 1e-3, -T[4]
+    _, count, status = run(robot, tmp_path, [T])
     assert status[0] >= 0
+    assert count[0] > 0
     assert (status[1:] == NO_POSE).all()
+    assert (count[1:] == 0).all(), "branches of a mirrored pose are no solutions"
 
 
 def five_joints():

@@ -172,4 +172,4 @@ def told(last: Any) -> Any:
     count, some, excluded, rigid, every = last[:5]
     nothing = select(less(0.5, excluded), float(EXCLUDED), float(UNREACHABLE))
     status = select(every, select(some, float(COMPLETE), nothing), float(UNDECIDED))
-    return count, select(rigid, status, NO_POSE)
+    return select(rigid, count, 0.0), select(rigid, status, NO_POSE)
