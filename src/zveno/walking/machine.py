@@ -22,6 +22,7 @@ from ..simulation.time_stepping.shapes import Sphere
 from ..simulation.time_stepping.stepping import Stepping
 from ..spatial.rotations import from_quaternion
 from .feet import Foot
+from .known_drive import KnownDrive, known_drive
 
 JAMMED = 30.0
 """Weights on one point of a sole beyond which the iterations of the next step begin from no forces: between two
@@ -73,6 +74,7 @@ class Machine:
         sample: the row, and what `Trajectory` holds beside it.
         owner: the foot of every point of the soles.
         effort: limits of torques, (n_v,).
+        known: what a controller may know of its drives.
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class Machine:
         self.ground: Ground = ground
         mechanism = robot.mechanism
         prepared = None if drive is None else drive.prepared(mechanism)
+        self.known: KnownDrive = known_drive(mechanism, drive, q)
         contacts = sole_contacts(feet, ground, friction)
         self.stepping: Stepping = stepping_of(robot, contacts, True, Called(_commanded), prepared, False, None)
         self._kernel = time_steps_kernel(self.stepping, 1, 1)

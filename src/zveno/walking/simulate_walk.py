@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -14,16 +13,13 @@ from ..robot_functions import RobotFunctions
 from ..simulation.drives import DriveModel
 from ..simulation.time_stepping.grounds import Ground, GroundPlane
 from .base_estimator import BaseEstimator
-from .checks import check_friction, check_number, checked_start
 from .feet import Foot, checked_feet
 from .gaits.dynamic import DynamicGait
 from .gaits.static import StaticGait
-from .known_drive import known_drive
 from .machine import Machine, Push
 from .record import Record
 from .sensing import Sensing, WalkingSensors
-from .standing import near_ground, put_on, torque_share
-from .terrain import ground_key
+from .walk_inputs import check_inputs, check_numbers, ground_key, standing_start
 from .walk_result import Walk
 from .whole_body_torques import WalkingGains, WalkingWeights
 
@@ -33,13 +29,6 @@ LOADED = 0.02
 """Share of the weight that a foot must carry to be taken as a fixed point by the estimator."""
 REST_TIME = 0.5
 """s, that a machine must still stand after its last step."""
-ASKED_FOR = {
-    WalkingSensors: "zveno.WalkingSensors(…)",
-    WalkingWeights: "zveno.WalkingWeights(…)",
-    WalkingGains: "zveno.WalkingGains(…)",
-    DriveModel: "a drive, such as zveno.HydraulicDrive(…)",
-}
-"""What errors call the kinds of arguments."""
 LATE = "is still on its way: {} of {} steps after {:.3g} s"
 
 
@@ -91,19 +80,11 @@ def simulate_walk(
     terrain = GroundPlane() if ground is None else ground
     if not isinstance(gait, StaticGait | DynamicGait):
         raise ZvenoError(f"is {gait!r}", element="gait", remedy="Give a StaticGait or a DynamicGait")
-    if not isinstance(pushes, Sequence) or not all(isinstance(push, Push) for push in pushes):
-        raise ZvenoError(f"is {pushes!r}", element="pushes", remedy="Give a list of zveno.Push(time, impulse)")
-    for push in pushes:
-        push.check()
-    _check_kinds(sensors=(sensors, WalkingSensors), weights=(weights, WalkingWeights))
-    _check_kinds(gains=(gains, WalkingGains), drive=(drive, DriveModel))
-    check_friction(friction)
-    for name, value in {"step": step, "sample": sample, "duration": 1.0 if duration is None else duration}.items():
-        check_number(value, name, "Give seconds, more than 0", above=0.0)
-    q = put_on(robot, made, terrain, checked_start(robot.mechanism, start))
-    torque_share(robot, near_ground(robot, made, terrain, q), q, COUNTED_ON * friction)
+    check_inputs(pushes, sensors, weights, gains, drive)
+    check_numbers(friction, step, sample, duration)
+    q = standing_start(robot, made, terrain, start, COUNTED_ON * friction)
     machine = Machine(robot, made, terrain, friction, drive, step, q)
-    known = known_drive(robot.mechanism, drive, q)
+    known = machine.known
     controlled = robot if known.mechanism is robot.mechanism else RobotFunctions(known.mechanism)
     walker = gait.walker(
         controlled,
@@ -146,10 +127,3 @@ def simulate_walk(
         drive, list(pushes), weights, gains, step, sample, duration,
     )  # fmt: skip
     return record.finished(late, str(walker.gait.words), inputs)
-
-
-def _check_kinds(**given: tuple[Any, type]) -> None:
-    """Refuse what is not of its kind; None is the default of all."""
-    for name, (value, kind) in given.items():
-        if value is not None and not isinstance(value, kind):
-            raise ZvenoError(f"is {value!r}", element=name, remedy=f"Give {ASKED_FOR[kind]}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -27,13 +26,6 @@ def checked_ground(ground: Any) -> Ground:
     if isinstance(ground, GroundPlane) and unit_axis(ground.normal)[2] < 0.1:
         raise ModelError("the plane is a wall, and nothing stands on it", element="ground")
     return ground
-
-
-def ground_key(ground: Ground | None) -> Any:
-    """What tells one ground from another, for hashes: of a field its heights as bytes, which are many."""
-    if not isinstance(ground, HeightField):
-        return ground
-    return list(ground.structure), sha256(np.asarray(ground.heights, dtype=float).tobytes()).hexdigest()
 
 
 def heights(ground: Ground, places: Any) -> np.ndarray:
