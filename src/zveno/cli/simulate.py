@@ -26,7 +26,7 @@ def simulate(
     robot: RobotName,
     /,
     *,
-    duration: float = 1.0,
+    duration: Number = None,
     q0: Quantities = (),
     v0: Quantities = (),
     control: Literal["none", "pd", "hold"] = "none",
@@ -34,15 +34,15 @@ def simulate(
     integrator: Literal[
         "default", "dop853", "lsoda", "adams", "rk4", "midpoint", "semi-implicit", "time-stepping"
     ] = "default",
-    step: float = 1e-3,
-    rtol: float = 1e-6,
+    step: Number = None,
+    rtol: Number = None,
     sample: Number = None,
     friction: Flag = False,
     limits: Flag = False,
     walk: Flag = False,
-    gait: Literal["static", "dynamic"] = "dynamic",
-    steps: int = 12,
-    uneven: float = 0.0,
+    gait: Literal["static", "dynamic"] | None = None,
+    steps: Count = None,
+    uneven: Number = None,
     runs: Count = None,
     states: Source = None,
     rng: int = 0,
@@ -58,22 +58,22 @@ def simulate(
     `--out x.npz` (or .csv, .parquet) takes the motion itself.
 
     Args:
-        duration: seconds.
+        duration: seconds, 1 by default; of a walk, after which it is over whether or not all steps are made.
         q0: initial joint values, numbers in the order of `zveno info` or name=value pairs; neutral by default.
         v0: initial velocities, in the same way; at rest by default.
         control: "pd" pulls to --target with gravity compensated, "hold" compensates gravity only.
         target: joint values for --control pd; q0 by default.
         integrator: dop853, lsoda and adams choose their steps; rk4, midpoint and semi-implicit have fixed ones.
             dop853 by default, rk4 for many runs.
-        step: seconds, for fixed steps.
-        rtol: relative tolerance of the others.
+        step: seconds, for fixed steps; 0.001 by default.
+        rtol: relative tolerance of the others, 1e-6 by default.
         sample: seconds between the samples kept.
         friction: count the drives' friction.
         limits: joints stop at their limits.
         walk: let a built-in walking machine walk, with sensors, estimator and controller.
-        gait: of the walk; a quadruped trots dynamically.
-        steps: of the walk.
-        uneven: metres by which the ground differs from what the machine expects.
+        gait: of the walk, dynamic by default; a quadruped trots dynamically.
+        steps: of the walk, 12 by default.
+        uneven: metres by which the ground differs from what the machine expects, 0 by default.
         runs: simulate from so many random states within the limits, at rest, instead of --q0.
         states: simulate from every row of this .npy file, joint values or joint values and velocities.
         rng: seed of --runs.
@@ -98,11 +98,13 @@ def simulate(
 
         unused = {"q0": q0, "v0": v0, "target": target, "control": () if control == "none" else control}
         unused |= {"runs": runs, "states": states, "workers": workers.place, "checkpoint": workers.checkpoint}
-        unused |= {"integrator": integrator != "default", "friction": friction, "limits": limits}
-        walked(machine, gait, steps, uneven, unused, (save, plot, animate), output, sample)
+        unused |= {"integrator": integrator != "default", "friction": friction, "limits": limits, "rtol": rtol}
+        times = {"duration": duration, "step": step, "sample": sample}
+        walked(machine, gait, steps, uneven, unused, (save, plot, animate), output, times)
         return
-    if gait != "dynamic" or uneven:
-        raise ZvenoError("belongs to walks", element="--gait" if not uneven else "--uneven", remedy="Add --walk")
+    for name, value in {"gait": gait, "steps": steps, "uneven": uneven}.items():
+        if value is not None:
+            raise ZvenoError("belongs to walks", element=f"--{name}", remedy="Add --walk")
     for_one = {"q0": q0, "v0": v0, "animate": animate, "plot": plot}
     many = sweep_states(machine, runs, states, rng, for_one, (save, output.out))
     if many is None and (workers.place is not None or workers.checkpoint is not None):
@@ -116,11 +118,11 @@ def simulate(
     trajectory = run(
         machine,
         *((start, parsed_velocities(mechanism, v0, "v0", model.deg)) if many is None else many),
-        duration,
+        1.0 if duration is None else duration,
         control=law,
         integrator=None if integrator == "default" else integrator,
-        step=step,
-        rtol=rtol,
+        step=1e-3 if step is None else step,
+        rtol=1e-6 if rtol is None else rtol,
         sample=sample,
         friction=friction,
         limits=limits,

@@ -14,13 +14,13 @@ from .output import Answer, deliver, say_written, write_report
 
 def walked(
     machine: Robot,
-    gait: str,
-    steps: int,
-    uneven: float,
+    gait: str | None,
+    steps: int | None,
+    uneven: float | None,
     unused: Mapping[str, Any],
     files: tuple[Path | None, Path | None, Path | None],
     output: OutputFlags,
-    sample: float | None = None,
+    times: Mapping[str, float | None],
 ) -> None:
     """Walk and deliver: the motion, its picture and its animation, and the walk itself."""
     from ..report.text.walking import print_walk, walk_data
@@ -31,11 +31,13 @@ def walked(
     from ..walking.terrain import uneven_ground
 
     for name, value in unused.items():
-        if value:
+        if value is not None and value is not False and value != ():
             raise ZvenoError("a walk chooses it itself", element=f"--{name}", remedy="Leave it out with --walk")
+    steps = 12 if steps is None else steps
     chosen = StaticGait(steps=steps) if gait == "static" else DynamicGait(steps=steps)
-    ground, kept = uneven_ground(uneven, rng=0), 0.01 if sample is None else sample
-    walk = simulate_walk(machine, *stance_of(machine), chosen, ground=ground, sample=kept)
+    ground = uneven_ground(0.0 if uneven is None else uneven, rng=0)
+    given: dict[str, Any] = {name: value for name, value in times.items() if value is not None}
+    walk = simulate_walk(machine, *stance_of(machine), chosen, ground=ground, **given)
     save, plot, animate = files
     if save is not None:
         say_written(walk.trajectory.save(save))

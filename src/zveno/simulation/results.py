@@ -17,7 +17,6 @@ from .inputs import Inputs
 from .rates import Rates, Stopped
 from .redundancy import reported
 from .statuses import FINISHED, status_of_batch
-from .statuses import final_status as final_status
 from .stops import EventStops
 from .trajectory import Trajectory
 

@@ -16,8 +16,9 @@ from ...kernels.kernel import Kernel
 from ...mechanism.units import coordinate_units
 from ..checks import check_mass
 from ..rates import joint_of_velocity, steps_in
-from ..results import MAX_CHANGE, final_status
+from ..results import MAX_CHANGE
 from ..start import initial_state, start_of_run
+from ..statuses import final_status
 from ..trajectory import FINISHED, Trajectory
 from .parts import stepping_of
 from .program import time_steps_kernel
