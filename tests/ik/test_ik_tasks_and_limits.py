@@ -126,3 +126,20 @@ def test_a_problem_is_the_mechanism(seed):
     p = back.to_q(y)
     T = np.linalg.inv(robot.forward_kinematics(p, frame=frame)) @ robot.forward_kinematics(p, frame=reference)
     assert np.abs(back.forward(y) - T).max() < 1e-12
+
+
+@pytest.mark.parametrize(("name", "joint"), [("ur5", 2), ("puma560", 4)])
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_what_rounding_moves_across_a_limit_is_not_claimed(name, joint, side):
+    """Beside a singular pose coordinates are known to rounding over the least singular value only."""
+    robot, q = zveno.load(name), np.array([0.3, -0.9, 1.1, 0.7, 0.8, 0.4])
+    for value, gap in ((1e-5, 1e-8), (1e-7, 1e-10), (1e-9, 1e-9)):
+        q[joint] = value
+        lower = np.full(6, -7.0)
+        lower[joint] = value + side * gap
+        T = robot.forward_kinematics(q)
+        told = robot.ik(T, limits=(lower, np.full(6, 7.0)))
+        assert (told.status == "complete") == (value == 1e-5), told.reason()
+        if value == 1e-5:
+            listed = np.abs(wrapped(told.q - q)).max(axis=1) < 1e-9
+            assert listed.any() == (side < 0)

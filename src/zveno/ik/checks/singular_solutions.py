@@ -12,13 +12,16 @@ from ..solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Continuum, Family
 from .close_pairs import ALONE, ROUNDING, close_pairs, indistinct, polished
 from .distinct import SAME
 from .draft import Draft
-from .judgement import SINGULAR, errors, jacobians
+from .judgement import SINGULAR, SLACK, errors, jacobians
 
 NEARLY_SINGULAR, POLISHING, LONGEST = 1e-3, 40, 0.05
 _BETWEEN = np.array([0.25, 0.5, 0.75])
 _BLURRED = "some so near to singular that one is listed for all that the pose does not tell"
 ALONG = 1e-4
 """Singular values below this share of the greatest belong to directions along a root of high multiplicity."""
+MOVED = 1e-6
+"""Radians, or lengths over `length`: more than rounding of a pose moves a double root, whose square is rounding."""
+_AT_LIMIT = "one nearly singular so near to a limit that the pose does not tell on which side"
 SHARP = 1e-10
 """A miss up to `SHARP` times the least singular value, or to rounding, leaves coordinates as exact as can be."""
 
@@ -47,8 +50,18 @@ def settle_singular(draft: Draft, curves: tuple[Continuum, ...]) -> None:
     if time_is_over():
         for i in _poses(draft, draft.rows.least < NEARLY_SINGULAR):
             _lower(draft, i, OVER)
+    _doubt_limits(draft)
     if sample:
         draft.add(np.concatenate([np.full(len(x), i) for i, x in sample]), np.concatenate([x for _, x in sample]))
+
+
+def _doubt_limits(draft: Draft) -> None:
+    """Nothing is claimed of poses with a solution that their rounding may move across a limit."""
+    rows = draft.rows
+    moved = np.minimum(indistinct(draft.problem) / rows.least, MOVED)
+    doubtful = (rows.least < SINGULAR) & (np.abs(rows.over - SLACK) <= moved)
+    for i in _poses(draft, doubtful):
+        _lower(draft, i, _AT_LIMIT)
 
 
 def _poses(draft: Draft, rows: np.ndarray) -> list[int]:
