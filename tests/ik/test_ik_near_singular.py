@@ -178,7 +178,8 @@ def test_an_arm_that_is_singular_everywhere_is_never_complete(joint):
 def test_shoulder_and_wrist_singular_at_once(name):
     """First angles that nearly meet are known to fewer digits: whether the sixth axis is parallel is then rounding.
 
-    The second joint is 1e-7 to 1e-4 from where they meet, q5 is 1e-13 to 1e-9 from π, where q6 is free.
+    The second joint is 1e-7 to 1e-4 from where they meet, q5 is 1e-13 to 1e-9 from π, where q6 is free. Where only
+    an arc of what is free meets the pose to rounding, one of it is listed.
     """
     arm, rng, n = known_arms()[name], np.random.default_rng(4), 60
     robot = robot_of(arm)
@@ -189,7 +190,8 @@ def test_shoulder_and_wrist_singular_at_once(name):
     found = solve_ik(robot, arm.forward(q))
     lost = [k for k in range(n) if not told(found, k, q[k])]
     assert [str(found.status[k]) for k in lost if found.status[k] not in ("undecided", "sampled")] == []
-    assert len(lost) < 0.1 * n
+    assert sum(not told_to_rounding(found, k, arm, q[k]) for k in lost) < 0.05 * n
+    assert found.count.max() <= 8 + 16 * 8  # eight isolated ones, and so many points of as many continua
 
 
 def test_shoulder_and_elbow_singular_at_once():

@@ -135,7 +135,9 @@ def _between(problem: IkProblem, lanes: Lanes, pose: int, isolated: list[Singula
 
 
 def _is_arc(problem: IkProblem, lanes: Lanes, pose: int, curve: Curve) -> bool:
-    """Whether what lies between neighbours meets the pose as well: they may be isolated solutions."""
+    """Whether neighbours are no isolated solutions: too many, or what lies between them meets the pose as well."""
+    if len(curve.x) > SHORTEST:
+        return True
     middles = 0.5 * (curve.x[1:] + curve.x[:-1])
     return len(middles) > 0 and bool(_across(problem, lanes, pose, middles, 3)[1].all())
 
