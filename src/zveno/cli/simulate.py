@@ -40,7 +40,7 @@ def simulate(
     friction: Flag = False,
     limits: Flag = False,
     walk: Flag = False,
-    gait: Literal["static", "dynamic"] | None = None,
+    gait: Literal["default", "static", "dynamic"] = "default",
     steps: Count = None,
     uneven: Number = None,
     runs: Count = None,
@@ -71,7 +71,7 @@ def simulate(
         friction: count the drives' friction.
         limits: joints stop at their limits.
         walk: let a built-in walking machine walk, with sensors, estimator and controller.
-        gait: of the walk, dynamic by default; a quadruped trots dynamically.
+        gait: of the walk; dynamic by default, in which a quadruped trots.
         steps: of the walk, 12 by default.
         uneven: metres by which the ground differs from what the machine expects, 0 by default.
         runs: simulate from so many random states within the limits, at rest, instead of --q0.
@@ -102,7 +102,7 @@ def simulate(
         times = {"duration": duration, "step": step, "sample": sample}
         walked(machine, gait, steps, uneven, unused, (save, plot, animate), output, times)
         return
-    for name, value in {"gait": gait, "steps": steps, "uneven": uneven}.items():
+    for name, value in {"gait": None if gait == "default" else gait, "steps": steps, "uneven": uneven}.items():
         if value is not None:
             raise ZvenoError("belongs to walks", element=f"--{name}", remedy="Add --walk")
     for_one = {"q0": q0, "v0": v0, "animate": animate, "plot": plot}

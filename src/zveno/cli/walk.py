@@ -14,7 +14,7 @@ from .output import Answer, deliver, say_written, write_report
 
 def walked(
     machine: Robot,
-    gait: str | None,
+    gait: str,
     steps: int | None,
     uneven: float | None,
     unused: Mapping[str, Any],
